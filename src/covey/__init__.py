@@ -1,0 +1,86 @@
+"""covey makes tables of people safe to publish.
+
+>>> import covey
+>>> schema = covey.Schema.of(quasi={"age": "numeric", "sex": "categorical"}, sensitive=["disease"])
+>>> release = covey.anonymize(frame, schema, require=[covey.KAnonymity(10)])  # doctest: +SKIP
+>>> release.write("released.csv")  # doctest: +SKIP
+
+Importing covey is cheap: every name is loaded on first use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from covey.clustering import METHODS
+    from covey.errors import (
+        CoveyError,
+        GuaranteeError,
+        InfeasibleError,
+        OutputError,
+        SchemaError,
+        TableError,
+        TaxonomyError,
+        UsageError,
+        ViolationError,
+    )
+    from covey.generalisation import Style
+    from covey.groups import Groups
+    from covey.inspection import inspect
+    from covey.pipeline import Release, anonymize, cluster, measure
+    from covey.requirements import KAnonymity
+    from covey.schema import Column, Schema
+    from covey.taxonomy import Taxonomy
+    from covey.verification import Verdict, verify
+
+__all__ = [
+    "METHODS",
+    "Column",
+    "CoveyError",
+    "Groups",
+    "GuaranteeError",
+    "InfeasibleError",
+    "KAnonymity",
+    "OutputError",
+    "Release",
+    "Schema",
+    "SchemaError",
+    "Style",
+    "TableError",
+    "Taxonomy",
+    "TaxonomyError",
+    "UsageError",
+    "Verdict",
+    "ViolationError",
+    "anonymize",
+    "cluster",
+    "inspect",
+    "measure",
+    "verify",
+]
+
+_HOMES = {
+    "clustering": ("METHODS",),
+    "errors": tuple(name for name in __all__ if name.endswith("Error")),
+    "generalisation": ("Style",),
+    "groups": ("Groups",),
+    "inspection": ("inspect",),
+    "pipeline": ("Release", "anonymize", "cluster", "measure"),
+    "requirements": ("KAnonymity",),
+    "schema": ("Column", "Schema"),
+    "taxonomy": ("Taxonomy",),
+    "verification": ("Verdict", "verify"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'covey' has no attribute {name!r}")
+    value = getattr(import_module(f"covey.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,285 @@
+"""From cells to compact arrays: all that clustering methods ever see of a table.
+
+Numbers and dates are scaled to 0 … 1 over the range of their column. A missing number stands at
+`MISSING_AT`, further from every present one than they can be from each other; together with
+`min(high - low, 1)` as the loss of a range, that makes a range that mixes missing and present
+lose everything and one of missing numbers alone lose nothing, with no special case anywhere.
+
+Categories become leaves of one forest: the trees of all columns behind each other, so that a
+single number names a node wherever it is. Missing is one more leaf, right under its root.
+
+Attributes stand in a fixed order, numbers first and each kind by name, so that sums of losses are
+the same to the last bit whatever the order of the table's columns.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from covey.errors import TableError, TaxonomyError, count
+from covey.kernels.arrays import Cells, Floats, Forest, Ints
+from covey.schema import Column, ColumnType, MissingPolicy, Schema
+from covey.tables import Dialect, Table
+from covey.taxonomy import Measure, Taxonomy
+
+MISSING_AT = 2.0
+MISSING_LEAF = ""
+# Beyond this, whole numbers are no longer told apart by a float64.
+LARGEST = 2.0**53
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """A quasi-identifier of numbers or dates; dates are days since 1970-01-01."""
+
+    name: str
+    column: Column
+    values: Floats  # per row, NaN where missing
+    low: float  # of the domain
+    high: float
+
+    @property
+    def is_date(self) -> bool:
+        """Days, not numbers."""
+        return self.column.type is ColumnType.DATE
+
+    @property
+    def width(self) -> float:
+        """Width of the domain, 0 where all values are equal or missing."""
+        return self.high - self.low
+
+    @property
+    def scaled(self) -> Floats:
+        """The values as 0 … 1 of the domain, `MISSING_AT` where missing."""
+        shifted = self.values - self.low
+        scaled = shifted / self.width if self.width else shifted
+        return np.where(np.isnan(scaled), MISSING_AT, scaled)
+
+
+@dataclass(frozen=True, eq=False)
+class Category:
+    """A quasi-identifier of categories."""
+
+    name: str
+    column: Column
+    leaves: Ints  # per row, in the column's own tree
+    tree: Taxonomy  # with a leaf for missing where the column has any
+
+
+Attribute = Interval | Category
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedTable:
+    """A table as arrays."""
+
+    attributes: tuple[Attribute, ...]
+    rows: int
+    measure: Measure = "height"
+    classes: Ints | None = None  # of the class column, where one was asked for
+
+    @property
+    def intervals(self) -> list[Interval]:
+        """Numbers and dates, by name."""
+        return [a for a in self.attributes if isinstance(a, Interval)]
+
+    @property
+    def categories(self) -> list[Category]:
+        """Categories, by name."""
+        return [a for a in self.attributes if isinstance(a, Category)]
+
+    @cached_property
+    def forest(self) -> Forest:
+        """The trees of all categories."""
+        weights = [a.column.weight for a in self.categories]
+        return _plant([a.tree for a in self.categories], self.measure, weights)
+
+    @cached_property
+    def cells(self) -> Cells:
+        """All rows as the kernels take them."""
+        numbers = np.empty((self.rows, len(self.intervals)), dtype=np.float64)
+        for place, interval in enumerate(self.intervals):
+            numbers[:, place] = interval.scaled
+        codes = np.empty((self.rows, len(self.categories)), dtype=np.int32)
+        for place, category in enumerate(self.categories):
+            codes[:, place] = category.leaves + self.forest.first[place]
+        weights = np.array([a.column.weight for a in self.intervals], dtype=np.float64)
+        return Cells(numbers, weights, codes)
+
+
+def _plant(trees: Sequence[Taxonomy], measure: Measure, weights: Sequence[float]) -> Forest:
+    """Put trees behind each other into one forest."""
+    sizes = [len(tree.labels) for tree in trees]
+    first = np.cumsum([0, *sizes], dtype=np.int32)
+    deepest = max((tree.height for tree in trees), default=0)
+    ancestors = np.full((int(first[-1]), deepest + 1), -1, dtype=np.int32)
+    depth = np.zeros(int(first[-1]), dtype=np.int32)
+    loss = np.zeros(int(first[-1]), dtype=np.float64)
+    for tree, weight, start, end in zip(trees, weights, first, first[1:], strict=False):
+        known = tree.ancestors
+        ancestors[start:end, : known.shape[1]] = np.where(known >= 0, known + start, -1)
+        depth[start:end] = tree.depth
+        loss[start:end] = weight * tree.losses(measure)
+    leaves = np.array([tree.leaf_count for tree in trees], dtype=np.int32)
+    return Forest(ancestors, depth, loss, first[:-1].copy(), leaves)
+
+
+# ── encoding ────────────────────────────────────────────────────────────────────────────────────
+
+
+def encode(table: Table, schema: Schema, *, class_column: str | None = None) -> EncodedTable:
+    """The quasi-identifiers of a table as arrays, and the classes of one column if asked for."""
+    ordered = sorted(schema.quasi.items(), key=lambda item: (_is_category(item[1]), item[0]))
+    return EncodedTable(
+        attributes=tuple(_attribute(table, name, column) for name, column in ordered),
+        rows=table.frame.height,
+        measure=schema.loss,
+        classes=None if class_column is None else _classes(table, class_column),
+    )
+
+
+def rows_to_drop(table: Table, schema: Schema) -> NDArray[np.bool_]:
+    """Which rows the missing-value policies leave out; an error where a policy forbids them."""
+    drop = np.zeros(table.frame.height, dtype=bool)
+    for name, column in schema.quasi.items():
+        if column.missing is MissingPolicy.CATEGORY:
+            continue
+        missing = table.cells(name).is_null().to_numpy()
+        if column.missing is MissingPolicy.ERROR and missing.any():
+            raise TableError(
+                f"column {name!r}: {count(int(missing.sum()), 'row')} with a missing cell, "
+                'which its policy missing = "error" forbids'
+            )
+        drop |= missing
+    return drop
+
+
+def _is_category(column: Column) -> bool:
+    return column.type is ColumnType.CATEGORICAL
+
+
+def _attribute(table: Table, name: str, column: Column) -> Attribute:
+    cells = table.cells(name)
+    match column.type:
+        case ColumnType.NUMERIC:
+            return _interval(name, column, parse_numbers(cells, table.dialect))
+        case ColumnType.DATE:
+            return _interval(name, column, parse_dates(cells, column.format))
+        case _:
+            return _category(name, column, cells.cast(pl.String))
+
+
+def _interval(name: str, column: Column, values: pl.Series) -> Interval:
+    numbers = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    present = numbers[~np.isnan(numbers)]
+    low, high = (float(present.min()), float(present.max())) if len(present) else (0.0, 0.0)
+    if column.domain is not None:
+        outside = int(np.count_nonzero((present < column.domain[0]) | (present > column.domain[1])))
+        if outside:
+            raise TableError(f"column {name!r}: {count(outside, 'row')} outside its domain")
+        low, high = column.domain
+    return Interval(name, column, numbers, low, high)
+
+
+def _category(name: str, column: Column, cells: pl.Series) -> Category:
+    used = cells.drop_nulls().unique().sort()
+    try:
+        tree = column.taxonomy_over(used.to_list()) if len(used) or column.taxonomy else _NO_VALUES
+    except TaxonomyError as error:
+        raise TaxonomyError(f"column {name!r}: {error}") from None
+    leaves = {label: leaf for leaf, label in enumerate(tree.leaves)}
+    codes = cells.replace_strict(leaves, default=-1, return_dtype=pl.Int32)
+    uncovered = cells.filter((codes == -1) & cells.is_not_null())
+    if len(uncovered):
+        raise TaxonomyError(
+            f"column {name!r}: {count(len(uncovered), 'row')} with "
+            f"{count(uncovered.n_unique(), 'value')} that its taxonomy does not cover; "
+            "add them as leaves, or correct the rows"
+        )
+    if cells.null_count():
+        tree = tree.with_leaf(MISSING_LEAF)
+        codes = codes.set(cells.is_null(), tree.leaf_count - 1)
+    return Category(name, column, codes.to_numpy(), tree)
+
+
+# The tree of a column in which every cell is missing: nothing to tell apart.
+_NO_VALUES = Taxonomy(labels=("*",), parent=np.array([-1], dtype=np.int32), leaf_count=0)
+
+
+def _classes(table: Table, name: str) -> Ints:
+    if name not in table.frame.columns:
+        raise TableError(f"column {name!r} is not in the table, so it cannot be the class column")
+    return table.frame[name].rank("dense").fill_null(0).cast(pl.Int32).to_numpy()
+
+
+# ── cells to values ─────────────────────────────────────────────────────────────────────────────
+
+
+def parse_numbers(cells: pl.Series, dialect: Dialect) -> pl.Series:
+    """Numbers from cells; a cell that is none is counted and refused, never guessed."""
+    numbers = _as_float(cells, dialect)
+    wrong = int((numbers.is_null() & cells.is_not_null()).sum())
+    if wrong:
+        raise TableError(
+            f"column {cells.name!r}: {count(wrong, 'row')} with a cell that is not a number; "
+            "correct them, declare the decimal sign or missing tokens, or make it categorical"
+        )
+    large = int((numbers.abs() > LARGEST).sum())
+    if large:
+        raise TableError(
+            f"column {cells.name!r}: {count(large, 'row')} with a number beyond 2^53, "
+            "which cannot be kept exactly; make it categorical, or scale it"
+        )
+    # A negative zero would be a second name of zero.
+    return numbers + 0.0
+
+
+def _as_float(cells: pl.Series, dialect: Dialect) -> pl.Series:
+    if cells.dtype.is_numeric() or cells.dtype == pl.Boolean:
+        numbers = cells.cast(pl.Float64)
+    elif cells.dtype in (pl.String, pl.Null):
+        text = cells.cast(pl.String).str.strip_chars(" ")
+        fits = text.str.contains(dialect.number)
+        plain = text.str.replace(dialect.decimal, ".", literal=True)
+        numbers = pl.select(pl.when(fits).then(plain.str.strip_prefix("+"))).to_series()
+        numbers = numbers.cast(pl.Float64, strict=False)
+    else:
+        raise TableError(f"column {cells.name!r} holds {cells.dtype}, not numbers")
+    return pl.select(pl.when(numbers.is_finite()).then(numbers)).to_series()
+
+
+def parse_dates(cells: pl.Series, written: str | None = None) -> pl.Series:
+    """Days since 1970-01-01 from cells that hold dates, ISO or as `written`."""
+    days = _as_date(cells, written)
+    wrong = int((days.is_null() & cells.is_not_null()).sum())
+    if wrong:
+        raise TableError(
+            f"column {cells.name!r}: {count(wrong, 'row')} with a cell that is not a date "
+            f"like {written or '2024-05-31'}; correct them, or declare their format"
+        )
+    return days.cast(pl.Int32)
+
+
+def _as_date(cells: pl.Series, written: str | None) -> pl.Series:
+    if cells.dtype == pl.Date:
+        return cells
+    if isinstance(cells.dtype, pl.Datetime):
+        if (cells.dt.truncate("1d") != cells).any():
+            raise TableError(
+                f"column {cells.name!r} holds times of day; a date is a whole day: cut them off"
+            )
+        return cells.dt.date()
+    if cells.dtype not in (pl.String, pl.Null):
+        raise TableError(f"column {cells.name!r} holds {cells.dtype}, not dates")
+    text = cells.cast(pl.String).str.strip_chars(" ")
+    if written is None:
+        iso = text.str.contains(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
+        text = pl.select(pl.when(iso).then(text)).to_series()
+    try:
+        return text.str.to_date(written or "%Y-%m-%d", strict=False)
+    except Exception:
+        raise TableError(f"column {cells.name!r}: its date format cannot be understood") from None

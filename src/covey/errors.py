@@ -1,0 +1,58 @@
+"""Every error that covey raises on purpose.
+
+::
+
+    CoveyError
+    ├── UsageError            what was asked cannot be done as asked        exit 2
+    │   ├── SchemaError       roles, types, options
+    │   ├── TaxonomyError     a tree of values
+    │   ├── TableError        a table that cannot be read as it is
+    │   └── OutputError       a place that cannot be written
+    └── GuaranteeError        the promise does not hold                     exit 1
+        ├── InfeasibleError   no release of this table could keep it
+        └── ViolationError    this table does not keep it
+
+A message is one line for the person at the keyboard: what, which column, how many rows, what to
+do. It never holds a cell's value, so that it can be logged, mailed and shown.
+"""
+
+
+class CoveyError(Exception):
+    """The root of the tree."""
+
+
+class UsageError(CoveyError, ValueError):
+    """What was asked cannot be done as it was asked."""
+
+
+class SchemaError(UsageError):
+    """The roles, types or options of the columns do not make sense."""
+
+
+class TaxonomyError(UsageError):
+    """A tree of values is not a tree, or does not cover the column."""
+
+
+class TableError(UsageError):
+    """The table cannot be read, or its cells do not fit the schema."""
+
+
+class OutputError(UsageError):
+    """The place to write to cannot be written."""
+
+
+class GuaranteeError(CoveyError):
+    """A promise about the released table is not kept."""
+
+
+class InfeasibleError(GuaranteeError):
+    """No release of this table could keep the promise."""
+
+
+class ViolationError(GuaranteeError):
+    """This table does not keep the promise."""
+
+
+def count(number: int, noun: str) -> str:
+    """`1 row`, `2 rows`, `1,000 rows`: messages count, they do not quote."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

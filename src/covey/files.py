@@ -1,0 +1,157 @@
+"""Files that appear whole or not at all.
+
+A draft is written beside its destination under a name that nobody looks for, readable by its owner
+alone. It gets the real name in one step, after all that must be checked has been checked; until
+then, and if anything goes wrong, whatever had that name keeps it.
+"""
+
+import contextlib
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import IO
+
+from covey.errors import OutputError
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: drafts cannot be locked, so none is swept
+    fcntl = None  # type: ignore[assignment]
+
+STREAM = "-"
+_SUFFIX = ".covey-draft"
+
+
+class Draft:
+    """Bytes on their way to a destination."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.destination = None if path == STREAM else Path(os.path.realpath(path))
+        self._path: Path | None = None
+        self.file: IO[bytes] = self._open()
+
+    def _open(self) -> IO[bytes]:
+        if self.destination is None:
+            return BytesIO()
+        refuse_special(self.destination)
+        _sweep(self.destination)
+        name = f".{self.destination.name}.{secrets.token_hex(8)}{_SUFFIX}"
+        self._path = self.destination.with_name(name)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+        with output_errors():
+            file = os.fdopen(os.open(self._path, flags, 0o600), "w+b")
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        return file
+
+    def read(self) -> bytes:
+        """Everything written so far, as it lies on the disk."""
+        with output_errors():
+            self.file.flush()
+            if self._path is None:
+                return self.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+            os.fsync(self.file.fileno())
+            return self._path.read_bytes()
+
+    def publish(self) -> None:
+        """Give the draft its destination's name, or send it to standard output."""
+        with output_errors():
+            if self._path is None or self.destination is None:
+                sys.stdout.buffer.write(self.read())
+                sys.stdout.buffer.flush()
+                return
+            self.file.flush()
+            os.fchmod(self.file.fileno(), _permissions(self.destination))
+            os.fsync(self.file.fileno())
+            self._path.replace(self.destination)
+            self._path = None
+            _sync_folder(self.destination.parent)
+
+    def discard(self) -> None:
+        """Leave nothing behind, unless it was published."""
+        with contextlib.suppress(OSError):
+            if self._path is not None:
+                self._path.unlink()
+            self.file.close()
+
+
+@contextlib.contextmanager
+def draft(path: str | Path) -> Iterator[Draft]:
+    """A draft that is gone at the end unless it was published."""
+    made = Draft(path)
+    try:
+        yield made
+    finally:
+        made.discard()
+
+
+@contextlib.contextmanager
+def output_errors() -> Iterator[None]:
+    """Turn the operating system's refusals into covey's."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"the output cannot be written: {error.strerror}") from None
+
+
+def refuse_special(path: Path) -> None:
+    """A destination is a new name or a regular file, never a folder, pipe or device."""
+    if path.exists() and not path.is_file():
+        raise OutputError("the output is a folder or a device, not a file")
+
+
+def refuse_overwriting(outputs: Iterable[str | Path], inputs: Iterable[str | Path]) -> None:
+    """No output may be one of the inputs, nor another output."""
+    taken = [os.path.realpath(path) for path in inputs if path != STREAM]
+    for output in outputs:
+        if output == STREAM:
+            continue
+        real = os.path.realpath(output)
+        if real in taken or any(_same(real, other) for other in taken):
+            raise OutputError("an output would overwrite an input or another output")
+        taken.append(real)
+
+
+def _same(one: str, other: str) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(one).samefile(other)
+    return False
+
+
+def _permissions(destination: Path) -> int:
+    """Those of the file that is replaced, or the user's default for new files."""
+    with contextlib.suppress(OSError):
+        return stat.S_IMODE(destination.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last; some file systems cannot, and the file itself is safe already."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _sweep(destination: Path) -> None:
+    """Remove drafts of this destination whose writers were killed: nobody holds their lock."""
+    if fcntl is None:
+        return
+    for path in destination.parent.glob(f".{_escaped(destination.name)}.*{_SUFFIX}"):
+        with contextlib.suppress(OSError), path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
+
+
+def _escaped(name: str) -> str:
+    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in name)

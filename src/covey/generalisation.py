@@ -1,0 +1,325 @@
+"""What a group shows instead of its members' values, and how that is written and read.
+
+Numbers and dates show the interval from the lowest to the highest member, categories the lowest
+common ancestor. This module alone knows how such cells are spelled: `render` writes them, `parse`
+reads them back, also from tables that somebody else generalised.
+"""
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from covey.encoding import (
+    MISSING_LEAF,
+    Attribute,
+    Category,
+    EncodedTable,
+    Interval,
+    parse_dates,
+    parse_numbers,
+)
+from covey.errors import SchemaError, TableError, count
+from covey.groups import Groups
+from covey.kernels.arrays import Floats, Ints, Longs, empty_summaries
+from covey.tables import Dialect, Table
+from covey.taxonomy import ROOT
+
+SHOWN, MISSING, HIDDEN = 0, 1, 2
+LOW, HIGH = "_low", "_high"
+
+
+@dataclass(frozen=True)
+class Style:
+    """How generalised cells are written."""
+
+    categories: Literal["ancestor", "values"] = "ancestor"
+    intervals: Literal["text", "columns"] = "text"
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Generalised numbers or dates; `low` and `high` are NaN where nothing is shown."""
+
+    low: Floats
+    high: Floats
+    state: NDArray[np.int8]  # SHOWN, MISSING, or HIDDEN where missing and present are mixed
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Generalised categories: nodes of the column's own tree."""
+
+    node: Ints
+
+
+# ── groups to cells ─────────────────────────────────────────────────────────────────────────────
+
+
+def generalise(table: Table, encoded: EncodedTable, groups: Groups, style: Style) -> Table:
+    """The table with every quasi-identifier generalised; suppressed rows are left out."""
+    shown = groups.labels >= 0
+    nodes = _common_nodes(encoded, groups.labels)
+    released: dict[str, list[pl.Series]] = {}
+    for attribute in encoded.attributes:
+        if isinstance(attribute, Interval):
+            ranges = summarise(attribute, groups)
+            per_group = render_ranges(attribute, ranges, table.dialect, style)
+        else:
+            per_group = [_render_nodes(attribute, nodes[attribute.name], groups, style)]
+        released[attribute.name] = [series.gather(groups.labels[shown]) for series in per_group]
+    frame = table.frame.filter(pl.Series(shown))
+    columns = [series for name in frame.columns for series in released.get(name, [frame[name]])]
+    _check_unique(columns)
+    return table.with_frame(pl.DataFrame(columns))
+
+
+def _check_unique(columns: list[pl.Series]) -> None:
+    names = [series.name for series in columns]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise SchemaError(
+            f"column {twice[0]!r} exists already; rename it to release low and high ends"
+        )
+
+
+def _common_nodes(encoded: EncodedTable, labels: Longs) -> dict[str, Nodes]:
+    from covey.kernels.summaries import summarise as fold  # compiled: loaded when needed
+
+    summaries = empty_summaries(int(labels.max(initial=-1)) + 1, encoded.cells)
+    fold(encoded.cells, encoded.forest, labels, summaries)
+    return {
+        category.name: Nodes(summaries.node[:, place] - encoded.forest.first[place])
+        for place, category in enumerate(encoded.categories)
+    }
+
+
+def summarise(interval: Interval, groups: Groups) -> Ranges:
+    """The interval of each group, its ends moved outwards to the grid."""
+    shown = groups.labels >= 0
+    labels, values = groups.labels[shown], interval.values[shown]
+    low, high = np.full(groups.count, np.nan), np.full(groups.count, np.nan)
+    np.fmin.at(low, labels, values)
+    np.fmax.at(high, labels, values)
+    missing = np.bincount(labels[np.isnan(values)], minlength=groups.count)
+    state = np.where(missing == 0, SHOWN, np.where(missing == groups.sizes, MISSING, HIDDEN))
+    low[state != SHOWN] = high[state != SHOWN] = np.nan
+    return Ranges(*_snap(interval, low, high), state.astype(np.int8))
+
+
+def _snap(interval: Interval, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Ends on the grid, outwards; a single value stays as it is."""
+    grid = interval.column.grid
+    if grid is None:
+        return low, high
+    wide = low < high
+    if isinstance(grid, str):
+        low[wide], high[wide] = _snap_days(low[wide], high[wide], grid)
+    else:
+        low[wide] = _multiple(low[wide], grid, np.floor)
+        high[wide] = _multiple(high[wide], grid, np.ceil)
+    return low, high
+
+
+def _multiple(values: Floats, grid: float, outwards: np.ufunc) -> Floats:
+    """The next multiple of the grid; 0.3 is one of 0.1, whatever its last bit says."""
+    steps = values / grid
+    near = np.rint(steps)
+    steps = np.where(
+        np.abs(steps - near) <= 1e-9 * np.maximum(np.abs(near), 1), near, outwards(steps)
+    )
+    digits = -int(Decimal(str(grid)).as_tuple().exponent)
+    return np.round(steps * grid, max(digits, 0)) + 0.0
+
+
+def _snap_days(low: Floats, high: Floats, grid: str) -> tuple[Floats, Floats]:
+    months = {"month": 1, "quarter": 3, "year": 12}[grid]
+    first = _month_of(low) // months * months
+    after = (_month_of(high) // months + 1) * months
+    return _day_of(first), _day_of(after) - 1
+
+
+def _month_of(days: Floats) -> Longs:
+    return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+
+
+def _day_of(months: Longs) -> Floats:
+    return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.float64)
+
+
+# ── writing ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def render_ranges(
+    interval: Interval, ranges: Ranges, dialect: Dialect, style: Style
+) -> list[pl.Series]:
+    """One column of text, or one of low and one of high ends."""
+    if style.intervals == "columns":
+        return [_ends(interval, ranges.low, LOW), _ends(interval, ranges.high, HIGH)]
+    low, high = (_spell(interval, ends, dialect) for ends in (ranges.low, ranges.high))
+    text = (
+        pl.when(pl.lit(pl.Series(ranges.state == HIDDEN)))
+        .then(pl.lit(ROOT))
+        .when(pl.lit(pl.Series(ranges.low == ranges.high)))
+        .then(pl.lit(low))
+        .otherwise(pl.format("[{}{}{}]", pl.lit(low), pl.lit(_between(dialect)), pl.lit(high)))
+    )
+    return [pl.select(text.alias(interval.name)).to_series()]
+
+
+def _between(dialect: Dialect) -> str:
+    return ", " if dialect.decimal == "." else "; "
+
+
+def _ends(interval: Interval, ends: Floats, suffix: str) -> pl.Series:
+    series = pl.Series(interval.name + suffix, ends).fill_nan(None)
+    if interval.is_date:
+        return series.cast(pl.Int32).cast(pl.Date)
+    whole = not np.any(interval.values % 1 > 0)
+    return series.cast(pl.Int64) if whole and not _fraction(interval.column.grid) else series
+
+
+def _fraction(grid: object) -> bool:
+    return isinstance(grid, float) and not grid.is_integer()
+
+
+def _spell(interval: Interval, ends: Floats, dialect: Dialect) -> pl.Series:
+    """Ends as text: ISO dates, or the shortest decimals that name the number."""
+    series = pl.Series(ends).fill_nan(None)
+    if interval.is_date:
+        return series.cast(pl.Int32).cast(pl.Date).cast(pl.String)
+    distinct = series.unique().drop_nulls()
+    spelled = [spell_number(number, dialect) for number in distinct.to_list()]
+    return series.replace_strict(distinct, pl.Series(spelled, dtype=pl.String), default=None)
+
+
+def spell_number(number: float, dialect: Dialect) -> str:
+    """The shortest decimal digits that give the number back, without an exponent."""
+    return np.format_float_positional(number, trim="-").replace(".", dialect.decimal)
+
+
+def _render_nodes(category: Category, nodes: Nodes, groups: Groups, style: Style) -> pl.Series:
+    labels = pl.Series(category.name, category.tree.labels, dtype=pl.String)
+    labels = pl.select(pl.when(labels != MISSING_LEAF).then(labels)).to_series()
+    cells = labels.gather(nodes.node)
+    if style.categories == "ancestor":
+        return cells
+    return _value_sets(category, nodes, groups, cells)
+
+
+def _value_sets(category: Category, nodes: Nodes, groups: Groups, cells: pl.Series) -> pl.Series:
+    """Sets of values in place of inner nodes; a set with missing in it stays at the root."""
+    members = pl.DataFrame({"group": groups.labels, "leaf": category.leaves})
+    inner = pl.Series(np.flatnonzero(nodes.node >= category.tree.leaf_count))
+    sets = (
+        members.filter(pl.col("group").is_in(inner.implode()))
+        .group_by("group")
+        .agg(pl.col("leaf").unique())
+    )
+    spelled = cells.to_list()
+    for group, leaves in sets.iter_rows():
+        values = [category.tree.labels[leaf] for leaf in leaves]
+        if MISSING_LEAF not in values:
+            spelled[group] = spell_set(values)
+    return pl.Series(cells.name, spelled, dtype=pl.String)
+
+
+def spell_set(values: Iterable[str]) -> str:
+    """`{Bachelors, Masters}`: sorted, values that hold a sign of the notation in quotes."""
+    return "{" + ", ".join(_quoted(value) for value in sorted(values)) + "}"
+
+
+def _quoted(value: str) -> str:
+    if value == value.strip() and not set(value) & set('",{}\r\n'):
+        return value
+    return '"' + value.replace('"', '""') + '"'
+
+
+# ── reading ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def parse(attribute: Attribute, table: Table) -> tuple[Ranges | Nodes, Longs]:
+    """What the distinct cells of a released column show, and how many rows show each."""
+    present = table.frame.columns
+    ends = [attribute.name + LOW, attribute.name + HIGH]
+    if attribute.name not in present and set(ends) <= set(present):
+        low, high, rows = _distinct(table.cells(ends[0]), table.cells(ends[1]))
+        return _parse_ends(attribute, low, high, table.dialect), rows.to_numpy()
+    if attribute.name not in present:
+        raise TableError(f"quasi-identifier {attribute.name!r} is not in the released table")
+    cells, rows = _distinct(table.cells(attribute.name))
+    if isinstance(attribute, Interval):
+        return _parse_ranges(attribute, cells, table.dialect), rows.to_numpy()
+    return _parse_nodes(attribute, cells.cast(pl.String)), rows.to_numpy()
+
+
+def _distinct(*columns: pl.Series) -> list[pl.Series]:
+    """The distinct rows of these columns, sorted so that sums repeat, and their counts."""
+    frame = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
+    counted = frame.group_by(frame.columns).len("rows").sort(frame.columns).cast({"rows": pl.Int64})
+    return [*(counted[str(i)].alias(c.name) for i, c in enumerate(columns)), counted["rows"]]
+
+
+def _parse_ends(attribute: Attribute, low: pl.Series, high: pl.Series, dialect: Dialect) -> Ranges:
+    if not isinstance(attribute, Interval):
+        raise TableError(
+            f"column {attribute.name!r} is categorical but released as low and high ends"
+        )
+    lows, highs = (_values(attribute, cells, dialect) for cells in (low, high))
+    # A pair of nulls does not tell whether all or some were missing: it tells nothing.
+    return Ranges(lows, highs, np.where(np.isnan(lows), HIDDEN, SHOWN).astype(np.int8))
+
+
+def _values(interval: Interval, cells: pl.Series, dialect: Dialect) -> Floats:
+    values = parse_dates(cells) if interval.is_date else parse_numbers(cells, dialect)
+    return values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def _parse_ranges(interval: Interval, cells: pl.Series, dialect: Dialect) -> Ranges:
+    text = cells.cast(pl.String)
+    bare = pl.select(pl.when(text != ROOT).then(text)).to_series()
+    between = _between(dialect)
+    two = (
+        bare.str.starts_with("[")
+        & bare.str.ends_with("]")
+        & bare.str.contains(between, literal=True)
+    )
+    inner = bare.str.slice(1, bare.str.len_chars() - 2).str.splitn(between, 2)
+    low, high = (
+        pl.select(pl.when(two).then(inner.struct.field(f"field_{side}")).otherwise(bare))
+        .to_series()
+        .rename(interval.name)
+        for side in (0, 1)
+    )
+    hidden = (text == ROOT).fill_null(False).to_numpy()
+    state = np.where(text.is_null().to_numpy(), MISSING, np.where(hidden, HIDDEN, SHOWN))
+    return Ranges(
+        _values(interval, low, dialect), _values(interval, high, dialect), state.astype(np.int8)
+    )
+
+
+def _parse_nodes(category: Category, cells: pl.Series) -> Nodes:
+    nodes = [_node(category, cell) for cell in cells.to_list()]
+    known = [node for node in nodes if node is not None]
+    if len(known) < len(nodes):
+        raise TableError(
+            f"column {category.name!r}: {count(len(nodes) - len(known), 'label')} that neither its "
+            "taxonomy nor a set of its values explains"
+        )
+    return Nodes(np.array(known, dtype=np.int32))
+
+
+def _node(category: Category, cell: str | None) -> int | None:
+    tree = category.tree
+    node = tree.node_of.get(MISSING_LEAF if cell is None else cell)
+    if node is None and cell is not None and cell.startswith("{") and cell.endswith("}"):
+        values = next(csv.reader([cell[1:-1]], skipinitialspace=True), [])
+        members = [tree.node_of.get(value) for value in values]
+        if members and None not in members:
+            return tree.lowest_common_ancestor(member for member in members if member is not None)
+    return node

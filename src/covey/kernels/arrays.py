@@ -1,0 +1,47 @@
+"""Bundles of arrays that kernels take."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+
+class Cells(NamedTuple):
+    """The rows of a table."""
+
+    numbers: Floats  # (rows, intervals) scaled to 0 … 1, missing further away
+    weights: Floats  # (intervals,)
+    codes: Ints  # (rows, categories) leaves of the forest
+
+
+class Forest(NamedTuple):
+    """The trees of all categories, their nodes numbered through."""
+
+    ancestors: Ints  # (nodes, deepest + 1) ancestor by depth, -1 below the node
+    depth: Ints  # (nodes,)
+    loss: Floats  # (nodes,) times the weight of the column
+    first: Ints  # (trees,) first node of each tree, where its leaves begin
+    leaves: Ints  # (trees,) leaves of each tree
+
+
+class Summaries(NamedTuple):
+    """What the members of each group have in common."""
+
+    low: Floats  # (groups, intervals)
+    high: Floats  # (groups, intervals)
+    node: Ints  # (groups, categories)
+    size: Longs  # (groups,)
+
+
+def empty_summaries(groups: int, cells: Cells) -> Summaries:
+    """Room for the summaries of so many groups."""
+    return Summaries(
+        low=np.full((groups, cells.numbers.shape[1]), np.inf),
+        high=np.full((groups, cells.numbers.shape[1]), -np.inf),
+        node=np.full((groups, cells.codes.shape[1]), -1, dtype=np.int32),
+        size=np.zeros(groups, dtype=np.int64),
+    )

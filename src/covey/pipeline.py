@@ -1,0 +1,416 @@
+"""From a table to its verified release, one stage a line.
+
+    read → roles → order → encode → cluster → generalise → verify → measure → write
+
+Rows are put into an order that depends on their content alone before they are clustered, and leave
+in another that depends on their released content alone: no position tells anything, and any
+permutation of the input gives the same release.
+"""
+
+import contextlib
+import hashlib
+import inspect
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from covey import files, loss, tables
+from covey.clustering import method_named
+from covey.encoding import Category, EncodedTable, encode, rows_to_drop
+from covey.errors import (
+    GuaranteeError,
+    InfeasibleError,
+    SchemaError,
+    UsageError,
+    ViolationError,
+    count,
+)
+from covey.generalisation import Style, generalise
+from covey.groups import SUPPRESSED, Groups
+from covey.kernels.arrays import Longs
+from covey.loss import Losses
+from covey.progress import Progress, silent
+from covey.report import Output, Report, Rows
+from covey.requirements import KAnonymity, Requirement
+from covey.schema import ColumnType, Role, Schema, TableFormat
+from covey.tables import Table
+from covey.verification import Verdict, verify
+
+PLAIN = Style()
+BY_CONTENT = "by released content"
+AS_READ = "as in the input: positions may tell who is who"
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A table that keeps its promise, and what the custodian may want to know about it."""
+
+    table: Any
+    groups: Groups  # of the input's rows; -1 for a row that is not in the release
+    rows: Longs  # the input's row behind each released one: for the custodian's eyes alone
+    verdict: Verdict
+    report: Report
+    _released: Table
+    _schema: Schema
+    _requirements: tuple[Requirement, ...]
+
+    def write(
+        self, path: str | Path, *, report: str | Path | None = None, defuse: bool = True
+    ) -> Report:
+        """Write the release, and its report if asked, once the written bytes have been verified.
+
+        The bytes are read back under a temporary name and judged by the verifier; only then do
+        they get the name `path`. Text that a spreadsheet would run as a formula gets an
+        apostrophe in front, unless `defuse` is off.
+        """
+        with files.draft(path) as table, _optional_draft(report) as page:
+            with files.output_errors():
+                tables.write(self._released, table.file, Path(path).name, defuse=defuse)
+            data = table.read()
+            self._verify(data)
+            written = self.report.with_output(_output(data))
+            if page is not None:
+                with files.output_errors():
+                    page.file.write(written.to_json().encode())
+                page.read()
+            table.publish()
+            if page is not None:
+                page.publish()
+        return written
+
+    def _verify(self, data: bytes) -> None:
+        """Judge the bytes that are about to be published, with nothing but the schema known."""
+        dialect = self._released.dialect
+        again = tables.from_bytes(
+            data,
+            self._schema.model_copy(
+                update={
+                    "table": TableFormat(
+                        delimiter=dialect.delimiter,
+                        encoding=dialect.encoding,
+                        decimal=dialect.decimal,
+                        missing=dialect.missing,
+                    )
+                }
+            ),
+        )
+        ours, theirs = self._released.frame, again.frame
+        if (ours.height, ours.columns) != (theirs.height, theirs.columns):
+            raise ViolationError("the written table has lost rows or columns; it is not published")
+        verify(again, self._schema, self._requirements).raise_if_violated()
+
+
+def _optional_draft(
+    path: str | Path | None,
+) -> contextlib.AbstractContextManager[files.Draft | None]:
+    return contextlib.nullcontext() if path is None else files.draft(path)
+
+
+def _output(data: bytes) -> Output:
+    kinds = {b"PAR1": "parquet", b"\x1f\x8b\x08\x00": "gzipped csv"}
+    return Output(kinds.get(data[:4], "csv"), len(data), hashlib.sha256(data).hexdigest())
+
+
+def anonymize(
+    frame: Any,
+    schema: Schema,
+    *,
+    require: Sequence[Requirement] | None = None,
+    method: str | Callable[..., Groups] = "k-member",
+    seed: int | None = None,
+    class_column: str | None = None,
+    style: Style = PLAIN,
+    keep_order: bool = False,
+    progress: Progress = silent,
+    **options: Any,
+) -> Release:
+    """A verified release of a table of people.
+
+    `frame` is a path or a dataframe of polars, pandas or pyarrow; the release's table is of the
+    same kind (polars for a path), and the input is left as it was. What must hold is `require`, or
+    else what the schema says. `method` is a name in `METHODS` or a function like those; `options`
+    are its own. Without a `seed`, one is derived from the table and the request, so that the same
+    request always gives the same release. The classes of `class_column` are to stay apart, as far
+    as the method knows how. `keep_order` releases the rows in the input's order, which tells who
+    is who to anyone who knows that order.
+    """
+    requirements, k = _asked(schema, require)
+    stage = _Stages(progress)
+    with stage("reading"):
+        table = tables.read(frame, schema)
+        tables.check_roles(table, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
+    with stage("ordering"):
+        request = [_name_of(method), options, k, class_column]
+        people = _people(table, schema, seed, request)
+    with stage("encoding"):
+        encoded = _encode(people.table, schema, k, class_column)
+    with stage("clustering"):
+        groups = _form_groups(encoded, k, method, people.seed, progress, options)
+    with stage("generalising"):
+        released = generalise(people.table, encoded, groups, style)
+        order = _leaving_order(released, people.rows[groups.labels >= 0], keep_order=keep_order)
+        released = released.with_frame(released.frame[order])
+    with stage("verifying"):
+        verdict = verify(released, schema, requirements)
+        verdict.raise_if_violated()
+    with stage("measuring"):
+        losses = loss.measure(encoded, released, k=k, class_column=class_column)
+    report = Report(
+        version=_version(),
+        rows=Rows(
+            read=table.frame.height,
+            dropped=table.frame.height - encoded.rows,
+            suppressed=groups.suppressed,
+            released=released.frame.height,
+        ),
+        verdict=verdict,
+        losses=losses,
+        method=_name_of(method),
+        options=options,
+        order=AS_READ if keep_order else BY_CONTENT,
+        configuration=_configuration(schema, encoded, style, requirements),
+        warnings=tuple(_warnings(released, schema, keep_order=keep_order)),
+        seconds=stage.seconds,
+    )
+    return Release(
+        table=table.give_back(released.frame),
+        groups=_in_input_order(groups, people.rows, table.frame.height),
+        rows=people.rows[groups.labels >= 0][order],
+        verdict=verdict,
+        report=report,
+        _released=released,
+        _schema=schema,
+        _requirements=requirements,
+    )
+
+
+def cluster(
+    frame: Any,
+    schema: Schema,
+    *,
+    k: int,
+    method: str | Callable[..., Groups] = "k-member",
+    seed: int = 0,
+    class_column: str | None = None,
+    progress: Progress = silent,
+    **options: Any,
+) -> Groups:
+    """The groups that a method forms, one label per row of the input, -1 for rows left out.
+
+    Rows are clustered in the input's order, as the papers describe; `anonymize` orders them first.
+    """
+    _asked(schema, [KAnonymity(k)])
+    table = tables.read(frame, schema)
+    tables.check_roles(table, schema, Role.QUASI)
+    kept = np.flatnonzero(~rows_to_drop(table, schema))
+    encoded = _encode(table.with_frame(table.frame[kept]), schema, k, class_column)
+    groups = _form_groups(encoded, k, method, seed, progress, options)
+    return _in_input_order(groups, kept, table.frame.height)
+
+
+def measure(
+    original: Any,
+    released: Any,
+    schema: Schema,
+    *,
+    k: int | None = None,
+    class_column: str | None = None,
+) -> Losses:
+    """What a released table has lost against its original, whoever released it."""
+    table = tables.read(original, schema)
+    tables.check_roles(table, schema, Role.QUASI)
+    kept = np.flatnonzero(~rows_to_drop(table, schema))
+    encoded = encode(table.with_frame(table.frame[kept]), schema)
+    # Numbers and missing cells are written alike in both, whatever the files' other habits.
+    alike = {"decimal": table.dialect.decimal, "missing": table.dialect.missing}
+    spoken = schema.model_copy(update={"table": schema.table.model_copy(update=alike)})
+    shown = tables.read(released, spoken)
+    if not shown.frame.height:
+        raise UsageError("the released table has no rows")
+    return loss.measure(encoded, shown, k=k or schema.require.k, class_column=class_column)
+
+
+# ── stages ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Stages:
+    """Times the stages and tells of each as it begins."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self.seconds: dict[str, float] = {}
+
+    @contextlib.contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        began = time.perf_counter()
+        self._progress(name, 0.0)
+        yield
+        self.seconds[name] = time.perf_counter() - began
+
+
+def _asked(
+    schema: Schema, require: Sequence[Requirement] | None
+) -> tuple[tuple[Requirement, ...], int]:
+    """The requirements, and the k among them."""
+    requirements = schema.requirements(require)
+    sizes = [requirement.k for requirement in requirements if isinstance(requirement, KAnonymity)]
+    if not sizes:
+        raise SchemaError("nothing is promised: ask for k, or give it in the schema's [require]")
+    return requirements, max(sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class _People:
+    table: Table  # without identifiers, in canonical order
+    rows: Longs  # the input's row behind each
+    seed: int
+
+
+def _people(table: Table, schema: Schema, seed: int | None, request: list[Any]) -> _People:
+    """The rows to be released, in an order that depends on nothing but their content.
+
+    Sorting makes the order canonical; a shuffle by the seed then breaks up runs of rows that
+    differ in their sensitive values only, so that those do not decide who is grouped with whom.
+    """
+    if seed is not None and seed < 0:
+        raise UsageError("a seed is 0 or more")
+    kept = np.flatnonzero(~rows_to_drop(table, schema))
+    frame = table.frame.drop(schema.names(Role.IDENTIFIER), strict=False)[kept]
+    columns = sorted(frame.columns)
+    order = frame.select(pl.arg_sort_by(columns).alias("row"))["row"].to_numpy()
+    if seed is None:
+        seed = _derived_seed(frame.select(columns)[order], schema, request)
+    order = order[np.random.default_rng((seed, _SHUFFLE)).permutation(len(order))]
+    return _People(table.with_frame(frame[order]), kept[order], seed)
+
+
+# Keeps the shuffle's random numbers apart from those that the method draws with the same seed.
+_SHUFFLE = 1
+
+
+def _derived_seed(frame: pl.DataFrame, schema: Schema, request: list[Any]) -> int:
+    """A number that only the same table and the same request give."""
+    settings = [
+        schema.columns[name].model_dump(mode="json", exclude={"taxonomy"}) for name in frame.columns
+    ]
+    digest = hashlib.sha256(json.dumps([settings, schema.loss, request], default=str).encode())
+    for part in frame.iter_slices(65_536):
+        digest.update(part.write_csv(include_header=False).encode())
+    return int.from_bytes(digest.digest()[:16])
+
+
+def _encode(table: Table, schema: Schema, k: int, class_column: str | None) -> EncodedTable:
+    if not table.frame.height:
+        raise UsageError("the table has no rows to release")
+    if table.frame.height < k:
+        raise InfeasibleError(
+            f"k = {k:,} cannot be had: it needs at least {k:,} rows, and there are "
+            f"{count(table.frame.height, 'row')}"
+        )
+    if class_column is not None:
+        role = schema.columns[class_column].role if class_column in schema.columns else None
+        if role not in (Role.SENSITIVE, Role.INSENSITIVE):
+            raise SchemaError(
+                f"the class column {class_column!r} must be a sensitive or insensitive column"
+            )
+    return encode(table, schema, class_column=class_column)
+
+
+def _form_groups(
+    encoded: EncodedTable,
+    k: int,
+    method: str | Callable[..., Groups],
+    seed: int,
+    progress: Progress,
+    options: dict[str, Any],
+) -> Groups:
+    function = method_named(method).function if isinstance(method, str) else method
+    known = inspect.signature(function).parameters
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
+        allowed = [name for name in known if name not in ("table", "k", "seed", "progress")]
+        unknown = [name for name in options if name not in allowed]
+        if unknown:
+            raise UsageError(
+                f"the method has no option {unknown[0]!r}; it has {', '.join(allowed) or 'none'}"
+            )
+    groups = function(encoded, k, seed=seed, progress=progress, **options)
+    if len(groups) != encoded.rows or 0 < groups.smallest < k or not groups.sizes.all():
+        raise GuaranteeError("the method formed groups that are too small, or lost rows")
+    return groups
+
+
+def _leaving_order(released: Table, rows: Longs, *, keep_order: bool) -> Longs:
+    if keep_order:
+        return np.argsort(rows)
+    ordered = released.frame.select(pl.arg_sort_by(released.frame.columns).alias("row"))
+    return ordered["row"].to_numpy().astype(np.int64)
+
+
+def _in_input_order(groups: Groups, rows: Longs, total: int) -> Groups:
+    labels = np.full(total, SUPPRESSED, dtype=np.int64)
+    labels[rows] = groups.labels
+    return Groups(labels)
+
+
+# ── what the report says ────────────────────────────────────────────────────────────────────────
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("covey")
+
+
+def _name_of(method: str | Callable[..., Groups]) -> str:
+    return method if isinstance(method, str) else getattr(method, "__name__", "custom")
+
+
+def _configuration(
+    schema: Schema, encoded: EncodedTable, style: Style, requirements: Sequence[Requirement]
+) -> dict[str, Any]:
+    """The request as it was understood; trees by their shape, since labels may name people."""
+    trees = {
+        category.name: {"leaves": category.tree.leaf_count, "height": category.tree.height}
+        for category in encoded.attributes
+        if isinstance(category, Category)
+    }
+    columns = {}
+    for name, column in schema.columns.items():
+        quasi = column.role is Role.QUASI
+        columns[name] = column.model_dump(
+            mode="json",
+            exclude={"taxonomy"},
+            exclude_none=True,
+            include=None if quasi else {"role"},
+        )
+        if name in trees:
+            columns[name]["taxonomy"] = trees[name]
+    return {
+        "columns": columns,
+        "require": {"k": max(r.k for r in requirements)},
+        "loss": schema.loss,
+        "style": {"categories": style.categories, "intervals": style.intervals},
+    }
+
+
+def _warnings(released: Table, schema: Schema, *, keep_order: bool) -> Iterator[str]:
+    exact = [
+        n for n, c in schema.quasi.items() if c.type is not ColumnType.CATEGORICAL and not c.grid
+    ]
+    if exact:
+        yield (
+            f"the ends of the intervals in {', '.join(exact)} are exact values of people in the "
+            "table; a grid moves them outwards"
+        )
+    for name in schema.names(Role.INSENSITIVE):
+        distinct = released.frame[name].n_unique()
+        if distinct > released.frame.height / 2:
+            yield f"column {name!r} is nearly unique ({distinct:,} values): it may identify people"
+    if keep_order:
+        yield "the rows are in the input's order: whoever knows it knows whose row is whose"

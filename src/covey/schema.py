@@ -1,0 +1,281 @@
+"""What each column of a table is: its role, its type, and how it may be generalised.
+
+One TOML file serves the command line and the library. A column without a role is refused, never
+passed through; no column is a quasi-identifier by default.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
+
+from covey import taxonomy as trees
+from covey.errors import SchemaError, TaxonomyError
+from covey.requirements import KAnonymity, Requirement
+from covey.taxonomy import Measure, Taxonomy
+
+
+class Role(StrEnum):
+    """What a column tells about a person, and so what becomes of it in a release."""
+
+    IDENTIFIER = "identifier"  # names the person: left out
+    QUASI = "quasi"  # known to others, and narrow in combination: generalised
+    SENSITIVE = "sensitive"  # what must not be learnt about a person: kept
+    INSENSITIVE = "insensitive"  # harmless: kept
+
+
+class ColumnType(StrEnum):
+    """How the values of a quasi-identifier lie beside each other."""
+
+    NUMERIC = "numeric"
+    CATEGORICAL = "categorical"
+    DATE = "date"
+
+
+class MissingPolicy(StrEnum):
+    """What a row is worth in which this column is missing."""
+
+    CATEGORY = "category"  # missing is one more value
+    DROP_ROW = "drop-row"  # the row is left out, and counted
+    ERROR = "error"  # the table is refused
+
+
+CALENDAR = ("month", "quarter", "year")
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, arbitrary_types_allowed=True
+    )
+
+
+class TaxonomyBuilder(_Model):
+    """A taxonomy made from the column's own values."""
+
+    build: Literal["flat", "intervals", "prefixes", "dates"]
+    widths: tuple[Annotated[float, Field(gt=0)], ...] = ()
+    origin: float = 0
+    lengths: tuple[Annotated[int, Field(gt=0)], ...] | None = None
+
+    @model_validator(mode="after")
+    def _intervals_have_widths(self) -> Self:
+        if self.build == "intervals" and not self.widths:
+            raise ValueError("a taxonomy of intervals needs their widths, such as [5, 10, 20]")
+        return self
+
+    def over(self, values: Iterable[str]) -> Taxonomy:
+        """The taxonomy over these values."""
+        match self.build:
+            case "flat":
+                return trees.flat(values)
+            case "intervals":
+                return trees.intervals(values, self.widths, self.origin)
+            case "prefixes":
+                return trees.prefixes(values, self.lengths)
+            case "dates":
+                return trees.dates(values)
+
+
+TaxonomySource = Taxonomy | TaxonomyBuilder | Path | dict[str, Any]
+
+
+def _taxonomy_source(value: object) -> TaxonomySource:
+    """A tree, a builder `{ build = "prefixes" }`, the path of a file, or a nested tree."""
+    match value:
+        case Taxonomy() | TaxonomyBuilder() | Path():
+            return value
+        case str():
+            return Path(value)
+        case Mapping() if isinstance(value.get("build"), str):
+            return TaxonomyBuilder.model_validate(value)
+        case Mapping():
+            return dict(value)
+        case _:
+            raise ValueError("a taxonomy is a file, a nested table, or { build = ... }")
+
+
+class Column(_Model):
+    """One column. Everything but the role matters for quasi-identifiers alone."""
+
+    role: Role
+    type: ColumnType | None = None
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    missing: MissingPolicy = MissingPolicy.CATEGORY
+    grid: float | Literal["month", "quarter", "year"] | None = None
+    domain: tuple[float, float] | None = None
+    taxonomy: Annotated[TaxonomySource | None, PlainValidator(_taxonomy_source)] = None
+    format: str | None = None
+
+    @model_validator(mode="after")
+    def _settings_fit_the_type(self) -> Self:
+        if self.role is Role.QUASI:
+            if self.type is None:
+                raise ValueError(
+                    'a quasi-identifier needs a type: "numeric", "categorical" or "date"'
+                )
+            self._refuse_unless(ColumnType.CATEGORICAL, taxonomy=self.taxonomy)
+            self._refuse_unless(ColumnType.NUMERIC, domain=self.domain)
+            self._refuse_unless(ColumnType.DATE, format=self.format)
+            self._check_grid()
+        if self.domain is not None and not self.domain[0] < self.domain[1]:
+            raise ValueError("a domain runs from a lower to a higher number")
+        return self
+
+    def _refuse_unless(self, kind: ColumnType, **settings: object) -> None:
+        for name, value in settings.items():
+            if value is not None and self.type is not kind:
+                raise ValueError(f'"{name}" goes with type = "{kind}", not "{self.type}"')
+
+    def _check_grid(self) -> None:
+        if self.grid is None:
+            return
+        if self.type is ColumnType.CATEGORICAL:
+            raise ValueError('"grid" goes with numbers and dates; a category has a taxonomy')
+        if (self.type is ColumnType.DATE) is not (self.grid in CALENDAR):
+            raise ValueError(
+                'the grid of numbers is a number, that of dates "month", "quarter" or "year"'
+            )
+        if not isinstance(self.grid, str) and not 0 < self.grid < float("inf"):
+            raise ValueError("a grid is a number above 0")
+
+    def taxonomy_over(self, values: Iterable[str]) -> Taxonomy:
+        """The column's tree, made from `values` where it is not given as one."""
+        match self.taxonomy:
+            case None:
+                return trees.flat(values)
+            case Taxonomy():
+                return self.taxonomy
+            case TaxonomyBuilder():
+                return self.taxonomy.over(values)
+            case Path():
+                return trees.read_arx(self.taxonomy)
+            case _:
+                return trees.from_nested(self.taxonomy)
+
+
+class Require(_Model):
+    """The `[require]` table of a schema file."""
+
+    k: int | None = Field(default=None, strict=True, ge=2)
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        """The same as requirements."""
+        return () if self.k is None else (KAnonymity(self.k),)
+
+
+class TableFormat(_Model):
+    """The `[table]` table of a schema file: what is not said is detected."""
+
+    delimiter: str | None = Field(default=None, min_length=1, max_length=1)
+    encoding: str | None = None
+    decimal: Literal[".", ","] | None = None
+    missing: tuple[str, ...] | None = None
+
+
+class Schema(_Model):
+    """The columns of a table, and what its release must keep."""
+
+    columns: dict[str, Column]
+    require: Require = Require()
+    table: TableFormat = TableFormat()
+    loss: Measure = "height"
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        quasi: Mapping[str, str | Mapping[str, Any] | Column],
+        sensitive: Sequence[str] = (),
+        identifiers: Sequence[str] = (),
+        insensitive: Sequence[str] = (),
+        **settings: Any,
+    ) -> Self:
+        """A schema from the names of the columns in each role.
+
+        A quasi-identifier comes with its type, `{"age": "numeric"}`, or with all its settings,
+        `{"zip": {"type": "categorical", "weight": 2, "taxonomy": {"build": "prefixes"}}}`.
+        """
+        if not isinstance(quasi, Mapping):
+            raise SchemaError('quasi-identifiers come with their types: quasi={"age": "numeric"}')
+        columns: dict[str, Any] = {name: _quasi(setting) for name, setting in quasi.items()}
+        for role, names in (
+            (Role.SENSITIVE, sensitive),
+            (Role.IDENTIFIER, identifiers),
+            (Role.INSENSITIVE, insensitive),
+        ):
+            for name in [names] if isinstance(names, str) else names:
+                if name in columns:
+                    raise SchemaError(f"column {name!r} has two roles")
+                columns[name] = {"role": role}
+        return cls.from_dict({"columns": columns, **settings})
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any]) -> Self:
+        """A schema from the nested tables of a TOML file; all its mistakes are told at once."""
+        try:
+            return cls.model_validate(settings)
+        except ValidationError as error:
+            raise SchemaError("; ".join(map(_describe, error.errors()))) from None
+        except TaxonomyError as error:
+            raise SchemaError(str(error)) from None
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Self:
+        """Read a schema file. Taxonomy files are looked for beside it."""
+        try:
+            with Path(path).open("rb") as file:
+                settings = tomllib.load(file)
+        except OSError as error:
+            raise SchemaError(f"the schema cannot be read: {error.strerror}") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SchemaError(f"the schema is not TOML: {error}") from None
+        return cls.from_dict(settings)._beside(Path(path).parent)
+
+    def _beside(self, folder: Path) -> Self:
+        moved = {
+            name: column.model_copy(update={"taxonomy": folder / column.taxonomy})
+            for name, column in self.columns.items()
+            if isinstance(column.taxonomy, Path)
+        }
+        return self.model_copy(update={"columns": self.columns | moved})
+
+    def names(self, *roles: Role) -> list[str]:
+        """The columns in any of these roles, in the order of the schema."""
+        return [name for name, column in self.columns.items() if column.role in roles]
+
+    @property
+    def quasi(self) -> dict[str, Column]:
+        """The quasi-identifiers."""
+        return {name: self.columns[name] for name in self.names(Role.QUASI)}
+
+    def requirements(self, asked: Sequence[Requirement] | None = None) -> tuple[Requirement, ...]:
+        """What was asked for, or else what the schema says."""
+        return self.require.requirements() if asked is None else tuple(asked)
+
+
+def _quasi(setting: str | Mapping[str, Any] | Column) -> Column | dict[str, Any]:
+    if isinstance(setting, Column):
+        return setting
+    settings = {"type": setting} if isinstance(setting, str) else dict(setting)
+    return {"role": Role.QUASI, **settings}
+
+
+PLAIN_WORDS = {
+    "extra_forbidden": "there is no such setting",
+    "missing": "is needed",
+    "model_type": "is a table of settings",
+}
+
+
+def _describe(error: Any) -> str:
+    """One mistake in a schema, by its place and without what was written there."""
+    place = [str(part) for part in error["loc"]]
+    where = (
+        f"column {place[1]!r}" if place[:1] == ["columns"] and len(place) > 1 else ".".join(place)
+    )
+    setting = ".".join(place[2:]) if where.startswith("column ") else ""
+    message = PLAIN_WORDS.get(error["type"], error["msg"].removeprefix("Value error, "))
+    return ": ".join(part for part in (where, setting, message) if part)

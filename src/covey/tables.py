@@ -1,0 +1,456 @@
+"""Tables from files and dataframes, and back again.
+
+A table is a polars frame and how it came: the kind of dataframe that the caller handed over, or
+the dialect of the CSV file. Cells of CSV files stay text exactly as written; what a cell means is
+decided where its column is encoded, and columns that are only passed through are never touched.
+
+No message of a parser leaves this module: they quote cells.
+"""
+
+import codecs
+import csv
+import gzip
+import io
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from covey.errors import SchemaError, TableError, count
+from covey.schema import ColumnType, Role, Schema, TableFormat
+
+STREAM = "-"
+MISSING_TOKENS = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
+DELIMITERS = (",", ";", "\t", "|")
+MOST_COLUMNS = 10_000
+# A text that starts so is run as a formula by spreadsheet programs.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\0")
+_ROWS_AT_A_TIME = 65_536
+_BYTES_AT_A_TIME = 1 << 24
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a CSV file is written. The first missing token is the one that covey writes."""
+
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    decimal: str = "."
+    missing: tuple[str, ...] = ("",)
+
+    @property
+    def number(self) -> str:
+        """The strict grammar of a number: ASCII digits, no separators of thousands."""
+        sign = r"\." if self.decimal == "." else ","
+        return rf"^[+-]?([0-9]+({sign}[0-9]*)?|{sign}[0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A polars frame, how it came, and what was found out about it on the way."""
+
+    frame: pl.DataFrame
+    dialect: Dialect = Dialect()
+    notes: tuple[str, ...] = ()
+    give_back: Callable[[pl.DataFrame], Any] = field(default=lambda frame: frame)
+
+    def cells(self, name: str) -> pl.Series:
+        """One column, its missing cells as nulls."""
+        series = self.frame[name]
+        if series.dtype == pl.String:
+            missing = pl.col(name).is_in(list(self.dialect.missing))
+            return self.frame.select(pl.when(~missing).then(pl.col(name)))[name]
+        return series.fill_nan(None) if series.dtype.is_float() else series
+
+    def with_frame(self, frame: pl.DataFrame) -> "Table":
+        """The same table with other rows or columns."""
+        return replace(self, frame=frame)
+
+
+# ── in ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def read(source: Any, schema: Schema | None = None) -> Table:
+    """A table from a path, `-` for standard input, or a dataframe of any common library."""
+    if isinstance(source, Table):
+        return source
+    if not isinstance(source, str | Path):
+        return _from_dataframe(source, schema.table if schema else TableFormat())
+    try:
+        data = sys.stdin.buffer.read() if source == STREAM else Path(source).read_bytes()
+    except OSError as error:
+        raise TableError(f"the table cannot be read: {error.strerror}") from None
+    return from_bytes(data, schema)
+
+
+def from_bytes(data: bytes, schema: Schema | None = None) -> Table:
+    """A table from the bytes of a CSV or Parquet file, gzipped or not."""
+    declared = schema.table if schema else TableFormat()
+    if data[:4] == b"PAR1":
+        return _from_parquet(data, declared)
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (EOFError, OSError, zlib.error):
+            raise TableError("the table is a damaged gzip file") from None
+    return _from_csv(data, declared, schema)
+
+
+def _from_parquet(data: bytes, declared: TableFormat) -> Table:
+    try:
+        frame = pl.read_parquet(io.BytesIO(data))
+    except Exception:
+        raise TableError("the table is a damaged Parquet file") from None
+    return Table(_plain(frame), Dialect(missing=declared.missing or ("",)))
+
+
+def _from_dataframe(source: Any, declared: TableFormat) -> Table:
+    try:
+        native = nw.from_native(source, eager_only=True)
+        names = list(native.columns)
+    except Exception:
+        raise TableError("not a table: a path, or a polars, pandas or pyarrow table") from None
+    _check_names(names)
+    columns = []
+    for name in names:
+        try:
+            columns.append(native.get_column(name).to_polars().rename(name))
+        except Exception:
+            raise TableError(f"column {name!r} mixes kinds of values; give it one type") from None
+    frame = pl.DataFrame(columns)
+    return Table(
+        _plain(frame),
+        Dialect(missing=declared.missing or ("",)),
+        give_back=lambda released: (
+            released
+            if native.implementation is nw.Implementation.POLARS
+            else nw.DataFrame.from_arrow(released, backend=native.implementation).to_native()
+        ),
+    )
+
+
+def _plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """Dictionaries become text, since their entries outlive the rows that used them."""
+    _check_names(frame.columns)
+    nested = [n for n, dtype in frame.schema.items() if dtype.is_nested() or dtype in _OPAQUE]
+    if nested:
+        raise TableError(
+            f"column {nested[0]!r} holds lists, records or bytes; covey needs plain values"
+        )
+    return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+
+
+_OPAQUE = (pl.Binary, pl.Object, pl.Unknown)
+
+
+def _check_names(names: Sequence[Any]) -> None:
+    if len(names) > MOST_COLUMNS:
+        raise TableError(f"the table has {len(names):,} columns; covey takes {MOST_COLUMNS:,}")
+    if not all(isinstance(name, str) for name in names):
+        raise TableError("the names of columns must be text")
+    blank = [place for place, name in enumerate(names, 1) if not name.strip()]
+    if blank:
+        raise TableError(f"{count(len(blank), 'column')} without a name, first at place {blank[0]}")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise TableError(f"column {twice!r} stands {names.count(twice)} times in the table")
+
+
+# ── CSV ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _from_csv(data: bytes, declared: TableFormat, schema: Schema | None) -> Table:
+    data, encoding = _utf8(data, declared.encoding)
+    if not data.strip():
+        raise TableError("the table is empty")
+    delimiter = declared.delimiter or _detect_delimiter(data, schema)
+    names = next(csv.reader(_first_lines(data), delimiter=delimiter), [])
+    _check_names(names)
+    data = data.rstrip(b"\r\n") if len(names) > 1 else data.removesuffix(b"\n").removesuffix(b"\r")
+    records = _check_structure(data, ord(delimiter), len(names))
+    frame = _parse(data, delimiter, names)
+    if frame.height != records - 1:
+        raise TableError("the rows of the CSV file cannot be told apart; check its quotes")
+    table = Table(frame, Dialect(delimiter, encoding, declared.decimal or "."))
+    found = [f"encoding {encoding}"] if declared.encoding is None else []
+    found += [] if declared.delimiter else [f"delimiter {_name(delimiter)}"]
+    return _detect_cells(table, declared, schema, found)
+
+
+def _utf8(data: bytes, declared: str | None) -> tuple[bytes, str]:
+    """The same text in UTF-8, and the encoding that it was in."""
+    encoding = declared or next((e for bom, e in _BOMS if data.startswith(bom)), "utf-8")
+    try:
+        if codecs.lookup(encoding).name == "utf-8" and data.startswith(codecs.BOM_UTF8):
+            encoding = "utf-8-sig"
+        text = data.decode(encoding)
+    except LookupError:
+        raise TableError(f"there is no encoding {encoding!r}") from None
+    except UnicodeDecodeError as error:
+        place = error.start
+        raise TableError(
+            f"the table is not {encoding}, first at byte {place:,}; "
+            "declare its encoding, such as cp1252"
+        ) from None
+    plain = data if encoding == "utf-8" else text.encode()
+    if b"\0" in plain:
+        line = plain.count(b"\n", 0, plain.index(b"\0")) + 1
+        raise TableError(
+            f"{count(plain.count(0), 'NUL byte')}, first in line {line:,}; "
+            "the file is damaged, or in an encoding to be declared, such as utf-16"
+        )
+    return plain, encoding
+
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def _first_lines(data: bytes, size: int = 1 << 20) -> list[str]:
+    return data[:size].decode(errors="ignore").splitlines(keepends=True)
+
+
+def _detect_delimiter(data: bytes, schema: Schema | None) -> str:
+    """The sign that splits the header into the schema's columns, or else into most fields."""
+    lines = _first_lines(data)
+    headers = {sign: next(csv.reader(lines, delimiter=sign), []) for sign in DELIMITERS}
+    known = set(schema.columns) if schema else set()
+    return max(DELIMITERS, key=lambda sign: (len(known & set(headers[sign])), len(headers[sign])))
+
+
+def _check_structure(data: bytes, delimiter: int, width: int) -> int:
+    """Refuse what parsers read differently; the number of records, the header's among them.
+
+    Quotes open a field only at its start and close it only at its end, and every record has as
+    many fields as the header. Works on all bytes at once: a byte is quoted where the number of
+    quotes up to it is odd, since a doubled quote counts twice.
+    """
+    quoted, before, records, fields, line = 0, delimiter, 0, 1, 1
+    ragged: list[int] = []
+    for start in range(0, len(data), _BYTES_AT_A_TIME):
+        chunk = np.frombuffer(data, np.uint8, min(_BYTES_AT_A_TIME, len(data) - start), start)
+        after = data[start + len(chunk) : start + len(chunk) + 1] or b"\n"
+        inside = _inside_quotes(chunk, quoted, before, after[0], delimiter, line)
+        plain = chunk if inside is None else np.where(inside, 0, chunk)
+        breaks = np.flatnonzero(plain == _LF)
+        commas = np.flatnonzero(plain == delimiter)
+        _check_returns(plain, after[0], line)
+        totals = np.diff(np.searchsorted(commas, breaks), prepend=0) + 1
+        if len(totals):
+            totals[0] += fields - 1
+            ragged += [_line_of(chunk, breaks[i], line) for i in np.flatnonzero(totals != width)]
+            fields = 1
+        fields += len(commas) - (int(np.searchsorted(commas, breaks[-1])) if len(breaks) else 0)
+        records += len(breaks)
+        quoted = int(inside[-1]) if inside is not None else quoted
+        before = int(chunk[-1])
+        line += int(np.count_nonzero(chunk == _LF))
+    if quoted:
+        raise TableError(f"a quote that is opened is never closed, up to line {line:,}")
+    if fields != width:
+        ragged.append(line)
+    if ragged:
+        raise TableError(
+            f"{count(len(ragged), 'row')} with more or fewer fields than the header's {width}, "
+            f"first in line {ragged[0]:,}"
+        )
+    return records + 1
+
+
+_LF, _CR, _QUOTE = 10, 13, 34
+
+
+def _line_of(chunk: np.ndarray, place: int, line: int) -> int:
+    return line + int(np.count_nonzero(chunk[:place] == _LF))
+
+
+def _inside_quotes(
+    chunk: np.ndarray, quoted: int, before: int, after: int, delimiter: int, line: int
+) -> np.ndarray | None:
+    """Which bytes stand inside quotes; None where no quote is near."""
+    quotes = chunk == _QUOTE
+    if not quoted and not quotes.any():
+        return None
+    inside = ((np.cumsum(quotes, dtype=np.uint8) + np.uint8(quoted)) & 1).astype(bool)
+    places = np.flatnonzero(quotes)
+    left = np.where(places > 0, chunk[places - 1], before)
+    right = np.append(chunk, np.uint8(after))[places + 1]
+    opens = inside[places] & ~_one_of(left, delimiter, _LF, _QUOTE)
+    closes = ~inside[places] & ~_one_of(right, delimiter, _LF, _CR, _QUOTE)
+    stray = places[opens | closes]
+    if len(stray):
+        raise TableError(
+            f"{count(len(stray), 'quote')} inside a field, first in line "
+            f"{_line_of(chunk, stray[0], line):,}; quote the whole field, doubling the quotes in it"
+        )
+    return inside
+
+
+def _one_of(chunk: np.ndarray, *signs: int) -> np.ndarray:
+    found: np.ndarray = np.any([chunk == sign for sign in signs], axis=0)
+    return found
+
+
+def _check_returns(plain: np.ndarray, after: int, line: int) -> None:
+    places = np.flatnonzero(plain == _CR)
+    stray = places[np.append(plain, np.uint8(after))[places + 1] != _LF]
+    if len(stray):
+        raise TableError(
+            f"{count(len(stray), 'carriage return')} outside quotes and not at the end of a line, "
+            f"first in line {_line_of(plain, stray[0], line):,}"
+        )
+
+
+def _parse(data: bytes, delimiter: str, names: list[str]) -> pl.DataFrame:
+    try:
+        frame = pl.read_csv(
+            data,
+            separator=delimiter,
+            schema=dict.fromkeys(names, pl.String),
+            has_header=True,
+        )
+    except Exception:
+        raise TableError("the table is not well-formed CSV") from None
+    return frame.fill_null("")
+
+
+def _detect_cells(
+    table: Table, declared: TableFormat, schema: Schema | None, found: list[str]
+) -> Table:
+    """Find out the missing tokens and the decimal sign of the columns that covey changes."""
+    names = table.frame.columns
+    quasi = [n for n in names if schema is None or n in schema.quasi]
+    missing = declared.missing
+    if missing is None:
+        missing = _detect_missing(table.frame, quasi)
+        found += [f"missing cells {', '.join(map(_name, missing))}"] if missing != ("",) else []
+    table = replace(table, dialect=replace(table.dialect, missing=missing or ("",)))
+    if declared.decimal is None and table.dialect.delimiter != ",":
+        numeric = [n for n in quasi if not schema or schema.columns[n].type is ColumnType.NUMERIC]
+        if any(_has_decimal_comma(table.cells(n)) for n in numeric):
+            table = replace(table, dialect=replace(table.dialect, decimal=","))
+            found.append("decimal comma")
+    return replace(table, notes=(f"detected {', '.join(found)}",) if found else ())
+
+
+def _detect_missing(frame: pl.DataFrame, names: list[str]) -> tuple[str, ...]:
+    """The tokens that occur in these columns, most frequent first, the empty one always known."""
+    found: Counter[str] = Counter()
+    for name in names:
+        tokens = frame[name].filter(frame[name].is_in(MISSING_TOKENS))
+        found.update(dict(tokens.value_counts().iter_rows()))
+    return tuple(dict.fromkeys([*sorted(found, key=lambda token: (-found[token], token)), ""]))
+
+
+def _has_decimal_comma(cells: pl.Series) -> bool:
+    """Numbers with a comma that cannot be one of thousands, and none with a point."""
+    comma = cells.str.contains(r"^[+-]?[0-9]+,[0-9]+$")
+    thousands = cells.str.contains(r"^[+-]?[0-9]{1,3}(,[0-9]{3})+$")
+    point = cells.str.contains(r"^[+-]?[0-9]+\.[0-9]+$")
+    return bool((comma & ~thousands).any()) and not bool(point.any())
+
+
+def _name(sign: str) -> str:
+    return {"\t": "tab", "": "(empty)"}.get(sign, repr(sign))
+
+
+# ── roles ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def check_roles(table: Table, schema: Schema, *needed: Role) -> None:
+    """Every column of the table has a role, and those of the `needed` roles are there."""
+    names = table.frame.columns
+    roleless = [name for name in names if name not in schema.columns]
+    if roleless:
+        raise SchemaError(
+            f"{count(len(roleless), 'column')} without a role: {_listed(roleless)}; "
+            "give each one in the schema"
+        )
+    absent = [name for name in schema.names(*needed) if name not in names]
+    if absent:
+        raise SchemaError(
+            f"{count(len(absent), 'column')} of the schema not in the table: {_listed(absent)}"
+        )
+    if not schema.quasi:
+        raise SchemaError("the schema names no quasi-identifier, so there is nothing to protect")
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+
+
+# ── out ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def write(table: Table, file: IO[bytes], name: str = "", *, defuse: bool = True) -> None:
+    """Write a table to an open file, in the format that the name's ending asks for.
+
+    Nothing but the cells is written: no index, no statistics, no file name or time stamp.
+    """
+    stem = name.removesuffix(".gz")
+    if stem.endswith((".parquet", ".pq")):
+        buffer = io.BytesIO()
+        table.frame.write_parquet(buffer, statistics=False)
+        file.write(buffer.getbuffer())
+    elif name.endswith(".gz"):
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+            packed.writelines(_csv_chunks(table, defuse=defuse))
+    else:
+        file.writelines(_csv_chunks(table, defuse=defuse))
+
+
+def _csv_chunks(table: Table, *, defuse: bool) -> Iterator[bytes]:
+    dialect = table.dialect
+    frame = table.frame.select(pl.all().cast(pl.String))
+    if defuse:
+        _check_header(frame.columns)
+        frame = frame.select(_defused(name, dialect) for name in frame.columns)
+    try:
+        encoder = codecs.getincrementalencoder(dialect.encoding)()
+        for start in range(0, max(frame.height, 1), _ROWS_AT_A_TIME):
+            text = frame.slice(start, _ROWS_AT_A_TIME).write_csv(
+                separator=dialect.delimiter, include_header=start == 0, null_value=_token(dialect)
+            )
+            yield encoder.encode(text)
+    except UnicodeEncodeError:
+        raise TableError(
+            f"the release holds signs that {dialect.encoding} has not; declare the encoding utf-8"
+        ) from None
+
+
+def _token(dialect: Dialect) -> str:
+    """A missing cell is quoted where it would be an empty line."""
+    return dialect.missing[0] or '""'
+
+
+def _check_header(names: Sequence[str]) -> None:
+    unsafe = [name for name in names if name.startswith(FORMULA_STARTS)]
+    if unsafe:
+        raise TableError(
+            f"the name of column {unsafe[0]!r} is a formula to a spreadsheet; rename it"
+        )
+
+
+def _defused(name: str, dialect: Dialect) -> pl.Expr:
+    """An apostrophe before what a spreadsheet would run; numbers stay numbers."""
+    cell = pl.col(name)
+    risky = pl.any_horizontal(cell.str.starts_with(start) for start in FORMULA_STARTS)
+    return (
+        pl.when(risky & ~cell.str.contains(dialect.number))
+        .then(pl.lit("'") + cell)
+        .otherwise(cell)
+        .alias(name)
+    )

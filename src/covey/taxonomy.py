@@ -1,0 +1,369 @@
+"""Trees of values: which values a label such as "Europe" or "478**" stands for.
+
+A `Taxonomy` is a rooted tree kept as flat arrays. The leaves are numbered first, in depth-first
+order, so that values under one node are neighbours; the root is the last node. A table of
+ancestors by depth answers every look-up without climbing. Trees need not be balanced.
+"""
+
+import csv
+import datetime
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.errors import TaxonomyError, count
+
+ROOT = "*"
+
+Measure = Literal["height", "level", "ncp", "lm"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+# What a node costs: by height, by level, by its share of the leaves, by that of the others.
+
+# A tree nested deeper than this is a mistake or an attack, not somebody's taxonomy.
+DEEPEST = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Taxonomy:
+    """A rooted tree over the values of one column."""
+
+    labels: tuple[str, ...]
+    parent: NDArray[np.int32]  # of each node; the root's is -1
+    leaf_count: int
+
+    @property
+    def root(self) -> int:
+        """The number of the root."""
+        return len(self.labels) - 1
+
+    @cached_property
+    def depth(self) -> NDArray[np.int32]:
+        """Edges from the root to each node."""
+        depth = np.zeros(len(self.labels), dtype=np.int32)
+        for node in self._downwards():
+            if node != self.root:
+                depth[node] = depth[self.parent[node]] + 1
+        return depth
+
+    @property
+    def height(self) -> int:
+        """Edges on the longest way from the root to a leaf."""
+        return int(self.depth.max())
+
+    @cached_property
+    def ancestors(self) -> NDArray[np.int32]:
+        """`ancestors[v, d]` is the ancestor of `v` at depth `d` (itself at its own), else -1."""
+        table = np.full((len(self.labels), self.height + 1), -1, dtype=np.int32)
+        for node in self._downwards():
+            if node != self.root:
+                table[node] = table[self.parent[node]]
+            table[node, self.depth[node]] = node
+        return table
+
+    @cached_property
+    def subheight(self) -> NDArray[np.int32]:
+        """Edges on the longest way down from each node to a leaf."""
+        height = np.zeros(len(self.labels), dtype=np.int32)
+        for node in reversed(self._downwards()):
+            if node != self.root:
+                above = self.parent[node]
+                height[above] = max(height[above], height[node] + 1)
+        return height
+
+    @cached_property
+    def leaves_below(self) -> NDArray[np.int32]:
+        """Leaves under each node, a leaf under itself."""
+        leaves = np.zeros(len(self.labels), dtype=np.int32)
+        leaves[: self.leaf_count] = 1
+        for node in reversed(self._downwards()):
+            if node != self.root:
+                leaves[self.parent[node]] += leaves[node]
+        return leaves
+
+    @cached_property
+    def node_of(self) -> dict[str, int]:
+        """The node of each label."""
+        return {label: node for node, label in enumerate(self.labels)}
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """The labels of the leaves."""
+        return self.labels[: self.leaf_count]
+
+    def lowest_common_ancestor(self, nodes: Iterable[int]) -> int:
+        """The lowest node above all of `nodes`."""
+        rows = self.ancestors[list(nodes)]
+        shared = (rows == rows[0]).all(axis=0) & (rows[0] >= 0)
+        return int(rows[0, np.flatnonzero(shared)[-1]])
+
+    def losses(self, measure: Measure = "height") -> NDArray[np.float64]:
+        """What a cell loses when it shows each node: 0 for a leaf, at most 1 for the root.
+
+        - `height`: height of the node's subtree over the height of the tree (Byun et al. 2007);
+        - `level`: levels between the node and the deepest leaf, likewise (Wang et al. 2022);
+        - `ncp`: share of the leaves that the node covers (Xu et al. 2006);
+        - `lm`: share of the *other* leaves that it covers (Iyengar 2002).
+
+        `height` and `level` agree on trees whose leaves are all equally deep.
+        """
+        loss = self._share(measure)
+        loss[: self.leaf_count] = 0.0
+        return loss
+
+    def _share(self, measure: Measure) -> NDArray[np.float64]:
+        match measure:
+            case "height":
+                return self.subheight / self.height
+            case "level":
+                return (self.height - self.depth) / self.height
+            case "ncp":
+                return self.leaves_below / self.leaf_count
+            case "lm":
+                return (self.leaves_below - 1) / max(self.leaf_count - 1, 1)
+
+    def with_leaf(self, label: str) -> "Taxonomy":
+        """The same tree with one more leaf right under the root, numbered last of the leaves."""
+        shift = np.where(self.parent >= 0, self.parent + 1, -1).astype(np.int32)
+        return Taxonomy(
+            labels=(*self.leaves, label, *self.labels[self.leaf_count :]),
+            parent=np.insert(shift, self.leaf_count, self.root + 1),
+            leaf_count=self.leaf_count + 1,
+        )
+
+    def paths(self) -> Iterator[list[str]]:
+        """From each leaf up to the root."""
+        for leaf in range(self.leaf_count):
+            line = self.ancestors[leaf, self.depth[leaf] :: -1]
+            yield [self.labels[node] for node in line]
+
+    def write_arx(self, path: str | Path) -> None:
+        """Write ARX's format: a line per leaf, upwards, the same number of labels in each.
+
+        A leaf that hangs high repeats itself up to its own level, as ARX users write it.
+        """
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, delimiter=";", lineterminator="\n")
+            for line in self.paths():
+                writer.writerow([line[0]] * (self.height + 1 - len(line)) + line)
+
+    def _downwards(self) -> list[int]:
+        """All nodes, each after its parent: `build` numbers inner nodes from the bottom up."""
+        return [*range(self.root, self.leaf_count - 1, -1), *range(self.leaf_count)]
+
+
+# ── building ────────────────────────────────────────────────────────────────────────────────────
+
+
+def build(parent: Mapping[str, str]) -> Taxonomy:
+    """A taxonomy from the parent of each label but the root's."""
+    children: dict[str, list[str]] = {}
+    for child, above in parent.items():
+        children.setdefault(above, []).append(child)
+    root = _only_root(parent, children)
+    leaves, inner = _walk(root, children)
+    if len(leaves) + len(inner) <= len(parent):
+        raise TaxonomyError(
+            f"{count(len(parent) + 1 - len(leaves) - len(inner), 'label')} in a cycle"
+        )
+    labels = (*leaves, *reversed(inner))
+    number = {label: node for node, label in enumerate(labels)}
+    parents = [number[parent[label]] for label in labels[:-1]]
+    return Taxonomy(labels, np.array([*parents, -1], dtype=np.int32), len(leaves))
+
+
+def _only_root(parent: Mapping[str, str], children: Mapping[str, list[str]]) -> str:
+    roots = [label for label in children if label not in parent]
+    if not children:
+        raise TaxonomyError("the taxonomy is empty")
+    if not roots:
+        raise TaxonomyError("the taxonomy is a cycle: no label is above all others")
+    if len(roots) > 1:
+        raise TaxonomyError(f"the taxonomy has {len(roots)} roots instead of one")
+    return roots[0]
+
+
+def _walk(root: str, children: Mapping[str, list[str]]) -> tuple[list[str], list[str]]:
+    """Leaves and inner nodes in depth-first order, parents before their children."""
+    leaves: list[str] = []
+    inner: list[str] = []
+    stack = [root]
+    while stack:
+        label = stack.pop()
+        if label in children:
+            inner.append(label)
+            stack.extend(reversed(children[label]))
+        else:
+            leaves.append(label)
+    return leaves, inner
+
+
+def from_paths(paths: Iterable[Sequence[str]]) -> Taxonomy:
+    """A taxonomy from lines that lead from a leaf up to the root.
+
+    A label that follows itself is one node, so that `Private;Private;*` hangs Private under the
+    root of a deeper tree.
+    """
+    parent: dict[str, str] = {}
+    two_parents: set[str] = set()
+    leaves: Counter[str] = Counter()
+    blank = 0
+    for path in paths:
+        line = [label for i, label in enumerate(path) if i == 0 or label != path[i - 1]]
+        blank += "" in line
+        leaves[line[0]] += 1
+        for child, above in pairwise(line):
+            if parent.setdefault(child, above) != above:
+                two_parents.add(child)
+    _refuse(
+        (blank, "line", "an empty label"),
+        (sum(times > 1 for times in leaves.values()), "leaf", "more than one line"),
+        (len(two_parents), "label", "two parents"),
+        (len(leaves.keys() & set(parent.values())), "leaf", "other values under it"),
+    )
+    if orphans := leaves.keys() - parent.keys():
+        raise TaxonomyError(f"{count(len(orphans), 'line')} without a root above the leaf")
+    return build(parent)
+
+
+def _refuse(*problems: tuple[int, str, str]) -> None:
+    found = [
+        f"{number:,} {_plural(noun, number)} with {what}"
+        for number, noun, what in problems
+        if number
+    ]
+    if found:
+        raise TaxonomyError("; ".join(found))
+
+
+def _plural(noun: str, number: int) -> str:
+    return noun if number == 1 else {"leaf": "leaves"}.get(noun, noun + "s")
+
+
+def from_nested(tree: Mapping[str, Any]) -> Taxonomy:
+    """A taxonomy from nested mappings whose innermost level is lists of values.
+
+    A single label at the top is the root; several get the root `*` above them.
+    """
+    top = dict(tree)
+    if len(top) != 1 or not next(iter(top.values())):
+        top = {ROOT: top}
+    return from_paths(_nested_paths(top))
+
+
+def _nested_paths(tree: Mapping[str, Any]) -> Iterator[list[str]]:
+    stack: list[tuple[list[str], Any]] = [([], tree)]
+    while stack:
+        above, below = stack.pop()
+        if len(above) > DEEPEST:
+            raise TaxonomyError(f"the taxonomy is nested deeper than {DEEPEST} levels")
+        if isinstance(below, Mapping) and below:
+            stack.extend(
+                ([str(label), *above], rest) for label, rest in reversed(list(below.items()))
+            )
+        elif isinstance(below, Sequence) and below and not isinstance(below, str):
+            stack.extend(([str(leaf), *above], None) for leaf in reversed(below))
+        elif not below:
+            yield above
+        else:
+            raise TaxonomyError("a nested taxonomy is made of tables and lists of values")
+
+
+def read_arx(path: str | Path) -> Taxonomy:
+    """Read ARX's format: no header, `leaf;level 1;…;root` in each line, `;` or `,` between."""
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            text = file.read()
+    except OSError as error:
+        raise TaxonomyError(f"the taxonomy file cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise TaxonomyError("the taxonomy file is not UTF-8") from None
+    lines = text.splitlines()
+    delimiter = ";" if lines and ";" in lines[0] else ","
+    try:
+        rows = [row for row in csv.reader(lines, delimiter=delimiter, strict=True) if row]
+    except csv.Error:
+        raise TaxonomyError("the taxonomy file is not well-formed CSV") from None
+    return from_paths(rows)
+
+
+def flat(values: Iterable[str]) -> Taxonomy:
+    """All values right under one root."""
+    leaves = sorted(set(values))
+    return build(dict.fromkeys(leaves, _root_above(leaves)))
+
+
+def _root_above(leaves: Iterable[str]) -> str:
+    """`*`, or more of them where that is a value itself, as in a table released before."""
+    taken = set(leaves)
+    root = ROOT
+    while root in taken:
+        root += ROOT
+    return root
+
+
+def intervals(values: Iterable[str], widths: Sequence[float], origin: float = 0) -> Taxonomy:
+    """Numbers in intervals of each width, counted from `origin`; each width divides the next."""
+    for narrow, wide in pairwise(widths):
+        if narrow <= 0 or wide <= narrow or not math.isclose(wide / narrow, round(wide / narrow)):
+            raise TaxonomyError("the widths of intervals must grow, each a multiple of the last")
+    leaves = sorted(set(values), key=_number)
+    whole = all(_number(v).is_integer() for v in leaves) and all(
+        float(w).is_integer() for w in widths
+    )
+    return from_paths(
+        [v, *(_interval(_number(v), w, origin, whole=whole) for w in widths), ROOT] for v in leaves
+    )
+
+
+def _number(value: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise TaxonomyError("intervals need a column of numbers")
+    return number
+
+
+def _interval(number: float, width: float, origin: float, *, whole: bool) -> str:
+    low = origin + math.floor((number - origin) / width) * width
+    if whole:
+        return f"[{int(low)}, {int(low + width) - 1}]"
+    return f"[{low:.12g}, {low + width:.12g})"
+
+
+def prefixes(values: Iterable[str], lengths: Sequence[int] | None = None) -> Taxonomy:
+    """Codes that lose their last characters step by step, as ZIP codes do: 47803, 4780*, 478**.
+
+    `lengths` names the prefixes to keep; without it every length is a level.
+    """
+    leaves = sorted(set(values))
+    longest = max(map(len, leaves), default=0)
+    kept = sorted(lengths, reverse=True) if lengths is not None else range(longest - 1, 0, -1)
+    levels = [length for length in kept if 0 < length < longest]
+    root = _root_above(leaves)
+    return from_paths(
+        [v, *(v[:length] + ROOT * (longest - length) for length in levels), root] for v in leaves
+    )
+
+
+def dates(values: Iterable[str]) -> Taxonomy:
+    """Days in months, months in quarters, quarters in years."""
+    return from_paths(_calendar(value) for value in sorted(set(values)))
+
+
+def _calendar(value: str) -> list[str]:
+    try:
+        day = datetime.date.fromisoformat(value)
+    except ValueError:
+        raise TaxonomyError("a taxonomy of dates needs days in the form 2024-05-31") from None
+    quarter = f"{day:%Y}-Q{(day.month + 2) // 3}"
+    return [value, f"{day:%Y-%m}", quarter, f"{day:%Y}", ROOT]

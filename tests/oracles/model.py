@@ -1,0 +1,244 @@
+"""The data model of the oracles and the per-record loss (specification 0.1, 0.2, C2, C3, C8).
+
+Nothing is cached: every number is computed again from the rows whenever it is needed.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Measure: TypeAlias = Literal["height", "level", "ncp", "lm"]
+
+MISSING = "\x00missing"
+HIDDEN_ROOT = "\x00root"
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """A numeric column (0.1). None is a missing value; a domain replaces the data range."""
+
+    values: Sequence[float | None]
+    weight: float = 1.0
+    domain: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what the specification gives no meaning to."""
+        present = [v for v in self.values if v is not None]
+        if not all(math.isfinite(v) for v in present):
+            raise ValueError("a numeric value must be finite; a missing one is None")
+        if self.domain is not None:
+            lo, hi = self.domain
+            if lo > hi or any(not lo <= v <= hi for v in present):
+                raise ValueError("every value must lie in the domain")
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """A categorical column (0.1). `parent` maps every node but the root to its parent.
+
+    An empty `parent` means "no tree given": a flat tree over the labels of the column.
+    """
+
+    values: Sequence[str | None]
+    parent: Mapping[str, str]
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse a broken tree, and values that are not leaves of it."""
+        tree = tree_of(self)
+        leaves = leaves_below(tree, tree.root)
+        for leaf in leaves_of_rows(self, range(len(self.values))):
+            if leaf not in leaves:
+                raise ValueError(f"{leaf!r} is not a leaf of the tree")
+
+
+Column: TypeAlias = Numeric | Categorical
+Table: TypeAlias = Mapping[str, Column]
+
+
+# Trees
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A rooted tree: `parent` has every node but the root."""
+
+    root: str
+    parent: Mapping[str, str]
+
+
+def flat_tree(labels: Iterable[str], root: str = HIDDEN_ROOT) -> dict[str, str]:
+    """Return the parent map of the flat tree: a root with every label under it (0.1)."""
+    return dict.fromkeys(sorted(set(labels)), root)
+
+
+def tree_of(column: Categorical) -> Tree:
+    """Return the tree of the column, with a leaf for "missing" if one is needed (C8)."""
+    present = [v for v in column.values if v is not None]
+    parent = dict(column.parent) or flat_tree(present)
+    nodes = set(parent) | set(parent.values())
+    if MISSING in nodes:
+        raise ValueError(f"{MISSING!r} is reserved")
+    roots = nodes - set(parent) if nodes else {HIDDEN_ROOT}
+    if len(roots) != 1:
+        raise ValueError(f"a tree has one root, not {len(roots)}")
+    (root,) = roots
+    if len(present) < len(column.values):
+        parent[MISSING] = root
+    tree = Tree(root, parent)
+    for node in parent:
+        ancestors(tree, node)
+    return tree
+
+
+def ancestors(tree: Tree, node: str) -> list[str]:
+    """Return the path from the node, itself first, up to the root."""
+    path = [node]
+    while path[-1] != tree.root:
+        path.append(tree.parent[path[-1]])
+        if len(path) > len(tree.parent) + 1:
+            raise ValueError(f"{node!r} is on a cycle")
+    return path
+
+
+def children(tree: Tree, node: str) -> list[str]:
+    """Return the nodes directly under the node."""
+    return sorted(child for child, above in tree.parent.items() if above == node)
+
+
+def is_leaf(tree: Tree, node: str) -> bool:
+    """Tell whether the node is nobody's parent."""
+    return not children(tree, node)
+
+
+def leaves_below(tree: Tree, node: str) -> list[str]:
+    """Return the leaves of the subtree of the node; a leaf is its own only leaf."""
+    below = children(tree, node)
+    if not below:
+        return [node]
+    return [leaf for child in below for leaf in leaves_below(tree, child)]
+
+
+def depth(tree: Tree, node: str) -> int:
+    """Return the number of edges from the root down to the node."""
+    return len(ancestors(tree, node)) - 1
+
+
+def max_depth(tree: Tree) -> int:
+    """Return the depth of the deepest leaf."""
+    return max(depth(tree, leaf) for leaf in leaves_below(tree, tree.root))
+
+
+def subheight(tree: Tree, node: str) -> int:
+    """Return the longest path from the node down to a leaf; 0 for a leaf (C2)."""
+    return max((1 + subheight(tree, child) for child in children(tree, node)), default=0)
+
+
+def lowest_common_ancestor(tree: Tree, nodes: Sequence[str]) -> str:
+    """Return the first ancestor of the first node that is an ancestor of every node."""
+    paths = [ancestors(tree, node) for node in nodes]
+    return next(node for node in paths[0] if all(node in path for path in paths))
+
+
+# Losses
+
+
+def ratio(part: float, whole: float) -> float:
+    """Divide, with 0/0 := 0 (C8)."""
+    return 0.0 if part == 0 and whole == 0 else part / whole
+
+
+def node_loss(tree: Tree, node: str, measure: Measure) -> float:
+    """Return the loss of publishing the node instead of a leaf (C2, C3)."""
+    leaves, all_leaves = len(leaves_below(tree, node)), len(leaves_below(tree, tree.root))
+    if measure == "height":
+        return ratio(subheight(tree, node), subheight(tree, tree.root))
+    if measure == "lm":
+        return ratio(leaves - 1, all_leaves - 1)
+    if is_leaf(tree, node):
+        return 0.0
+    if measure == "ncp":
+        return ratio(leaves, all_leaves)
+    if measure == "level":
+        return ratio(max_depth(tree) - depth(tree, node), max_depth(tree))
+    raise ValueError(f"unknown measure {measure!r}")
+
+
+def leaves_of_rows(column: Categorical, rows: Sequence[int]) -> list[str]:
+    """Return the leaf of each of the rows, MISSING for None (C8)."""
+    members = [column.values[row] for row in rows]
+    return [MISSING if value is None else value for value in members]
+
+
+def categorical_loss(column: Categorical, rows: Sequence[int], measure: Measure) -> float:
+    """Return the loss of the lowest common ancestor of the rows (0.2)."""
+    tree = tree_of(column)
+    node = lowest_common_ancestor(tree, leaves_of_rows(column, rows))
+    return node_loss(tree, node, measure)
+
+
+def normalised(column: Numeric) -> list[float | None]:
+    """Return `(v - lo) / (hi - lo)` for every present value, 0.0 if hi == lo (0.1, C8)."""
+    present = [v for v in column.values if v is not None]
+    if not present:
+        return list(column.values)
+    lo, hi = column.domain if column.domain is not None else (min(present), max(present))
+    if hi == lo:
+        return [None if v is None else 0.0 for v in column.values]
+    return [None if v is None else (v - lo) / (hi - lo) for v in column.values]
+
+
+def numeric_loss(column: Numeric, rows: Sequence[int]) -> float:
+    """Return the normalised range; 1.0 for missing mixed with present (0.2, C8)."""
+    scaled = normalised(column)
+    members = [scaled[row] for row in rows]
+    present = [v for v in members if v is not None]
+    if not present:
+        return 0.0
+    if len(present) < len(members):
+        return 1.0
+    return max(present) - min(present)
+
+
+def column_loss(column: Column, rows: Sequence[int], measure: Measure) -> float:
+    """Return the unweighted per-record loss of one attribute of a set of rows (0.2)."""
+    if not rows:
+        raise ValueError("the empty set of rows has no loss")
+    if isinstance(column, Numeric):
+        return numeric_loss(column, rows)
+    return categorical_loss(column, rows, measure)
+
+
+# Tables
+
+
+def attribute_order(table: Table) -> list[str]:
+    """Return the order of every float sum (0.4): numeric by name, then categorical by name."""
+    numeric = sorted(name for name in table if isinstance(table[name], Numeric))
+    categorical = sorted(name for name in table if isinstance(table[name], Categorical))
+    return numeric + categorical
+
+
+def row_count(table: Table) -> int:
+    """Return n; columns of different lengths are an error."""
+    lengths = {len(column.values) for column in table.values()}
+    if len(lengths) > 1:
+        raise ValueError("the columns have different lengths")
+    return lengths.pop() if lengths else 0
+
+
+def total_weight(table: Table) -> float:
+    """Return the sum of the weights: the loss of a suppressed row (C8)."""
+    total = 0.0
+    for name in attribute_order(table):
+        total += table[name].weight
+    return total
+
+
+def record_loss(table: Table, rows: Sequence[int], measure: Measure = "height") -> float:
+    """Return the per-record loss L(e) of a set of rows (0.2)."""
+    total = 0.0
+    for name in attribute_order(table):
+        total += table[name].weight * column_loss(table[name], rows, measure)
+    return total
