@@ -1,0 +1,46 @@
+# The commands of the README. They make their own environment in .venv and need nothing but
+# Python 3.11 or later and a package index.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo install test uncompiled format clean
+
+# Invent a table of people, anonymize it, and show what happened.
+demo: install
+	$(BIN)/covey demo
+
+# covey in .venv, its compiled code warmed.
+install: $(VENV)/installed
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/covey warm-up
+	touch $@
+
+$(VENV)/tools: $(VENV)/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+# All that CI runs.
+test: $(VENV)/tools
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n 2 -p no:cacheprovider
+	$(MAKE) uncompiled
+
+# The kernels as plain Python: what the compiler does must not matter.
+uncompiled: $(VENV)/tools
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 -p no:cacheprovider -q -m "not compiled" \
+		tests/oracles tests/test_k_member.py tests/test_generalisation.py tests/test_loss.py
+
+format: $(VENV)/tools
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) covey-demo

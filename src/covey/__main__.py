@@ -1,0 +1,5 @@
+"""`python -m covey`."""
+
+from covey.cli import main
+
+main()

@@ -1,0 +1,490 @@
+"""The command line: it parses, calls the library, and shows what came back.
+
+Results go to standard output, everything else to standard error. Exit codes: 0 the guarantee
+holds, 1 it does not or cannot be had, 2 wrong usage or a file that cannot be read or written,
+130 interrupted.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from covey.errors import CoveyError, GuaranteeError, OutputError, UsageError
+
+if TYPE_CHECKING:
+    from covey.loss import Losses
+    from covey.pipeline import Release
+    from covey.progress import Progress
+    from covey.schema import Schema
+    from covey.verification import Verdict
+
+HOLDS, VIOLATED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+SLOW = 2.0  # seconds of work before a progress bar appears
+
+app = typer.Typer(
+    name="covey",
+    help="Make tables of people safe to publish.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+out, err = Console(highlight=False), Console(stderr=True, highlight=False)
+
+TablePath = Annotated[
+    str, typer.Argument(metavar="TABLE", help="CSV or Parquet file, - for stdin.")
+]
+SchemaPath = Annotated[
+    Path, typer.Option("--schema", "-s", metavar="TOML", help="Roles and types.")
+]
+K = Annotated[
+    int | None, typer.Option("-k", metavar="K", help="Rows that must be alike, at least.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+ClassColumn = Annotated[
+    str | None,
+    typer.Option("--class-column", metavar="NAME", help="Column whose classes should stay apart."),
+]
+Delimiter = Annotated[str | None, typer.Option(metavar="SIGN", help="Of the CSV file.")]
+Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Of the CSV file.")]
+Decimal = Annotated[str | None, typer.Option(metavar="SIGN", help="Of its numbers, . or ,")]
+Missing = Annotated[
+    list[str] | None, typer.Option(metavar="TOKEN", help="What a missing cell holds; repeatable.")
+]
+
+
+@app.command()
+def inspect(
+    table: TablePath,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="TOML", help="Write the draft here.")
+    ] = None,
+    taxonomies: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Taxonomy files named after columns.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing draft.")] = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+) -> None:
+    """Draft a schema: the role, type and taxonomy of each column, with the reason."""
+    from covey import files, inspection, schema, tables
+
+    declared = schema.Schema.from_dict(
+        {"columns": {}, "table": _declared(delimiter, encoding, decimal, missing)}
+    )
+    if output is not None:
+        files.refuse_overwriting([output], [table])
+        if output.exists() and not force:
+            raise OutputError("the draft exists already; --force replaces it")
+    source = tables.read(table, declared)
+    _tell(source.notes)
+    draft = inspection.inspect(source, taxonomies=taxonomies)
+    if output is None:
+        typer.echo(draft.to_toml(), nl=False)
+        return
+    with files.draft(output) as file:
+        with files.output_errors():
+            file.file.write(draft.to_toml(output.resolve().parent).encode())
+        file.publish()
+    roles = [column.column.role.value for column in draft.columns]
+    counts = ", ".join(f"{roles.count(role)} {role}" for role in dict.fromkeys(roles))
+    _say(f"{len(roles)} columns drafted ({counts}); check every role before you use it")
+
+
+@app.command()
+def anonymize(
+    table: TablePath,
+    schema: SchemaPath,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Released table, - for stdout.")
+    ],
+    k: K = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="JSON", help="Write the report of the release here.")
+    ] = None,
+    method: Annotated[str, typer.Option(metavar="NAME", help="See `covey methods`.")] = "k-member",
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", "-O", metavar="NAME=VALUE", help="Of the method; repeatable."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Of random choices; derived from the table without one.")
+    ] = None,
+    class_column: ClassColumn = None,
+    value_sets: Annotated[
+        bool, typer.Option("--value-sets", help="Show {a, b} instead of the common ancestor.")
+    ] = False,
+    low_high: Annotated[
+        bool, typer.Option("--low-high", help="Two typed columns instead of [low, high].")
+    ] = False,
+    keep_order: Annotated[
+        bool, typer.Option("--keep-order", help="Keep the input's order, which identifies rows.")
+    ] = False,
+    formulas: Annotated[
+        bool, typer.Option("--formulas", help="Keep text that a spreadsheet runs as a formula.")
+    ] = False,
+    as_json: AsJson = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+) -> None:
+    """Release a table in which everyone hides among at least k rows."""
+    from covey import files, pipeline, tables
+    from covey.generalisation import Style
+    from covey.requirements import KAnonymity
+
+    if report is not None and report.suffix.lower() != ".json":
+        raise UsageError("the report is JSON: give it a name that ends in .json")
+    if output == "-" and as_json:
+        raise UsageError("the table and the JSON result cannot both go to standard output")
+    settings = _schema(schema, delimiter, encoding, decimal, missing)
+    outputs = [output, *([report] if report else [])]
+    files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
+    for path in outputs:
+        with files.draft(path):
+            pass  # a folder that cannot be written is better known before the work than after
+    style = Style("values" if value_sets else "ancestor", "columns" if low_high else "text")
+    with _progress() as progress:
+        source = tables.read(table, settings)
+        _tell(source.notes)
+        release = pipeline.anonymize(
+            source,
+            settings,
+            require=None if k is None else [KAnonymity(k)],
+            method=method,
+            seed=seed,
+            class_column=class_column,
+            style=style,
+            keep_order=keep_order,
+            progress=progress,
+            **_method_options(option or []),
+        )
+        progress("writing", 0.0)
+        written = release.write(output, report=report, defuse=not formulas)
+    if as_json:
+        typer.echo(written.to_json(), nl=False)
+    else:
+        _show_release(release, err)
+
+
+@app.command()
+def verify(
+    table: TablePath,
+    schema: SchemaPath,
+    k: K = None,
+    as_json: AsJson = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+) -> None:
+    """Judge a table by its cells, whoever made it."""
+    from covey import tables, verification
+    from covey.requirements import KAnonymity
+
+    settings = _schema(schema, delimiter, encoding, decimal, missing)
+    source = tables.read(table, settings)
+    _tell(source.notes)
+    verdict = verification.verify(source, settings, None if k is None else [KAnonymity(k)])
+    if as_json:
+        typer.echo(json.dumps(verdict.to_dict(), indent=2))
+    else:
+        _show_verdict(verdict, out)
+    verdict.raise_if_violated()
+
+
+@app.command()
+def measure(
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The table before.")],
+    released: Annotated[str, typer.Argument(metavar="RELEASED", help="The table after.")],
+    schema: SchemaPath,
+    k: K = None,
+    class_column: ClassColumn = None,
+    as_json: AsJson = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+) -> None:
+    """Measure what a released table has lost against its original."""
+    from covey import pipeline, tables
+
+    settings = _schema(schema, delimiter, encoding, decimal, missing)
+    before = tables.read(original, settings)
+    _tell(before.notes)
+    losses = pipeline.measure(before, released, settings, k=k, class_column=class_column)
+    if as_json:
+        typer.echo(json.dumps(losses.to_dict(), indent=2))
+    else:
+        _show_losses(losses, out)
+
+
+@app.command()
+def methods(as_json: AsJson = False) -> None:
+    """List the clustering methods."""
+    from covey.clustering import METHODS
+
+    if as_json:
+        facts = [
+            {"name": m.name, "summary": m.summary, "paper": m.paper, "cost": m.cost,
+             "specified": m.specified}
+            for m in METHODS.values()
+        ]  # fmt: skip
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        return
+    grid = Grid("method", "what it does", "paper", "cost", "specified")
+    for m in METHODS.values():
+        grid.add_row(m.name, m.summary, m.paper, m.cost, "in full" if m.specified else "inferred")
+    out.print(grid)
+
+
+@app.command()
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the files go.")
+    ] = Path("covey-demo"),
+    rows: Annotated[int, typer.Option(min=10, help="Invented people.")] = 10_000,
+    k: Annotated[int, typer.Option("-k", metavar="K")] = 10,
+) -> None:
+    """Invent a table of people and release it, from beginning to end."""
+    from covey import demo as invented
+    from covey import pipeline, tables
+    from covey.requirements import KAnonymity
+    from covey.schema import Schema
+
+    with _progress() as progress:
+        table, schema = invented.write(output, rows)
+        released, report = output / "released.csv", output / "report.json"
+        settings = Schema.from_toml(schema)
+        release = pipeline.anonymize(
+            tables.read(table, settings), settings, require=[KAnonymity(k)], progress=progress
+        )
+        release.write(released, report=report)
+    shown = [i * len(release.rows) // 5 for i in range(5)]
+    _show_people(tables.read(table).frame[release.rows[shown].tolist()], release.table[shown])
+    _show_release(release, out)
+    for what, path in (
+        ("original", table), ("schema", schema), ("release", released), ("report", report)
+    ):  # fmt: skip
+        out.print(f"{what:>9}  {path}", soft_wrap=True)
+
+
+@app.command(name="warm-up", hidden=True)
+def warm_up() -> None:
+    """Compile what covey will need, once, so that no user waits for it."""
+    from covey import demo, pipeline
+    from covey.requirements import KAnonymity
+
+    pipeline.anonymize(
+        demo.people(40), demo.schema(), require=[KAnonymity(3)], class_column="diagnosis"
+    )
+
+
+def main() -> None:
+    """Run the command line; the one place where errors become exit codes."""
+    signal.signal(signal.SIGTERM, _terminate)
+    sys.exit(_run(sys.argv[1:]))
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        code = app(args=arguments or ["--help"], standalone_mode=False)
+    except GuaranteeError as error:
+        return _fail(str(error), VIOLATED)
+    except CoveyError as error:
+        return _fail(str(error), WRONG_USAGE)
+    except typer.TyperException as error:
+        return _fail(error.format_message(), WRONG_USAGE)
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted; nothing was released", INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output has gone; there is nobody to tell, and nothing to flush to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return VIOLATED
+    except MemoryError:
+        return _fail("there is not enough memory for this table", VIOLATED)
+    except Exception as error:
+        if os.environ.get("COVEY_DEBUG"):
+            raise
+        # The text of a foreign error may quote a cell, so only its kind is told.
+        return _fail(f"internal error ({type(error).__name__}); nothing was released", VIOLATED)
+    return code if isinstance(code, int) else HOLDS
+
+
+def _terminate(_signal: int, _frame: Any) -> None:
+    """Leave through every `finally`, so that no draft stays behind."""
+    sys.exit(128 + signal.SIGTERM)
+
+
+def _fail(message: str, code: int) -> int:
+    _say(f"error: {message}")
+    return code
+
+
+def _say(message: str) -> None:
+    err.print(Text(f"covey: {message}"), soft_wrap=True)
+
+
+def _tell(notes: tuple[str, ...]) -> None:
+    for note in notes:
+        _say(note)
+
+
+# ── reading the command line ────────────────────────────────────────────────────────────────────
+
+
+def _declared(
+    delimiter: str | None, encoding: str | None, decimal: str | None, missing: list[str] | None
+) -> dict[str, Any]:
+    said = {"delimiter": delimiter and delimiter.replace("\\t", "\t"), "encoding": encoding}
+    said |= {"decimal": decimal, "missing": missing}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _schema(
+    path: Path,
+    delimiter: str | None,
+    encoding: str | None,
+    decimal: str | None,
+    missing: list[str] | None,
+) -> "Schema":
+    """The schema file, with what the command line says about the table instead."""
+    from covey.schema import Schema
+
+    schema = Schema.from_toml(path)
+    said = _declared(delimiter, encoding, decimal, missing)
+    checked = Schema.from_dict({"columns": {}, "table": said}).table
+    update = {name: getattr(checked, name) for name in said}
+    return schema.model_copy(update={"table": schema.table.model_copy(update=update)})
+
+
+def _taxonomy_files(schema: "Schema") -> list[Path]:
+    return [c.taxonomy for c in schema.columns.values() if isinstance(c.taxonomy, Path)]
+
+
+def _method_options(options: list[str]) -> dict[str, Any]:
+    """`NAME=VALUE` with values as in TOML; what is not TOML is text."""
+    parsed: dict[str, Any] = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not equals or not name.isidentifier() or name in ("seed", "progress", "table", "k"):
+            raise UsageError("a method's option is written NAME=VALUE")
+        try:
+            parsed[name] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            parsed[name] = value
+    return parsed
+
+
+@contextlib.contextmanager
+def _progress() -> "Iterator[Progress]":
+    """A bar on a terminal once the work has taken a while; silence in a pipe."""
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    bar = Progress(
+        TextColumn("{task.description:12}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
+        console=err, transient=True,
+    )  # fmt: skip
+    task = bar.add_task("reading", total=1.0)
+    timer = threading.Timer(SLOW, bar.start)
+    timer.daemon = True
+
+    def tell(stage: str, done: float) -> None:
+        bar.update(task, description=stage, completed=done)
+
+    if err.is_terminal:
+        timer.start()
+    try:
+        yield tell
+    finally:
+        timer.cancel()
+        bar.stop()
+
+
+# ── showing results ─────────────────────────────────────────────────────────────────────────────
+
+
+def _show_release(release: "Release", console: Console) -> None:
+    report = release.report
+    rows = report.rows
+    _show_verdict(release.verdict, console)
+    _show_losses(report.losses, console)
+    left_out = [
+        f"{number:,} {why}"
+        for number, why in ((rows.dropped, "dropped as missing"), (rows.suppressed, "suppressed"))
+        if number
+    ]
+    console.print(
+        f"{rows.released:,} of {rows.read:,} rows released"
+        + (f" ({', '.join(left_out)})" if left_out else "")
+        + f" in {sum(report.seconds.values()):.1f} s by {report.method}"
+    )
+    for warning in report.warnings:
+        console.print(Text(f"note: {warning}"), soft_wrap=True)
+
+
+def _show_verdict(verdict: "Verdict", console: Console) -> None:
+    grid = Grid("promise", "asked", "found", "holds")
+    for check in verdict.checks:
+        holds = Text("yes", style="green") if check.holds else Text("NO", style="bold red")
+        grid.add_row(check.requirement, f"{check.asked:g}", f"{check.achieved:g}", holds)
+    if verdict.checks:
+        console.print(grid)
+    console.print(
+        f"{verdict.rows:,} rows in {verdict.classes:,} classes of "
+        f"{verdict.k:,} to {verdict.largest_class:,}; "
+        f"with missing as a wildcard every row matches {verdict.k_wildcard:,} or more"
+    )
+
+
+def _show_losses(losses: "Losses", console: Console) -> None:
+    grid = Grid("column", "weight", "loss", "NCP", "LM", title="information loss per cell, 0 … 1")
+    for c in losses.columns:
+        grid.add_row(c.name, f"{c.weight:g}", f"{c.il:.4f}", f"{c.ncp:.4f}", f"{c.lm:.4f}")
+    console.print(grid)
+    facts = {
+        f"Total-IL ({losses.measure})": f"{losses.total_il:,.2f}",
+        "GCP": f"{losses.gcp:.4f}",
+        "GCP (LM)": f"{losses.gcp_lm:.4f}",
+        "precision": f"{losses.precision:.4f}",
+        "discernibility": f"{losses.discernibility:,}",
+        "C_AVG": f"{losses.average_class_size:.3f}",
+    }
+    if losses.classification is not None:
+        facts["CM"] = f"{losses.classification:.4f}"
+    console.print("   ".join(f"{name} {value}" for name, value in facts.items()), soft_wrap=True)
+
+
+def _show_people(before: Any, after: Any) -> None:
+    """Each column a line of what was known of five people, and under it what is released."""
+    grid = Grid("", *("" for _ in range(before.height)), show_header=False, box=None)
+    grid.title = "five people before and after"
+    for name in before.columns:
+        known = [str(cell or "") for cell in before[name]]
+        told = ["(left out)"] * len(known)
+        if name in after.columns:
+            told = ["" if cell is None else str(cell) for cell in after[name]]
+        grid.add_row(name, *(Text(cell, style="dim") for cell in known))
+        if told != known:
+            grid.add_row("", *(Text(cell, style="bold") for cell in told))
+    out.print(grid)
