@@ -152,7 +152,7 @@ def anonymize(
     if output == "-" and as_json:
         raise UsageError("the table and the JSON result cannot both go to standard output")
     settings = _schema(schema, delimiter, encoding, decimal, missing)
-    outputs = [output, *([report] if report else [])]
+    outputs: list[str | Path] = [output, *([report] if report else [])]
     files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
     for path in outputs:
         with files.draft(path):
@@ -350,8 +350,12 @@ def _tell(notes: tuple[str, ...]) -> None:
 def _declared(
     delimiter: str | None, encoding: str | None, decimal: str | None, missing: list[str] | None
 ) -> dict[str, Any]:
-    said = {"delimiter": delimiter and delimiter.replace("\\t", "\t"), "encoding": encoding}
-    said |= {"decimal": decimal, "missing": missing}
+    said = {
+        "delimiter": delimiter and delimiter.replace("\\t", "\t"),
+        "encoding": encoding,
+        "decimal": decimal,
+        "missing": missing,
+    }
     return {name: value for name, value in said.items() if value is not None}
 
 
@@ -393,18 +397,10 @@ def _method_options(options: list[str]) -> dict[str, Any]:
 @contextlib.contextmanager
 def _progress() -> "Iterator[Progress]":
     """A bar on a terminal once the work has taken a while; silence in a pipe."""
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    bar = Progress(
-        TextColumn("{task.description:12}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
-        console=err, transient=True,
-    )  # fmt: skip
+    columns = (TextColumn("{task.description:12}"), BarColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=err, transient=True)
     task = bar.add_task("reading", total=1.0)
     timer = threading.Timer(SLOW, bar.start)
     timer.daemon = True
@@ -477,8 +473,9 @@ def _show_losses(losses: "Losses", console: Console) -> None:
 
 def _show_people(before: Any, after: Any) -> None:
     """Each column a line of what was known of five people, and under it what is released."""
-    grid = Grid("", *("" for _ in range(before.height)), show_header=False, box=None)
-    grid.title = "five people before and after"
+    grid = Grid(title="five people before and after", show_header=False, box=None)
+    for _ in range(before.height + 1):
+        grid.add_column(overflow="fold")
     for name in before.columns:
         known = [str(cell or "") for cell in before[name]]
         told = ["(left out)"] * len(known)

@@ -23,7 +23,8 @@ DEFINITIONS = {
     "released interval over the width of the column's domain, or the height of the released node "
     "over the height of its tree, times the column's weight.",
     "gcp": "Global certainty penalty: the mean over all cells of the released interval's width "
-    "over the domain's, or of the share of the tree's leaves under the released node; 0 for a leaf.",
+    "over the domain's, or of the share of the tree's leaves under the released node, a leaf "
+    "itself costing nothing.",
     "gcp_lm": "The same with Iyengar's loss metric for categories: the share of the other leaves, "
     "(leaves - 1) / (all leaves - 1).",
     "precision": "One minus the mean height loss of a cell: 1 where nothing was generalised, 0 "
