@@ -414,7 +414,8 @@ def _progress() -> "Iterator[Progress]":
         yield tell
     finally:
         timer.cancel()
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()
 
 
 # ── showing results ─────────────────────────────────────────────────────────────────────────────

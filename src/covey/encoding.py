@@ -188,7 +188,7 @@ def _interval(name: str, column: Column, values: pl.Series) -> Interval:
 def _category(name: str, column: Column, cells: pl.Series) -> Category:
     used = cells.drop_nulls().unique().sort()
     try:
-        tree = column.taxonomy_over(used.to_list()) if len(used) or column.taxonomy else _NO_VALUES
+        tree = column.taxonomy_over(used.to_list())
     except TaxonomyError as error:
         raise TaxonomyError(f"column {name!r}: {error}") from None
     leaves = {label: leaf for leaf, label in enumerate(tree.leaves)}
@@ -204,10 +204,6 @@ def _category(name: str, column: Column, cells: pl.Series) -> Category:
         tree = tree.with_leaf(MISSING_LEAF)
         codes = codes.set(cells.is_null(), tree.leaf_count - 1)
     return Category(name, column, codes.to_numpy(), tree)
-
-
-# The tree of a column in which every cell is missing: nothing to tell apart.
-_NO_VALUES = Taxonomy(labels=("*",), parent=np.array([-1], dtype=np.int32), leaf_count=0)
 
 
 def _classes(table: Table, name: str) -> Ints:

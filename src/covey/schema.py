@@ -5,7 +5,7 @@ passed through; no column is a quasi-identifier by default.
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -66,9 +66,9 @@ class TaxonomyBuilder(_Model):
             raise ValueError("a taxonomy of intervals needs their widths, such as [5, 10, 20]")
         return self
 
-    def over(self, values: Iterable[str]) -> Taxonomy:
+    def over(self, values: Collection[str]) -> Taxonomy:
         """The taxonomy over these values."""
-        match self.build:
+        match self.build if values else "flat":
             case "flat":
                 return trees.flat(values)
             case "intervals":
@@ -141,7 +141,7 @@ class Column(_Model):
         if not isinstance(self.grid, str) and not 0 < self.grid < float("inf"):
             raise ValueError("a grid is a number above 0")
 
-    def taxonomy_over(self, values: Iterable[str]) -> Taxonomy:
+    def taxonomy_over(self, values: Collection[str]) -> Taxonomy:
         """The column's tree, made from `values` where it is not given as one."""
         match self.taxonomy:
             case None:

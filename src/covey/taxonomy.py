@@ -295,8 +295,10 @@ def read_arx(path: str | Path) -> Taxonomy:
 
 
 def flat(values: Iterable[str]) -> Taxonomy:
-    """All values right under one root."""
+    """All values right under one root; the root alone where there are none."""
     leaves = sorted(set(values))
+    if not leaves:
+        return Taxonomy((ROOT,), np.array([-1], dtype=np.int32), 0)
     return build(dict.fromkeys(leaves, _root_above(leaves)))
 
 

@@ -1,0 +1,378 @@
+"""The command line as its users meet it: results, errors, exit codes, pipes."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import covey
+from covey import cli, demo, tables
+
+PEOPLE = 120
+CANARY = "Zq7canary19xK402"
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Folder:
+    """A folder with the demonstration in it, and the command line run from there."""
+
+    def __init__(self, path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+        self.path = path
+        self.capfd = capfd
+
+    def covey(self, *arguments: object) -> Ran:
+        self.capfd.readouterr()
+        code = cli._run([str(argument) for argument in arguments])
+        return Ran(code, *self.capfd.readouterr())
+
+    def anonymize(self, table: object = "people.csv", *more: object) -> Ran:
+        return self.covey("anonymize", table, "-s", "people.toml", "-o", "out.csv", *more)
+
+    def write(self, name: str, data: str | bytes) -> Path:
+        path = self.path / name
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        return path
+
+    def untouched(self) -> bool:
+        """Whether nothing was released and no draft is left."""
+        return not any("out" in p.name or "draft" in p.name for p in self.path.iterdir())
+
+
+@pytest.fixture
+def folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Folder:
+    demo.write(tmp_path, PEOPLE)
+    monkeypatch.chdir(tmp_path)
+    return Folder(tmp_path, capfd)
+
+
+def run(*arguments: object, **settings: object) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "covey", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, check=False, **settings)  # type: ignore[call-overload, no-any-return]
+
+
+# ── the five commands ───────────────────────────────────────────────────────────────────────────
+
+
+def test_from_a_draft_to_a_measured_release(folder: Folder) -> None:
+    drafted = folder.covey("inspect", "people.csv", "-o", "draft.toml")
+    assert drafted.code == 0
+    assert "13 columns drafted" in drafted.err
+    done = folder.covey(
+        "anonymize", "people.csv", "--schema", "draft.toml", "-k", 5, "-o", "out.csv",
+        "--report", "report.json",
+    )  # fmt: skip
+    assert (done.code, done.out) == (0, "")
+    assert "k-anonymity" in done.err
+    report = json.loads((folder.path / "report.json").read_text())
+    assert report["verdict"]["holds"] is True
+    assert report["rows"]["released"] == PEOPLE
+    judged = folder.covey("verify", "out.csv", "--schema", "draft.toml", "-k", 5)
+    assert judged.code == 0
+    assert "yes" in judged.out
+    measured = folder.covey("measure", "people.csv", "out.csv", "-s", "draft.toml", "--json")
+    assert json.loads(measured.out)["total_il"] == pytest.approx(report["loss"]["total_il"])
+
+
+def test_verify_says_no_with_exit_code_1(folder: Folder) -> None:
+    assert folder.anonymize("people.csv", "-k", 3).code == 0
+    judged = folder.covey("verify", "out.csv", "-s", "people.toml", "-k", 50)
+    assert judged.code == 1
+    assert "NO" in judged.out
+    assert "asked 50" in judged.err
+    told = json.loads(folder.covey("verify", "out.csv", "-s", "people.toml", "--json").out)
+    assert told["k"] >= 3
+
+
+def test_the_original_does_not_verify_since_it_names_people(folder: Folder) -> None:
+    judged = folder.covey("verify", "people.csv", "-s", "people.toml")
+    assert judged.code == 1
+    assert "2 identifiers: 'name', 'birth_date'" in judged.err
+
+
+def test_methods_are_listed(folder: Folder) -> None:
+    assert "k-member" in folder.covey("methods").out
+    assert [m["name"] for m in json.loads(folder.covey("methods", "--json").out)] == list(
+        covey.METHODS
+    )
+
+
+def test_the_demo_shows_promise_finding_loss_and_files(folder: Folder) -> None:
+    shown = folder.covey("demo", "-o", "shown", "--rows", 100, "-k", 4)
+    assert shown.code == 0
+    for expected in ("k-anonymity", "five people", "(left out)", "Total-IL", "100 of 100 rows"):
+        assert expected in shown.out
+    for name in ("people.csv", "people.toml", "released.csv", "report.json"):
+        assert (folder.path / "shown" / name).exists()
+    assert covey.verify(
+        "shown/released.csv", covey.Schema.from_toml("shown/people.toml"), [covey.KAnonymity(4)]
+    ).holds
+
+
+def test_the_schema_may_promise_instead_of_the_command(folder: Folder) -> None:
+    with (folder.path / "people.toml").open("a") as file:
+        file.write("[require]\nk = 7\n")
+    assert folder.anonymize().code == 0
+    assert folder.covey("verify", "out.csv", "-s", "people.toml").code == 0
+    frame = pl.read_csv("out.csv", infer_schema=False)
+    quasi = list(covey.Schema.from_toml("people.toml").quasi)
+    assert frame.group_by(quasi).len()["len"].min() >= 7  # type: ignore[operator]
+
+
+def test_styles_and_options_reach_the_release(folder: Folder) -> None:
+    done = folder.anonymize(
+        "people.csv", "-k", 4, "--value-sets", "--low-high", "--class-column", "diagnosis",
+        "-O", "seed_ref=random", "-O", "penalty=2.5", "--seed", 3, "--json",
+    )  # fmt: skip
+    assert done.code == 0
+    report = json.loads(done.out)
+    assert report["method"]["options"] == {"seed_ref": "random", "penalty": 2.5}
+    assert report["loss"]["classification"] is not None
+    header, *rows = (folder.path / "out.csv").read_text().splitlines()
+    assert header.startswith("age_low,age_high,sex,")
+    assert any("{" in row for row in rows)
+    assert folder.covey("verify", "out.csv", "-s", "people.toml", "-k", 4).code == 0
+
+
+# ── pipes and formats ───────────────────────────────────────────────────────────────────────────
+
+
+def test_a_pipe_carries_the_table_and_nothing_else(folder: Folder) -> None:
+    table = (folder.path / "people.csv").read_bytes()
+    piped = run("anonymize", "-", "-s", "people.toml", "-k", 4, "-o", "-", input=table)
+    assert piped.returncode == 0
+    assert folder.anonymize("people.csv", "-k", 4).code == 0
+    assert piped.stdout == (folder.path / "out.csv").read_bytes()
+    assert b"\x1b" not in piped.stderr  # no bar, no colours
+    judged = run("verify", "-", "-s", "people.toml", "-k", 4, input=piped.stdout)
+    assert judged.returncode == 0
+
+
+@pytest.mark.parametrize("suffix", ["csv.gz", "parquet"])
+def test_gzip_and_parquet_go_in_and_out(folder: Folder, suffix: str) -> None:
+    frame = pl.read_csv("people.csv", infer_schema=False)
+    if suffix == "parquet":
+        frame.write_parquet("in.parquet")
+    else:
+        folder.write("in.csv.gz", gzip.compress(frame.write_csv().encode()))
+    done = folder.covey(
+        "anonymize", f"in.{suffix}", "-s", "people.toml", "-k", 4, "-o", f"released.{suffix}"
+    )
+    assert done.code == 0
+    assert folder.covey("verify", f"released.{suffix}", "-s", "people.toml", "-k", 4).code == 0
+    again = tables.read(f"released.{suffix}").frame
+    assert again.height == PEOPLE
+
+
+def test_the_dialect_of_the_input_is_that_of_the_output(folder: Folder) -> None:
+    folder.write("in.csv", "größe;ort\n1,5;Köln\n1,75;Köln\nNA;NA\nNA;NA\n".encode("cp1252"))
+    folder.write(
+        "s.toml",
+        '[columns."größe"]\nrole = "quasi"\ntype = "numeric"\n'
+        '[columns.ort]\nrole = "quasi"\ntype = "categorical"\n',
+    )
+    refused = folder.covey("anonymize", "in.csv", "-s", "s.toml", "-k", 2, "-o", "out.csv")
+    assert refused.code == 2
+    assert "not utf-8, first at byte" in refused.err
+    done = folder.covey(
+        "anonymize", "in.csv", "-s", "s.toml", "-k", 2, "-o", "out.csv", "--encoding", "cp1252"
+    )
+    assert done.code == 0
+    assert "detected delimiter ';', missing cells 'NA', (empty), decimal comma" in done.err
+    text = (folder.path / "out.csv").read_bytes().decode("cp1252")
+    assert sorted(text.splitlines()) == sorted(
+        ["größe;ort", '"[1,5; 1,75]";Köln', '"[1,5; 1,75]";Köln', "NA;NA", "NA;NA"]
+    )
+    measured = folder.covey(
+        "measure", "in.csv", "out.csv", "-s", "s.toml", "--encoding", "cp1252", "--json"
+    )
+    assert json.loads(measured.out)["total_il"] == 2.0
+
+
+def test_formulas_are_defused_unless_asked_for(folder: Folder) -> None:
+    folder.write("in.csv", "q,s\na,=1+1\na,-5\na,@x\na,+ok\n")
+    folder.write(
+        "s.toml", '[columns.q]\nrole="quasi"\ntype="categorical"\n[columns.s]\nrole="sensitive"\n'
+    )
+    command = ["anonymize", "in.csv", "-s", "s.toml", "-k", 2, "-o", "out.csv"]
+    assert folder.covey(*command).code == 0
+    cells = pl.read_csv("out.csv", infer_schema=False)["s"].to_list()
+    assert sorted(cells) == sorted(["'=1+1", "-5", "'@x", "'+ok"])
+    assert folder.covey(*command, "--formulas").code == 0
+    cells = pl.read_csv("out.csv", infer_schema=False)["s"].to_list()
+    assert sorted(cells) == sorted(["=1+1", "-5", "@x", "+ok"])
+
+
+# ── errors ──────────────────────────────────────────────────────────────────────────────────────
+
+HEADER = "name,birth_date,age,sex,zip,education,marital_status,occupation,country_of_birth,income,admission_date,diagnosis,length_of_stay\n"  # noqa: E501
+ROW = f"{CANARY},,40,Female,,,Married,,,100,2024-01-31,Flu,1\n"
+
+
+NOT_A_NUMBER = ROW.replace("40", CANARY)
+NO_SUCH_DAY = ROW.replace("01-31", "02-31")
+UNCOVERED = ROW.replace("Married", CANARY)
+
+
+@pytest.mark.parametrize(
+    ("message", "table"),
+    [
+        ("the table is empty", ""),
+        ("no rows", HEADER),
+        ("column 'age' stands 2 times", HEADER.replace("sex", "age")),
+        ("1 column of the schema not in the table: 'sex'", HEADER.replace("sex,", "")),
+        ("1 column without a role: 'gender'", HEADER.replace("sex", "gender")),
+        ("2 rows with more or fewer fields", HEADER + ROW + CANARY + "\n" + ROW + "a,b\n"),
+        ("1 NUL byte, first in line 2", HEADER + ROW.replace("Flu", "F\0u")),
+        ("never closed", HEADER + ROW.replace("Flu", '"Flu')),
+        ("'age': 1 row with a cell that is not a number", HEADER + ROW + NOT_A_NUMBER),
+        ("'admission_date': 1 row with a cell that is not a date", HEADER + ROW + NO_SUCH_DAY),
+        ("'marital_status': 1 row with 1 value that its taxonomy does", HEADER + ROW + UNCOVERED),
+    ],
+)
+def test_a_bad_table_is_told_in_one_line_without_a_cell(
+    folder: Folder, message: str, table: str
+) -> None:
+    folder.write("in.csv", table)
+    check_refused(folder, folder.anonymize("in.csv", "-k", 2), 2, message)
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "request_"),
+    [
+        (1, "k = 500 cannot be had: it needs at least 500 rows", "-k 500"),
+        (2, "k must be at least 2", "-k 1"),
+        (2, "nothing is promised", ""),
+        (2, "there is no method", "-k 2 --method nope"),
+        (2, "no option 'nope'", "-k 2 -O nope=1"),
+        (2, "NAME=VALUE", "-k 2 -O nope"),
+        (2, "report is JSON", "-k 2 --report report.pdf"),
+        (2, "No such option", "--nope"),
+        (2, "there is no encoding", "-k 2 --encoding klingon"),
+    ],
+)
+def test_a_bad_request_is_told_in_one_line(
+    folder: Folder, code: int, message: str, request_: str
+) -> None:
+    check_refused(folder, folder.anonymize("people.csv", *request_.split()), code, message)
+
+
+def check_refused(folder: Folder, ended: Ran, code: int, message: str) -> None:
+    assert ended.code == code
+    assert message in ended.err
+    assert ended.err.splitlines()[-1].startswith("covey: error: ")
+    assert CANARY not in ended.err + ended.out
+    assert folder.untouched()
+
+
+def test_constant_and_all_missing_columns_are_legal_and_lose_nothing(folder: Folder) -> None:
+    folder.write("in.csv", HEADER + ROW * 4)
+    done = folder.anonymize("in.csv", "-k", 2, "--json")
+    assert done.code == 0
+    assert json.loads(done.out)["loss"]["total_il"] == 0
+    assert json.loads(done.out)["loss"]["precision"] == 1
+
+
+def test_the_output_may_not_be_an_input(folder: Folder) -> None:
+    before = (folder.path / "people.csv").read_bytes()
+    os.link("people.csv", "hard.csv")
+    Path("soft.csv").symlink_to("people.csv")
+    for name in ("people.csv", "./people.csv", "hard.csv", "soft.csv", "people.toml",
+                 "hierarchies/education.csv"):  # fmt: skip
+        failed = folder.covey("anonymize", "people.csv", "-s", "people.toml", "-k", 3, "-o", name)
+        assert failed.code == 2
+        assert "would overwrite" in failed.err
+    same = folder.anonymize("people.csv", "-k", 3, "--report", "out.json")
+    assert same.code == 0
+    failed = folder.covey("anonymize", "people.csv", "-s", "people.toml", "-k", 3, "-o", "x.json",
+                          "--report", "x.json")  # fmt: skip
+    assert failed.code == 2
+    assert (folder.path / "people.csv").read_bytes() == before
+
+
+def test_places_that_cannot_be_written_are_told_before_the_work(folder: Folder) -> None:
+    for name in ("nowhere/out.csv", "people.csv/out.csv", "/proc/out.csv"):
+        failed = folder.covey("anonymize", "people.csv", "-s", "people.toml", "-k", 3, "-o", name)
+        assert failed.code == 2
+        assert "cannot be written" in failed.err
+    os.mkfifo("pipe")
+    for name in (".", "pipe", "/dev/null"):
+        failed = folder.covey("anonymize", "people.csv", "-s", "people.toml", "-k", 3, "-o", name)
+        assert failed.code == 2
+        assert "not a file" in failed.err
+
+
+def test_missing_and_broken_files_are_told(folder: Folder) -> None:
+    folder.write("broken.toml", "[columns\n")
+    folder.write("wrong.toml", '[columns.age]\nrole = "quas"\n[columns.sex]\nrole = "quasi"\n')
+    folder.write("broken.gz", b"\x1f\x8b\x08\x00broken")
+    folder.write("broken.parquet", b"PAR1broken")
+    for table, schema, message in (
+        ("nope.csv", "people.toml", "the table cannot be read"),
+        ("people.csv", "nope.toml", "the schema cannot be read"),
+        ("people.csv", "broken.toml", "not TOML"),
+        ("people.csv", "wrong.toml", "column 'age': role: "),
+        ("people.csv", "wrong.toml", "column 'sex': a quasi-identifier needs a type"),
+        ("broken.gz", "people.toml", "damaged gzip"),
+        ("broken.parquet", "people.toml", "damaged Parquet"),
+        (".", "people.toml", "the table cannot be read"),
+    ):
+        failed = folder.covey("anonymize", table, "-s", schema, "-k", 3, "-o", "out.csv")
+        assert failed.code == 2
+        assert message in failed.err
+    assert folder.untouched()
+
+
+def test_a_draft_is_not_overwritten_without_force(folder: Folder) -> None:
+    assert folder.covey("inspect", "people.csv", "-o", "people.toml").code == 2
+    assert folder.covey("inspect", "people.csv", "-o", "people.toml", "--force").code == 0
+    printed = folder.covey("inspect", "people.csv")
+    assert tomllib.loads(printed.out)["columns"]["name"] == {"role": "identifier"}
+
+
+def test_an_unforeseen_error_is_told_by_its_kind_alone(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError(CANARY)
+
+    monkeypatch.setattr("covey.pipeline.generalise", fail)
+    failed = folder.anonymize("people.csv", "-k", 3)
+    assert failed.code == 1
+    assert "internal error (KeyError)" in failed.err
+    assert CANARY not in failed.err
+    assert folder.untouched()
+
+
+SEEDS = (b"", b"\0", b"a,b\n", b'"', b"\xff\xfe", b"PAR1", b"\x1f\x8b", HEADER.encode() + b"x\n")
+
+
+@given(
+    st.binary(max_size=60) | st.sampled_from([HEADER, ROW]).map(str.encode), st.binary(max_size=60)
+)
+@example(HEADER.encode(), ROW.encode() * 2)
+@example(b"\x1f\x8b\x08", b"")
+def test_p20_no_bytes_bring_it_down(folder: Folder, start: bytes, rest: bytes) -> None:
+    folder.write("in.csv", start + rest)
+    (folder.path / "out.csv").unlink(missing_ok=True)
+    ended = folder.anonymize("in.csv", "-k", 2)
+    assert ended.code in (0, 1, 2)
+    assert "Traceback" not in ended.err
+    assert "internal error" not in ended.err
+    assert CANARY not in ended.err
+    assert (folder.path / "out.csv").exists() == (ended.code == 0)

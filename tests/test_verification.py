@@ -1,0 +1,148 @@
+"""The verifier against brute force, and against what other verifiers got wrong."""
+
+import random
+
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import covey
+from covey import demo
+from covey.requirements import KAnonymity
+from oracles.anonymity import smallest_class, smallest_match
+
+CELLS = st.sampled_from([None, "a", "b", "c"])
+ROWS = st.integers(1, 3).flatmap(
+    lambda width: st.lists(st.tuples(*[CELLS] * width), min_size=1, max_size=12)
+)
+
+
+def schema_of(names: list[str], **roles: list[str]) -> covey.Schema:
+    return covey.Schema.of(quasi=dict.fromkeys(names, "categorical"), **roles)
+
+
+def frame_of(rows: list[tuple[str | None, ...]]) -> pl.DataFrame:
+    names = [f"q{i}" for i in range(len(rows[0]))]
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+
+
+@given(ROWS)
+def test_k_is_the_size_of_the_smallest_class_in_both_readings(
+    rows: list[tuple[str | None, ...]],
+) -> None:
+    frame = frame_of(rows)
+    verdict = covey.verify(frame, schema_of(frame.columns))
+    assert verdict.k == smallest_class(rows)
+    assert verdict.k_wildcard == smallest_match(rows)
+    assert verdict.rows == len(rows)
+    assert verdict.classes == len(set(rows))
+
+
+@given(ROWS, st.integers(2, 4))
+def test_it_holds_exactly_when_k_does(rows: list[tuple[str | None, ...]], k: int) -> None:
+    frame = frame_of(rows)
+    verdict = covey.verify(frame, schema_of(frame.columns), [KAnonymity(k)])
+    assert verdict.holds == (smallest_class(rows) >= k)
+
+
+@pytest.mark.parametrize("names", [["rows", "len"], ["0", "1"], ["missing", "class"]])
+def test_the_names_of_columns_do_not_matter(names: list[str]) -> None:
+    frame = pl.DataFrame({names[0]: ["a", "a", None, "a"], names[1]: ["x", "x", "x", "x"]})
+    verdict = covey.verify(frame, schema_of(names))
+    assert (verdict.k, verdict.k_wildcard) == (1, 4)
+
+
+# ── what peers got wrong ────────────────────────────────────────────────────────────────────────
+
+
+def test_a_missing_cell_is_a_value_with_one_quasi_identifier() -> None:
+    """pycanon 1.3.5 says 3 here: it drops the row."""
+    frame = pd.DataFrame({"age": [30, 30, 30, None]})
+    assert covey.verify(frame, covey.Schema.of(quasi={"age": "numeric"})).k == 1
+
+
+def test_rows_are_positions_whatever_the_index_says() -> None:
+    """pycanon 1.3.5 mixes up rows when the index is reordered."""
+    frame = pd.DataFrame({"q": ["a", "a", "b", "b"], "s": ["x", "y", "x", "y"]})
+    shuffled = frame.set_index(pd.Index([3, 1, 0, 2]))
+    schema = schema_of(["q"], sensitive=["s"])
+    assert covey.verify(frame, schema) == covey.verify(shuffled, schema)
+
+
+def test_a_wildcard_alone_does_not_make_a_class() -> None:
+    """sdcMicro lets a missing cell match all: the promise must hold in both readings."""
+    frame = pl.DataFrame({"q": ["a", "a", None]})
+    verdict = covey.verify(frame, schema_of(["q"]), [KAnonymity(2)])
+    assert (verdict.k, verdict.k_wildcard, verdict.holds) == (1, 3, False)
+
+
+def test_an_infeasible_k_is_an_error_and_no_empty_table() -> None:
+    """anjana 1.2.3 prints a line and returns an empty frame."""
+    frame = pl.DataFrame({"q": ["a", "b"]})
+    with pytest.raises(covey.InfeasibleError, match=r"k = 3 .* 2 rows"):
+        covey.anonymize(frame, schema_of(["q"]), require=[KAnonymity(3)])
+
+
+# ── what a release must not have ────────────────────────────────────────────────────────────────
+
+
+def test_an_identifier_left_in_the_table_is_a_violation() -> None:
+    frame = pl.DataFrame({"name": ["Ann", "Bob"], "q": ["a", "a"]})
+    verdict = covey.verify(frame, schema_of(["q"], identifiers=["name"]), [KAnonymity(2)])
+    assert not verdict.holds
+    with pytest.raises(covey.ViolationError, match="'name'"):
+        verdict.raise_if_violated()
+
+
+def test_a_column_without_a_role_is_refused() -> None:
+    with pytest.raises(covey.SchemaError, match="without a role"):
+        covey.verify(pl.DataFrame({"q": ["a"], "x": ["b"]}), schema_of(["q"]))
+
+
+def test_an_absent_quasi_identifier_is_refused() -> None:
+    with pytest.raises(covey.SchemaError, match="'r' is not in the table"):
+        covey.verify(pl.DataFrame({"q": ["a"]}), schema_of(["q", "r"]))
+
+
+def test_low_and_high_ends_stand_for_their_column() -> None:
+    frame = pl.DataFrame({"age_low": [1, 1, 2], "age_high": [5, 5, 5]})
+    assert covey.verify(frame, covey.Schema.of(quasi={"age": "numeric"})).k == 1
+    with pytest.raises(covey.SchemaError, match="'age' is not in the table"):
+        covey.verify(frame.drop("age_high"), covey.Schema.of(quasi={"age": "numeric"}))
+
+
+def test_no_rows_keep_no_promise() -> None:
+    with pytest.raises(covey.TableError, match="no rows"):
+        covey.verify(pl.DataFrame({"q": []}, schema={"q": pl.String}), schema_of(["q"]))
+
+
+# ── mutants ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_release_with_one_cell_changed_in_a_class_of_k_is_rejected() -> None:
+    """The verifier's power: all quasi-identifier cells of a class of exactly k, one at a time."""
+    k, schema = 5, demo.schema()
+    release = covey.anonymize(demo.people(200), schema, require=[KAnonymity(k)])
+    frame, quasi = release.table, list(schema.quasi)
+    sizes = frame.select(pl.len().over(quasi).alias("size"))["size"].to_list()
+    small = [row for row, size in enumerate(sizes) if size == k]
+    assert small
+    dice = random.Random(0)
+    for _ in range(100):
+        row, column = dice.choice(small), dice.choice(quasi)
+        cells = frame[column].to_list()
+        cells[row] = dice.choice(["mutant", f"{cells[row]} "])
+        mutant = frame.with_columns(pl.Series(column, cells))
+        assert not covey.verify(mutant, schema, [KAnonymity(k)]).holds
+
+
+def test_every_release_that_lost_a_row_of_a_class_of_k_is_rejected() -> None:
+    k, schema = 5, demo.schema()
+    release = covey.anonymize(demo.people(200), schema, require=[KAnonymity(k)])
+    frame, quasi = release.table, list(schema.quasi)
+    sizes = frame.select(pl.len().over(quasi).alias("size"))["size"].to_list()
+    for row, size in enumerate(sizes):
+        rest = pl.concat([frame[:row], frame[row + 1 :]])
+        assert covey.verify(rest, schema, [KAnonymity(k)]).holds == (size > k)
