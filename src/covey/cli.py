@@ -302,7 +302,9 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> int:
     try:
-        code = app(args=arguments or ["--help"], standalone_mode=False)
+        # Asked for help, or interrupted inside a command, typer returns a code of its own.
+        if app(args=arguments or ["--help"], standalone_mode=False) == INTERRUPTED:
+            raise KeyboardInterrupt
     except GuaranteeError as error:
         return _fail(str(error), VIOLATED)
     except CoveyError as error:
@@ -322,7 +324,7 @@ def _run(arguments: list[str]) -> int:
             raise
         # The text of a foreign error may quote a cell, so only its kind is told.
         return _fail(f"internal error ({type(error).__name__}); nothing was released", VIOLATED)
-    return code if isinstance(code, int) else HOLDS
+    return HOLDS
 
 
 def _terminate(_signal: int, _frame: Any) -> None:

@@ -1,0 +1,156 @@
+"""Killed, interrupted, out of room: never a partial or unverified file under the output's name."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import covey
+from covey import demo
+
+K = 5
+SLOW_ROWS = 60_000  # enough work for k-member to be caught in the middle of it
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("faults")
+    demo.write(path, 400)
+    demo.people(SLOW_ROWS).write_csv(path / "slow.csv")
+    return path
+
+
+def start(folder: Path, table: str, *more: str) -> subprocess.Popen[bytes]:
+    request = ["-s", "people.toml", "-k", str(K), "-o", "out.csv", "--report", "out.json", *more]
+    return subprocess.Popen(
+        [sys.executable, "-m", "covey", "anonymize", table, *request],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def finish(process: subprocess.Popen[bytes]) -> int:
+    process.communicate()
+    return process.returncode
+
+
+def drafts(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if "draft" in path.name]
+
+
+def wait_for_clustering(folder: Path, process: subprocess.Popen[bytes]) -> None:
+    """The table has been read when the command says what it found out about it."""
+    assert process.stderr is not None
+    assert b"detected" in process.stderr.readline()
+    time.sleep(1.5)
+    assert process.poll() is None
+
+
+def test_killed_at_any_instant_it_leaves_the_old_file_or_a_verified_new_one(folder: Path) -> None:
+    out = folder / "out.csv"
+    schema = covey.Schema.from_toml(folder / "people.toml")
+    began = time.monotonic()
+    assert finish(start(folder, "people.csv")) == 0
+    usual = time.monotonic() - began
+    dice, seen = random.Random(1), set()
+    for _ in range(20):
+        out.write_text("old")
+        process = start(folder, "people.csv")
+        time.sleep(dice.uniform(0.3, 1.1) * usual)
+        process.kill()
+        finish(process)
+        old = out.read_text() == "old"
+        seen.add(old)
+        assert old or covey.verify(out, schema, [covey.KAnonymity(K)]).holds
+    assert True in seen  # otherwise nothing was killed in time, and the test tested nothing
+    assert finish(start(folder, "people.csv")) == 0
+    assert not drafts(folder)  # the next run has swept what the killed ones left
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("sent", "code", "told"),
+    [(signal.SIGINT, 130, b"interrupted; nothing was released"), (signal.SIGTERM, 143, b"")],
+)
+def test_interrupted_it_stops_soon_and_releases_nothing(
+    folder: Path, sent: signal.Signals, code: int, told: bytes
+) -> None:
+    out = folder / "out.csv"
+    out.write_text("old")
+    process = start(folder, "slow.csv")
+    wait_for_clustering(folder, process)
+    process.send_signal(sent)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == code
+    assert told in err
+    assert b"Traceback" not in err
+    assert out.read_text() == "old"
+    assert not drafts(folder)
+
+
+@pytest.mark.parametrize("room", [0, 1, 500, 5_000, 20_000])
+def test_a_disk_that_is_full_leaves_the_old_file(folder: Path, room: int) -> None:
+    """A limit on the size of files stands for a disk with that much room."""
+    out = folder / "out.csv"
+    out.write_text("old")
+    limited = (
+        "import resource, sys; from covey.cli import main;"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, resource.RLIM_INFINITY)); main()"
+    )
+    request = ["anonymize", "people.csv", "-s", "people.toml", "-k", str(K), "-o", "out.csv"]
+    done = subprocess.run(
+        [sys.executable, "-c", limited, *request], cwd=folder, capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert b"the output cannot be written: File too large" in done.stderr
+    assert out.read_text() == "old"
+    assert not drafts(folder)
+
+
+def test_too_little_memory_is_no_release(folder: Path) -> None:
+    out = folder / "out.csv"
+    out.write_text("old")
+    limited = (
+        "import polars, numba, resource; from covey.cli import main; import covey.pipeline;"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize();"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + 2**20, used + 2**20)); main()"
+    )
+    request = ["anonymize", "slow.csv", "-s", "people.toml", "-k", str(K), "-o", "out.csv"]
+    done = subprocess.run(
+        [sys.executable, "-c", limited, *request], cwd=folder, capture_output=True, check=False
+    )
+    assert done.returncode != 0
+    assert out.read_text() == "old"
+
+
+def test_two_at_once_both_release_a_whole_file(folder: Path) -> None:
+    schema = covey.Schema.from_toml(folder / "people.toml")
+    racers = [start(folder, "people.csv") for _ in range(3)]
+    assert [finish(racer) for racer in racers] == [0, 0, 0]
+    assert covey.verify(folder / "out.csv", schema, [covey.KAnonymity(K)]).holds
+    assert pl.read_csv(folder / "out.csv", infer_schema=False).height == 400
+    assert not drafts(folder)
+
+
+def test_a_reader_that_leaves_is_no_traceback(folder: Path) -> None:
+    command = [sys.executable, "-m", "covey", "anonymize", "people.csv", "-s", "people.toml"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [*command, "-k", str(K), "-o", "-"],
+        cwd=folder,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writing)
+    assert done.returncode == 1
+    assert b"Traceback" not in done.stderr
+    assert b"Exception" not in done.stderr

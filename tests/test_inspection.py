@@ -1,0 +1,99 @@
+"""Drafts of schemas: careful roles, reasons without a value, files that can be used."""
+
+import tomllib
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import covey
+from covey import demo
+from covey.schema import ColumnType, Role
+
+
+def role_of(name: str, cells: list[object]) -> Role:
+    frame = pl.DataFrame({name: cells, "other": ["a", "b"] * (len(cells) // 2)})
+    return covey.inspect(frame).schema.columns[name].role
+
+
+def test_the_invented_people_are_understood() -> None:
+    draft = covey.inspect(demo.people(1000))
+    roles = {column.name: column.column.role.value for column in draft.columns}
+    assert roles.pop("name") == "identifier"
+    sensitive = {name for name, role in roles.items() if role == "sensitive"}
+    assert sensitive == {"income", "diagnosis", "length_of_stay"}
+    assert {role for name, role in roles.items() if name not in sensitive} == {"quasi"}
+    columns = draft.schema.columns
+    assert columns["birth_date"].type is ColumnType.DATE
+    assert columns["age"].type is ColumnType.NUMERIC
+    assert columns["zip"].type is ColumnType.CATEGORICAL
+    assert 'taxonomy = {build = "prefixes"}' in draft.to_toml()
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("PatientID", [i * 7919 for i in range(100)]),
+        ("surname", ["Li", "Ng"] * 50),
+        ("contact", [f"p{i}@example.org" for i in range(100)]),
+        ("reach", [f"+49 89 12{i:04}" for i in range(100)]),
+        ("key", [f"{i:08x}-0000-4000-8000-000000000000" for i in range(100)]),
+        (
+            "remark",
+            [f"The patient said that {i} was a number worth remembering" for i in range(100)],
+        ),
+        ("place", [f"place {i}" for i in range(100)]),
+        ("line", list(range(1000, 1100))),
+    ],
+)
+def test_what_may_name_people_is_an_identifier(name: str, cells: list[object]) -> None:
+    assert role_of(name, cells) is Role.IDENTIFIER
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "written"),
+    [
+        (["2024-01-31", "2024-02-01"], "date", None),
+        (["31.01.2024", "01.02.2024"], "date", "%d.%m.%Y"),
+        (["31/01/2024", "01/02/2024"], "date", "%d/%m/%Y"),
+        (["01/31/2024", "01/02/2024"], "date", "%m/%d/%Y"),
+        (["01/02/2024", "03/04/2024"], "categorical", None),  # day or month: nobody knows
+        (["20240131", "20240201"], "numeric", None),
+        (["1.5", "-2e3"], "numeric", None),
+        (["01234", "99999"], "categorical", None),
+        (["a", "b"], "categorical", None),
+    ],
+)
+def test_types_are_told_from_all_cells(cells: list[str], kind: str, written: str | None) -> None:
+    column = covey.inspect(pl.DataFrame({"x": cells * 30})).schema.columns["x"]
+    assert (column.type, column.format) == (kind, written)
+
+
+def test_a_column_that_is_the_same_everywhere_is_insensitive() -> None:
+    assert role_of("ward", ["A"] * 10) is Role.INSENSITIVE
+    assert role_of("ward", [None] * 10) is Role.INSENSITIVE
+
+
+def test_a_draft_is_a_schema_file_that_works(tmp_path: Path) -> None:
+    table, _ = demo.write(tmp_path, 200)
+    draft = covey.inspect(table, taxonomies=tmp_path / "hierarchies")
+    (tmp_path / "sub").mkdir()
+    path = tmp_path / "sub" / "draft.toml"
+    path.write_text(draft.to_toml(path.parent))
+    schema = covey.Schema.from_toml(path)
+    assert tomllib.loads(path.read_text())["columns"]["education"]["taxonomy"] == (
+        "../hierarchies/education.csv"
+    )
+    assert schema.table.delimiter == ","
+    assert covey.anonymize(table, schema, require=[covey.KAnonymity(5)]).verdict.holds
+
+
+def test_reasons_hold_no_value() -> None:
+    frame = pl.DataFrame({"town": ["Zq7canary"] * 30 + ["Zq8canary"] * 30})
+    assert "canary" not in covey.inspect(frame).to_toml()
+
+
+def test_odd_names_of_columns_survive_the_file() -> None:
+    names = ["a b", 'quo"te', "dotted.name", "#hash", "ünï", "new\nline"]
+    draft = covey.inspect(pl.DataFrame({name: ["x", "y"] for name in names}))
+    assert list(tomllib.loads(draft.to_toml())["columns"]) == names
