@@ -193,7 +193,7 @@ def test_the_dialect_of_the_input_is_that_of_the_output(folder: Folder) -> None:
         "anonymize", "in.csv", "-s", "s.toml", "-k", 2, "-o", "out.csv", "--encoding", "cp1252"
     )
     assert done.code == 0
-    assert "detected delimiter ';', missing cells 'NA', (empty), decimal comma" in done.err
+    assert "detected delimiter ';', missing cells 'NA', decimal comma" in done.err
     text = (folder.path / "out.csv").read_bytes().decode("cp1252")
     assert sorted(text.splitlines()) == sorted(
         ["größe;ort", '"[1,5; 1,75]";Köln', '"[1,5; 1,75]";Köln', "NA;NA", "NA;NA"]
@@ -343,6 +343,16 @@ def test_a_draft_is_not_overwritten_without_force(folder: Folder) -> None:
     assert folder.covey("inspect", "people.csv", "-o", "people.toml", "--force").code == 0
     printed = folder.covey("inspect", "people.csv")
     assert tomllib.loads(printed.out)["columns"]["name"] == {"role": "identifier"}
+
+
+def test_a_draft_declares_what_was_detected(folder: Folder) -> None:
+    folder.write("in.csv", "a;b\n1,5;?\n2,25;?\n3;x\n" * 9)
+    drafted = folder.covey("inspect", "in.csv")
+    assert tomllib.loads(drafted.out)["table"] == {
+        "delimiter": ";", "encoding": "utf-8", "decimal": ",", "missing": ["?", ""],
+    }  # fmt: skip
+    declared = folder.covey("inspect", "in.csv", "--missing", "x", "--decimal", ",")
+    assert tomllib.loads(declared.out)["table"]["missing"] == ["x", ""]
 
 
 def test_an_unforeseen_error_is_told_by_its_kind_alone(

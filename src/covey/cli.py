@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from covey.loss import Losses
     from covey.pipeline import Release
     from covey.progress import Progress
-    from covey.schema import Schema
+    from covey.schema import Schema, TableFormat
     from covey.verification import Verdict
 
 HOLDS, VIOLATED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -80,16 +80,14 @@ def inspect(
     missing: Missing = None,
 ) -> None:
     """Draft a schema: the role, type and taxonomy of each column, with the reason."""
-    from covey import files, inspection, schema, tables
+    from covey import files, inspection, tables
 
-    declared = schema.Schema.from_dict(
-        {"columns": {}, "table": _declared(delimiter, encoding, decimal, missing)}
-    )
+    declared = _table_format(delimiter, encoding, decimal, missing)
     if output is not None:
         files.refuse_overwriting([output], [table])
         if output.exists() and not force:
             raise OutputError("the draft exists already; --force replaces it")
-    source = tables.read(table, declared)
+    source = tables.read(table, declared=declared)
     _tell(source.notes)
     draft = inspection.inspect(source, taxonomies=taxonomies)
     if output is None:
@@ -151,7 +149,7 @@ def anonymize(
         raise UsageError("the report is JSON: give it a name that ends in .json")
     if output == "-" and as_json:
         raise UsageError("the table and the JSON result cannot both go to standard output")
-    settings = _schema(schema, delimiter, encoding, decimal, missing)
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
     outputs: list[str | Path] = [output, *([report] if report else [])]
     files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
     for path in outputs:
@@ -196,7 +194,7 @@ def verify(
     from covey import tables, verification
     from covey.requirements import KAnonymity
 
-    settings = _schema(schema, delimiter, encoding, decimal, missing)
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
     source = tables.read(table, settings)
     _tell(source.notes)
     verdict = verification.verify(source, settings, None if k is None else [KAnonymity(k)])
@@ -223,7 +221,7 @@ def measure(
     """Measure what a released table has lost against its original."""
     from covey import pipeline, tables
 
-    settings = _schema(schema, delimiter, encoding, decimal, missing)
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
     before = tables.read(original, settings)
     _tell(before.notes)
     losses = pipeline.measure(before, released, settings, k=k, class_column=class_column)
@@ -349,33 +347,27 @@ def _tell(notes: tuple[str, ...]) -> None:
 # ── reading the command line ────────────────────────────────────────────────────────────────────
 
 
-def _declared(
+def _table_format(
     delimiter: str | None, encoding: str | None, decimal: str | None, missing: list[str] | None
-) -> dict[str, Any]:
+) -> "TableFormat":
+    from covey.schema import Schema
+
     said = {
         "delimiter": delimiter and delimiter.replace("\\t", "\t"),
         "encoding": encoding,
         "decimal": decimal,
         "missing": missing,
     }
-    return {name: value for name, value in said.items() if value is not None}
+    return Schema.from_dict({"columns": {}, "table": said}).table
 
 
-def _schema(
-    path: Path,
-    delimiter: str | None,
-    encoding: str | None,
-    decimal: str | None,
-    missing: list[str] | None,
-) -> "Schema":
+def _schema(path: Path, declared: "TableFormat") -> "Schema":
     """The schema file, with what the command line says about the table instead."""
     from covey.schema import Schema
 
     schema = Schema.from_toml(path)
-    said = _declared(delimiter, encoding, decimal, missing)
-    checked = Schema.from_dict({"columns": {}, "table": said}).table
-    update = {name: getattr(checked, name) for name in said}
-    return schema.model_copy(update={"table": schema.table.model_copy(update=update)})
+    said = declared.model_dump(exclude_none=True)
+    return schema.model_copy(update={"table": schema.table.model_copy(update=said)})
 
 
 def _taxonomy_files(schema: "Schema") -> list[Path]:

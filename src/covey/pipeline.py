@@ -13,7 +13,7 @@ import inspect
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -87,19 +87,7 @@ class Release:
     def _verify(self, data: bytes) -> None:
         """Judge the bytes that are about to be published, with nothing but the schema known."""
         dialect = self._released.dialect
-        again = tables.from_bytes(
-            data,
-            self._schema.model_copy(
-                update={
-                    "table": TableFormat(
-                        delimiter=dialect.delimiter,
-                        encoding=dialect.encoding,
-                        decimal=dialect.decimal,
-                        missing=dialect.missing,
-                    )
-                }
-            ),
-        )
+        again = tables.from_bytes(data, self._schema, TableFormat(**asdict(dialect)))
         ours, theirs = self._released.frame, again.frame
         if (ours.height, ours.columns) != (theirs.height, theirs.columns):
             raise ViolationError("the written table has lost rows or columns; it is not published")
@@ -229,8 +217,7 @@ def measure(
     encoded = encode(table.with_frame(table.frame[kept]), schema)
     # Numbers and missing cells are written alike in both, whatever the files' other habits.
     alike = {"decimal": table.dialect.decimal, "missing": table.dialect.missing}
-    spoken = schema.model_copy(update={"table": schema.table.model_copy(update=alike)})
-    shown = tables.read(released, spoken)
+    shown = tables.read(released, schema, declared=schema.table.model_copy(update=alike))
     if not shown.frame.height:
         raise UsageError("the released table has no rows")
     return loss.measure(encoded, shown, k=k or schema.require.k, class_column=class_column)

@@ -38,12 +38,18 @@ _BYTES_AT_A_TIME = 1 << 24
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a CSV file is written. The first missing token is the one that covey writes."""
+    """How a CSV file is written.
+
+    The first missing token is the one that covey writes; an empty cell is always missing.
+    """
 
     delimiter: str = ","
     encoding: str = "utf-8"
     decimal: str = "."
     missing: tuple[str, ...] = ("",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing", tuple(dict.fromkeys([*self.missing, ""])))
 
     @property
     def number(self) -> str:
@@ -77,22 +83,27 @@ class Table:
 # ── in ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def read(source: Any, schema: Schema | None = None) -> Table:
-    """A table from a path, `-` for standard input, or a dataframe of any common library."""
+def read(
+    source: Any, schema: Schema | None = None, *, declared: TableFormat | None = None
+) -> Table:
+    """A table from a path, `-` for standard input, or a dataframe of any common library.
+
+    What is `declared` about a file, or else in the schema, is not detected.
+    """
     if isinstance(source, Table):
         return source
+    declared = declared or (schema.table if schema else TableFormat())
     if not isinstance(source, str | Path):
-        return _from_dataframe(source, schema.table if schema else TableFormat())
+        return _from_dataframe(source, declared)
     try:
         data = sys.stdin.buffer.read() if source == STREAM else Path(source).read_bytes()
     except OSError as error:
         raise TableError(f"the table cannot be read: {error.strerror}") from None
-    return from_bytes(data, schema)
+    return from_bytes(data, schema, declared)
 
 
-def from_bytes(data: bytes, schema: Schema | None = None) -> Table:
+def from_bytes(data: bytes, schema: Schema | None, declared: TableFormat) -> Table:
     """A table from the bytes of a CSV or Parquet file, gzipped or not."""
-    declared = schema.table if schema else TableFormat()
     if data[:4] == b"PAR1":
         return _from_parquet(data, declared)
     if data[:2] == b"\x1f\x8b":
@@ -108,7 +119,7 @@ def _from_parquet(data: bytes, declared: TableFormat) -> Table:
         frame = pl.read_parquet(io.BytesIO(data))
     except Exception:
         raise TableError("the table is a damaged Parquet file") from None
-    return Table(_plain(frame), Dialect(missing=declared.missing or ("",)))
+    return Table(_plain(frame), Dialect(missing=declared.missing or ()))
 
 
 def _from_dataframe(source: Any, declared: TableFormat) -> Table:
@@ -127,7 +138,7 @@ def _from_dataframe(source: Any, declared: TableFormat) -> Table:
     frame = pl.DataFrame(columns)
     return Table(
         _plain(frame),
-        Dialect(missing=declared.missing or ("",)),
+        Dialect(missing=declared.missing or ()),
         give_back=lambda released: (
             released
             if native.implementation is nw.Implementation.POLARS
@@ -332,11 +343,12 @@ def _detect_cells(
     """Find out the missing tokens and the decimal sign of the columns that covey changes."""
     names = table.frame.columns
     quasi = [n for n in names if schema is None or n in schema.quasi]
-    missing = declared.missing
-    if missing is None:
+    if declared.missing is None:
         missing = _detect_missing(table.frame, quasi)
         found += [f"missing cells {', '.join(map(_name, missing))}"] if missing != ("",) else []
-    table = replace(table, dialect=replace(table.dialect, missing=missing or ("",)))
+    else:
+        missing = declared.missing
+    table = replace(table, dialect=replace(table.dialect, missing=missing))
     if declared.decimal is None and table.dialect.delimiter != ",":
         numeric = [n for n in quasi if not schema or schema.columns[n].type is ColumnType.NUMERIC]
         if any(_has_decimal_comma(table.cells(n)) for n in numeric):
@@ -351,7 +363,7 @@ def _detect_missing(frame: pl.DataFrame, names: list[str]) -> tuple[str, ...]:
     for name in names:
         tokens = frame[name].filter(frame[name].is_in(MISSING_TOKENS))
         found.update(dict(tokens.value_counts().iter_rows()))
-    return tuple(dict.fromkeys([*sorted(found, key=lambda token: (-found[token], token)), ""]))
+    return (*sorted(found, key=lambda token: (-found[token], token)),) or ("",)
 
 
 def _has_decimal_comma(cells: pl.Series) -> bool:
