@@ -94,7 +94,7 @@ def test_verify_says_no_with_exit_code_1(folder: Folder) -> None:
     judged = folder.covey("verify", "out.csv", "-s", "people.toml", "-k", 50)
     assert judged.code == 1
     assert "NO" in judged.out
-    assert "asked 50" in judged.err
+    assert "asked 50, found" in judged.err
     told = json.loads(folder.covey("verify", "out.csv", "-s", "people.toml", "--json").out)
     assert told["k"] >= 3
 
@@ -102,7 +102,7 @@ def test_verify_says_no_with_exit_code_1(folder: Folder) -> None:
 def test_the_original_does_not_verify_since_it_names_people(folder: Folder) -> None:
     judged = folder.covey("verify", "people.csv", "-s", "people.toml")
     assert judged.code == 1
-    assert "2 identifiers: 'name', 'birth_date'" in judged.err
+    assert "the table has 2 identifiers: 'name', 'birth_date'" in judged.err
 
 
 def test_methods_are_listed(folder: Folder) -> None:
@@ -261,6 +261,8 @@ def test_a_bad_table_is_told_in_one_line_without_a_cell(
         (2, "there is no method", "-k 2 --method nope"),
         (2, "no option 'nope'", "-k 2 -O nope=1"),
         (2, "NAME=VALUE", "-k 2 -O nope"),
+        (2, "'style' is no option of a method", "-k 2 -O style=1"),
+        (2, "leave .gz off", "-k 2 -o out.parquet.gz"),
         (2, "report is JSON", "-k 2 --report report.pdf"),
         (2, "No such option", "--nope"),
         (2, "there is no encoding", "-k 2 --encoding klingon"),
@@ -303,6 +305,34 @@ def test_the_output_may_not_be_an_input(folder: Folder) -> None:
                           "--report", "x.json")  # fmt: skip
     assert failed.code == 2
     assert (folder.path / "people.csv").read_bytes() == before
+
+
+def test_names_with_brackets_are_shown_as_they_are(folder: Folder) -> None:
+    folder.write("in.csv", "a[/b],:smile:\nx,y\nx,y\n")
+    folder.write("s.toml", '[columns."a[/b]"]\nrole="quasi"\ntype="categorical"\n'
+                 '[columns.":smile:"]\nrole="quasi"\ntype="categorical"\n')  # fmt: skip
+    done = folder.covey("anonymize", "in.csv", "-s", "s.toml", "-k", 2, "-o", "out.csv")
+    assert done.code == 0
+    assert "a[/b]" in done.err
+    assert ":smile:" in done.err
+
+
+def test_defused_and_comma_releases_can_be_measured(folder: Folder) -> None:
+    folder.write("in.csv", "q;x\n=a;1,5\n=a;2,25\n-b;3\n-b;4\n")
+    folder.write("s.toml", '[columns.q]\nrole="quasi"\ntype="categorical"\n'
+                 '[columns.x]\nrole="quasi"\ntype="numeric"\n')  # fmt: skip
+    done = folder.covey("anonymize", "in.csv", "-s", "s.toml", "-k", 2, "-o", "out.csv",
+                        "--low-high", "--json")  # fmt: skip
+    assert done.code == 0
+    lines = (folder.path / "out.csv").read_text().splitlines()
+    assert lines[0] == "q;x_low;x_high"
+    assert "'=a;1,5;2,25" in lines
+    measured = folder.covey("measure", "in.csv", "out.csv", "-s", "s.toml", "-k", 2, "--json")
+    assert json.loads(measured.out) == json.loads(done.out)["loss"]
+
+
+def test_the_version_is_told(folder: Folder) -> None:
+    assert folder.covey("--version").out.startswith("covey ")
 
 
 def test_places_that_cannot_be_written_are_told_before_the_work(folder: Folder) -> None:

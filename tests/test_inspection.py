@@ -54,6 +54,7 @@ def test_what_may_name_people_is_an_identifier(name: str, cells: list[object]) -
     ("cells", "kind", "written"),
     [
         (["2024-01-31", "2024-02-01"], "date", None),
+        ([f"2024-{m:02}-{d:02}" for m in range(1, 13) for d in range(1, 29)], "date", None),
         (["31.01.2024", "01.02.2024"], "date", "%d.%m.%Y"),
         (["31/01/2024", "01/02/2024"], "date", "%d/%m/%Y"),
         (["01/31/2024", "01/02/2024"], "date", "%m/%d/%Y"),
@@ -65,7 +66,9 @@ def test_what_may_name_people_is_an_identifier(name: str, cells: list[object]) -
     ],
 )
 def test_types_are_told_from_all_cells(cells: list[str], kind: str, written: str | None) -> None:
-    column = covey.inspect(pl.DataFrame({"x": cells * 30})).schema.columns["x"]
+    column = covey.inspect(
+        pl.DataFrame({"x": cells * (1 if len(cells) > 2 else 30)})
+    ).schema.columns["x"]
     assert (column.type, column.format) == (kind, written)
 
 

@@ -13,6 +13,8 @@ import sys
 import threading
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import version
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +23,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from covey.errors import CoveyError, GuaranteeError, OutputError, UsageError
+from covey.errors import CoveyError, GuaranteeError, OutputError, UsageError, count
 
 if TYPE_CHECKING:
     from covey.loss import Losses
@@ -35,12 +37,14 @@ SLOW = 2.0  # seconds of work before a progress bar appears
 
 app = typer.Typer(
     name="covey",
-    help="Make tables of people safe to publish.",
+    help="Make tables of people safer to publish.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-out, err = Console(highlight=False), Console(stderr=True, highlight=False)
+# What is shown holds names that others chose, so nothing in it is taken for markup.
+out = Console(highlight=False, markup=False, emoji=False)
+err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 TablePath = Annotated[
     str, typer.Argument(metavar="TABLE", help="CSV or Parquet file, - for stdin.")
@@ -62,6 +66,22 @@ Decimal = Annotated[str | None, typer.Option(metavar="SIGN", help="Of its number
 Missing = Annotated[
     list[str] | None, typer.Option(metavar="TOKEN", help="What a missing cell holds; repeatable.")
 ]
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"covey {version('covey')}")
+        raise typer.Exit
+
+
+@app.callback()
+def covey(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Make tables of people safer to publish."""
 
 
 @app.command()
@@ -321,7 +341,8 @@ def _run(arguments: list[str]) -> int:
         if os.environ.get("COVEY_DEBUG"):
             raise
         # The text of a foreign error may quote a cell, so only its kind is told.
-        return _fail(f"internal error ({type(error).__name__}); nothing was released", VIOLATED)
+        kind = type(error).__name__
+        return _fail(f"internal error ({kind}); COVEY_DEBUG=1 shows where, cells and all", VIOLATED)
     return HOLDS
 
 
@@ -376,11 +397,15 @@ def _taxonomy_files(schema: "Schema") -> list[Path]:
 
 def _method_options(options: list[str]) -> dict[str, Any]:
     """`NAME=VALUE` with values as in TOML; what is not TOML is text."""
+    from covey.pipeline import anonymize
+
     parsed: dict[str, Any] = {}
     for option in options:
         name, equals, value = option.partition("=")
-        if not equals or not name.isidentifier() or name in ("seed", "progress", "table", "k"):
+        if not equals or not name.isidentifier():
             raise UsageError("a method's option is written NAME=VALUE")
+        if name in signature(anonymize).parameters:
+            raise UsageError(f"{name!r} is no option of a method")
         try:
             parsed[name] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
@@ -442,8 +467,8 @@ def _show_verdict(verdict: "Verdict", console: Console) -> None:
     if verdict.checks:
         console.print(grid)
     console.print(
-        f"{verdict.rows:,} rows in {verdict.classes:,} classes of "
-        f"{verdict.k:,} to {verdict.largest_class:,}; "
+        f"{count(verdict.rows, 'row')} in classes of {verdict.k:,} to {verdict.largest_class:,}, "
+        f"{verdict.classes:,} of them; "
         f"with missing as a wildcard every row matches {verdict.k_wildcard:,} or more"
     )
 

@@ -27,7 +27,7 @@ from covey.encoding import (
 from covey.errors import SchemaError, TableError, count
 from covey.groups import Groups
 from covey.kernels.arrays import Floats, Ints, Longs, empty_summaries
-from covey.tables import Dialect, Table
+from covey.tables import FORMULA_STARTS, Dialect, Table
 from covey.taxonomy import ROOT
 
 SHOWN, MISSING, HIDDEN = 0, 1, 2
@@ -316,6 +316,8 @@ def _parse_nodes(category: Category, cells: pl.Series) -> Nodes:
 
 def _node(category: Category, cell: str | None) -> int | None:
     tree = category.tree
+    if cell is not None and cell not in tree.node_of and cell[1:].startswith(FORMULA_STARTS):
+        cell = cell.removeprefix("'")  # it was defused for spreadsheets
     node = tree.node_of.get(MISSING_LEAF if cell is None else cell)
     if node is None and cell is not None and cell.startswith("{") and cell.endswith("}"):
         values = next(csv.reader([cell[1:-1]], skipinitialspace=True), [])

@@ -159,13 +159,13 @@ def _identifying(name: str, present: pl.Series, distinct: int) -> str | None:
     if _IDENTIFIER_NAMES.search(_snake(name)):
         return "the name of the column is that of an identifier"
     share = distinct / len(present)
-    if present.dtype == pl.String:
+    if present.dtype == pl.String and _date_format(present) is None:
         for kind, pattern in _IDENTIFIER_CELLS.items():
             if present.str.contains(pattern).mean() > 0.5 and share > _NEARLY_UNIQUE:  # type: ignore[operator]
                 return f"most cells look like {kind}"
         if present.str.len_chars().mean() > _FREE_TEXT:  # type: ignore[operator]
             return "free text, which may name people"
-        if share > _NEARLY_UNIQUE and not _is_numeric(present) and _date_format(present) is None:
+        if share > _NEARLY_UNIQUE and not _is_numeric(present):
             return f"nearly unique: {distinct:,} values in {len(present):,} rows"
     if share == 1 and _is_running_number(present):
         return "a running number: every row has its own"

@@ -23,7 +23,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from covey.errors import SchemaError, TableError, count
+from covey.errors import OutputError, SchemaError, TableError, count
 from covey.schema import ColumnType, Role, Schema, TableFormat
 
 STREAM = "-"
@@ -412,8 +412,10 @@ def write(table: Table, file: IO[bytes], name: str = "", *, defuse: bool = True)
 
     Nothing but the cells is written: no index, no statistics, no file name or time stamp.
     """
-    stem = name.removesuffix(".gz")
-    if stem.endswith((".parquet", ".pq")):
+    name = name.lower()
+    if name.endswith((".parquet.gz", ".pq.gz")):
+        raise OutputError("a Parquet file is compressed inside: leave .gz off its name")
+    if name.endswith((".parquet", ".pq")):
         buffer = io.BytesIO()
         table.frame.write_parquet(buffer, statistics=False)
         file.write(buffer.getbuffer())
@@ -426,7 +428,8 @@ def write(table: Table, file: IO[bytes], name: str = "", *, defuse: bool = True)
 
 def _csv_chunks(table: Table, *, defuse: bool) -> Iterator[bytes]:
     dialect = table.dialect
-    frame = table.frame.select(pl.all().cast(pl.String))
+    point = pl.selectors.float().cast(pl.String).str.replace(".", dialect.decimal, literal=True)
+    frame = table.frame.with_columns(point).select(pl.all().cast(pl.String))
     if defuse:
         _check_header(frame.columns)
         frame = frame.select(_defused(name, dialect) for name in frame.columns)
@@ -460,9 +463,5 @@ def _defused(name: str, dialect: Dialect) -> pl.Expr:
     """An apostrophe before what a spreadsheet would run; numbers stay numbers."""
     cell = pl.col(name)
     risky = pl.any_horizontal(cell.str.starts_with(start) for start in FORMULA_STARTS)
-    return (
-        pl.when(risky & ~cell.str.contains(dialect.number))
-        .then(pl.lit("'") + cell)
-        .otherwise(cell)
-        .alias(name)
-    )
+    harmless = cell.str.contains(dialect.number) | cell.is_in(list(dialect.missing))
+    return pl.when(risky & ~harmless).then(pl.lit("'") + cell).otherwise(cell).alias(name)

@@ -51,18 +51,17 @@ class Verdict:
         return not self.identifiers and all(check.holds for check in self.checks)
 
     def raise_if_violated(self) -> None:
-        """Raise `ViolationError` unless the verdict holds."""
+        """Raise `ViolationError`, with all that is wrong, unless the verdict holds."""
+        wrong = [
+            f"{check.requirement} does not hold: asked {check.asked:g}, found {check.achieved:g}"
+            for check in self.checks
+            if not check.holds
+        ]
         if self.identifiers:
-            raise ViolationError(
-                f"the table still has {count(len(self.identifiers), 'identifier')}: "
-                + ", ".join(map(repr, self.identifiers))
-            )
-        for check in self.checks:
-            if not check.holds:
-                raise ViolationError(
-                    f"{check.requirement} does not hold: asked {check.asked:g}, "
-                    f"achieved {check.achieved:g}"
-                )
+            names = ", ".join(map(repr, self.identifiers))
+            wrong.append(f"the table has {count(len(self.identifiers), 'identifier')}: {names}")
+        if wrong:
+            raise ViolationError("; ".join(wrong))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists."""

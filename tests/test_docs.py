@@ -1,0 +1,121 @@
+"""The pages say what the code does: their examples run, and nothing is left out."""
+
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import typer
+
+from covey.cli import app
+from covey.clustering import METHODS
+from covey.demo import people
+from covey.loss import DEFINITIONS
+from covey.schema import Column, Require, Schema, TableFormat, TaxonomyBuilder
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+METRIC_PAGES = {
+    "total_il": "total-il",
+    "gcp": "ncp-gcp",
+    "gcp_lm": "ncp-gcp",
+    "precision": "precision",
+    "discernibility": "discernibility",
+    "average_class_size": "average-class-size",
+    "classification": "classification",
+}
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+class Block(NamedTuple):
+    language: str
+    text: str
+    line: int  # of the page, the first of the text
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    text = page.read_text(encoding="utf-8")
+    for fence in re.finditer(r"^```(\w+).*?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        yield Block(fence[1], fence[2], text.count("\n", 0, fence.start(2)) + 1)
+
+
+@every_page
+def test_every_example_of_a_page_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside a table and, but for the README that drafts its own, the schema page's first one."""
+    monkeypatch.chdir(tmp_path)
+    people(600).write_csv("patients.csv")
+    if page.parent != ROOT:
+        schema = next(block for block in blocks(DOCS / "schema.md") if block.language == "toml")
+        Path("patients.toml").write_text(schema.text, encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks(page):
+        match block.language:
+            case "python":
+                # The empty lines put the page's own line numbers into tracebacks.
+                source = "\n" * (block.line - 1) + block.text
+                exec(compile(source, str(page), "exec"), names)
+            case "toml":
+                Schema.from_dict({"columns": {}} | tomllib.loads(block.text))
+            case "console" | "sh":
+                for line in block.text.replace("\\\n", " ").splitlines():
+                    if line.startswith("covey "):
+                        run(line)
+
+
+def run(line: str) -> None:
+    covey = f'covey() {{ {shlex.quote(sys.executable)} -m covey "$@"; }}'
+    done = subprocess.run(["sh", "-c", f"{covey}\n{line}"], capture_output=True, text=True)
+    assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
+@every_page
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8"))
+    inner = [link for link in links if not re.match(r"[a-z]+:", link)]
+    assert [link for link in inner if not (page.parent / link).exists()] == []
+
+
+def test_the_index_leads_to_every_page() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} - {"index.md"}
+    assert {page for page in pages if f"]({page})" not in index} == set()
+
+
+def test_every_command_and_option_is_described() -> None:
+    """In the command's own section, or in the one that several commands share."""
+    page = (DOCS / "command-line.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n)*)", page, re.MULTILINE))
+    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+        assert f"covey {name}" in page
+        described = sections.get(f"covey {name}", "") + sections["What is detected"]
+        options = [o for p in command.params if p.param_type_name == "option" for o in p.opts]
+        assert [o for o in options if not re.search(rf"`{o}[` ]", described)] == []
+
+
+def test_every_setting_is_described() -> None:
+    page = (DOCS / "schema.md").read_text(encoding="utf-8")
+    models = (Column, Require, Schema, TableFormat, TaxonomyBuilder)
+    settings = {name for model in models for name in model.model_fields}
+    sections = {"columns", "require", "table", "build"}  # shown as `[columns.NAME]`, `build = …`
+    assert {name for name in settings - sections if f"`{name}`" not in page} == set()
+    assert all(f"[{name}" in page for name in ("columns.", "require]", "table]"))
+
+
+@pytest.mark.parametrize("metric", DEFINITIONS)
+def test_a_metric_is_defined_as_in_the_report(metric: str) -> None:
+    page = (DOCS / "metrics" / f"{METRIC_PAGES[metric]}.md").read_text(encoding="utf-8")
+    assert DEFINITIONS[metric] in " ".join(page.split())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_has_a_page(method: str) -> None:
+    assert (DOCS / "methods" / f"{method}.md").is_file()
