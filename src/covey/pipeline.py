@@ -21,16 +21,9 @@ import numpy as np
 import polars as pl
 
 from covey import files, loss, tables
-from covey.clustering import method_named
+from covey.clustering import method_named, refuse_infeasible
 from covey.encoding import Category, EncodedTable, encode, rows_to_drop
-from covey.errors import (
-    GuaranteeError,
-    InfeasibleError,
-    SchemaError,
-    UsageError,
-    ViolationError,
-    count,
-)
+from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError
 from covey.generalisation import Style, generalise
 from covey.groups import SUPPRESSED, Groups
 from covey.kernels.arrays import Longs
@@ -295,11 +288,7 @@ def _derived_seed(frame: pl.DataFrame, schema: Schema, request: list[Any]) -> in
 def _encode(table: Table, schema: Schema, k: int, class_column: str | None) -> EncodedTable:
     if not table.frame.height:
         raise UsageError("the table has no rows to release")
-    if table.frame.height < k:
-        raise InfeasibleError(
-            f"k = {k:,} cannot be had: it needs at least {k:,} rows, and there are "
-            f"{count(table.frame.height, 'row')}"
-        )
+    refuse_infeasible(table.frame.height, k)
     if class_column is not None:
         role = schema.columns[class_column].role if class_column in schema.columns else None
         if role not in (Role.SENSITIVE, Role.INSENSITIVE):
@@ -317,8 +306,8 @@ def _form_groups(
     progress: Progress,
     options: dict[str, Any],
 ) -> Groups:
-    function = method_named(method).function if isinstance(method, str) else method
-    known = inspect.signature(function).parameters
+    function = method_named(method) if isinstance(method, str) else method
+    known = inspect.signature(getattr(function, "function", function)).parameters
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         allowed = [name for name in known if name not in ("table", "k", "seed", "progress")]
         unknown = [name for name in options if name not in allowed]

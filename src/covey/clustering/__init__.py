@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from covey.clustering.k_member import k_member
-from covey.errors import UsageError
+from covey.encoding import EncodedTable
+from covey.errors import InfeasibleError, UsageError, count
 from covey.groups import Groups
 
 
@@ -29,9 +30,10 @@ class Method:
         """The first line of the function's docstring."""
         return (self.function.__doc__ or "").strip().splitlines()[0]
 
-    def __call__(self, *args: Any, **options: Any) -> Groups:
+    def __call__(self, table: EncodedTable, k: int, **options: Any) -> Groups:
         """Cluster."""
-        return self.function(*args, **options)
+        refuse_infeasible(table.rows, k)
+        return self.function(table, k, **options)
 
 
 METHODS: dict[str, Method] = {
@@ -41,10 +43,19 @@ METHODS: dict[str, Method] = {
             name="k-member",
             function=k_member,
             paper="Byun, Kamra, Bertino, Li 2007",
-            cost="time O(n²), memory O(n)",
+            cost="near-linear time, O(n²) at worst; memory O(n)",
         ),
     )
 }
+
+
+def refuse_infeasible(rows: int, k: int) -> None:
+    """No grouping of fewer than `k` rows has groups of `k`."""
+    if not 1 <= k <= rows:
+        raise InfeasibleError(
+            f"k = {k:,} cannot be had: it needs at least {k:,} rows, and there are "
+            f"{count(rows, 'row')}"
+        )
 
 
 def method_named(name: str) -> Method:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from covey.kernels.arrays import Cells, Floats, Forest, Ints, Longs, Summaries
+from covey.kernels.box_tree import BoxTree, Words, cheapest, furthest, remove
 from covey.kernels.jit import kernel
 from covey.kernels.summaries import add_row, common_ancestor, record_loss, record_loss_with
 
@@ -16,8 +17,8 @@ class Growth(NamedTuple):
     """Where the growth stands between two calls."""
 
     labels: Longs  # (rows,) group of each row, -1 while it is free
-    free: Ints  # (rows,) the free rows, ascending; only the first `state[0]` count
-    state: Longs  # free rows, groups formed, the row to seek the next seed from
+    state: Longs  # groups formed, the row to seek the next seed from
+    ranks: Ints  # (rows + 1,) Fenwick tree that counts free rows by number; for random seeds only
     summaries: Summaries  # (rows // k groups)
     majority: Ints  # (groups,) class of most members
     price: Floats  # (nodes,) loss of the group's node once it covers each leaf
@@ -27,6 +28,7 @@ class Penalty(NamedTuple):
     """The price of a row whose class is not its group's."""
 
     classes: Ints  # (rows,) 0 … ; no rows at all where there are no classes
+    boxes: Words  # (boxes,) classes that occur in each, or none
     tally: Longs  # (classes,) scratch: members of the growing group by class
     amount: float  # in units of a group's information loss
 
@@ -35,6 +37,7 @@ class Penalty(NamedTuple):
 def grow(
     cells: Cells,
     forest: Forest,
+    tree: BoxTree,  # INOUT
     growth: Growth,  # INOUT
     penalty: Penalty,
     picks: Floats,  # (groups,) uniform in [0, 1), for random seeds
@@ -43,31 +46,51 @@ def grow(
     stop: int,
 ) -> None:
     """Form groups of k until there are `stop` of them."""
-    while growth.state[1] < stop:
-        group = growth.state[1]
-        place = _seed(cells, forest, growth, penalty, picks, rule)
+    while growth.state[0] < stop:
+        group = growth.state[0]
+        row = _seed(cells, forest, tree, growth, picks, rule)
         for size in range(1, k + 1):
-            row = growth.free[place]
-            _take(cells, forest, growth, penalty, place, group)
+            _take(cells, forest, tree, growth, penalty, row, group)
             if rule == LAST or (rule == SEED and size == 1):
-                growth.state[2] = row
+                growth.state[1] = row
             if size < k:
                 surcharge = penalty.amount / (size + 1) if len(penalty.classes) > 0 else 0.0
-                place = _best(cells, growth, penalty, group, 1.0, surcharge)
-        growth.state[1] += 1
+                row = cheapest(
+                    tree,
+                    forest,
+                    cells.weights,
+                    growth.summaries.low[group],
+                    growth.summaries.high[group],
+                    growth.summaries.node[group],
+                    growth.price,
+                    penalty.classes,
+                    penalty.boxes,
+                    max(growth.majority[group], 0),
+                    surcharge,
+                )
+        growth.state[0] += 1
 
 
 @kernel
 def _seed(
-    cells: Cells, forest: Forest, growth: Growth, penalty: Penalty, picks: Floats, rule: int
+    cells: Cells, forest: Forest, tree: BoxTree, growth: Growth, picks: Floats, rule: int
 ) -> int:
-    """Where in the list of free rows the next group starts."""
-    group = growth.state[1]
+    """The row with which the next group starts."""
+    group = growth.state[0]
     if rule == RANDOM:
-        return int(picks[group] * growth.state[0])
+        return _ranked(growth.ranks, int(picks[group] * tree.free[0]))
     # The reference row is looked at as a group of its own; the real seed overwrites it.
-    _start_from(cells, forest, growth, group, growth.state[2])
-    return _best(cells, growth, penalty, group, -1.0, 0.0)
+    _start_from(cells, forest, growth, group, growth.state[1])
+    summaries = growth.summaries
+    return furthest(
+        tree,
+        forest,
+        cells.weights,
+        summaries.low[group],
+        summaries.high[group],
+        summaries.node[group],
+        growth.price,
+    )
 
 
 @kernel
@@ -89,47 +112,19 @@ def _reprice(forest: Forest, price: Floats, tree: int, node: int) -> None:
 
 
 @kernel
-def _best(
-    cells: Cells, growth: Growth, penalty: Penalty, group: int, sign: float, surcharge: float
-) -> int:
-    """Where the free row stands that costs the group least (`sign` 1) or most (`sign` -1).
-
-    The innermost loop of all, so it works on plain arrays: unpacking bundles of them inside it
-    would cost more than the sum itself. There is no NaN, so plain comparisons do for min and max.
-    """
-    numbers, weights, codes = cells
-    free, price, classes = growth.free, growth.price, penalty.classes
-    low, high = growth.summaries.low[group], growth.summaries.high[group]
-    majority = growth.majority[group]
-    best, place = np.inf, -1
-    for i in range(growth.state[0]):
-        row = free[i]
-        loss = 0.0
-        for j in range(len(weights)):
-            value = numbers[row, j]
-            top = high[j] if high[j] > value else value
-            bottom = low[j] if low[j] < value else value
-            width = top - bottom
-            loss += weights[j] * (width if width < 1.0 else 1.0)
-        for j in range(codes.shape[1]):
-            loss += price[codes[row, j]]
-        if surcharge > 0.0 and classes[row] != majority:
-            loss += surcharge
-        if sign * loss < best:
-            best, place = sign * loss, i
-    return place
-
-
-@kernel
 def _take(
-    cells: Cells, forest: Forest, growth: Growth, penalty: Penalty, place: int, group: int
+    cells: Cells,
+    forest: Forest,
+    tree: BoxTree,
+    growth: Growth,
+    penalty: Penalty,
+    row: int,
+    group: int,
 ) -> None:
     """Move one free row into a group."""
-    row = growth.free[place]
     growth.labels[row] = group
-    for i in range(place, growth.state[0] - 1):
-        growth.free[i] = growth.free[i + 1]
-    growth.state[0] -= 1
+    remove(tree, row)
+    _uncount(growth.ranks, row)
     if growth.summaries.size[group] == 0:
         _start_from(cells, forest, growth, group, row)
         growth.summaries.size[group] = 1
@@ -160,6 +155,42 @@ def _tally(growth: Growth, penalty: Penalty, group: int, label: int) -> None:
         growth.majority[group] = label
 
 
+# ── free rows by rank ───────────────────────────────────────────────────────────────────────────
+
+
+@kernel
+def count_all(ranks: Ints) -> None:
+    """Every row is free: each node of the Fenwick tree counts as many as its lowest bit says."""
+    for i in range(1, len(ranks)):
+        ranks[i] = i & -i
+
+
+@kernel
+def _uncount(ranks: Ints, row: int) -> None:
+    i = row + 1
+    while i < len(ranks):
+        ranks[i] -= 1
+        i += i & -i
+
+
+@kernel
+def _ranked(ranks: Ints, rank: int) -> int:
+    """The free row that has `rank` free rows before it."""
+    step = 1
+    while 2 * step < len(ranks):
+        step *= 2
+    row = 0
+    while step > 0:
+        if row + step < len(ranks) and ranks[row + step] <= rank:
+            row += step
+            rank -= ranks[row]
+        step //= 2
+    return row
+
+
+# ── rows left over ──────────────────────────────────────────────────────────────────────────────
+
+
 @kernel
 def place_leftovers(
     cells: Cells,
@@ -171,7 +202,7 @@ def place_leftovers(
     """Put each row into the group whose loss it raises least."""
     for row in rows:
         best, choice = np.inf, -1
-        for group in range(growth.state[1]):
+        for group in range(growth.state[0]):
             size = growth.summaries.size[group]
             rise = (size + 1) * record_loss_with(cells, forest, growth.summaries, group, row)
             rise -= size * record_loss(cells, forest, growth.summaries, group)

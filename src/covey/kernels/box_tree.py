@@ -1,0 +1,490 @@
+"""A tree of boxes over the rows of a table, searched for the row that fits a group best.
+
+Each box knows the range of its rows in every number, which leaves of every taxonomy occur in it,
+and how many of its rows are still free. That bounds what any of them can cost a group, so whole
+boxes are passed over: a search looks at a small part of the rows and still finds exactly the row
+that looking at all of them would find, ties included. A bound is summed in the same order as the
+cost itself, and floating-point addition is monotone, so a bound is never above what it bounds.
+
+The leaves of a tree that occur in a box are kept as one word of 64 bits. A taxonomy of more than
+64 leaves shares bits between neighbours, which makes bounds looser, never wrong.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.kernels.arrays import Cells, Floats, Forest, Ints
+from covey.kernels.jit import kernel
+from covey.kernels.summaries import common_ancestor
+
+Words = NDArray[np.uint64]
+
+LEAF_ROWS = 16
+SAMPLE = 32
+BITS = 64
+
+
+class BoxTree(NamedTuple):
+    """Boxes in boxes; the children of a box are `left` and `left + 1`."""
+
+    rows: Ints  # (rows,) INOUT by box; in each leaf the free ones come first
+    place: Ints  # (rows,) INOUT where each row stands in `rows`
+    leaf: Ints  # (rows,) the leaf box of each row
+    numbers: Floats  # (rows, intervals) INOUT in the order of `rows`
+    codes: Ints  # (rows, categories) INOUT in the order of `rows`
+    first: Ints  # (boxes,) where the rows of a box begin
+    free: Ints  # (boxes,) INOUT how many of them are free
+    left: Ints  # (boxes,) -1 for a leaf
+    parent: Ints  # (boxes,) -1 for the root
+    lowest: Ints  # (boxes,) lowest row number
+    low: Floats  # (boxes, intervals)
+    high: Floats  # (boxes, intervals)
+    mask: Words  # (boxes, categories) which bits occur
+    touch: Words  # (nodes,) bits of the leaves under a node
+    cover: Words  # (nodes,) bits of which all leaves are under a node
+    stack: Ints  # scratch of a search
+    bounds: Floats  # scratch of a search
+
+
+def build(cells: Cells, forest: Forest) -> BoxTree:
+    """The tree over all rows, all of them free."""
+    count = len(cells.numbers)
+    rows = np.arange(count, dtype=np.int32)
+    first, last, left, parent = (np.full(2 * count + 1, -1, dtype=np.int32) for _ in range(4))
+    boxes, depth = _split(
+        cells, forest, rows, first, last, left, parent, np.zeros(len(forest.depth), np.int64)
+    )
+    first, last, left, parent = (a[:boxes].copy() for a in (first, last, left, parent))
+    touch, cover = _bits(forest)
+    tree = BoxTree(
+        rows=rows,
+        place=np.empty(count, dtype=np.int32),
+        leaf=np.empty(count, dtype=np.int32),
+        numbers=cells.numbers[rows],
+        codes=cells.codes[rows],
+        first=first,
+        free=last - first,
+        left=left,
+        parent=parent,
+        lowest=np.empty(boxes, dtype=np.int32),
+        low=np.empty((boxes, cells.numbers.shape[1])),
+        high=np.empty((boxes, cells.numbers.shape[1])),
+        mask=np.zeros((boxes, cells.codes.shape[1]), dtype=np.uint64),
+        touch=touch,
+        cover=cover,
+        stack=np.empty(2 * depth + 4, dtype=np.int32),
+        bounds=np.empty(2 * depth + 4),
+    )
+    _bound(tree)
+    return tree
+
+
+def _bits(forest: Forest) -> tuple[Words, Words]:
+    """Which bits the leaves under each node have, and which of them no other leaf has."""
+    touch = np.zeros(len(forest.depth), dtype=np.uint64)
+    cover = np.zeros(len(forest.depth), dtype=np.uint64)
+    for first, leaves in zip(forest.first, forest.leaves, strict=True):
+        _spread(forest, int(first), int(leaves), touch, cover)
+    return touch, cover
+
+
+@kernel
+def _spread(forest: Forest, first: int, leaves: int, touch: Words, cover: Words) -> None:
+    shared = np.zeros(BITS, dtype=np.int64)
+    for leaf in range(leaves):
+        shared[_bit(leaf, leaves)] += 1
+    under = np.zeros((len(touch), 1), dtype=np.int64)
+    for leaf in range(leaves):
+        bit = _bit(leaf, leaves)
+        word = np.uint64(1) << np.uint64(bit)
+        for depth in range(forest.depth[first + leaf] + 1):
+            touch[forest.ancestors[first + leaf, depth]] |= word
+    # Leaves of one bit are neighbours, so a node covers a bit when it has as many as share it.
+    start = 0
+    while start < leaves:
+        bit = _bit(start, leaves)
+        end = start + shared[bit]
+        for leaf in range(start, end):
+            for depth in range(forest.depth[first + leaf] + 1):
+                node = forest.ancestors[first + leaf, depth]
+                under[node, 0] += 1
+                if under[node, 0] == shared[bit]:
+                    cover[node] |= np.uint64(1) << np.uint64(bit)
+        for leaf in range(start, end):
+            for depth in range(forest.depth[first + leaf] + 1):
+                under[forest.ancestors[first + leaf, depth], 0] = 0
+        start = end
+
+
+@kernel
+def _bit(leaf: int, leaves: int) -> int:
+    return leaf if leaves <= BITS else leaf * BITS // leaves
+
+
+# ── building ────────────────────────────────────────────────────────────────────────────────────
+
+
+@kernel
+def _split(
+    cells: Cells,
+    forest: Forest,
+    rows: Ints,  # INOUT
+    first: Ints,  # OUT
+    last: Ints,  # OUT
+    left: Ints,  # OUT
+    parent: Ints,  # OUT
+    counts: NDArray[np.int64],  # (nodes,) scratch, zero
+) -> tuple[int, int]:
+    """Split boxes until they are small; how many there are, and how deep they go.
+
+    Rows stay ascending in every box, so that of rows that are all alike the lowest come first.
+    """
+    first[0], last[0] = 0, len(rows)
+    depth = np.zeros(len(first), dtype=np.int32)
+    spare = np.empty(len(rows), dtype=np.int32)
+    boxes, box, deepest = 1, 0, 0
+    while box < boxes:
+        size = last[box] - first[box]
+        if size > LEAF_ROWS:
+            own = rows[first[box] : last[box]]
+            attribute, value, exact = _best_split(cells, forest, own, counts)
+            cut = _partition(cells, own, spare, attribute, value, exact)
+            if cut == 0 or cut == size:
+                cut = size // 2
+            left[box] = boxes
+            for child, start, end in ((boxes, 0, cut), (boxes + 1, cut, size)):
+                first[child], last[child] = first[box] + start, first[box] + end
+                parent[child], depth[child] = box, depth[box] + 1
+            deepest = max(deepest, depth[box] + 1)
+            boxes += 2
+        box += 1
+    return boxes, deepest
+
+
+@kernel
+def _best_split(
+    cells: Cells, forest: Forest, own: Ints, counts: NDArray[np.int64]
+) -> tuple[int, float, bool]:
+    """The attribute whose parting leaves pairs of rows most alike, and where to part it.
+
+    Judged by all pairs of a small sample: how much less two rows on the same side cost together
+    than any two. A category that is frequent is parted from all others; else the median parts.
+    """
+    size = min(SAMPLE, len(own))
+    sample = np.empty(size, dtype=np.int32)
+    for i in range(size):
+        sample[i] = own[i * len(own) // size]
+    intervals = cells.numbers.shape[1]
+    best, attribute, value, exact = -np.inf, -1, 0.0, False
+    for j in range(intervals + cells.codes.shape[1]):
+        if j < intervals:
+            values = cells.numbers[sample, j]
+            cut, alone = _lower_median(values), False
+        else:
+            values = cells.codes[sample, j - intervals].astype(np.float64)
+            cut, alone = _category_cut(cells.codes[sample, j - intervals], counts)
+        total, within, same = 0.0, 0.0, 0
+        for one in range(size):
+            for other in range(one):
+                if j < intervals:
+                    loss = cells.weights[j] * min(abs(values[one] - values[other]), 1.0)
+                else:
+                    loss = forest.loss[
+                        common_ancestor(forest, int(values[one]), int(values[other]))
+                    ]
+                total += loss
+                if _is_first(values[one], cut, alone) == _is_first(values[other], cut, alone):
+                    within += loss
+                    same += 1
+        if total > 0.0:
+            gain = total / (size * (size - 1) // 2) - (within / same if same > 0 else 0.0)
+            if gain > best:
+                best, attribute, value, exact = gain, j, cut, alone
+    return attribute, value, exact
+
+
+@kernel
+def _category_cut(codes: Ints, counts: NDArray[np.int64]) -> tuple[float, bool]:
+    """The most frequent code, to stand alone, or else the median."""
+    mode = codes[0]
+    for code in codes:
+        counts[code] += 1
+        if counts[code] > counts[mode]:
+            mode = code
+    frequent = 3 * counts[mode] >= len(codes)
+    for code in codes:
+        counts[code] = 0
+    return (float(mode), True) if frequent else (_lower_median(codes.astype(np.float64)), False)
+
+
+@kernel
+def _is_first(cell: float, value: float, exact: bool) -> bool:
+    return cell == value or (not exact and cell < value)
+
+
+@kernel
+def _lower_median(values: Floats) -> float:
+    """The middle value, or the one before where no value is above it."""
+    ordered = np.sort(values)
+    middle = ordered[(len(ordered) - 1) // 2]
+    if middle < ordered[-1]:
+        return middle  # type: ignore[no-any-return]
+    for i in range(len(ordered) - 1, -1, -1):
+        if ordered[i] < middle:
+            return ordered[i]  # type: ignore[no-any-return]
+    return middle  # type: ignore[no-any-return]
+
+
+@kernel
+def _partition(
+    cells: Cells, own: Ints, spare: Ints, attribute: int, value: float, exact: bool
+) -> int:
+    """Rows with that value, or up to it, first; both parts stay ascending."""
+    if attribute < 0:
+        return 0
+    intervals = cells.numbers.shape[1]
+    cut, rest = 0, 0
+    for i in range(len(own)):
+        row = own[i]
+        cell = (
+            cells.numbers[row, attribute]
+            if attribute < intervals
+            else float(cells.codes[row, attribute - intervals])
+        )
+        if _is_first(cell, value, exact):
+            own[cut] = row
+            cut += 1
+        else:
+            spare[rest] = row
+            rest += 1
+    own[cut:] = spare[:rest]
+    return cut
+
+
+@kernel
+def _bound(tree: BoxTree) -> None:
+    """Fill in what the boxes know, from the leaves to the root."""
+    for box in range(len(tree.first) - 1, -1, -1):
+        begin = tree.first[box]
+        if tree.left[box] < 0:
+            end = begin + tree.free[box]
+            tree.lowest[box] = tree.rows[begin]
+            for j in range(tree.numbers.shape[1]):
+                tree.low[box, j] = tree.numbers[begin:end, j].min()
+                tree.high[box, j] = tree.numbers[begin:end, j].max()
+            for i in range(begin, end):
+                tree.place[tree.rows[i]] = i
+                tree.leaf[tree.rows[i]] = box
+                for j in range(tree.codes.shape[1]):
+                    tree.mask[box, j] |= tree.touch[tree.codes[i, j]]
+        else:
+            one, other = tree.left[box], tree.left[box] + 1
+            tree.lowest[box] = min(tree.lowest[one], tree.lowest[other])
+            for j in range(tree.numbers.shape[1]):
+                tree.low[box, j] = min(tree.low[one, j], tree.low[other, j])
+                tree.high[box, j] = max(tree.high[one, j], tree.high[other, j])
+            for j in range(tree.codes.shape[1]):
+                tree.mask[box, j] = tree.mask[one, j] | tree.mask[other, j]
+
+
+# ── searching ───────────────────────────────────────────────────────────────────────────────────
+
+
+@kernel
+def remove(tree: BoxTree, row: int) -> None:
+    """Take a row out of all searches to come."""
+    leaf = tree.leaf[row]
+    here, there = tree.place[row], tree.first[leaf] + tree.free[leaf] - 1
+    other = tree.rows[there]
+    tree.rows[here], tree.rows[there] = other, row
+    tree.place[other], tree.place[row] = here, there
+    # The cells of the removed row are never read again, so they need not be kept.
+    for j in range(tree.numbers.shape[1]):
+        tree.numbers[here, j] = tree.numbers[there, j]
+    for j in range(tree.codes.shape[1]):
+        tree.codes[here, j] = tree.codes[there, j]
+    box = leaf
+    while box >= 0:
+        tree.free[box] -= 1
+        box = tree.parent[box]
+
+
+@kernel
+def cheapest(
+    tree: BoxTree,
+    forest: Forest,
+    weights: Floats,  # (intervals,)
+    low: Floats,  # (intervals,) of the group
+    high: Floats,  # (intervals,)
+    node: Ints,  # (categories,)
+    price: Floats,  # (nodes,) loss of the group's nodes once they cover each leaf
+    classes: Ints,  # (rows,), or none
+    box_classes: Words,  # (boxes,), or none
+    majority: int,
+    surcharge: float,  # of a row of another class than the majority
+) -> int:
+    """The free row with which each record of the group loses least; the lowest of equals.
+
+    The loops work on plain arrays and compare plainly: there is no NaN among the cells.
+    """
+    rows, first, free, left, lowest = tree.rows, tree.first, tree.free, tree.left, tree.lowest
+    numbers, codes, box_low, box_high, mask = (
+        tree.numbers,
+        tree.codes,
+        tree.low,
+        tree.high,
+        tree.mask,
+    )
+    touch, stack, bounds = tree.touch, tree.stack, tree.bounds
+    ancestors, depth, node_loss = forest.ancestors, forest.depth, forest.loss
+    intervals, categories = numbers.shape[1], codes.shape[1]
+    ours = np.uint64(1) << (np.uint64(majority) & np.uint64(63))
+    best, choice = np.inf, len(rows)
+    stack[0], bounds[0], top = 0, -1.0, 1
+    while top > 0:
+        top -= 1
+        box = stack[top]
+        if bounds[top] > best or (bounds[top] == best and lowest[box] > choice):
+            continue
+        if left[box] < 0:
+            for i in range(first[box], first[box] + free[box]):
+                row = rows[i]
+                loss = 0.0
+                for j in range(intervals):
+                    value = numbers[i, j]
+                    above = high[j] if high[j] > value else value
+                    below = low[j] if low[j] < value else value
+                    width = above - below
+                    loss += weights[j] * (width if width < 1.0 else 1.0)
+                for j in range(categories):
+                    loss += price[codes[i, j]]
+                if surcharge > 0.0 and classes[row] != majority:
+                    loss += surcharge
+                if loss < best or (loss == best and row < choice):
+                    best, choice = loss, row
+            continue
+        begin = top
+        for child in range(left[box], left[box] + 2):
+            if free[child] == 0:
+                continue
+            bound = 0.0
+            for j in range(intervals):
+                above = high[j] if high[j] > box_low[child, j] else box_low[child, j]
+                below = low[j] if low[j] < box_high[child, j] else box_high[child, j]
+                width = above - below
+                bound += weights[j] * (width if width < 1.0 else 1.0)
+            for j in range(categories):
+                # Up from the group's node to the first that has a leaf of the box under it.
+                at, level = node[j], depth[node[j]]
+                while mask[child, j] & touch[at] == np.uint64(0):
+                    level -= 1
+                    at = ancestors[node[j], level]
+                bound += node_loss[at]
+            if surcharge > 0.0 and box_classes[child] & ours == np.uint64(0):
+                bound += surcharge
+            if bound < best or (bound == best and lowest[child] < choice):
+                stack[top], bounds[top] = child, bound
+                top += 1
+        if top == begin + 2 and (
+            bounds[begin] < bounds[begin + 1]
+            or (
+                bounds[begin] == bounds[begin + 1]
+                and lowest[stack[begin]] < lowest[stack[begin + 1]]
+            )
+        ):
+            # The better child is looked at first, so it goes on top.
+            stack[begin], stack[begin + 1] = stack[begin + 1], stack[begin]
+            bounds[begin], bounds[begin + 1] = bounds[begin + 1], bounds[begin]
+    return choice
+
+
+@kernel
+def furthest(
+    tree: BoxTree,
+    forest: Forest,
+    weights: Floats,  # (intervals,)
+    low: Floats,  # (intervals,) of the group
+    high: Floats,  # (intervals,)
+    node: Ints,  # (categories,)
+    price: Floats,  # (nodes,)
+) -> int:
+    """The free row with which each record of the group would lose most; the lowest of equals."""
+    rows, first, free, left, lowest = tree.rows, tree.first, tree.free, tree.left, tree.lowest
+    numbers, codes, box_low, box_high, mask = (
+        tree.numbers,
+        tree.codes,
+        tree.low,
+        tree.high,
+        tree.mask,
+    )
+    cover, stack, bounds = tree.cover, tree.stack, tree.bounds
+    ancestors, depth, node_loss = forest.ancestors, forest.depth, forest.loss
+    intervals, categories = numbers.shape[1], codes.shape[1]
+    best, choice = -1.0, len(rows)
+    stack[0], bounds[0], top = 0, np.inf, 1
+    while top > 0:
+        top -= 1
+        box = stack[top]
+        if bounds[top] < best or (bounds[top] == best and lowest[box] > choice):
+            continue
+        if left[box] < 0:
+            for i in range(first[box], first[box] + free[box]):
+                row = rows[i]
+                loss = 0.0
+                for j in range(intervals):
+                    value = numbers[i, j]
+                    above = high[j] if high[j] > value else value
+                    below = low[j] if low[j] < value else value
+                    width = above - below
+                    loss += weights[j] * (width if width < 1.0 else 1.0)
+                for j in range(categories):
+                    loss += price[codes[i, j]]
+                if loss > best or (loss == best and row < choice):
+                    best, choice = loss, row
+            continue
+        begin = top
+        for child in range(left[box], left[box] + 2):
+            if free[child] == 0:
+                continue
+            bound = 0.0
+            for j in range(intervals):
+                # The wider of the two ways out of the group to an end of the box.
+                up = box_high[child, j] if box_high[child, j] > high[j] else high[j]
+                down = box_low[child, j] if box_low[child, j] < low[j] else low[j]
+                upwards, downwards = up - low[j], high[j] - down
+                width = upwards if upwards > downwards else downwards
+                bound += weights[j] * (width if width < 1.0 else 1.0)
+            for j in range(categories):
+                # Up from the group's node to the first that has all leaves of the box under it.
+                at, level = node[j], depth[node[j]]
+                while mask[child, j] & ~cover[at] != np.uint64(0):
+                    level -= 1
+                    at = ancestors[node[j], level]
+                bound += node_loss[at]
+            if bound > best or (bound == best and lowest[child] < choice):
+                stack[top], bounds[top] = child, bound
+                top += 1
+        if top == begin + 2 and (
+            bounds[begin] > bounds[begin + 1]
+            or (
+                bounds[begin] == bounds[begin + 1]
+                and lowest[stack[begin]] < lowest[stack[begin + 1]]
+            )
+        ):
+            stack[begin], stack[begin + 1] = stack[begin + 1], stack[begin]
+            bounds[begin], bounds[begin + 1] = bounds[begin + 1], bounds[begin]
+    return choice
+
+
+@kernel
+def box_classes(tree: BoxTree, classes: Ints, into: Words) -> None:
+    """Which classes occur in each box, as bits; classes 64 apart share one."""
+    for box in range(len(into) - 1, -1, -1):
+        if tree.left[box] < 0:
+            for i in range(tree.first[box], tree.first[box] + tree.free[box]):
+                bit = np.uint64(classes[tree.rows[i]]) & np.uint64(63)
+                into[box] |= np.uint64(1) << bit
+        else:
+            into[box] = into[tree.left[box]] | into[tree.left[box] + 1]
