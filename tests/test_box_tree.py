@@ -1,0 +1,104 @@
+"""Searches in the tree of boxes find what looking at every row finds, on tables of some size."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+
+from covey import demo
+from covey.clustering import METHODS
+from covey.encoding import MISSING_AT, Category, EncodedTable, Interval, encode
+from covey.schema import Schema
+from covey.tables import Table
+
+pytestmark = pytest.mark.compiled
+
+Losses = NDArray[np.float64]
+
+
+class Scan:
+    """k-member as printed, with whole columns at a time in place of single rows."""
+
+    def __init__(self, table: EncodedTable) -> None:
+        self.table = table
+        self.members: list[int] = []
+
+    def losses(self) -> Losses:
+        """What each record of the group would lose with each row of the table."""
+        total = np.zeros(self.table.rows)
+        for attribute in self.table.attributes:
+            total += attribute.column.weight * self._losses(attribute)
+        return total
+
+    def _losses(self, attribute: Interval | Category) -> Losses:
+        if isinstance(attribute, Interval):
+            scaled = attribute.scaled
+            own = scaled[self.members]
+            return np.minimum(np.maximum(own.max(), scaled) - np.minimum(own.min(), scaled), 1.0)
+        tree = attribute.tree
+        own_node = tree.lowest_common_ancestor(attribute.leaves[self.members])
+        of_leaf = [tree.lowest_common_ancestor([own_node, leaf]) for leaf in range(tree.leaf_count)]
+        losses: Losses = tree.losses(self.table.measure)[np.array(of_leaf)[attribute.leaves]]
+        return losses
+
+    def labels(self, k: int, seed: int) -> list[int]:
+        """The labels of full groups; rows left over keep -1."""
+        labels = np.full(self.table.rows, -1)
+        last = int(np.random.default_rng(seed).integers(self.table.rows))
+        for group in range(self.table.rows // k):
+            self.members = [last]
+            last = int(np.argmax(np.where(labels < 0, self.losses(), -np.inf)))
+            self.members = [last]
+            labels[last] = group
+            for _ in range(k - 1):
+                last = int(np.argmin(np.where(labels < 0, self.losses(), np.inf)))
+                self.members.append(last)
+                labels[last] = group
+        return [int(label) for label in labels]
+
+
+def numbers(rows: int, width: int, **settings: Any) -> EncodedTable:
+    random = np.random.default_rng(rows)
+    frame = pl.DataFrame({f"x{j}": random.random(rows).round(2) for j in range(width)})
+    quasi = {name: {"type": "numeric", **settings} for name in frame.columns}
+    return encode(Table(frame), Schema.of(quasi=quasi))
+
+
+def one_column(rows: int, values: int) -> EncodedTable:
+    codes = np.random.default_rng(values).integers(0, values, rows).astype(str)
+    return encode(Table(pl.DataFrame({"x": codes})), Schema.of(quasi={"x": "categorical"}))
+
+
+TABLES = {
+    "people": lambda: encode(Table(demo.people(900)), demo.schema()),
+    "people by share of leaves": lambda: encode(
+        Table(demo.people(600)), demo.schema().model_copy(update={"loss": "ncp"})
+    ),
+    "numbers": lambda: numbers(700, 3),
+    "weighted numbers": lambda: numbers(500, 2, weight=0.3),
+    "all rows alike": lambda: one_column(300, 1),
+    "two values": lambda: one_column(300, 2),
+    "more values than bits": lambda: one_column(600, 300),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("k", [2, 7])
+def test_the_tree_finds_what_a_scan_finds(name: str, k: int) -> None:
+    table = TABLES[name]()
+    expected = Scan(table).labels(k, seed=3)
+    found = METHODS["k-member"](table, k, seed=3).labels.tolist()
+    assert [label for label, other in zip(found, expected, strict=True) if other >= 0] == [
+        label for label in expected if label >= 0
+    ]
+
+
+def test_missing_numbers_are_further_away_than_any_number_from_another() -> None:
+    frame = pl.DataFrame({"x": [0.0, 1.0, None, None] * 50})
+    table = encode(Table(frame), Schema.of(quasi={"x": "numeric"}))
+    assert set(table.cells.numbers[:, 0]) == {0.0, 1.0, MISSING_AT}
+    labels = METHODS["k-member"](table, 50, seed=0).labels
+    for group in range(4):
+        assert len(set(table.cells.numbers[labels == group, 0])) == 1
