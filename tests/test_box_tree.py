@@ -36,7 +36,8 @@ class Scan:
         if isinstance(attribute, Interval):
             scaled = attribute.scaled
             own = scaled[self.members]
-            return np.minimum(np.maximum(own.max(), scaled) - np.minimum(own.min(), scaled), 1.0)
+            widths = np.maximum(own.max(), scaled) - np.minimum(own.min(), scaled)
+            return np.asarray(np.minimum(widths, 1.0))
         tree = attribute.tree
         own_node = tree.lowest_common_ancestor(attribute.leaves[self.members])
         of_leaf = [tree.lowest_common_ancestor([own_node, leaf]) for leaf in range(tree.leaf_count)]

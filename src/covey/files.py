@@ -6,6 +6,7 @@ then, and if anything goes wrong, whatever had that name keeps it.
 """
 
 import contextlib
+import hashlib
 import os
 import secrets
 import stat
@@ -30,23 +31,35 @@ class Draft:
     """Bytes on their way to a destination."""
 
     def __init__(self, path: str | Path) -> None:
-        self.destination = None if path == STREAM else Path(os.path.realpath(path))
+        self.destination = None if path == STREAM else Path(_real(path))
         self._path: Path | None = None
         self.file: IO[bytes] = self._open()
 
     def _open(self) -> IO[bytes]:
         if self.destination is None:
             return BytesIO()
-        refuse_special(self.destination)
-        _sweep(self.destination)
-        name = f".{self.destination.name}.{secrets.token_hex(8)}{_SUFFIX}"
-        self._path = self.destination.with_name(name)
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
         with output_errors():
-            file = os.fdopen(os.open(self._path, flags, 0o600), "w+b")
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        return file
+            refuse_special(self.destination)
+            _sweep(self.destination)
+            while (file := self._locked(self.destination)) is None:
+                pass
+            return file
+
+    def _locked(self, destination: Path) -> IO[bytes] | None:
+        """A new draft; None if another writer swept it before it could be locked."""
+        self._path = destination.with_name(f"{_prefix(destination)}{secrets.token_hex(8)}{_SUFFIX}")
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+        self.file = os.fdopen(os.open(self._path, flags, 0o600), "w+b")
+        try:
+            if fcntl is not None:
+                fcntl.flock(self.file, fcntl.LOCK_EX)
+            if os.fstat(self.file.fileno()).st_nlink:
+                return self.file
+        except BaseException:
+            self.discard()
+            raise
+        self.file.close()
+        return None
 
     def read(self) -> bytes:
         """Everything written so far, as it lies on the disk."""
@@ -74,9 +87,10 @@ class Draft:
     def discard(self) -> None:
         """Leave nothing behind, unless it was published."""
         with contextlib.suppress(OSError):
+            self.file.close()
+        with contextlib.suppress(OSError):
             if self._path is not None:
                 self._path.unlink()
-            self.file.close()
 
 
 @contextlib.contextmanager
@@ -108,14 +122,21 @@ def refuse_special(path: Path) -> None:
 
 def refuse_overwriting(outputs: Iterable[str | Path], inputs: Iterable[str | Path]) -> None:
     """No output may be one of the inputs, nor another output."""
-    taken = [os.path.realpath(path) for path in inputs if path != STREAM]
+    taken = [_real(path) for path in inputs if path != STREAM]
     for output in outputs:
         if output == STREAM:
             continue
-        real = os.path.realpath(output)
+        real = _real(output)
         if real in taken or any(_same(real, other) for other in taken):
             raise OutputError("an output would overwrite an input or another output")
         taken.append(real)
+
+
+def _real(path: str | Path) -> str:
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        raise OutputError("the output cannot be written: there can be no such path") from None
 
 
 def _same(one: str, other: str) -> bool:
@@ -147,11 +168,12 @@ def _sweep(destination: Path) -> None:
     """Remove drafts of this destination whose writers were killed: nobody holds their lock."""
     if fcntl is None:
         return
-    for path in destination.parent.glob(f".{_escaped(destination.name)}.*{_SUFFIX}"):
+    for path in destination.parent.glob(f"{_prefix(destination)}*{_SUFFIX}"):
         with contextlib.suppress(OSError), path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             path.unlink()
 
 
-def _escaped(name: str) -> str:
-    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in name)
+def _prefix(destination: Path) -> str:
+    """The same for every draft of a destination, and short however long its name."""
+    return f".{hashlib.sha256(os.fsencode(destination.name)).hexdigest()[:16]}."

@@ -71,8 +71,8 @@ class Table:
         """One column, its missing cells as nulls."""
         series = self.frame[name]
         if series.dtype == pl.String:
-            missing = pl.col(name).is_in(list(self.dialect.missing))
-            return self.frame.select(pl.when(~missing).then(pl.col(name)))[name]
+            missing = series.is_in(list(self.dialect.missing))
+            return pl.select(pl.when(~missing).then(series).alias(name)).to_series()
         return series.fill_nan(None) if series.dtype.is_float() else series
 
     def with_frame(self, frame: pl.DataFrame) -> "Table":
@@ -99,25 +99,27 @@ def read(
         data = sys.stdin.buffer.read() if source == STREAM else Path(source).read_bytes()
     except OSError as error:
         raise TableError(f"the table cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise TableError("the table cannot be read: there is no such path") from None
     return from_bytes(data, schema, declared)
 
 
 def from_bytes(data: bytes, schema: Schema | None, declared: TableFormat) -> Table:
     """A table from the bytes of a CSV or Parquet file, gzipped or not."""
-    if data[:4] == b"PAR1":
-        return _from_parquet(data, declared)
     if data[:2] == b"\x1f\x8b":
         try:
             data = gzip.decompress(data)
         except (EOFError, OSError, zlib.error):
             raise TableError("the table is a damaged gzip file") from None
+    if data[:4] == b"PAR1" and data[4:5] not in b",;\t|\r\n":  # else the name of a column
+        return _from_parquet(data, declared)
     return _from_csv(data, declared, schema)
 
 
 def _from_parquet(data: bytes, declared: TableFormat) -> Table:
     try:
         frame = pl.read_parquet(io.BytesIO(data))
-    except Exception:
+    except (Exception, pl.exceptions.PanicException):
         raise TableError("the table is a damaged Parquet file") from None
     return Table(_plain(frame), Dialect(missing=declared.missing or ()))
 
@@ -126,6 +128,9 @@ def _from_dataframe(source: Any, declared: TableFormat) -> Table:
     try:
         native = nw.from_native(source, eager_only=True)
         names = list(native.columns)
+    except nw.exceptions.DuplicateError:
+        _check_names(list(getattr(source, "column_names", source.columns)))
+        raise
     except Exception:
         raise TableError("not a table: a path, or a polars, pandas or pyarrow table") from None
     _check_names(names)
@@ -133,32 +138,70 @@ def _from_dataframe(source: Any, declared: TableFormat) -> Table:
     for name in names:
         try:
             columns.append(native.get_column(name).to_polars().rename(name))
-        except Exception:
+        except (Exception, pl.exceptions.PanicException):
             raise TableError(f"column {name!r} mixes kinds of values; give it one type") from None
     frame = pl.DataFrame(columns)
     return Table(
         _plain(frame),
         Dialect(missing=declared.missing or ()),
-        give_back=lambda released: (
-            released
-            if native.implementation is nw.Implementation.POLARS
-            else nw.DataFrame.from_arrow(released, backend=native.implementation).to_native()
-        ),
+        give_back=lambda released: _given_back(released, native.implementation),
     )
+
+
+def _given_back(released: pl.DataFrame, kind: Any) -> Any:
+    """The same table as the caller's kind of dataframe, in memory that holds nothing else.
+
+    Dataframes keep values of rows that were left out, and those beneath missing cells, in their
+    buffers; whoever pickles or sends one sends its buffers whole. No Parquet file does.
+    """
+    memory = io.BytesIO()
+    released.write_parquet(memory, compression="uncompressed", statistics=False)
+    memory.seek(0)
+    fresh = pl.read_parquet(memory)
+    if kind is nw.Implementation.POLARS:
+        return fresh
+    arrow = fresh.to_arrow(compat_level=pl.CompatLevel.oldest())
+    if kind is nw.Implementation.PANDAS:
+        return _pandas(arrow)
+    return nw.DataFrame.from_arrow(arrow, backend=kind).to_native()
+
+
+def _pandas(arrow: Any) -> Any:
+    """Whole numbers stay whole beside missing ones."""
+    import pandas as pd
+
+    frame = arrow.to_pandas()
+    for place, column in enumerate(arrow.columns):
+        if column.null_count and str(column.type).startswith(("int", "uint")):
+            whole = column.to_pandas(types_mapper=lambda kind: getattr(pd, _NULLABLE[str(kind)])())
+            frame.isetitem(place, whole)
+    return frame
+
+
+_NULLABLE = {
+    f"{sign}int{bits}": f"{'U' if sign else ''}Int{bits}Dtype"
+    for sign in ("", "u")
+    for bits in (8, 16, 32, 64)
+}
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:
     """Dictionaries become text, since their entries outlive the rows that used them."""
     _check_names(frame.columns)
-    nested = [n for n, dtype in frame.schema.items() if dtype.is_nested() or dtype in _OPAQUE]
-    if nested:
+    opaque = [n for n, dtype in frame.schema.items() if not _is_plain(dtype)]
+    if opaque:
         raise TableError(
-            f"column {nested[0]!r} holds lists, records or bytes; covey needs plain values"
+            f"column {opaque[0]!r} holds lists, records or bytes; covey needs plain values"
         )
     return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
 
 
-_OPAQUE = (pl.Binary, pl.Object, pl.Unknown)
+def _is_plain(dtype: pl.DataType) -> bool:
+    calendar = dtype.is_temporal() and dtype != pl.Duration
+    return calendar or dtype.is_numeric() or isinstance(dtype, _PLAIN)
+
+
+_PLAIN = (pl.String, pl.Boolean, pl.Null, pl.Categorical, pl.Enum)
 
 
 def _check_names(names: Sequence[Any]) -> None:
@@ -169,6 +212,9 @@ def _check_names(names: Sequence[Any]) -> None:
     blank = [place for place, name in enumerate(names, 1) if not name.strip()]
     if blank:
         raise TableError(f"{count(len(blank), 'column')} without a name, first at place {blank[0]}")
+    pattern = next((n for n in names if n == "*" or n[0] + n[-1] == "^$"), None)
+    if pattern is not None:
+        raise TableError(f"the name of column {pattern!r} is a pattern of names; rename it")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise TableError(f"column {twice!r} stands {names.count(twice)} times in the table")
@@ -182,11 +228,15 @@ def _from_csv(data: bytes, declared: TableFormat, schema: Schema | None) -> Tabl
     if not data.strip():
         raise TableError("the table is empty")
     delimiter = declared.delimiter or _detect_delimiter(data, schema)
-    names = next(csv.reader(_first_lines(data), delimiter=delimiter), [])
+    if len(delimiter.encode()) > 1 or delimiter in '"\r\n\0':
+        raise TableError(f"{delimiter!r} cannot be a delimiter")
+    names = _header(data, delimiter)
+    if not names:
+        raise TableError("the header in line 1 is blank or has a name that is too long")
     _check_names(names)
     data = data.rstrip(b"\r\n") if len(names) > 1 else data.removesuffix(b"\n").removesuffix(b"\r")
     records = _check_structure(data, ord(delimiter), len(names))
-    frame = _parse(data, delimiter, names)
+    frame = _parse(data if len(names) > 1 else data + b"\n", delimiter, names)
     if frame.height != records - 1:
         raise TableError("the rows of the CSV file cannot be told apart; check its quotes")
     table = Table(frame, Dialect(delimiter, encoding, declared.decimal or "."))
@@ -202,6 +252,7 @@ def _utf8(data: bytes, declared: str | None) -> tuple[bytes, str]:
         if codecs.lookup(encoding).name == "utf-8" and data.startswith(codecs.BOM_UTF8):
             encoding = "utf-8-sig"
         text = data.decode(encoding)
+        plain = data if encoding == "utf-8" else text.encode()
     except LookupError:
         raise TableError(f"there is no encoding {encoding!r}") from None
     except UnicodeDecodeError as error:
@@ -210,7 +261,8 @@ def _utf8(data: bytes, declared: str | None) -> tuple[bytes, str]:
             f"the table is not {encoding}, first at byte {place:,}; "
             "declare its encoding, such as cp1252"
         ) from None
-    plain = data if encoding == "utf-8" else text.encode()
+    except ValueError:
+        raise TableError(f"the table is not text in the encoding {encoding!r}") from None
     if b"\0" in plain:
         line = plain.count(b"\n", 0, plain.index(b"\0")) + 1
         raise TableError(
@@ -229,14 +281,17 @@ _BOMS = (
 )
 
 
-def _first_lines(data: bytes, size: int = 1 << 20) -> list[str]:
-    return data[:size].decode(errors="ignore").splitlines(keepends=True)
+def _header(data: bytes, delimiter: str) -> list[str]:
+    lines = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="")
+    try:
+        return next(csv.reader(lines, delimiter=delimiter), [])
+    except csv.Error:  # a field that is too long
+        return []
 
 
 def _detect_delimiter(data: bytes, schema: Schema | None) -> str:
     """The sign that splits the header into the schema's columns, or else into most fields."""
-    lines = _first_lines(data)
-    headers = {sign: next(csv.reader(lines, delimiter=sign), []) for sign in DELIMITERS}
+    headers = {sign: _header(data, sign) for sign in DELIMITERS}
     known = set(schema.columns) if schema else set()
     return max(DELIMITERS, key=lambda sign: (len(known & set(headers[sign])), len(headers[sign])))
 
@@ -249,38 +304,58 @@ def _check_structure(data: bytes, delimiter: int, width: int) -> int:
     quotes up to it is odd, since a doubled quote counts twice.
     """
     quoted, before, records, fields, line = 0, delimiter, 0, 1, 1
-    ragged: list[int] = []
+    returns, ragged = _Faults(), _Faults()
     for start in range(0, len(data), _BYTES_AT_A_TIME):
         chunk = np.frombuffer(data, np.uint8, min(_BYTES_AT_A_TIME, len(data) - start), start)
-        after = data[start + len(chunk) : start + len(chunk) + 1] or b"\n"
-        inside = _inside_quotes(chunk, quoted, before, after[0], delimiter, line)
+        after = [*data[start + len(chunk) : start + len(chunk) + 1]]
+        inside = _inside_quotes(chunk, quoted, before, [*after, _LF][0], delimiter, line)
         plain = chunk if inside is None else np.where(inside, 0, chunk)
         breaks = np.flatnonzero(plain == _LF)
         commas = np.flatnonzero(plain == delimiter)
-        _check_returns(plain, after[0], line)
+        marks = np.flatnonzero(plain == _CR)
+        returns.note(chunk, marks[np.append(plain, [*after, 0])[marks + 1] != _LF], line)
         totals = np.diff(np.searchsorted(commas, breaks), prepend=0) + 1
         if len(totals):
             totals[0] += fields - 1
-            ragged += [_line_of(chunk, breaks[i], line) for i in np.flatnonzero(totals != width)]
+            ragged.note(chunk, breaks[totals != width], line)
             fields = 1
         fields += len(commas) - (int(np.searchsorted(commas, breaks[-1])) if len(breaks) else 0)
         records += len(breaks)
         quoted = int(inside[-1]) if inside is not None else quoted
         before = int(chunk[-1])
         line += int(np.count_nonzero(chunk == _LF))
+    if returns.number:
+        raise TableError(
+            f"{count(returns.number, 'carriage return')} outside quotes and not at the end of a "
+            f"line, first in line {returns.line:,}"
+        )
     if quoted:
         raise TableError(f"a quote that is opened is never closed, up to line {line:,}")
     if fields != width:
-        ragged.append(line)
-    if ragged:
+        ragged.note(np.empty(0, np.uint8), np.zeros(1, np.intp), line)
+    if ragged.number:
         raise TableError(
-            f"{count(len(ragged), 'row')} with more or fewer fields than the header's {width}, "
-            f"first in line {ragged[0]:,}"
+            f"{count(ragged.number, 'row')} with more or fewer fields than the header's {width}, "
+            f"first in line {ragged.line:,}"
         )
     return records + 1
 
 
 _LF, _CR, _QUOTE = 10, 13, 34
+
+
+@dataclass
+class _Faults:
+    """How many there are, and the line of the first."""
+
+    number: int = 0
+    line: int = 0
+
+    def note(self, chunk: np.ndarray, places: np.ndarray, line: int) -> None:
+        """Those at these places of a chunk that starts in this line."""
+        if len(places) and not self.number:
+            self.line = _line_of(chunk, places[0], line)
+        self.number += len(places)
 
 
 def _line_of(chunk: np.ndarray, place: int, line: int) -> int:
@@ -303,8 +378,8 @@ def _inside_quotes(
     stray = places[opens | closes]
     if len(stray):
         raise TableError(
-            f"{count(len(stray), 'quote')} inside a field, first in line "
-            f"{_line_of(chunk, stray[0], line):,}; quote the whole field, doubling the quotes in it"
+            f"a quote inside a field in line {_line_of(chunk, stray[0], line):,}; "
+            "quote the whole field, doubling the quotes in it"
         )
     return inside
 
@@ -314,23 +389,16 @@ def _one_of(chunk: np.ndarray, *signs: int) -> np.ndarray:
     return found
 
 
-def _check_returns(plain: np.ndarray, after: int, line: int) -> None:
-    places = np.flatnonzero(plain == _CR)
-    stray = places[np.append(plain, np.uint8(after))[places + 1] != _LF]
-    if len(stray):
-        raise TableError(
-            f"{count(len(stray), 'carriage return')} outside quotes and not at the end of a line, "
-            f"first in line {_line_of(plain, stray[0], line):,}"
-        )
-
-
 def _parse(data: bytes, delimiter: str, names: list[str]) -> pl.DataFrame:
+    if data.startswith((b"x^", b"x\x01")):  # would be taken for compressed by zlib
+        data = b"_" + data
     try:
         frame = pl.read_csv(
             data,
             separator=delimiter,
             schema=dict.fromkeys(names, pl.String),
-            has_header=True,
+            has_header=False,
+            skip_rows=1,  # the parser does not undouble quotes in a header
         )
     except Exception:
         raise TableError("the table is not well-formed CSV") from None
@@ -362,7 +430,7 @@ def _detect_missing(frame: pl.DataFrame, names: list[str]) -> tuple[str, ...]:
     found: Counter[str] = Counter()
     for name in names:
         tokens = frame[name].filter(frame[name].is_in(MISSING_TOKENS))
-        found.update(dict(tokens.value_counts().iter_rows()))
+        found.update(dict(tokens.alias("token").value_counts().iter_rows()))
     return (*sorted(found, key=lambda token: (-found[token], token)),) or ("",)
 
 
@@ -432,23 +500,21 @@ def _csv_chunks(table: Table, *, defuse: bool) -> Iterator[bytes]:
     frame = table.frame.with_columns(point).select(pl.all().cast(pl.String))
     if defuse:
         _check_header(frame.columns)
-        frame = frame.select(_defused(name, dialect) for name in frame.columns)
+    if dialect.encoding == "utf-8" and frame.columns[0].startswith("\ufeff"):
+        raise TableError("the name of the first column starts with a byte order mark; rename it")
+    cells = (series.fill_null(dialect.missing[0]) for series in frame)
+    frame = pl.DataFrame([_defused(series, dialect) if defuse else series for series in cells])
     try:
         encoder = codecs.getincrementalencoder(dialect.encoding)()
         for start in range(0, max(frame.height, 1), _ROWS_AT_A_TIME):
             text = frame.slice(start, _ROWS_AT_A_TIME).write_csv(
-                separator=dialect.delimiter, include_header=start == 0, null_value=_token(dialect)
+                separator=dialect.delimiter, include_header=start == 0
             )
             yield encoder.encode(text)
     except UnicodeEncodeError:
         raise TableError(
             f"the release holds signs that {dialect.encoding} has not; declare the encoding utf-8"
         ) from None
-
-
-def _token(dialect: Dialect) -> str:
-    """A missing cell is quoted where it would be an empty line."""
-    return dialect.missing[0] or '""'
 
 
 def _check_header(names: Sequence[str]) -> None:
@@ -459,9 +525,9 @@ def _check_header(names: Sequence[str]) -> None:
         )
 
 
-def _defused(name: str, dialect: Dialect) -> pl.Expr:
+def _defused(cells: pl.Series, dialect: Dialect) -> pl.Series:
     """An apostrophe before what a spreadsheet would run; numbers stay numbers."""
-    cell = pl.col(name)
-    risky = pl.any_horizontal(cell.str.starts_with(start) for start in FORMULA_STARTS)
-    harmless = cell.str.contains(dialect.number) | cell.is_in(list(dialect.missing))
-    return pl.when(risky & ~harmless).then(pl.lit("'") + cell).otherwise(cell).alias(name)
+    risky = pl.any_horizontal(cells.str.starts_with(start) for start in FORMULA_STARTS)
+    harmless = cells.str.contains(dialect.number) | cells.is_in(list(dialect.missing))
+    safe = pl.when(risky & ~harmless).then("'" + cells).otherwise(cells)
+    return pl.select(safe.alias(cells.name)).to_series()
