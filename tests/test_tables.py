@@ -27,10 +27,11 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from covey import tables
+from covey import csv_files, tables
+from covey.csv_files import Dialect
 from covey.errors import CoveyError, OutputError, SchemaError, TableError, count
 from covey.schema import Role, Schema, TableFormat
-from covey.tables import Dialect, Table
+from covey.tables import Table
 from strategies import dialects, frames, texts
 
 many = settings(max_examples=300, deadline=None)
@@ -188,7 +189,7 @@ def test_rows_are_written_in_portions_with_one_header_and_one_mark(
 ) -> None:
     table = Table(pl.DataFrame({"a": list("vwxyz")}), Dialect(encoding="utf-16"))
     whole = written(table)
-    monkeypatch.setattr(tables, "_ROWS_AT_A_TIME", 2)
+    monkeypatch.setattr(csv_files, "_ROWS_AT_A_TIME", 2)
     assert written(table) == whole
     assert whole == "a\nv\nw\nx\ny\nz\n".encode("utf-16")
 
@@ -382,7 +383,7 @@ def test_a_csv_text_is_judged_alike_in_portions_of_any_size(
 
     whole = outcome()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "_BYTES_AT_A_TIME", size)
+        patch.setattr(csv_files, "_BYTES_AT_A_TIME", size)
         assert outcome() == whole
 
 
@@ -416,7 +417,7 @@ def test_one_stray_quote_is_not_counted_as_several(text: str) -> None:
 
 
 def test_stray_quotes_are_found_beyond_the_first_portion(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_BYTES_AT_A_TIME", 4)
+    monkeypatch.setattr(csv_files, "_BYTES_AT_A_TIME", 4)
     assert "line 4;" in refusal_of(b'a,b\n1,2\n3,4\n5,6"7\n')
 
 

@@ -20,10 +20,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from covey.csv_files import Dialect
 from covey.errors import TableError, TaxonomyError, count
 from covey.kernels.arrays import Cells, Floats, Forest, Ints
 from covey.schema import Column, ColumnType, MissingPolicy, Schema
-from covey.tables import Dialect, Table
+from covey.tables import Table
 from covey.taxonomy import Measure, Taxonomy
 
 MISSING_AT = 2.0

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from covey.csv_files import FORMULA_STARTS, Dialect
 from covey.encoding import (
     MISSING_LEAF,
     Attribute,
@@ -27,7 +28,7 @@ from covey.encoding import (
 from covey.errors import SchemaError, TableError, count
 from covey.groups import Groups
 from covey.kernels.arrays import Floats, Ints, Longs, empty_summaries
-from covey.tables import FORMULA_STARTS, Dialect, Table
+from covey.tables import Table
 from covey.taxonomy import ROOT
 
 SHOWN, MISSING, HIDDEN = 0, 1, 2

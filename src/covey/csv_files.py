@@ -1,0 +1,337 @@
+"""CSV files: strict about what they are, exact about what they hold.
+
+Cells stay text as written. What parsers read differently is refused, with the line and the number
+of rows: rows of another length, stray quotes and carriage returns, NUL bytes, wrong encodings. What
+is not declared (delimiter, encoding, missing tokens, decimal sign) is detected, and told.
+
+No message of a parser leaves this module: they quote cells.
+"""
+
+import codecs
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from covey.errors import TableError, count
+from covey.schema import ColumnType, Schema, TableFormat
+
+MISSING_TOKENS = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
+DELIMITERS = (",", ";", "\t", "|")
+MOST_COLUMNS = 10_000
+# A text that starts so is run as a formula by spreadsheet programs.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\0")
+_ROWS_AT_A_TIME = 65_536
+_BYTES_AT_A_TIME = 1 << 24
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a CSV file is written.
+
+    The first missing token is the one that covey writes; an empty cell is always missing.
+    """
+
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    decimal: str = "."
+    missing: tuple[str, ...] = ("",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing", tuple(dict.fromkeys([*self.missing, ""])))
+
+    @property
+    def number(self) -> str:
+        """The strict grammar of a number: ASCII digits, no separators of thousands."""
+        sign = r"\." if self.decimal == "." else ","
+        return rf"^[+-]?([0-9]+({sign}[0-9]*)?|{sign}[0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+def check_names(names: Sequence[Any]) -> None:
+    """Refuse names of columns that cannot be told apart, or that polars takes for patterns."""
+    if len(names) > MOST_COLUMNS:
+        raise TableError(f"the table has {len(names):,} columns; covey takes {MOST_COLUMNS:,}")
+    if not all(isinstance(name, str) for name in names):
+        raise TableError("the names of columns must be text")
+    blank = [place for place, name in enumerate(names, 1) if not name.strip()]
+    if blank:
+        raise TableError(f"{count(len(blank), 'column')} without a name, first at place {blank[0]}")
+    pattern = next((n for n in names if n == "*" or n[0] + n[-1] == "^$"), None)
+    if pattern is not None:
+        raise TableError(f"the name of column {pattern!r} is a pattern of names; rename it")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise TableError(f"column {twice!r} stands {names.count(twice)} times in the table")
+
+
+# ── in ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def read(
+    data: bytes, declared: TableFormat, schema: Schema | None
+) -> tuple[pl.DataFrame, Dialect, str]:
+    """The cells of a CSV file as text, how it is written, and what of that was detected."""
+    data, encoding = _utf8(data, declared.encoding)
+    if not data.strip():
+        raise TableError("the table is empty")
+    delimiter = declared.delimiter or _detect_delimiter(data, schema)
+    if len(delimiter.encode()) > 1 or delimiter in '"\r\n\0':
+        raise TableError(f"{delimiter!r} cannot be a delimiter")
+    frame = _cells(data, delimiter)
+    found = [f"encoding {encoding}"] if declared.encoding is None else []
+    found += [] if declared.delimiter else [f"delimiter {_name(delimiter)}"]
+    dialect = Dialect(delimiter, encoding, declared.decimal or ".", declared.missing or ())
+    quasi = [name for name in frame.columns if schema is None or name in schema.quasi]
+    if declared.missing is None and (missing := _detect_missing(frame, quasi)):
+        dialect = replace(dialect, missing=missing)
+        found += [f"missing cells {', '.join(map(_name, missing))}"] if missing != ("",) else []
+    numeric = [n for n in quasi if not schema or schema.columns[n].type is ColumnType.NUMERIC]
+    if declared.decimal is None and delimiter != "," and _has_decimal_comma(frame, numeric):
+        dialect = replace(dialect, decimal=",")
+        found.append("decimal comma")
+    return frame, dialect, f"detected {', '.join(found)}" if found else ""
+
+
+def _cells(data: bytes, delimiter: str) -> pl.DataFrame:
+    names = _header(data, delimiter)
+    if not names:
+        raise TableError("the header in line 1 is blank or has a name that is too long")
+    check_names(names)
+    data = data.rstrip(b"\r\n") if len(names) > 1 else data.removesuffix(b"\n").removesuffix(b"\r")
+    records = _check_structure(data, ord(delimiter), len(names))
+    frame = _parse(data if len(names) > 1 else data + b"\n", delimiter, names)
+    if frame.height != records - 1:
+        raise TableError("the rows of the CSV file cannot be told apart; check its quotes")
+    return frame
+
+
+def _utf8(data: bytes, declared: str | None) -> tuple[bytes, str]:
+    """The same text in UTF-8, and the encoding that it was in."""
+    encoding = declared or next((e for bom, e in _BOMS if data.startswith(bom)), "utf-8")
+    try:
+        if codecs.lookup(encoding).name == "utf-8" and data.startswith(codecs.BOM_UTF8):
+            encoding = "utf-8-sig"
+        text = data.decode(encoding)
+        plain = data if encoding == "utf-8" else text.encode()
+    except LookupError:
+        raise TableError(f"there is no encoding {encoding!r}") from None
+    except UnicodeDecodeError as error:
+        place = error.start
+        raise TableError(
+            f"the table is not {encoding}, first at byte {place:,}; "
+            "declare its encoding, such as cp1252"
+        ) from None
+    except ValueError:
+        raise TableError(f"the table is not text in the encoding {encoding!r}") from None
+    if b"\0" in plain:
+        line = plain.count(b"\n", 0, plain.index(b"\0")) + 1
+        raise TableError(
+            f"{count(plain.count(0), 'NUL byte')}, first in line {line:,}; "
+            "the file is damaged, or in an encoding to be declared, such as utf-16"
+        )
+    return plain, encoding
+
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def _header(data: bytes, delimiter: str) -> list[str]:
+    lines = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="")
+    try:
+        return next(csv.reader(lines, delimiter=delimiter), [])
+    except csv.Error:  # a field that is too long
+        return []
+
+
+def _detect_delimiter(data: bytes, schema: Schema | None) -> str:
+    """The sign that splits the header into the schema's columns, or else into most fields."""
+    headers = {sign: _header(data, sign) for sign in DELIMITERS}
+    known = set(schema.columns) if schema else set()
+    return max(DELIMITERS, key=lambda sign: (len(known & set(headers[sign])), len(headers[sign])))
+
+
+def _check_structure(data: bytes, delimiter: int, width: int) -> int:
+    """Refuse what parsers read differently; the number of records, the header's among them.
+
+    Quotes open a field only at its start and close it only at its end, and every record has as
+    many fields as the header. Works on all bytes at once: a byte is quoted where the number of
+    quotes up to it is odd, since a doubled quote counts twice.
+    """
+    quoted, before, records, fields, line = 0, delimiter, 0, 1, 1
+    returns, ragged = _Faults(), _Faults()
+    for start in range(0, len(data), _BYTES_AT_A_TIME):
+        chunk = np.frombuffer(data, np.uint8, min(_BYTES_AT_A_TIME, len(data) - start), start)
+        after = [*data[start + len(chunk) : start + len(chunk) + 1]]
+        inside = _inside_quotes(chunk, quoted, before, [*after, _LF][0], delimiter, line)
+        plain = chunk if inside is None else np.where(inside, 0, chunk)
+        breaks = np.flatnonzero(plain == _LF)
+        commas = np.flatnonzero(plain == delimiter)
+        marks = np.flatnonzero(plain == _CR)
+        returns.note(chunk, marks[np.append(plain, [*after, 0])[marks + 1] != _LF], line)
+        totals = np.diff(np.searchsorted(commas, breaks), prepend=0) + 1
+        if len(totals):
+            totals[0] += fields - 1
+            ragged.note(chunk, breaks[totals != width], line)
+            fields = 1
+        fields += len(commas) - (int(np.searchsorted(commas, breaks[-1])) if len(breaks) else 0)
+        records += len(breaks)
+        quoted = int(inside[-1]) if inside is not None else quoted
+        before = int(chunk[-1])
+        line += int(np.count_nonzero(chunk == _LF))
+    if returns.number:
+        raise TableError(
+            f"{count(returns.number, 'carriage return')} outside quotes and not at the end of a "
+            f"line, first in line {returns.line:,}"
+        )
+    if quoted:
+        raise TableError(f"a quote that is opened is never closed, up to line {line:,}")
+    if fields != width:
+        ragged.note(np.empty(0, np.uint8), np.zeros(1, np.intp), line)
+    if ragged.number:
+        raise TableError(
+            f"{count(ragged.number, 'row')} with more or fewer fields than the header's {width}, "
+            f"first in line {ragged.line:,}"
+        )
+    return records + 1
+
+
+_LF, _CR, _QUOTE = 10, 13, 34
+
+
+@dataclass
+class _Faults:
+    """How many there are, and the line of the first."""
+
+    number: int = 0
+    line: int = 0
+
+    def note(self, chunk: np.ndarray, places: np.ndarray, line: int) -> None:
+        """Those at these places of a chunk that starts in this line."""
+        if len(places) and not self.number:
+            self.line = _line_of(chunk, places[0], line)
+        self.number += len(places)
+
+
+def _line_of(chunk: np.ndarray, place: int, line: int) -> int:
+    return line + int(np.count_nonzero(chunk[:place] == _LF))
+
+
+def _inside_quotes(
+    chunk: np.ndarray, quoted: int, before: int, after: int, delimiter: int, line: int
+) -> np.ndarray | None:
+    """Which bytes stand inside quotes; None where no quote is near."""
+    quotes = chunk == _QUOTE
+    if not quoted and not quotes.any():
+        return None
+    inside = ((np.cumsum(quotes, dtype=np.uint8) + np.uint8(quoted)) & 1).astype(bool)
+    places = np.flatnonzero(quotes)
+    left = np.where(places > 0, chunk[places - 1], before)
+    right = np.append(chunk, np.uint8(after))[places + 1]
+    opens = inside[places] & ~_one_of(left, delimiter, _LF, _QUOTE)
+    closes = ~inside[places] & ~_one_of(right, delimiter, _LF, _CR, _QUOTE)
+    stray = places[opens | closes]
+    if len(stray):
+        raise TableError(
+            f"a quote inside a field in line {_line_of(chunk, stray[0], line):,}; "
+            "quote the whole field, doubling the quotes in it"
+        )
+    return inside
+
+
+def _one_of(chunk: np.ndarray, *signs: int) -> np.ndarray:
+    found: np.ndarray = np.any([chunk == sign for sign in signs], axis=0)
+    return found
+
+
+def _parse(data: bytes, delimiter: str, names: list[str]) -> pl.DataFrame:
+    if data.startswith((b"x^", b"x\x01")):  # would be taken for compressed by zlib
+        data = b"_" + data
+    try:
+        frame = pl.read_csv(
+            data,
+            separator=delimiter,
+            schema=dict.fromkeys(names, pl.String),
+            has_header=False,
+            skip_rows=1,  # the parser does not undouble quotes in a header
+        )
+    except Exception:
+        raise TableError("the table is not well-formed CSV") from None
+    return frame.fill_null("")
+
+
+def _detect_missing(frame: pl.DataFrame, names: list[str]) -> tuple[str, ...]:
+    """The tokens that occur in these columns, most frequent first, the empty one always known."""
+    found: Counter[str] = Counter()
+    for name in names:
+        tokens = frame[name].filter(frame[name].is_in(MISSING_TOKENS))
+        found.update(dict(tokens.alias("token").value_counts().iter_rows()))
+    return (*sorted(found, key=lambda token: (-found[token], token)),) or ("",)
+
+
+def _has_decimal_comma(frame: pl.DataFrame, names: list[str]) -> bool:
+    """Numbers with a comma that cannot be one of thousands, and none with a point, in a column."""
+    return any(_is_comma_column(frame[name]) for name in names)
+
+
+def _is_comma_column(cells: pl.Series) -> bool:
+    comma = cells.str.contains(r"^[+-]?[0-9]+,[0-9]+$")
+    thousands = cells.str.contains(r"^[+-]?[0-9]{1,3}(,[0-9]{3})+$")
+    point = cells.str.contains(r"^[+-]?[0-9]+\.[0-9]+$")
+    return bool((comma & ~thousands).any()) and not bool(point.any())
+
+
+def _name(sign: str) -> str:
+    return {"\t": "tab", "": "(empty)"}.get(sign, repr(sign))
+
+
+# ── out ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def chunks(frame: pl.DataFrame, dialect: Dialect, *, defuse: bool) -> Iterator[bytes]:
+    """The bytes of a CSV file, some rows at a time."""
+    point = pl.selectors.float().cast(pl.String).str.replace(".", dialect.decimal, literal=True)
+    frame = frame.with_columns(point).select(pl.all().cast(pl.String))
+    if defuse:
+        _check_header(frame.columns)
+    if dialect.encoding == "utf-8" and frame.columns[0].startswith("\ufeff"):
+        raise TableError("the name of the first column starts with a byte order mark; rename it")
+    cells = (series.fill_null(dialect.missing[0]) for series in frame)
+    frame = pl.DataFrame([_defused(series, dialect) if defuse else series for series in cells])
+    try:
+        encoder = codecs.getincrementalencoder(dialect.encoding)()
+        for start in range(0, max(frame.height, 1), _ROWS_AT_A_TIME):
+            text = frame.slice(start, _ROWS_AT_A_TIME).write_csv(
+                separator=dialect.delimiter, include_header=start == 0
+            )
+            yield encoder.encode(text)
+    except UnicodeEncodeError:
+        raise TableError(
+            f"the release holds signs that {dialect.encoding} has not; declare the encoding utf-8"
+        ) from None
+
+
+def _check_header(names: Sequence[str]) -> None:
+    unsafe = [name for name in names if name.startswith(FORMULA_STARTS)]
+    if unsafe:
+        raise TableError(
+            f"the name of column {unsafe[0]!r} is a formula to a spreadsheet; rename it"
+        )
+
+
+def _defused(cells: pl.Series, dialect: Dialect) -> pl.Series:
+    """An apostrophe before what a spreadsheet would run; numbers stay numbers."""
+    risky = pl.any_horizontal(cells.str.starts_with(start) for start in FORMULA_STARTS)
+    harmless = cells.str.contains(dialect.number) | cells.is_in(list(dialect.missing))
+    safe = pl.when(risky & ~harmless).then("'" + cells).otherwise(cells)
+    return pl.select(safe.alias(cells.name)).to_series()
