@@ -24,6 +24,7 @@ Words = NDArray[np.uint64]
 LEAF_ROWS = 16
 SAMPLE = 32
 BITS = 64
+_NONE = np.uint64(0)
 
 
 class BoxTree(NamedTuple):
@@ -312,9 +313,10 @@ def remove(tree: BoxTree, row: int) -> None:
 
 
 @kernel
-def cheapest(
+def search(
     tree: BoxTree,
     forest: Forest,
+    far: bool,
     weights: Floats,  # (intervals,)
     low: Floats,  # (intervals,) of the group
     high: Floats,  # (intervals,)
@@ -325,24 +327,20 @@ def cheapest(
     majority: int,
     surcharge: float,  # of a row of another class than the majority
 ) -> int:
-    """The free row with which each record of the group loses least; the lowest of equals.
+    """The free row with which each record of the group loses least, or most if `far`.
 
-    The loops work on plain arrays and compare plainly: there is no NaN among the cells.
+    Of equal rows the lowest. To look far is to look for the least of negative losses, so boxes are
+    then bounded from above. The loops work on plain arrays, since unpacking bundles of them inside
+    would cost more than the sums, and compare plainly: there is no NaN among the cells.
     """
     rows, first, free, left, lowest = tree.rows, tree.first, tree.free, tree.left, tree.lowest
-    numbers, codes, box_low, box_high, mask = (
-        tree.numbers,
-        tree.codes,
-        tree.low,
-        tree.high,
-        tree.mask,
-    )
-    touch, stack, bounds = tree.touch, tree.stack, tree.bounds
+    numbers, codes, mask, touch, cover = tree.numbers, tree.codes, tree.mask, tree.touch, tree.cover
+    box_low, box_high, stack, bounds = tree.low, tree.high, tree.stack, tree.bounds
     ancestors, depth, node_loss = forest.ancestors, forest.depth, forest.loss
     intervals, categories = numbers.shape[1], codes.shape[1]
     ours = np.uint64(1) << (np.uint64(majority) & np.uint64(63))
     best, choice = np.inf, len(rows)
-    stack[0], bounds[0], top = 0, -1.0, 1
+    stack[0], bounds[0], top = 0, -np.inf, 1
     while top > 0:
         top -= 1
         box = stack[top]
@@ -362,6 +360,8 @@ def cheapest(
                     loss += price[codes[i, j]]
                 if surcharge > 0.0 and classes[row] != majority:
                     loss += surcharge
+                if far:
+                    loss = -loss
                 if loss < best or (loss == best and row < choice):
                     best, choice = loss, row
             continue
@@ -371,19 +371,29 @@ def cheapest(
                 continue
             bound = 0.0
             for j in range(intervals):
-                above = high[j] if high[j] > box_low[child, j] else box_low[child, j]
-                below = low[j] if low[j] < box_high[child, j] else box_high[child, j]
-                width = above - below
+                bottom, summit = box_low[child, j], box_high[child, j]
+                if far:
+                    # The wider of the two ways from the group to an end of the box.
+                    upwards = (summit if summit > high[j] else high[j]) - low[j]
+                    downwards = high[j] - (bottom if bottom < low[j] else low[j])
+                    width = upwards if upwards > downwards else downwards
+                else:
+                    above = high[j] if high[j] > bottom else bottom
+                    below = low[j] if low[j] < summit else summit
+                    width = above - below
                 bound += weights[j] * (width if width < 1.0 else 1.0)
             for j in range(categories):
-                # Up from the group's node to the first that has a leaf of the box under it.
-                at, level = node[j], depth[node[j]]
-                while mask[child, j] & touch[at] == np.uint64(0):
+                # Up from the group's node to the first that has a leaf of the box under it, or
+                # all of them.
+                at, level, leaves = node[j], depth[node[j]], mask[child, j]
+                while (leaves & ~cover[at] != _NONE) if far else (leaves & touch[at] == _NONE):
                     level -= 1
                     at = ancestors[node[j], level]
                 bound += node_loss[at]
-            if surcharge > 0.0 and box_classes[child] & ours == np.uint64(0):
+            if surcharge > 0.0 and box_classes[child] & ours == _NONE:
                 bound += surcharge
+            if far:
+                bound = -bound
             if bound < best or (bound == best and lowest[child] < choice):
                 stack[top], bounds[top] = child, bound
                 top += 1
@@ -395,84 +405,6 @@ def cheapest(
             )
         ):
             # The better child is looked at first, so it goes on top.
-            stack[begin], stack[begin + 1] = stack[begin + 1], stack[begin]
-            bounds[begin], bounds[begin + 1] = bounds[begin + 1], bounds[begin]
-    return choice
-
-
-@kernel
-def furthest(
-    tree: BoxTree,
-    forest: Forest,
-    weights: Floats,  # (intervals,)
-    low: Floats,  # (intervals,) of the group
-    high: Floats,  # (intervals,)
-    node: Ints,  # (categories,)
-    price: Floats,  # (nodes,)
-) -> int:
-    """The free row with which each record of the group would lose most; the lowest of equals."""
-    rows, first, free, left, lowest = tree.rows, tree.first, tree.free, tree.left, tree.lowest
-    numbers, codes, box_low, box_high, mask = (
-        tree.numbers,
-        tree.codes,
-        tree.low,
-        tree.high,
-        tree.mask,
-    )
-    cover, stack, bounds = tree.cover, tree.stack, tree.bounds
-    ancestors, depth, node_loss = forest.ancestors, forest.depth, forest.loss
-    intervals, categories = numbers.shape[1], codes.shape[1]
-    best, choice = -1.0, len(rows)
-    stack[0], bounds[0], top = 0, np.inf, 1
-    while top > 0:
-        top -= 1
-        box = stack[top]
-        if bounds[top] < best or (bounds[top] == best and lowest[box] > choice):
-            continue
-        if left[box] < 0:
-            for i in range(first[box], first[box] + free[box]):
-                row = rows[i]
-                loss = 0.0
-                for j in range(intervals):
-                    value = numbers[i, j]
-                    above = high[j] if high[j] > value else value
-                    below = low[j] if low[j] < value else value
-                    width = above - below
-                    loss += weights[j] * (width if width < 1.0 else 1.0)
-                for j in range(categories):
-                    loss += price[codes[i, j]]
-                if loss > best or (loss == best and row < choice):
-                    best, choice = loss, row
-            continue
-        begin = top
-        for child in range(left[box], left[box] + 2):
-            if free[child] == 0:
-                continue
-            bound = 0.0
-            for j in range(intervals):
-                # The wider of the two ways out of the group to an end of the box.
-                up = box_high[child, j] if box_high[child, j] > high[j] else high[j]
-                down = box_low[child, j] if box_low[child, j] < low[j] else low[j]
-                upwards, downwards = up - low[j], high[j] - down
-                width = upwards if upwards > downwards else downwards
-                bound += weights[j] * (width if width < 1.0 else 1.0)
-            for j in range(categories):
-                # Up from the group's node to the first that has all leaves of the box under it.
-                at, level = node[j], depth[node[j]]
-                while mask[child, j] & ~cover[at] != np.uint64(0):
-                    level -= 1
-                    at = ancestors[node[j], level]
-                bound += node_loss[at]
-            if bound > best or (bound == best and lowest[child] < choice):
-                stack[top], bounds[top] = child, bound
-                top += 1
-        if top == begin + 2 and (
-            bounds[begin] > bounds[begin + 1]
-            or (
-                bounds[begin] == bounds[begin + 1]
-                and lowest[stack[begin]] < lowest[stack[begin + 1]]
-            )
-        ):
             stack[begin], stack[begin + 1] = stack[begin + 1], stack[begin]
             bounds[begin], bounds[begin + 1] = bounds[begin + 1], bounds[begin]
     return choice

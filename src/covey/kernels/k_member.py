@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from covey.kernels.arrays import Cells, Floats, Forest, Ints, Longs, Summaries
-from covey.kernels.box_tree import BoxTree, Words, cheapest, furthest, remove
+from covey.kernels.box_tree import BoxTree, Words, remove, search
 from covey.kernels.jit import kernel
 from covey.kernels.summaries import add_row, common_ancestor, record_loss, record_loss_with
 
@@ -48,32 +48,26 @@ def grow(
     """Form groups of k until there are `stop` of them."""
     while growth.state[0] < stop:
         group = growth.state[0]
-        row = _seed(cells, forest, tree, growth, picks, rule)
+        row = _seed(cells, forest, tree, growth, penalty, picks, rule)
         for size in range(1, k + 1):
             _take(cells, forest, tree, growth, penalty, row, group)
             if rule == LAST or (rule == SEED and size == 1):
                 growth.state[1] = row
             if size < k:
                 surcharge = penalty.amount / (size + 1) if len(penalty.classes) > 0 else 0.0
-                row = cheapest(
-                    tree,
-                    forest,
-                    cells.weights,
-                    growth.summaries.low[group],
-                    growth.summaries.high[group],
-                    growth.summaries.node[group],
-                    growth.price,
-                    penalty.classes,
-                    penalty.boxes,
-                    max(growth.majority[group], 0),
-                    surcharge,
-                )
+                row = _find(cells, forest, tree, growth, penalty, group, False, surcharge)
         growth.state[0] += 1
 
 
 @kernel
 def _seed(
-    cells: Cells, forest: Forest, tree: BoxTree, growth: Growth, picks: Floats, rule: int
+    cells: Cells,
+    forest: Forest,
+    tree: BoxTree,
+    growth: Growth,
+    penalty: Penalty,
+    picks: Floats,
+    rule: int,
 ) -> int:
     """The row with which the next group starts."""
     group = growth.state[0]
@@ -81,15 +75,34 @@ def _seed(
         return _ranked(growth.ranks, int(picks[group] * tree.free[0]))
     # The reference row is looked at as a group of its own; the real seed overwrites it.
     _start_from(cells, forest, growth, group, growth.state[1])
-    summaries = growth.summaries
-    return furthest(
+    return _find(cells, forest, tree, growth, penalty, group, True, 0.0)
+
+
+@kernel
+def _find(
+    cells: Cells,
+    forest: Forest,
+    tree: BoxTree,
+    growth: Growth,
+    penalty: Penalty,
+    group: int,
+    far: bool,
+    surcharge: float,
+) -> int:
+    """The free row that costs a group least, or most."""
+    return search(
         tree,
         forest,
+        far,
         cells.weights,
-        summaries.low[group],
-        summaries.high[group],
-        summaries.node[group],
+        growth.summaries.low[group],
+        growth.summaries.high[group],
+        growth.summaries.node[group],
         growth.price,
+        penalty.classes,
+        penalty.boxes,
+        max(growth.majority[group], 0),
+        surcharge,
     )
 
 
