@@ -29,7 +29,7 @@ from covey.taxonomy import Measure, Taxonomy
 
 MISSING_AT = 2.0
 MISSING_LEAF = ""
-# Beyond this, whole numbers are no longer told apart by a float64.
+# From here on, whole numbers are no longer told apart by a float64.
 LARGEST = 2.0**53
 
 
@@ -171,7 +171,7 @@ def _attribute(table: Table, name: str, column: Column) -> Attribute:
         case ColumnType.DATE:
             return _interval(name, column, parse_dates(cells, column.format))
         case _:
-            return _category(name, column, cells.cast(pl.String))
+            return _category(name, column, cells.cast(pl.String), table.dialect)
 
 
 def _interval(name: str, column: Column, values: pl.Series) -> Interval:
@@ -186,12 +186,17 @@ def _interval(name: str, column: Column, values: pl.Series) -> Interval:
     return Interval(name, column, numbers, low, high)
 
 
-def _category(name: str, column: Column, cells: pl.Series) -> Category:
+def _category(name: str, column: Column, cells: pl.Series, dialect: Dialect) -> Category:
     used = cells.drop_nulls().unique().sort()
     try:
         tree = column.taxonomy_over(used.to_list())
     except TaxonomyError as error:
         raise TaxonomyError(f"column {name!r}: {error}") from None
+    if ambiguous := set(tree.labels) & set(dialect.missing):
+        raise TaxonomyError(
+            f"column {name!r}: {count(len(ambiguous), 'label')} of its taxonomy also read as "
+            "missing; declare the missing tokens of the table without them"
+        )
     leaves = {label: leaf for leaf, label in enumerate(tree.leaves)}
     codes = cells.replace_strict(leaves, default=-1, return_dtype=pl.Int32)
     uncovered = cells.filter((codes == -1) & cells.is_not_null())
@@ -225,14 +230,14 @@ def parse_numbers(cells: pl.Series, dialect: Dialect) -> pl.Series:
             f"column {cells.name!r}: {count(wrong, 'row')} with a cell that is not a number; "
             "correct them, declare the decimal sign or missing tokens, or make it categorical"
         )
-    large = int((numbers.abs() > LARGEST).sum())
+    large = int((numbers.abs() >= LARGEST).sum())
     if large:
         raise TableError(
             f"column {cells.name!r}: {count(large, 'row')} with a number beyond 2^53, "
             "which cannot be kept exactly; make it categorical, or scale it"
         )
     # A negative zero would be a second name of zero.
-    return numbers + 0.0
+    return numbers.set(numbers == 0.0, 0.0)
 
 
 def _as_float(cells: pl.Series, dialect: Dialect) -> pl.Series:

@@ -128,14 +128,18 @@ def _snap(interval: Interval, low: Floats, high: Floats) -> tuple[Floats, Floats
 
 
 def _multiple(values: Floats, grid: float, outwards: np.ufunc) -> Floats:
-    """The next multiple of the grid; 0.3 is one of 0.1, whatever its last bit says."""
-    steps = values / grid
-    near = np.rint(steps)
-    steps = np.where(
-        np.abs(steps - near) <= 1e-9 * np.maximum(np.abs(near), 1), near, outwards(steps)
-    )
-    digits = -int(Decimal(str(grid)).as_tuple().exponent)
-    return np.round(steps * grid, max(digits, 0)) + 0.0
+    """The next multiple of the grid outwards; a value that is one by its digits stays."""
+    digits = max(-int(Decimal(str(grid)).as_tuple().exponent), 0)
+
+    def multiple(steps: Floats) -> Floats:
+        return np.round(steps * grid, digits) + 0.0
+
+    near = np.rint(values / grid)
+    steps = np.where(multiple(near) == values, near, outwards(values / grid))
+    # Rounding may have led to the wrong side of the value: one step further is beyond it.
+    down = outwards is np.floor
+    wrong = multiple(steps) > values if down else multiple(steps) < values
+    return multiple(steps + np.where(wrong, -1 if down else 1, 0))
 
 
 def _snap_days(low: Floats, high: Floats, grid: str) -> tuple[Floats, Floats]:
@@ -214,7 +218,10 @@ def _render_nodes(category: Category, nodes: Nodes, groups: Groups, style: Style
 
 
 def _value_sets(category: Category, nodes: Nodes, groups: Groups, cells: pl.Series) -> pl.Series:
-    """Sets of values in place of inner nodes; a set with missing in it stays at the root."""
+    """Sets of values in place of inner nodes.
+
+    A set with missing in it stays at the root, and one that is spelled like a value at its node.
+    """
     members = pl.DataFrame({"group": groups.labels, "leaf": category.leaves})
     inner = pl.Series(np.flatnonzero(nodes.node >= category.tree.leaf_count))
     sets = (
@@ -225,8 +232,9 @@ def _value_sets(category: Category, nodes: Nodes, groups: Groups, cells: pl.Seri
     spelled = cells.to_list()
     for group, leaves in sets.iter_rows():
         values = [category.tree.labels[leaf] for leaf in leaves]
-        if MISSING_LEAF not in values:
-            spelled[group] = spell_set(values)
+        shown = spell_set(values)
+        if MISSING_LEAF not in values and shown not in category.tree.node_of:
+            spelled[group] = shown
     return pl.Series(cells.name, spelled, dtype=pl.String)
 
 
@@ -246,17 +254,23 @@ def _quoted(value: str) -> str:
 
 def parse(attribute: Attribute, table: Table) -> tuple[Ranges | Nodes, Longs]:
     """What the distinct cells of a released column show, and how many rows show each."""
-    present = table.frame.columns
-    ends = [attribute.name + LOW, attribute.name + HIGH]
-    if attribute.name not in present and set(ends) <= set(present):
-        low, high, rows = _distinct(table.cells(ends[0]), table.cells(ends[1]))
-        return _parse_ends(attribute, low, high, table.dialect), rows.to_numpy()
-    if attribute.name not in present:
-        raise TableError(f"quasi-identifier {attribute.name!r} is not in the released table")
-    cells, rows = _distinct(table.cells(attribute.name))
+    names = shown_as(attribute.name, table)
+    *cells, rows = _distinct(*(table.cells(name) for name in names))
+    if len(names) == 2:
+        return _parse_ends(attribute, cells[0], cells[1], table.dialect), rows.to_numpy()
     if isinstance(attribute, Interval):
-        return _parse_ranges(attribute, cells, table.dialect), rows.to_numpy()
-    return _parse_nodes(attribute, cells.cast(pl.String)), rows.to_numpy()
+        return _parse_ranges(attribute, cells[0], table.dialect), rows.to_numpy()
+    return _parse_nodes(attribute, cells[0].cast(pl.String)), rows.to_numpy()
+
+
+def shown_as(name: str, table: Table) -> list[str]:
+    """The columns of a released table that show a quasi-identifier: its own, or its two ends."""
+    present = table.frame.columns
+    if name in present:
+        return [name]
+    if {name + LOW, name + HIGH} <= set(present):
+        return [name + LOW, name + HIGH]
+    raise TableError(f"quasi-identifier {name!r} is not in the released table")
 
 
 def _distinct(*columns: pl.Series) -> list[pl.Series]:
@@ -273,7 +287,18 @@ def _parse_ends(attribute: Attribute, low: pl.Series, high: pl.Series, dialect: 
         )
     lows, highs = (_values(attribute, cells, dialect) for cells in (low, high))
     # A pair of nulls does not tell whether all or some were missing: it tells nothing.
-    return Ranges(lows, highs, np.where(np.isnan(lows), HIDDEN, SHOWN).astype(np.int8))
+    hidden = np.isnan(lows) & np.isnan(highs)
+    return _checked(attribute, lows, highs, np.where(hidden, HIDDEN, SHOWN))
+
+
+def _checked(interval: Interval, low: Floats, high: Floats, state: NDArray[np.integer]) -> Ranges:
+    """Refuse intervals that lack an end, or end before they begin."""
+    wrong = int(np.count_nonzero((state == SHOWN) & ~(low <= high)))
+    if wrong:
+        raise TableError(
+            f"column {interval.name!r}: {count(wrong, 'interval')} without two ends in order"
+        )
+    return Ranges(low, high, state.astype(np.int8))
 
 
 def _values(interval: Interval, cells: pl.Series, dialect: Dialect) -> Floats:
@@ -299,8 +324,8 @@ def _parse_ranges(interval: Interval, cells: pl.Series, dialect: Dialect) -> Ran
     )
     hidden = (text == ROOT).fill_null(False).to_numpy()
     state = np.where(text.is_null().to_numpy(), MISSING, np.where(hidden, HIDDEN, SHOWN))
-    return Ranges(
-        _values(interval, low, dialect), _values(interval, high, dialect), state.astype(np.int8)
+    return _checked(
+        interval, _values(interval, low, dialect), _values(interval, high, dialect), state
     )
 
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from covey.encoding import Attribute, Category, EncodedTable, Interval
 from covey.errors import TableError
-from covey.generalisation import HIDDEN, HIGH, LOW, SHOWN, Nodes, Ranges, parse
+from covey.generalisation import HIDDEN, SHOWN, Nodes, Ranges, parse, shown_as
 from covey.kernels.arrays import Floats, Longs
 from covey.tables import Table
 from covey.taxonomy import MEASURES, Measure
@@ -80,6 +80,8 @@ def measure(
     rows, suppressed = original.rows, original.rows - released.frame.height
     if suppressed < 0:
         raise TableError("the released table has more rows than the original")
+    if suppressed == rows:
+        raise TableError("the released table has no rows")
     cells = [(attribute, *parse(attribute, released)) for attribute in original.attributes]
     means: dict[Measure, list[float]] = {
         way: [_mean_loss(*column, way, suppressed) for column in cells] for way in MEASURES
@@ -144,9 +146,8 @@ def _range_losses(interval: Interval, ranges: Ranges) -> Floats:
 
 def _quasi_cells(original: EncodedTable, released: Table) -> pl.DataFrame:
     """The quasi-identifiers as released, their columns named by their place."""
-    names = [a.name + end for a in original.attributes for end in ("", LOW, HIGH)]
-    present = [name for name in names if name in released.frame.columns]
-    return released.frame.select(pl.col(name).alias(str(i)) for i, name in enumerate(present))
+    names = [name for a in original.attributes for name in shown_as(a.name, released)]
+    return released.frame.select(pl.col(name).alias(str(i)) for i, name in enumerate(names))
 
 
 def _class_sizes(original: EncodedTable, released: Table) -> list[int]:

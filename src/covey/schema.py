@@ -4,13 +4,22 @@ One TOML file serves the command line and the library. A column without a role i
 passed through; no column is a quasi-identifier by default.
 """
 
+import re
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
 
 from covey import taxonomy as trees
 from covey.errors import SchemaError, TaxonomyError
@@ -43,7 +52,11 @@ class MissingPolicy(StrEnum):
     ERROR = "error"  # the table is refused
 
 
-CALENDAR = ("month", "quarter", "year")
+_BELONGS_TO = {
+    "taxonomy": ColumnType.CATEGORICAL,
+    "domain": ColumnType.NUMERIC,
+    "format": ColumnType.DATE,
+}
 
 
 class _Model(BaseModel):
@@ -56,8 +69,8 @@ class TaxonomyBuilder(_Model):
     """A taxonomy made from the column's own values."""
 
     build: Literal["flat", "intervals", "prefixes", "dates"]
-    widths: tuple[Annotated[float, Field(gt=0)], ...] = ()
-    origin: float = 0
+    widths: tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], ...] = ()
+    origin: float = Field(default=0, allow_inf_nan=False)
     lengths: tuple[Annotated[int, Field(gt=0)], ...] | None = None
 
     @model_validator(mode="after")
@@ -82,10 +95,10 @@ class TaxonomyBuilder(_Model):
 TaxonomySource = Taxonomy | TaxonomyBuilder | Path | dict[str, Any]
 
 
-def _taxonomy_source(value: object) -> TaxonomySource:
+def _taxonomy_source(value: object) -> TaxonomySource | None:
     """A tree, a builder `{ build = "prefixes" }`, the path of a file, or a nested tree."""
     match value:
-        case Taxonomy() | TaxonomyBuilder() | Path():
+        case None | Taxonomy() | TaxonomyBuilder() | Path():
             return value
         case str():
             return Path(value)
@@ -105,41 +118,35 @@ class Column(_Model):
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     missing: MissingPolicy = MissingPolicy.CATEGORY
     grid: float | Literal["month", "quarter", "year"] | None = None
-    domain: tuple[float, float] | None = None
+    domain: tuple[FiniteFloat, FiniteFloat] | None = None
     taxonomy: Annotated[TaxonomySource | None, PlainValidator(_taxonomy_source)] = None
     format: str | None = None
 
     @model_validator(mode="after")
     def _settings_fit_the_type(self) -> Self:
-        if self.role is Role.QUASI:
-            if self.type is None:
-                raise ValueError(
-                    'a quasi-identifier needs a type: "numeric", "categorical" or "date"'
-                )
-            self._refuse_unless(ColumnType.CATEGORICAL, taxonomy=self.taxonomy)
-            self._refuse_unless(ColumnType.NUMERIC, domain=self.domain)
-            self._refuse_unless(ColumnType.DATE, format=self.format)
-            self._check_grid()
+        wrong = list(self._misfits()) if self.role is Role.QUASI else []
         if self.domain is not None and not self.domain[0] < self.domain[1]:
-            raise ValueError("a domain runs from a lower to a higher number")
+            wrong.append("a domain runs from a lower to a higher number")
+        if wrong:
+            raise ValueError("; ".join(wrong))
         return self
 
-    def _refuse_unless(self, kind: ColumnType, **settings: object) -> None:
-        for name, value in settings.items():
-            if value is not None and self.type is not kind:
-                raise ValueError(f'"{name}" goes with type = "{kind}", not "{self.type}"')
-
-    def _check_grid(self) -> None:
+    def _misfits(self) -> Iterator[str]:
+        """What is wrong with the settings of a quasi-identifier."""
+        if self.type is None:
+            yield 'a quasi-identifier needs a type: "numeric", "categorical" or "date"'
+            return
+        for name, kind in _BELONGS_TO.items():
+            if getattr(self, name) is not None and self.type is not kind:
+                yield f'"{name}" goes with type = "{kind}", not "{self.type}"'
         if self.grid is None:
             return
         if self.type is ColumnType.CATEGORICAL:
-            raise ValueError('"grid" goes with numbers and dates; a category has a taxonomy')
-        if (self.type is ColumnType.DATE) is not (self.grid in CALENDAR):
-            raise ValueError(
-                'the grid of numbers is a number, that of dates "month", "quarter" or "year"'
-            )
-        if not isinstance(self.grid, str) and not 0 < self.grid < float("inf"):
-            raise ValueError("a grid is a number above 0")
+            yield '"grid" goes with numbers and dates; a category has a taxonomy'
+        elif (self.type is ColumnType.DATE) is not isinstance(self.grid, str):
+            yield 'the grid of numbers is a number, that of dates "month", "quarter" or "year"'
+        elif not isinstance(self.grid, str) and not 0 < self.grid < float("inf"):
+            yield "a grid is a number above 0"
 
     def taxonomy_over(self, values: Collection[str]) -> Taxonomy:
         """The column's tree, made from `values` where it is not given as one."""
@@ -200,7 +207,7 @@ class Schema(_Model):
         """
         if not isinstance(quasi, Mapping):
             raise SchemaError('quasi-identifiers come with their types: quasi={"age": "numeric"}')
-        columns: dict[str, Any] = {name: _quasi(setting) for name, setting in quasi.items()}
+        columns: dict[str, Any] = {name: _quasi(name, setting) for name, setting in quasi.items()}
         for role, names in (
             (Role.SENSITIVE, sensitive),
             (Role.IDENTIFIER, identifiers),
@@ -231,7 +238,9 @@ class Schema(_Model):
         except OSError as error:
             raise SchemaError(f"the schema cannot be read: {error.strerror}") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise SchemaError(f"the schema is not TOML: {error}") from None
+            # The rest of the message may quote a value of a taxonomy.
+            place = re.search(r"at (line \d+, column \d+|end of document)", str(error))
+            raise SchemaError(f"the schema is not TOML{', ' + place[0] if place else ''}") from None
         return cls.from_dict(settings)._beside(Path(path).parent)
 
     def _beside(self, folder: Path) -> Self:
@@ -256,11 +265,16 @@ class Schema(_Model):
         return self.require.requirements() if asked is None else tuple(asked)
 
 
-def _quasi(setting: str | Mapping[str, Any] | Column) -> Column | dict[str, Any]:
-    if isinstance(setting, Column):
-        return setting
-    settings = {"type": setting} if isinstance(setting, str) else dict(setting)
-    return {"role": Role.QUASI, **settings}
+def _quasi(name: str, setting: object) -> Column | dict[str, Any]:
+    match setting:
+        case Column(role=Role.QUASI):
+            return setting
+        case str():
+            return {"role": Role.QUASI, "type": setting}
+        case Mapping() if setting.get("role", Role.QUASI) == Role.QUASI:
+            return {**setting, "role": Role.QUASI}
+        case _:
+            raise SchemaError(f"column {name!r}: a quasi-identifier is given by type or settings")
 
 
 PLAIN_WORDS = {

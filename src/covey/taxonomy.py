@@ -7,10 +7,13 @@ ancestors by depth answers every look-up without climbing. Trees need not be bal
 
 import csv
 import datetime
+import io
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -149,8 +152,14 @@ class Taxonomy:
 
         A leaf that hangs high repeats itself up to its own level, as ARX users write it.
         """
+        odd = any(set(label) & set("\r\n\ufeff") for label in self.labels)
         with Path(path).open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, delimiter=";", lineterminator="\n")
+            writer = csv.writer(
+                file,
+                delimiter=";",
+                lineterminator="\n",
+                quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL,
+            )
             for line in self.paths():
                 writer.writerow([line[0]] * (self.height + 1 - len(line)) + line)
 
@@ -214,11 +223,13 @@ def from_paths(paths: Iterable[Sequence[str]]) -> Taxonomy:
     parent: dict[str, str] = {}
     two_parents: set[str] = set()
     leaves: Counter[str] = Counter()
-    blank = 0
+    blank, short, deepest = 0, 0, 0
     for path in paths:
         line = [label for i, label in enumerate(path) if i == 0 or label != path[i - 1]]
         blank += "" in line
-        leaves[line[0]] += 1
+        short += len(line) < 2
+        deepest = max(deepest, len(line))
+        leaves.update(line[:1])
         for child, above in pairwise(line):
             if parent.setdefault(child, above) != above:
                 two_parents.add(child)
@@ -228,8 +239,10 @@ def from_paths(paths: Iterable[Sequence[str]]) -> Taxonomy:
         (len(two_parents), "label", "two parents"),
         (len(leaves.keys() & set(parent.values())), "leaf", "other values under it"),
     )
-    if orphans := leaves.keys() - parent.keys():
-        raise TaxonomyError(f"{count(len(orphans), 'line')} without a root above the leaf")
+    if short:
+        raise TaxonomyError(f"{count(short, 'line')} without a root above the leaf")
+    if deepest > DEEPEST:
+        raise TaxonomyError(f"the taxonomy is deeper than {DEEPEST} levels")
     return build(parent)
 
 
@@ -263,12 +276,14 @@ def _nested_paths(tree: Mapping[str, Any]) -> Iterator[list[str]]:
     while stack:
         above, below = stack.pop()
         if len(above) > DEEPEST:
-            raise TaxonomyError(f"the taxonomy is nested deeper than {DEEPEST} levels")
+            raise TaxonomyError(f"the taxonomy is deeper than {DEEPEST} levels")
         if isinstance(below, Mapping) and below:
             stack.extend(
                 ([str(label), *above], rest) for label, rest in reversed(list(below.items()))
             )
-        elif isinstance(below, Sequence) and below and not isinstance(below, str):
+        elif isinstance(below, list | tuple) and below:
+            if any(isinstance(leaf, Mapping | list | tuple) for leaf in below):
+                raise TaxonomyError("a list in a nested taxonomy holds values, not further trees")
             stack.extend(([str(leaf), *above], None) for leaf in reversed(below))
         elif not below:
             yield above
@@ -285,13 +300,19 @@ def read_arx(path: str | Path) -> Taxonomy:
         raise TaxonomyError(f"the taxonomy file cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise TaxonomyError("the taxonomy file is not UTF-8") from None
-    lines = text.splitlines()
-    delimiter = ";" if lines and ";" in lines[0] else ","
+    readings = [rows for sign in (";", ",") if (rows := _rows(text, sign)) is not None]
+    if not readings:
+        raise TaxonomyError("the taxonomy file is not well-formed CSV")
+    # The sign that parts the first line is the delimiter, and the other one a part of labels.
+    return from_paths(next((rows for rows in readings if rows and len(rows[0]) > 1), readings[0]))
+
+
+def _rows(text: str, delimiter: str) -> list[list[str]] | None:
     try:
-        rows = [row for row in csv.reader(lines, delimiter=delimiter, strict=True) if row]
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        return [row for row in lines if row]
     except csv.Error:
-        raise TaxonomyError("the taxonomy file is not well-formed CSV") from None
-    return from_paths(rows)
+        return None
 
 
 def flat(values: Iterable[str]) -> Taxonomy:
@@ -313,33 +334,37 @@ def _root_above(leaves: Iterable[str]) -> str:
 
 def intervals(values: Iterable[str], widths: Sequence[float], origin: float = 0) -> Taxonomy:
     """Numbers in intervals of each width, counted from `origin`; each width divides the next."""
-    for narrow, wide in pairwise(widths):
-        if narrow <= 0 or wide <= narrow or not math.isclose(wide / narrow, round(wide / narrow)):
-            raise TaxonomyError("the widths of intervals must grow, each a multiple of the last")
-    leaves = sorted(set(values), key=_number)
-    whole = all(_number(v).is_integer() for v in leaves) and all(
-        float(w).is_integer() for w in widths
-    )
+    steps, zero = [_exact(width) for width in widths], _exact(origin)
+    nested = all(wide > narrow > 0 and wide % narrow == 0 for narrow, wide in pairwise(steps))
+    if not steps or steps[0] <= 0 or not nested:
+        raise TaxonomyError("the widths of intervals must grow, each a multiple of the last")
+    numbers = {value: _exact(value) for value in values}
+    whole = all(number.denominator == 1 for number in (*numbers.values(), *steps, zero))
     return from_paths(
-        [v, *(_interval(_number(v), w, origin, whole=whole) for w in widths), ROOT] for v in leaves
+        [value, *(_interval(numbers[value], step, zero, whole=whole) for step in steps), ROOT]
+        for value in sorted(numbers, key=lambda value: (numbers[value], value))
     )
 
 
-def _number(value: str) -> float:
+def _exact(value: str | float) -> Fraction:
+    """The number that the digits say, so that 0.3 is a multiple of 0.1."""
     try:
-        number = float(value)
+        if math.isfinite(float(value)):
+            return Fraction(str(value))
     except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise TaxonomyError("intervals need a column of numbers")
-    return number
+        pass
+    raise TaxonomyError("intervals need a column of numbers, and widths that are numbers")
 
 
-def _interval(number: float, width: float, origin: float, *, whole: bool) -> str:
-    low = origin + math.floor((number - origin) / width) * width
+def _interval(number: Fraction, width: Fraction, origin: Fraction, *, whole: bool) -> str:
+    low = origin + (number - origin) // width * width
     if whole:
-        return f"[{int(low)}, {int(low + width) - 1}]"
-    return f"[{low:.12g}, {low + width:.12g})"
+        return f"[{low}, {low + width - 1}]"
+    return f"[{_digits(low)}, {_digits(low + width)})"
+
+
+def _digits(number: Fraction) -> str:
+    return f"{Decimal(number.numerator) / Decimal(number.denominator):f}"
 
 
 def prefixes(values: Iterable[str], lengths: Sequence[int] | None = None) -> Taxonomy:

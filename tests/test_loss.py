@@ -1,0 +1,345 @@
+"""Losses of released cells against the oracle's losses of labels, and the papers' examples."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covey import loss
+from covey.encoding import EncodedTable, encode
+from covey.errors import CoveyError, TableError
+from covey.generalisation import Style, generalise
+from covey.groups import Groups
+from covey.loss import DEFINITIONS, Losses
+from covey.schema import Schema
+from covey.tables import Table
+from oracles import metrics
+from oracles import model as oracle
+from oracles.optimum import optimum
+from tables_of_people import CLASS, People, labels_for, people
+
+ANCESTORS, SETS, ENDS = Style(), Style(categories="values"), Style(intervals="columns")
+
+approx = pytest.approx
+
+
+def close(number: float) -> Any:
+    return pytest.approx(number, rel=1e-9, abs=1e-12)
+
+
+def released(table: People, labels: Sequence[int], style: Style) -> Table:
+    return generalise(table.table, table.encoded(), Groups(labels), style)
+
+
+def classes_of(shown: Table, labels: Sequence[int]) -> list[int]:
+    """Labels again, but groups with equal cells are one class."""
+    cells = iter(shown.frame.drop(CLASS).rows())
+    number: dict[Any, int] = {}
+    return [-1 if label < 0 else number.setdefault(next(cells), len(number)) for label in labels]
+
+
+# ── against the oracle ──────────────────────────────────────────────────────────────────────────
+
+
+@given(people(), st.sampled_from([ANCESTORS, SETS]), st.data())
+@settings(deadline=None, max_examples=200)
+def test_losses_are_those_of_the_oracle(table: People, style: Style, data: st.DataObject) -> None:
+    labels = data.draw(labels_for(table.rows))
+    found = loss.measure(table.encoded(), released(table, labels, style))
+    measure = table.schema.loss
+    assert found.measure == measure
+    assert (found.rows, found.suppressed) == (table.rows, labels.count(-1))
+    assert found.total_il == close(metrics.total_il(table.oracle, labels, measure))
+    assert found.gcp == close(metrics.gcp(table.oracle, labels, "ncp"))
+    assert found.gcp_lm == close(metrics.gcp(table.oracle, labels, "lm"))
+    heights: oracle.Measure = "level" if measure == "level" else "height"
+    assert found.precision == close(1 - metrics.gcp(table.oracle, labels, heights))
+    if measure != "level":
+        assert found.precision == close(metrics.precision(table.oracle, labels))
+
+
+@given(people(), st.data())
+@settings(deadline=None, max_examples=120)
+def test_losses_of_columns_are_those_of_the_oracle(table: People, data: st.DataObject) -> None:
+    labels = data.draw(labels_for(table.rows))
+    found = loss.measure(table.encoded(), released(table, labels, ANCESTORS))
+    assert [column.name for column in found.columns] == oracle.attribute_order(table.oracle)
+    sums = {
+        way: metrics.per_column(table.oracle, labels, way)
+        for way in (table.schema.loss, "ncp", "lm")
+    }
+    for column in found.columns:
+        assert column.weight == table.oracle[column.name].weight
+        assert column.il == close(sums[table.schema.loss][column.name] / table.rows)
+        assert column.ncp == close(sums["ncp"][column.name] / table.rows)
+        assert column.lm == close(sums["lm"][column.name] / table.rows)
+        assert 0 <= column.il <= 1
+        assert 0 <= column.ncp <= 1
+        assert 0 <= column.lm <= 1
+
+
+@given(people(), st.sampled_from([ANCESTORS, SETS, ENDS]), st.integers(1, 9), st.data())
+@settings(deadline=None, max_examples=150)
+def test_figures_of_classes_are_those_of_the_oracle(
+    table: People, style: Style, k: int, data: st.DataObject
+) -> None:
+    labels = data.draw(labels_for(table.rows))
+    shown = released(table, labels, style)
+    classes = classes_of(shown, labels)
+    found = loss.measure(table.encoded(), shown, k=k, class_column=CLASS)
+    assert found.discernibility == metrics.discernibility(classes)
+    assert found.average_class_size == close(metrics.average_class_size(classes, k))
+    assert found.classification == close(metrics.classification_metric(classes, table.classes))
+    smallest = min(classes.count(label) for label in classes if label >= 0)
+    without_k = loss.measure(table.encoded(), shown)
+    assert without_k.average_class_size == close(metrics.average_class_size(classes, smallest))
+    assert without_k.classification is None
+
+
+@given(people(), st.data())
+@settings(deadline=None, max_examples=80)
+def test_ends_in_columns_lose_as_much_as_text(table: People, data: st.DataObject) -> None:
+    """But for a group of missing numbers alone, which a pair of empty ends does not tell apart."""
+    labels = data.draw(labels_for(table.rows))
+    text, ends = (
+        loss.measure(table.encoded(), released(table, labels, style)) for style in (ANCESTORS, ENDS)
+    )
+    for one, other in zip(text.columns, ends.columns, strict=True):
+        column = table.oracle[one.name]
+        alone = sum(
+            len(rows)
+            for rows in metrics.groups_of(labels)
+            if isinstance(column, oracle.Numeric)
+            and any(value is not None for value in column.values)
+            and all(column.values[row] is None for row in rows)
+        )
+        assert other.il == close(one.il + alone / table.rows)
+
+
+@given(people())
+@settings(deadline=None, max_examples=60)
+def test_nothing_generalised_loses_nothing(table: People) -> None:
+    """A table against itself; dates in the form that is released."""
+    found = loss.measure(table.encoded(), released(table, range(table.rows), ANCESTORS))
+    assert (found.total_il, found.gcp, found.gcp_lm, found.precision) == (0, 0, 0, 1)
+    assert all((c.il, c.ncp, c.lm) == (0, 0, 0) for c in found.columns)
+
+
+# ── the papers' examples ────────────────────────────────────────────────────────────────────────
+
+
+def measured(
+    columns: Mapping[str, Any],
+    quasi: Mapping[str, Any],
+    labels: Sequence[int],
+    k: int | None = None,
+    **more: Any,
+) -> Losses:
+    class_column = more.pop("class_column", None)
+    table = Table(pl.DataFrame(columns))
+    encoded = encode(table, Schema.of(quasi=quasi, **more))
+    shown = generalise(table, encoded, Groups(labels), ANCESTORS)
+    return loss.measure(encoded, shown, k=k, class_column=class_column)
+
+
+def test_the_posters_table() -> None:
+    people = {"age": [78, 75, 34, 29], "zip": [47803, 47567, 56763, 56789]}
+    found = measured(people, {"age": "numeric", "zip": "numeric"}, [0, 0, 1, 1], 2)
+    exact = 2 * (3 / 49 + 236 / 9222) + 2 * (5 / 49 + 26 / 9222)
+    assert found.total_il == approx(exact, rel=1e-12)
+    assert round(found.total_il, 5) == 0.38335
+    assert found.gcp == approx(exact / 8, rel=1e-12)
+    assert found.precision == approx(1 - exact / 8, rel=1e-12)
+    assert (found.discernibility, found.average_class_size) == (8, 1.0)
+
+
+def test_byun_figures_1_and_2() -> None:
+    """The table is recalled, not given by the specification, which pins its optimum: 8.75."""
+    people = {
+        "zip": [47918, 47906, 47918, 47916, 47907, 47906],
+        "age": [35, 33, 36, 39, 33, 33],
+        "sex": ["M", "M", "M", "F", "M", "F"],
+    }
+    quasi = {"zip": "numeric", "age": "numeric", "sex": "categorical"}
+    found = measured(people, quasi, [0, 1, 0, 0, 1, 1], 3)
+    assert found.total_il == approx(8.75, rel=1e-12)
+    assert (found.discernibility, found.average_class_size) == (18, 1.0)
+
+
+def test_byun_example_1() -> None:
+    """Heights of the country tree; two thirds are printed as 0.66 in the paper."""
+    tree = {
+        "World": {
+            "America": {"North": ["USA", "Canada"], "South": ["Brazil", "Mexico"]},
+            "Asia": {"West": ["Iran", "Egypt"], "East": ["India", "Japan"]},
+        }
+    }
+    quasi = {"country": {"type": "categorical", "taxonomy": tree}}
+    for other, expected in (("USA", 1.0), ("Iran", 2 / 3), ("Japan", 1 / 3), ("India", 0.0)):
+        for measure in ("height", "level"):
+            found = measured({"country": ["India", other]}, quasi, [0, 0], loss=measure)
+            assert found.total_il == 2 * expected
+            assert found.precision == 1 - expected
+
+
+# He, Table 1 with two quasi-identifiers, reconstructed from what the specification says of it:
+# seven people, ranges of 40 and 25, groups of 2, 2 and 3 that lose 0.4 + 0.9 + 1.35, and as the
+# next best partition the one that swaps Bob and Jane, which loses 2.85.
+SEVEN = {
+    "name": ["Andy", "Bob", "Jane", "Alex", "Mary", "Lily", "Lucy"],
+    "age": [20, 20, 30, 40, 50, 60, 55],
+    "zip": [10, 15, 10, 15, 30, 35, 30],
+}
+HE = {"age": "numeric", "zip": "numeric"}
+
+
+def test_he_tables_1_and_2() -> None:
+    found = measured(SEVEN, HE, [0, 0, 1, 1, 2, 2, 2], 2, identifiers=["name"])
+    assert found.total_il == approx(2.65, rel=1e-12)
+    assert found.gcp == approx(2.65 / 14, rel=1e-12)
+    assert found.columns[0].ncp + found.columns[1].ncp == approx(2.65 / 7, rel=1e-12)
+    assert found.discernibility == 17
+    assert found.average_class_size == 7 / 6
+
+
+def test_he_table_2_is_the_optimum() -> None:
+    table = {name: oracle.Numeric(SEVEN[name]) for name in HE}  # type: ignore[arg-type]
+    best, labels = optimum(table, 2, "ncp")
+    assert best == approx(2.65, rel=1e-12)
+    assert labels == [0, 0, 1, 1, 2, 2, 2]
+    parts = [len(rows) * oracle.record_loss(table, rows) for rows in metrics.groups_of(labels)]
+    assert sorted(parts) == approx([0.4, 0.9, 1.35], rel=1e-12)
+    next_best = measured(SEVEN, HE, [0, 1, 0, 1, 2, 2, 2], identifiers=["name"])
+    assert next_best.total_il == approx(2.85, rel=1e-12)
+
+
+# ── by hand ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_all_figures_by_hand() -> None:
+    """Five rows, one of them suppressed; age weighs twice."""
+    tree = {"top": {"wide": ["a", "b", "c"], "deep": {"d": [], "deeper": ["e", "f"]}}}
+    found = measured(
+        {"age": [0, 1, 10, 5, 5], "job": ["a", "b", "d", "e", "f"], "pay": [7, 8, 7, 7, 8]},
+        {
+            "age": {"type": "numeric", "weight": 2},
+            "job": {"type": "categorical", "taxonomy": tree},
+        },
+        [0, 0, -1, 1, 1],
+        2,
+        sensitive=["pay"],
+        class_column="pay",
+    )
+    assert found.total_il == approx(0.4 + 2 / 3 + 2 / 3 + 3)
+    assert found.gcp == approx((0.4 + 1 + 2 / 3 + 3) / 15)
+    assert found.gcp_lm == approx((3.4 + 4 / 5 + 2 / 5) / 15)
+    assert found.precision == approx(1 - (4.4 + 1 / 3) / 15)
+    assert (found.rows, found.suppressed, found.discernibility) == (5, 1, 13)
+    assert found.average_class_size == 5 / 4
+    assert found.classification == 3 / 5
+    assert [(c.name, c.weight) for c in found.columns] == [("age", 2), ("job", 1)]
+    assert [c.il for c in found.columns] == approx([1.2 / 5, 7 / 3 / 5])
+
+
+@pytest.mark.parametrize(("measure", "expected"), [("height", 1 / 3), ("level", 2 / 3)])
+def test_precision_is_told_by_the_heights_that_the_schema_names(
+    measure: str, expected: float
+) -> None:
+    """A node right under the root of a tree of height 3 that has nothing but leaves under it."""
+    tree = {"top": {"wide": ["a", "b"], "deep": {"deeper": ["c", "d"]}}}
+    quasi = {"x": {"type": "categorical", "taxonomy": tree}}
+    found = measured({"x": ["a", "b"]}, quasi, [0, 0], loss=measure)
+    assert found.columns[0].il == approx(expected)
+    assert found.precision == approx(1 - expected)
+    for other in ("ncp", "lm"):
+        by_height = measured({"x": ["a", "b"]}, quasi, [0, 0], loss=other)
+        assert by_height.precision == approx(1 - 1 / 3)
+
+
+def test_ends_on_a_grid_count_as_they_are_released() -> None:
+    """[20, 40] of a range of 20 loses everything; no cell loses more, grid or not."""
+    ages = [22, 38, 41, 42]
+    fine = measured({"age": ages}, {"age": "numeric"}, [0, 0, 1, 1])
+    assert fine.columns[0].il == approx((16 / 20 + 1 / 20) / 2)
+    coarse = measured({"age": ages}, {"age": {"type": "numeric", "grid": 20}}, [0, 0, 1, 1])
+    assert coarse.columns[0].il == 1.0  # [20, 40] and [40, 60]
+    five = measured({"age": ages}, {"age": {"type": "numeric", "grid": 5}}, [0, 0, 1, 1])
+    assert five.columns[0].il == approx((20 / 20 + 5 / 20) / 2)
+
+
+def test_a_domain_is_the_scale() -> None:
+    quasi = {"age": {"type": "numeric", "domain": [0, 100]}}
+    assert measured({"age": [20, 30, 40]}, quasi, [0, 0, 0]).total_il == approx(3 * 0.2)
+
+
+def test_constant_and_missing_columns() -> None:
+    constant = measured({"x": [7, 7, None, None]}, {"x": "numeric"}, [0, 0, 1, 1])
+    assert constant.total_il == 0
+    mixed = measured({"x": [7, 7, None, None]}, {"x": "numeric"}, [0, 1, 0, 1])
+    assert mixed.total_il == 4
+    nothing = measured({"x": [None] * 4}, {"x": "numeric"}, [0, 0, 1, 1])
+    assert nothing.total_il == 0
+    for kind in ("numeric", "date", "categorical"):
+        gone = measured({"x": [None] * 4}, {"x": kind}, [0, 0, -1, -1])
+        assert gone.total_il == 2
+
+
+def original() -> EncodedTable:
+    frame = pl.DataFrame({"age": [1, 5, 9, 9], "note": [1, 2, 3, 4]})
+    return encode(Table(frame), Schema.of(quasi={"age": "numeric"}, insensitive=["note"]))
+
+
+def test_intervals_wider_than_the_domain_lose_everything() -> None:
+    shown = Table(pl.DataFrame({"age": ["[-9, 100]"] * 4}))
+    assert loss.measure(original(), shown).gcp == 1
+
+
+def test_a_column_named_like_an_end_is_not_a_quasi_identifier() -> None:
+    """Where age is released as one column, age_low is somebody else's."""
+    frame = pl.DataFrame({"age": [1, 5, 9, 9], "age_low": [1, 2, 3, 4], "job": ["a", "b"] * 2})
+    schema = Schema.of(quasi={"age": "numeric"}, insensitive=["age_low"], sensitive=["job"])
+    encoded = encode(Table(frame), schema)
+    shown = generalise(Table(frame), encoded, Groups([0, 0, 1, 1]), ANCESTORS)
+    found = loss.measure(encoded, shown, k=2, class_column="job")
+    assert (found.discernibility, found.average_class_size) == (8, 1.0)
+    assert found.classification == 2 / 4
+
+
+def test_the_order_of_rows_and_columns_does_not_matter() -> None:
+    quasi = {"b": "numeric", "a": "categorical"}
+    table = pl.DataFrame({"b": [1, 2, 3, 4], "a": ["x", "y", "x", "x"]})
+    encoded = encode(Table(table), Schema.of(quasi=quasi))
+    shown = generalise(Table(table), encoded, Groups([0, 0, 1, 1]), ANCESTORS).frame
+    turned = shown.reverse().select("a", "b")
+    assert loss.measure(encoded, Table(turned)) == loss.measure(encoded, Table(shown))
+
+
+# ── refusals ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_release_of_more_rows_than_there_were() -> None:
+    with pytest.raises(TableError, match="more rows"):
+        loss.measure(original(), Table(pl.DataFrame({"age": ["5"] * 5})))
+
+
+def test_a_class_column_that_was_not_released() -> None:
+    with pytest.raises(TableError, match="column 'job' is not in the released table"):
+        loss.measure(original(), Table(pl.DataFrame({"age": ["5"] * 4})), class_column="job")
+
+
+def test_a_release_of_nothing() -> None:
+    """Every row is lost, but classes have no average size where there are none."""
+    empty = Table(pl.DataFrame({"age": []}, schema={"age": pl.String}))
+    with pytest.raises(CoveyError, match="rows"):
+        loss.measure(original(), empty)
+
+
+def test_losses_as_plain_dictionaries() -> None:
+    found = measured({"x": [1, 2]}, {"x": "numeric"}, [0, 0])
+    plain = found.to_dict()
+    assert plain["total_il"] == 2.0
+    assert plain["columns"] == ({"name": "x", "weight": 1.0, "il": 1.0, "ncp": 1.0, "lm": 1.0},)
+    assert set(DEFINITIONS) <= set(plain)
