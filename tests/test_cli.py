@@ -115,7 +115,13 @@ def test_methods_are_listed(folder: Folder) -> None:
 def test_the_demo_shows_promise_finding_loss_and_files(folder: Folder) -> None:
     shown = folder.covey("demo", "-o", "shown", "--rows", 100, "-k", 4)
     assert shown.code == 0
-    for expected in ("k-anonymity", "five people", "(left out)", "Total-IL", "100 of 100 rows"):
+    for expected in (
+        "k-anonymity",
+        "people before and after",
+        "left out",
+        "Total-IL",
+        "100 of 100 rows",
+    ):
         assert expected in shown.out
     for name in ("people.csv", "people.toml", "released.csv", "report.json"):
         assert (folder.path / "shown" / name).exists()

@@ -77,7 +77,7 @@ def test_killed_at_any_instant_it_leaves_the_old_file_or_a_verified_new_one(fold
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("sent", "code", "told"),
-    [(signal.SIGINT, 130, b"interrupted; nothing was released"), (signal.SIGTERM, 143, b"")],
+    [(signal.SIGINT, 130, b"covey: error: interrupted"), (signal.SIGTERM, 143, b"")],
 )
 def test_interrupted_it_stops_soon_and_releases_nothing(
     folder: Path, sent: signal.Signals, code: int, told: bytes

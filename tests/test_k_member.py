@@ -194,7 +194,7 @@ def test_the_speed_of_the_machine_does_not_matter(
     table = {"x": rows[:, 0].tolist(), "y": rows[:, 1].tolist()}
     told: list[tuple[str, float]] = []
     labels = labels_of(table, 3, progress=lambda stage, done: told.append((stage, done)))
-    assert len(told) == (13 if seconds < 0 else 4)
+    assert len(told) >= (40 if seconds < 0 else 6)
     assert {stage for stage, _ in told} == {"clustering"}
     shares = [done for _, done in told]
     assert shares == sorted(shares)

@@ -305,7 +305,7 @@ def test_what_does_not_make_sense_is_refused() -> None:
         "there is no method 'nope'": {"method": "nope"},
         "no option 'nope'": {"nope": 1},
         "seed_ref must be one of": {"seed_ref": "nope"},
-        "penalty must be 0 or more": {"penalty": -1.0},
+        "penalty must be a number, 0 or more": {"penalty": -1.0},
         "class column 'age'": {"class_column": "age"},
         "class column 'nope'": {"class_column": "nope"},
         "seed is 0 or more": {"seed": -1},
@@ -357,6 +357,19 @@ def test_the_class_penalty_keeps_classes_apart() -> None:
     assert apart.classification is not None
     assert mixed.classification is not None
     assert apart.classification < mixed.classification
+
+
+@pytest.mark.compiled
+def test_a_tree_of_many_values_costs_no_more_than_it_must() -> None:
+    """Every value its own: prices are kept for the few leaves that matter, and still exact."""
+    frame = pl.DataFrame({"code": [f"{i:05}" for i in range(3000)]})
+    schema = covey.Schema.of(
+        quasi={"code": {"type": "categorical", "taxonomy": {"build": "prefixes"}}}
+    )
+    release = covey.anonymize(frame, schema, require=KAnonymity(10), seed=0)
+    assert release.report.losses.total_il == pytest.approx(
+        3000 / 5
+    )  # all in tens that share 4 digits
 
 
 # ── no leaks ────────────────────────────────────────────────────────────────────────────────────

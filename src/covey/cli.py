@@ -293,7 +293,9 @@ def demo(
         )
         release.write(released, report=report)
     shown = [i * len(release.rows) // 5 for i in range(5)]
-    _show_people(tables.read(table).frame[release.rows[shown].tolist()], release.table[shown])
+    people = tables.read(table).frame
+    for some in (shown,) if out.width >= 110 else (shown[:3], shown[3:]):
+        _show_people(people[release.rows[some].tolist()], release.table[some])
     _show_release(release, out)
     for what, path in (
         ("original", table), ("schema", schema), ("release", released), ("report", report)
@@ -330,15 +332,17 @@ def _run(arguments: list[str]) -> int:
     except typer.TyperException as error:
         return _fail(error.format_message(), WRONG_USAGE)
     except (KeyboardInterrupt, typer.Abort):
-        return _fail("interrupted; nothing was released", INTERRUPTED)
+        return _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:
         # Whoever read our output has gone; there is nobody to tell, and nothing to flush to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return VIOLATED
     except MemoryError:
         return _fail("there is not enough memory for this table", VIOLATED)
-    except Exception as error:
-        if os.environ.get("COVEY_DEBUG"):
+    except BaseException as error:
+        # A panic inside polars is no Exception, but an error like others.
+        panic = type(error).__name__ == "PanicException"
+        if os.environ.get("COVEY_DEBUG") or not (isinstance(error, Exception) or panic):
             raise
         # The text of a foreign error may quote a cell, so only its kind is told.
         kind = type(error).__name__
@@ -464,13 +468,19 @@ def _show_verdict(verdict: "Verdict", console: Console) -> None:
     for check in verdict.checks:
         holds = Text("yes", style="green") if check.holds else Text("NO", style="bold red")
         grid.add_row(check.requirement, f"{check.asked:g}", f"{check.achieved:g}", holds)
-    if verdict.checks:
+    if verdict.identifiers:
+        found = count(len(verdict.identifiers), "column")
+        grid.add_row("no identifiers", "0 columns", found, Text("NO", style="bold red"))
+    if grid.row_count:
         console.print(grid)
-    console.print(
-        f"{count(verdict.rows, 'row')} in classes of {verdict.k:,} to {verdict.largest_class:,}, "
-        f"{verdict.classes:,} of them; "
-        f"with missing as a wildcard every row matches {verdict.k_wildcard:,} or more"
-    )
+    size = f"{verdict.k:,}"
+    if verdict.largest_class > verdict.k:
+        size += f" to {verdict.largest_class:,}"
+    console.print(f"{verdict.classes:,} classes of {size} rows, {verdict.rows:,} rows in all")
+    if verdict.k_wildcard is None:
+        console.print("cells are missing in too many ways to count matches with them as wildcards")
+    elif verdict.k_wildcard > verdict.k:
+        console.print(f"with missing cells as wildcards every row matches {verdict.k_wildcard:,}")
 
 
 def _show_losses(losses: "Losses", console: Console) -> None:
@@ -478,30 +488,30 @@ def _show_losses(losses: "Losses", console: Console) -> None:
     for c in losses.columns:
         grid.add_row(c.name, f"{c.weight:g}", f"{c.il:.4f}", f"{c.ncp:.4f}", f"{c.lm:.4f}")
     console.print(grid)
-    facts = {
-        f"Total-IL ({losses.measure})": f"{losses.total_il:,.2f}",
-        "GCP": f"{losses.gcp:.4f}",
-        "GCP (LM)": f"{losses.gcp_lm:.4f}",
-        "precision": f"{losses.precision:.4f}",
-        "discernibility": f"{losses.discernibility:,}",
-        "C_AVG": f"{losses.average_class_size:.3f}",
-    }
-    if losses.classification is not None:
-        facts["CM"] = f"{losses.classification:.4f}"
-    console.print("   ".join(f"{name} {value}" for name, value in facts.items()), soft_wrap=True)
+    totals = Grid(box=None, show_header=False, pad_edge=False)
+    for name, value in (
+        (f"Total-IL by {losses.measure}", f"{losses.total_il:,.2f}"),
+        ("GCP, mean NCP of a cell", f"{losses.gcp:.4f}"),
+        ("GCP by LM", f"{losses.gcp_lm:.4f}"),
+        ("precision, 1 at best", f"{losses.precision:.4f}"),
+        ("discernibility", f"{losses.discernibility:,}"),
+        ("C_AVG, 1 at best", f"{losses.average_class_size:.3f}"),
+        ("CM", None if losses.classification is None else f"{losses.classification:.4f}"),
+    ):
+        if value is not None:
+            totals.add_row(name, Text(value, justify="right"))
+    console.print(totals)
 
 
 def _show_people(before: Any, after: Any) -> None:
-    """Each column a line of what was known of five people, and under it what is released."""
-    grid = Grid(title="five people before and after", show_header=False, box=None)
-    for _ in range(before.height + 1):
-        grid.add_column(overflow="fold")
+    """Each column a line of what was known of some people, and under it what is released."""
+    grid = Grid(title=f"{before.height} people before and after", show_header=False, box=None)
     for name in before.columns:
-        known = [str(cell or "") for cell in before[name]]
-        told = ["(left out)"] * len(known)
+        known = ["" if cell is None else str(cell) for cell in before[name]]
+        told = ["left out"] * len(known)
         if name in after.columns:
             told = ["" if cell is None else str(cell) for cell in after[name]]
         grid.add_row(name, *(Text(cell, style="dim") for cell in known))
         if told != known:
-            grid.add_row("", *(Text(cell, style="bold") for cell in told))
+            grid.add_row("  → released", *(Text(cell, style="bold") for cell in told))
     out.print(grid)

@@ -14,6 +14,7 @@ the same to the last bit whatever the order of the table's columns.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 
 import numpy as np
@@ -126,7 +127,21 @@ def _plant(trees: Sequence[Taxonomy], measure: Measure, weights: Sequence[float]
         depth[start:end] = tree.depth
         loss[start:end] = weight * tree.losses(measure)
     leaves = np.array([tree.leaf_count for tree in trees], dtype=np.int32)
-    return Forest(ancestors, depth, loss, first[:-1].copy(), leaves)
+    begin, end = _leaf_ranges(ancestors, first, leaves)
+    return Forest(ancestors, depth, loss, first[:-1].copy(), leaves, begin, end)
+
+
+def _leaf_ranges(ancestors: Ints, first: Ints, leaves: Ints) -> tuple[Ints, Ints]:
+    """From which leaf to which the leaves under each node go."""
+    begin = np.full(len(ancestors), len(ancestors), dtype=np.int32)
+    end = np.zeros(len(ancestors), dtype=np.int32)
+    for start, count_ in zip(first, leaves, strict=False):
+        own = np.arange(start, start + count_, dtype=np.int32)
+        for above in ancestors[own].T:
+            known = above >= 0
+            np.minimum.at(begin, above[known], own[known])
+            np.maximum.at(end, above[known], own[known] + 1)
+    return begin, end
 
 
 # ── encoding ────────────────────────────────────────────────────────────────────────────────────
@@ -215,7 +230,8 @@ def _category(name: str, column: Column, cells: pl.Series, dialect: Dialect) -> 
 def _classes(table: Table, name: str) -> Ints:
     if name not in table.frame.columns:
         raise TableError(f"column {name!r} is not in the table, so it cannot be the class column")
-    return table.frame[name].rank("dense").fill_null(0).cast(pl.Int32).to_numpy()
+    # A copy: kernels are compiled for arrays that can be written.
+    return table.frame[name].rank("dense").fill_null(0).cast(pl.Int32).to_numpy().copy()
 
 
 # ── cells to values ─────────────────────────────────────────────────────────────────────────────
@@ -241,7 +257,10 @@ def parse_numbers(cells: pl.Series, dialect: Dialect) -> pl.Series:
 
 
 def _as_float(cells: pl.Series, dialect: Dialect) -> pl.Series:
-    if cells.dtype.is_numeric() or cells.dtype == pl.Boolean:
+    if cells.dtype == pl.Float32:
+        # By its digits: 0.1 is to stay 0.1, not the float64 nearest to the float32 nearest to it.
+        numbers = cells.cast(pl.String).cast(pl.Float64)
+    elif cells.dtype.is_numeric() or cells.dtype == pl.Boolean:
         numbers = cells.cast(pl.Float64)
     elif cells.dtype in (pl.String, pl.Null):
         text = cells.cast(pl.String).str.strip_chars(" ")
@@ -256,14 +275,20 @@ def _as_float(cells: pl.Series, dialect: Dialect) -> pl.Series:
 
 def parse_dates(cells: pl.Series, written: str | None = None) -> pl.Series:
     """Days since 1970-01-01 from cells that hold dates, ISO or as `written`."""
-    days = _as_date(cells, written)
+    days = _as_date(cells, written).cast(pl.Int32)
+    known = days.is_between(_FIRST_DAY, _LAST_DAY)
+    days = pl.select(pl.when(known).then(days).alias(cells.name)).to_series()
     wrong = int((days.is_null() & cells.is_not_null()).sum())
     if wrong:
         raise TableError(
             f"column {cells.name!r}: {count(wrong, 'row')} with a cell that is not a date "
             f"like {written or '2024-05-31'}; correct them, or declare their format"
         )
-    return days.cast(pl.Int32)
+    return days
+
+
+# The years 1 to 9999: outside, a day cannot be written.
+_FIRST_DAY, _LAST_DAY = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
 
 
 def _as_date(cells: pl.Series, written: str | None) -> pl.Series:

@@ -31,6 +31,8 @@ class Draft:
     """Bytes on their way to a destination."""
 
     def __init__(self, path: str | Path) -> None:
+        if str(path).endswith(("/", os.sep)):
+            raise OutputError("the output is a folder or a device, not a file")
         self.destination = None if path == STREAM else Path(_real(path))
         self._path: Path | None = None
         self.file: IO[bytes] = self._open()

@@ -42,6 +42,12 @@ class Style:
     categories: Literal["ancestor", "values"] = "ancestor"
     intervals: Literal["text", "columns"] = "text"
 
+    def __post_init__(self) -> None:
+        if self.categories not in ("ancestor", "values"):
+            raise SchemaError('categories are shown as "ancestor" or "values"')
+        if self.intervals not in ("text", "columns"):
+            raise SchemaError('intervals are shown as "text" or "columns"')
+
 
 @dataclass(frozen=True, eq=False)
 class Ranges:

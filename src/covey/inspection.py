@@ -15,7 +15,7 @@ import polars as pl
 import tomlkit
 
 from covey import tables
-from covey.errors import TableError
+from covey.errors import TableError, UsageError
 from covey.schema import Column, ColumnType, Role, Schema, TableFormat, TaxonomyBuilder
 from covey.tables import Table
 
@@ -24,6 +24,7 @@ _IDENTIFIER_NAMES = re.compile(
     r"mobile|fax|ssn|passport|iban|account|address|street|uuid|guid|mrn|id|identifier|username|login|"
     r"ip|url|licen[cs]e|vin|nhs|npi)($|_|number$|no$|nr$)"
 )
+_IDENTIFIER_ENDS = re.compile(r"(ID|Id|NAME|Name)$")
 _SENSITIVE_NAMES = re.compile(
     r"(disease|diagnos|illness|condition|hiv|treatment|therapy|medication|drug|procedure|symptom|"
     r"income|salary|wage|earning|debt|credit|religio|politic|crime|offen[cs]e|grade|score|outcome|"
@@ -41,6 +42,7 @@ _DATE_FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d
 _ISO = _DATE_FORMATS[0]
 _FREE_TEXT = 40  # characters on average
 _NEARLY_UNIQUE = 0.5  # of the rows
+_FEW = 10  # values that are rather codes than numbers
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,16 @@ def _toml(draft: ColumnDraft, folder: Path) -> tomlkit.items.Table:
             settings["taxonomy"].update({"build": build})
     for name, value in settings.items():
         table.add(name, value)
+    if quasi and draft.column.type in _GRIDS:
+        table.add(tomlkit.comment(_GRIDS[draft.column.type]))
     return table
+
+
+# Drafted as comments: intervals that end on a grid do not end at somebody's exact value.
+_GRIDS: dict[ColumnType | None, str] = {
+    ColumnType.NUMERIC: "grid = 5  (intervals then end on multiples of this)",
+    ColumnType.DATE: 'grid = "month"  (or "quarter", "year": intervals then end with one)',
+}
 
 
 def inspect(frame: Any, *, taxonomies: str | Path | None = None) -> Draft:
@@ -126,9 +137,11 @@ def inspect(frame: Any, *, taxonomies: str | Path | None = None) -> Draft:
 
 
 def _taxonomy_files(folder: str | Path | None) -> dict[str, Path]:
-    return (
-        {} if folder is None else {path.stem: path for path in sorted(Path(folder).glob("*.csv"))}
-    )
+    if folder is None:
+        return {}
+    if not Path(folder).is_dir():
+        raise UsageError("the folder of taxonomies is not there")
+    return {path.stem: path for path in sorted(Path(folder).glob("*.csv"))}
 
 
 def _draft(table: Table, name: str, taxonomies: dict[str, Path]) -> ColumnDraft:
@@ -156,7 +169,7 @@ def _snake(name: str) -> str:
 
 def _identifying(name: str, present: pl.Series, distinct: int) -> str | None:
     """Why the column might name people, if it might."""
-    if _IDENTIFIER_NAMES.search(_snake(name)):
+    if _IDENTIFIER_NAMES.search(_snake(name)) or _IDENTIFIER_ENDS.search(name):
         return "the name of the column is that of an identifier"
     share = distinct / len(present)
     if present.dtype == pl.String and _date_format(present) is None:
@@ -184,7 +197,7 @@ def _is_running_number(present: pl.Series) -> bool:
         return False
     if not present.dtype.is_integer() and present.dtype != pl.String:
         return False
-    numbers = present.cast(pl.Int64)
+    numbers = present.cast(pl.Int64, strict=False).drop_nulls()
     return len(numbers) > 20 and int(numbers.max() - numbers.min()) < 2 * len(numbers)  # type: ignore[operator, arg-type]
 
 
@@ -202,7 +215,8 @@ def _quasi(
     table: Table, name: str, present: pl.Series, taxonomies: dict[str, Path]
 ) -> tuple[Column, str]:
     written = _date_format(present)
-    given = next((p for s, p in taxonomies.items() if s == name or s.endswith(f"_{name}")), None)
+    longer = (path for stem, path in taxonomies.items() if stem.endswith(f"_{name}"))
+    given = taxonomies.get(name) or next(longer, None)
     settings: dict[str, Any] = {"role": Role.QUASI}
     if given is not None:
         return Column(**settings, type=ColumnType.CATEGORICAL, taxonomy=given), "categories"
@@ -215,8 +229,14 @@ def _quasi(
     if present.dtype.is_numeric() or bool(
         present.dtype == pl.String and present.str.contains(table.dialect.number).all()
     ):
+        if present.n_unique() <= _FEW and len(present) >= 10 * _FEW and not _has_fractions(present):
+            return Column(**settings, type=ColumnType.CATEGORICAL), "a few numbers, perhaps codes,"
         return Column(**settings, type=ColumnType.NUMERIC), "numbers"
     return Column(**settings, type=ColumnType.CATEGORICAL), "categories"
+
+
+def _has_fractions(present: pl.Series) -> bool:
+    return not bool(present.cast(pl.String).str.contains(r"^[+-]?[0-9]+(\.0)?$").all())
 
 
 def _is_code(name: str, present: pl.Series) -> bool:

@@ -22,6 +22,7 @@ import polars as pl
 
 from covey import files, loss, tables
 from covey.clustering import method_named, refuse_infeasible
+from covey.csv_files import Dialect
 from covey.encoding import Category, EncodedTable, encode, rows_to_drop
 from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError
 from covey.generalisation import Style, generalise
@@ -102,7 +103,7 @@ def anonymize(
     frame: Any,
     schema: Schema,
     *,
-    require: Sequence[Requirement] | None = None,
+    require: Requirement | Sequence[Requirement] | None = None,
     method: str | Callable[..., Groups] = "k-member",
     seed: int | None = None,
     class_column: str | None = None,
@@ -155,7 +156,7 @@ def anonymize(
         method=_name_of(method),
         options=options,
         order=AS_READ if keep_order else BY_CONTENT,
-        configuration=_configuration(schema, encoded, style, requirements),
+        configuration=_configuration(schema, encoded, style, requirements, table.dialect),
         warnings=tuple(_warnings(released, schema, keep_order=keep_order)),
         seconds=stage.seconds,
     )
@@ -211,7 +212,8 @@ def measure(
     # Numbers and missing cells are written alike in both, whatever the files' other habits.
     alike = {"decimal": table.dialect.decimal, "missing": table.dialect.missing}
     shown = tables.read(released, schema, declared=schema.table.model_copy(update=alike))
-    return loss.measure(encoded, shown, k=k or schema.require.k, class_column=class_column)
+    asked = schema.require.k if k is None else KAnonymity(k).k
+    return loss.measure(encoded, shown, k=asked, class_column=class_column)
 
 
 # ── stages ──────────────────────────────────────────────────────────────────────────────────────
@@ -233,9 +235,11 @@ class _Stages:
 
 
 def _asked(
-    schema: Schema, require: Sequence[Requirement] | None
+    schema: Schema, require: Requirement | Sequence[Requirement] | None
 ) -> tuple[tuple[Requirement, ...], int]:
     """The requirements, and the k among them."""
+    if not isinstance(schema, Schema):
+        raise SchemaError("a schema comes from covey.Schema.from_toml or covey.Schema.of")
     requirements = schema.requirements(require)
     sizes = [requirement.k for requirement in requirements if isinstance(requirement, KAnonymity)]
     if not sizes:
@@ -314,7 +318,7 @@ def _form_groups(
                 f"the method has no option {unknown[0]!r}; it has {', '.join(allowed) or 'none'}"
             )
     groups = function(encoded, k, seed=seed, progress=progress, **options)
-    if len(groups) != encoded.rows or 0 < groups.smallest < k or not groups.sizes.all():
+    if len(groups) != encoded.rows or groups.smallest < k:
         raise GuaranteeError("the method formed groups that are too small, or lost rows")
     return groups
 
@@ -342,11 +346,17 @@ def _version() -> str:
 
 
 def _name_of(method: str | Callable[..., Groups]) -> str:
-    return method if isinstance(method, str) else getattr(method, "__name__", "custom")
+    if isinstance(method, str):
+        return method
+    return str(getattr(method, "name", getattr(method, "__name__", "custom")))
 
 
 def _configuration(
-    schema: Schema, encoded: EncodedTable, style: Style, requirements: Sequence[Requirement]
+    schema: Schema,
+    encoded: EncodedTable,
+    style: Style,
+    requirements: Sequence[Requirement],
+    dialect: Dialect,
 ) -> dict[str, Any]:
     """The request as it was understood; trees by their shape, since labels may name people."""
     trees = {
@@ -367,6 +377,7 @@ def _configuration(
             columns[name]["taxonomy"] = trees[name]
     return {
         "columns": columns,
+        "table": asdict(dialect),
         "require": {"k": max(r.k for r in requirements)},
         "loss": schema.loss,
         "style": {"categories": style.categories, "intervals": style.intervals},

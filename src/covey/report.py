@@ -73,4 +73,4 @@ class Report:
 
     def to_json(self) -> str:
         """The report as text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, default=str) + "\n"

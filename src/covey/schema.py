@@ -260,8 +260,12 @@ class Schema(_Model):
         """The quasi-identifiers."""
         return {name: self.columns[name] for name in self.names(Role.QUASI)}
 
-    def requirements(self, asked: Sequence[Requirement] | None = None) -> tuple[Requirement, ...]:
+    def requirements(
+        self, asked: Requirement | Sequence[Requirement] | None = None
+    ) -> tuple[Requirement, ...]:
         """What was asked for, or else what the schema says."""
+        if isinstance(asked, KAnonymity):
+            return (asked,)
         return self.require.requirements() if asked is None else tuple(asked)
 
 

@@ -11,7 +11,7 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
@@ -180,12 +180,7 @@ _PLAIN = (pl.String, pl.Boolean, pl.Null, pl.Categorical, pl.Enum)
 def check_roles(table: Table, schema: Schema, *needed: Role) -> None:
     """Every column of the table has a role, and those of the `needed` roles are there."""
     names = table.frame.columns
-    roleless = [name for name in names if name not in schema.columns]
-    if roleless:
-        raise SchemaError(
-            f"{count(len(roleless), 'column')} without a role: {_listed(roleless)}; "
-            "give each one in the schema"
-        )
+    refuse_roleless(names, set(schema.columns))
     absent = [name for name in schema.names(*needed) if name not in names]
     if absent:
         raise SchemaError(
@@ -193,6 +188,21 @@ def check_roles(table: Table, schema: Schema, *needed: Role) -> None:
         )
     if not schema.quasi:
         raise SchemaError("the schema names no quasi-identifier, so there is nothing to protect")
+
+
+def refuse_roleless(names: Sequence[str], known: Set[str]) -> None:
+    """A column without a role is never passed through."""
+    roleless = [name for name in names if name not in known]
+    if roleless and len(roleless) == len(names):
+        # The first line may be somebody's record, so it is not shown.
+        raise SchemaError(
+            f"none of the {count(len(names), 'column')} is in the schema; has the file a header?"
+        )
+    if roleless:
+        raise SchemaError(
+            f"{count(len(roleless), 'column')} without a role: {_listed(roleless)}; "
+            "give each one in the schema"
+        )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -209,6 +219,8 @@ def write(table: Table, file: IO[bytes], name: str = "", *, defuse: bool = True)
     Nothing but the cells is written: no index, no statistics, no file name or time stamp.
     """
     name = name.lower()
+    if name.endswith((".xlsx", ".xls", ".ods", ".json", ".feather", ".sav", ".dta", ".sas7bdat")):
+        raise OutputError("covey writes CSV and Parquet: end the name in .csv, .csv.gz or .parquet")
     if name.endswith((".parquet.gz", ".pq.gz")):
         raise OutputError("a Parquet file is compressed inside: leave .gz off its name")
     if name.endswith((".parquet", ".pq")):

@@ -33,14 +33,15 @@ class Check:
 class Verdict:
     """What a table keeps of what was asked.
 
-    `k` counts a missing cell as a value of its own; `k_wildcard` lets it match anything, as an
-    attacker must who cannot rule out what is missing. The promise must hold in both readings.
+    `k` counts a missing cell as a value of its own, which is the stricter reading: the promise is
+    judged by it and then holds in both. `k_wildcard` lets a missing cell match anything; it is None
+    where cells are missing in too many patterns to count that.
     """
 
     rows: int
     classes: int
     k: int
-    k_wildcard: int
+    k_wildcard: int | None
     largest_class: int
     identifiers: tuple[str, ...]  # columns of that role that the table still has
     checks: tuple[Check, ...]
@@ -68,7 +69,9 @@ class Verdict:
         return {"holds": self.holds, **asdict(self)}
 
 
-def verify(frame: Any, schema: Schema, require: Sequence[Requirement] | None = None) -> Verdict:
+def verify(
+    frame: Any, schema: Schema, require: Requirement | Sequence[Requirement] | None = None
+) -> Verdict:
     """Judge any table, also one that covey did not make.
 
     Without `require`, the schema's own requirements are asked for; a table with none is still
@@ -81,7 +84,7 @@ def verify(frame: Any, schema: Schema, require: Sequence[Requirement] | None = N
     classes = _classes([table.frame[name] for name in quasi])
     sizes = classes[ROWS].to_list()
     k = min(sizes)
-    wildcard = _smallest_match(_classes([table.cells(name) for name in quasi]))
+    wildcard = _smallest_match(_classes([table.cells(name) for name in quasi]), k)
     return Verdict(
         rows=table.frame.height,
         classes=classes.height,
@@ -89,9 +92,7 @@ def verify(frame: Any, schema: Schema, require: Sequence[Requirement] | None = N
         k_wildcard=wildcard,
         largest_class=max(sizes),
         identifiers=tuple(n for n in schema.names(Role.IDENTIFIER) if n in table.frame.columns),
-        checks=tuple(
-            _check(requirement, min(k, wildcard)) for requirement in schema.requirements(require)
-        ),
+        checks=tuple(_check(requirement, k) for requirement in schema.requirements(require)),
     )
 
 
@@ -113,12 +114,7 @@ def _quasi_columns(table: Table, schema: Schema) -> list[str]:
         shown += found
     if not shown:
         raise SchemaError("the schema names no quasi-identifier, so there is nothing to judge")
-    roleless = [name for name in present if name not in schema.columns and name not in shown]
-    if roleless:
-        raise SchemaError(
-            f"{count(len(roleless), 'column')} without a role, such as {roleless[0]!r}; "
-            "give each one in the schema"
-        )
+    tables.refuse_roleless(present, {*schema.columns, *shown})
     return shown
 
 
@@ -131,17 +127,24 @@ def _classes(columns: Sequence[pl.Series]) -> pl.DataFrame:
     return cells.group_by(cells.columns).len(ROWS).cast({ROWS: pl.Int64})
 
 
-def _smallest_match(classes: pl.DataFrame) -> int:
+# Pairs of patterns are compared, so their number is squared.
+MOST_PATTERNS = 64
+
+
+def _smallest_match(classes: pl.DataFrame, k: int) -> int | None:
     """The fewest rows that any row cannot be told from when a missing cell matches anything.
 
     Classes are compared pattern by pattern of missing cells: two patterns are joined on the
-    columns that both of them show. Only classes smaller than the best answer so far can lower it.
+    columns that both of them show. Only classes smaller than the best answer so far can lower it,
+    and none can lower it below `k`, since every row matches its own class.
     """
     patterns = _by_pattern(classes)
+    if len(patterns) > MOST_PATTERNS:
+        return None
     best = int(classes[ROWS].sum())
     for shown, part in patterns:
         candidates = part.filter(pl.col(ROWS) < best)
-        if candidates.height:
+        if best > k and candidates.height:
             best = min(best, _fewest_matches(candidates, shown, patterns))
     return best
 

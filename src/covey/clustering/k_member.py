@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SeedRef = Literal["last", "seed", "first", "random"]
 _SECONDS_AT_A_TIME = 0.2
+_PLACES_AT_A_TIME = 1_000_000
 
 
 def k_member(
@@ -54,7 +55,7 @@ def k_member(
 
     if seed_ref not in get_args(SeedRef):
         raise UsageError(f"seed_ref must be one of {', '.join(get_args(SeedRef))}")
-    if not 0 <= penalty < float("inf"):
+    if not isinstance(penalty, int | float) or not 0 <= penalty < float("inf"):
         raise UsageError("the class penalty must be a number, 0 or more")
     groups, left = divmod(table.rows, k)
     random = np.random.default_rng(seed)
@@ -68,26 +69,30 @@ def k_member(
     boxes = box_tree.build(cells, forest)
     growth = kernel.Growth(
         labels=np.full(table.rows, -1, dtype=np.int64),
-        state=np.array([0, start], dtype=np.int64),
+        state=np.array([0, start, 0], dtype=np.int64),
         ranks=np.zeros(table.rows + 1 if seed_ref == "random" else 0, dtype=np.int32),
         summaries=empty_summaries(groups, cells),
         majority=np.full(groups, -1, dtype=np.int32),
         price=np.zeros(len(forest.depth)),
+        priced=np.full(cells.codes.shape[1], -1, dtype=np.int32),
     )
     kernel.count_all(growth.ranks)
-    price = _penalty(table, boxes, penalty)
+    price = _penalty(table, boxes, float(penalty))
     rule = get_args(SeedRef).index(seed_ref)
+    # Compiled code cannot be interrupted, so it is called for some rows at a time.
     step = 1
-    while (done := int(growth.state[0])) < groups:
+    while growth.state[0] < groups:
         began = time.monotonic()
-        kernel.grow(cells, forest, boxes, growth, price, picks, rule, k, min(done + step, groups))
-        if time.monotonic() - began < _SECONDS_AT_A_TIME:
-            step *= 2
-        progress("clustering", growth.state[0] / groups)
+        kernel.grow(cells, forest, boxes, growth, price, picks, rule, k, step)
+        step = step * 2 if time.monotonic() - began < _SECONDS_AT_A_TIME else max(step // 2, 1)
+        progress("clustering", 1 - int(boxes.free[0]) / table.rows)
     if not penalise_leftovers:
         price = price._replace(classes=np.empty(0, dtype=np.int32))
-    rest = np.flatnonzero(growth.labels < 0)
-    kernel.place_leftovers(cells, forest, growth, price, rest[order])
+    rest = np.flatnonzero(growth.labels < 0)[order]
+    slices = max(1, len(rest) * groups // _PLACES_AT_A_TIME)
+    for rows in np.array_split(rest, slices):
+        kernel.place_leftovers(cells, forest, growth, price, rows)
+        progress("clustering", 1.0)
     return Groups(growth.labels)
 
 

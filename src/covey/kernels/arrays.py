@@ -26,6 +26,8 @@ class Forest(NamedTuple):
     loss: Floats  # (nodes,) times the weight of the column
     first: Ints  # (trees,) first node of each tree, where its leaves begin
     leaves: Ints  # (trees,) leaves of each tree
+    begin: Ints  # (nodes,) first leaf under each node; leaves under one node are neighbours
+    end: Ints  # (nodes,) behind the last leaf under each node
 
 
 class Summaries(NamedTuple):

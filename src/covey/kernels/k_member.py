@@ -7,7 +7,7 @@ import numpy as np
 from covey.kernels.arrays import Cells, Floats, Forest, Ints, Longs, Summaries
 from covey.kernels.box_tree import BoxTree, Words, remove, search
 from covey.kernels.jit import kernel
-from covey.kernels.summaries import add_row, common_ancestor, record_loss, record_loss_with
+from covey.kernels.summaries import add_row, record_loss, record_loss_with
 
 # From which row the furthest one is sought as the next seed.
 LAST, SEED, FIRST, RANDOM = 0, 1, 2, 3
@@ -17,11 +17,12 @@ class Growth(NamedTuple):
     """Where the growth stands between two calls."""
 
     labels: Longs  # (rows,) group of each row, -1 while it is free
-    state: Longs  # groups formed, the row to seek the next seed from
+    state: Longs  # groups formed, the row to seek the next seed from, size of the growing group
     ranks: Ints  # (rows + 1,) Fenwick tree that counts free rows by number; for random seeds only
     summaries: Summaries  # (rows // k groups)
     majority: Ints  # (groups,) class of most members
     price: Floats  # (nodes,) loss of the group's node once it covers each leaf
+    priced: Ints  # (categories,) the leaf that the prices start from, -1 for none
 
 
 class Penalty(NamedTuple):
@@ -43,20 +44,25 @@ def grow(
     picks: Floats,  # (groups,) uniform in [0, 1), for random seeds
     rule: int,
     k: int,
-    stop: int,
+    rows: int,
 ) -> None:
-    """Form groups of k until there are `stop` of them."""
-    while growth.state[0] < stop:
-        group = growth.state[0]
-        row = _seed(cells, forest, tree, growth, penalty, picks, rule)
-        for size in range(1, k + 1):
-            _take(cells, forest, tree, growth, penalty, row, group)
-            if rule == LAST or (rule == SEED and size == 1):
-                growth.state[1] = row
-            if size < k:
-                surcharge = penalty.amount / (size + 1) if len(penalty.classes) > 0 else 0.0
-                row = _find(cells, forest, tree, growth, penalty, group, False, surcharge)
-        growth.state[0] += 1
+    """Go on forming groups of k by at most so many rows."""
+    for _ in range(rows):
+        group, size = growth.state[0], growth.state[2]
+        if group == len(growth.majority):
+            break
+        if size == 0:
+            row = _seed(cells, forest, tree, growth, penalty, picks, rule)
+        else:
+            surcharge = penalty.amount / (size + 1) if len(penalty.classes) > 0 else 0.0
+            row = _find(cells, forest, tree, growth, penalty, group, False, surcharge)
+        _take(cells, forest, tree, growth, penalty, row, group)
+        if rule == LAST or (rule == SEED and size == 0):
+            growth.state[1] = row
+        growth.state[2] += 1
+        if growth.state[2] == k:
+            growth.state[0] += 1
+            growth.state[2] = 0
 
 
 @kernel
@@ -113,15 +119,28 @@ def _start_from(cells: Cells, forest: Forest, growth: Growth, group: int, row: i
     summaries.high[group, :] = cells.numbers[row, :]
     summaries.node[group, :] = cells.codes[row, :]
     for tree in range(cells.codes.shape[1]):
-        _reprice(forest, growth.price, tree, cells.codes[row, tree])
+        _price_from(forest, growth, tree, cells.codes[row, tree])
 
 
 @kernel
-def _reprice(forest: Forest, price: Floats, tree: int, node: int) -> None:
-    """What each leaf of a tree would make of a group that stands at `node`."""
-    first = forest.first[tree]
-    for leaf in range(first, first + forest.leaves[tree]):
-        price[leaf] = forest.loss[common_ancestor(forest, node, leaf)]
+def _price_from(forest: Forest, growth: Growth, tree: int, leaf: int) -> None:
+    """What each leaf of a tree would make of a group that stands at one leaf.
+
+    Most cost as much as the root. Those that do not are near the leaf, under its ancestors below
+    the root, so only they are touched, and those around the leaf before.
+    """
+    root, before = forest.ancestors[leaf, 0], growth.priced[tree]
+    _price(forest, growth.price, root if before < 0 else forest.ancestors[before, 1], root)
+    for depth in range(1, forest.depth[leaf] + 1):
+        node = forest.ancestors[leaf, depth]
+        _price(forest, growth.price, node, node)
+    growth.priced[tree] = leaf
+
+
+@kernel
+def _price(forest: Forest, price: Floats, under: int, node: int) -> None:
+    """All leaves under one node cost as much as another."""
+    price[forest.begin[under] : forest.end[under]] = forest.loss[node]
 
 
 @kernel
@@ -154,8 +173,12 @@ def _widen(cells: Cells, forest: Forest, growth: Growth, group: int, row: int) -
     before = node[group].copy()
     add_row(cells, forest, growth.summaries, group, row)
     for tree in range(cells.codes.shape[1]):
-        if node[group, tree] != before[tree]:
-            _reprice(forest, growth.price, tree, node[group, tree])
+        after = node[group, tree]
+        if after != before[tree]:
+            # Leaves outside the new node cost what they did; under the root, only those around
+            # the first leaf did not cost the root already.
+            under = after if forest.depth[after] > 0 else forest.ancestors[growth.priced[tree], 1]
+            _price(forest, growth.price, under, after)
 
 
 @kernel
