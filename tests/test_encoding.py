@@ -210,6 +210,15 @@ def test_dates_in_another_form_than_declared(cell: str, written: str) -> None:
     assert cell not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("cell", "written"), [("05/2024", "%m/%Y"), ("2024", "%Y"), ("31.05.", "%d.%m."), ("10", "%H")]
+)
+def test_a_day_is_not_made_up(cell: str, written: str) -> None:
+    """A month is not its first day: released as that, it would tell what nobody said."""
+    with pytest.raises(UsageError):
+        dates(cell, written=written)
+
+
 def test_a_time_of_day_is_not_a_date() -> None:
     noon = datetime.datetime(2024, 5, 31, 12)
     with pytest.raises(TableError, match="times of day"):

@@ -3,6 +3,8 @@
 import csv
 import datetime
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -346,6 +348,7 @@ def test_all_mistakes_of_a_file_are_told_at_once(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert "No such file" in refusal(lambda: trees.read_arx(tmp_path / "Oslo.csv"))
     assert "cannot be read" in refusal(lambda: trees.read_arx(tmp_path))
+    assert "cannot be read" in refusal(lambda: trees.read_arx("\0"))
 
 
 @given(links, st.data())
@@ -512,9 +515,18 @@ def test_intervals_that_do_not_nest_are_refused(widths: list[float]) -> None:
     assert "widths" in refusal(lambda: trees.intervals(["1", "7"], widths))
 
 
-@pytest.mark.parametrize("value", ["Ann", "", "nan", "inf", "1e999", "[1, 2]"])
+@pytest.mark.parametrize("value", ["Ann", "", "nan", "inf", "1e999", "[1, 2]", "1_000", "１２"])
 def test_intervals_of_other_than_numbers_are_refused(value: str) -> None:
     assert "numbers" in refusal(lambda: trees.intervals(["1", value], [5]), "999")
+
+
+def test_a_number_is_no_bomb() -> None:
+    """Written out, this one has a billion digits."""
+    script = "from covey.taxonomy import intervals; print(intervals(['1e-999999999'], [5]).height)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.stdout == "2\n" or "TaxonomyError" in done.stderr
 
 
 codes = st.text("0123456789AB", min_size=5, max_size=5)
@@ -566,7 +578,13 @@ def test_days_in_months_in_quarters_in_years(values: list[datetime.date]) -> Non
         assert 0 <= int(day[5:7]) - int(first_month) <= 2
 
 
-@pytest.mark.parametrize("value", ["2024-02-30", "31.05.2024", "2024-05", "", "Ann", "2024-05-31 "])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("2024-02-30", "31.05.2024", "2024-05", "", "Ann", "2024-05-31 "),
+        *("20240531", "2024-W22-5", "２０２４-05-31"),
+    ],
+)
 def test_other_than_days_are_refused(value: str) -> None:
     assert "2024-05-31" in refusal(lambda: trees.dates(["2024-05-30", value]), "02-30", "31.05")
 
