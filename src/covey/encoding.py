@@ -12,6 +12,7 @@ Attributes stand in a fixed order, numbers first and each kind by name, so that 
 the same to the last bit whatever the order of the table's columns.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -291,6 +292,12 @@ def parse_dates(cells: pl.Series, written: str | None = None) -> pl.Series:
 _FIRST_DAY, _LAST_DAY = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
 
 
+# What is not told would be made up: 05/2024 is not the first of May.
+_NAMES_A_DAY = re.compile(
+    r"%[FDx]|(?=.*%-?[YyG])(?=.*(%-?j|%-?[mbBh].*%-?[de]|%-?[de].*%-?[mbBh]))"
+)
+
+
 def _as_date(cells: pl.Series, written: str | None) -> pl.Series:
     if cells.dtype == pl.Date:
         return cells
@@ -303,6 +310,10 @@ def _as_date(cells: pl.Series, written: str | None) -> pl.Series:
     if cells.dtype not in (pl.String, pl.Null):
         raise TableError(f"column {cells.name!r} holds {cells.dtype}, not dates")
     text = cells.cast(pl.String).str.strip_chars(" ")
+    if written is not None and not _NAMES_A_DAY.search(written):
+        raise TableError(
+            f"column {cells.name!r}: a date format must tell day, month and year, as %d.%m.%Y does"
+        )
     if written is None:
         iso = text.str.contains(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
         text = pl.select(pl.when(iso).then(text)).to_series()

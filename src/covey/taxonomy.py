@@ -9,6 +9,7 @@ import csv
 import datetime
 import io
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -300,6 +301,8 @@ def read_arx(path: str | Path) -> Taxonomy:
         raise TaxonomyError(f"the taxonomy file cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise TaxonomyError("the taxonomy file is not UTF-8") from None
+    except ValueError:
+        raise TaxonomyError("the taxonomy file cannot be read: there is no such path") from None
     readings = [rows for sign in (";", ",") if (rows := _rows(text, sign)) is not None]
     if not readings:
         raise TaxonomyError("the taxonomy file is not well-formed CSV")
@@ -346,13 +349,14 @@ def intervals(values: Iterable[str], widths: Sequence[float], origin: float = 0)
     )
 
 
+# An exponent of more digits would be no number of people, and take for ever to write out.
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+
+
 def _exact(value: str | float) -> Fraction:
     """The number that the digits say, so that 0.3 is a multiple of 0.1."""
-    try:
-        if math.isfinite(float(value)):
-            return Fraction(str(value))
-    except ValueError:
-        pass
+    if _NUMBER.fullmatch(str(value)) and math.isfinite(float(value)):
+        return Fraction(str(value))
     raise TaxonomyError("intervals need a column of numbers, and widths that are numbers")
 
 
@@ -389,7 +393,9 @@ def dates(values: Iterable[str]) -> Taxonomy:
 
 def _calendar(value: str) -> list[str]:
     try:
-        day = datetime.date.fromisoformat(value)
+        day = datetime.datetime.strptime(value, "%Y-%m-%d").date()
+        if day.isoformat() != value:
+            raise ValueError
     except ValueError:
         raise TaxonomyError("a taxonomy of dates needs days in the form 2024-05-31") from None
     quarter = f"{day:%Y}-Q{(day.month + 2) // 3}"
