@@ -12,7 +12,7 @@ from covey import demo
 from covey.encoding import encode
 from covey.tables import Table
 
-SIZES = (15_000, 30_000, 60_000, 120_000, 240_000, 1_000_000)
+SIZES = (15_000, 30_000, 60_000, 120_000, 240_000)
 
 
 def main() -> None:
