@@ -488,3 +488,24 @@ def test_no_message_holds_a_cell(secret: str, kind: str) -> None:
     assert secret not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+# ── cells that would read as missing, or as less than they are ──────────────────────────────────
+
+
+def test_a_number_that_is_spelled_like_a_missing_token_is_refused() -> None:
+    with pytest.raises(TableError, match=r"column 'x': a number, .* also reads as missing"):
+        encoded({"x": ["999.0", "5"]}, {"x": "numeric"}, dialect=Dialect(missing=("999",)))
+    encoded({"x": ["999", "5"]}, {"x": "numeric"}, dialect=Dialect(missing=("999",)))
+
+
+@pytest.mark.parametrize(("kind", "cell"), [("numeric", "5"), ("date", "2024-05-31")])
+def test_the_sign_for_any_value_cannot_mean_missing(kind: str, cell: str) -> None:
+    with pytest.raises(TableError, match="also reads as missing"):
+        encoded({"x": [cell, "*"]}, {"x": kind}, dialect=Dialect(missing=("*",)))
+
+
+@pytest.mark.parametrize("written", ["%d.%m.%Y %H:%M", "%Y-%m-%dT%T", "%d.%m.%Y %I %p"])
+def test_a_format_with_times_is_refused(written: str) -> None:
+    with pytest.raises(TableError, match="a date is a whole day"):
+        encoded({"x": ["31.05.2024 10:30"]}, {"x": {"type": "date", "format": written}})

@@ -714,3 +714,15 @@ def refusal(name: str, cell: str) -> str:
 def test_any_text_is_read_or_refused_in_words(cell: str) -> None:
     for name in ("age", "city", "born"):
         assert "Zoe" not in refusal(name, cell)
+
+
+@pytest.mark.parametrize(
+    ("values", "grid", "cell"),
+    [
+        ([-3994800781570545.5, 0.0], 1, "[-3994800781570546, 0]"),
+        ([-3995107987188357.5, 0.0], 0.01, "[-3995107987188357.5, 0]"),
+        ([5000000001.0, 5000000004.0], 5, "[5000000000, 5000000005]"),
+    ],
+)
+def test_ends_of_very_large_numbers_are_exact(values: list[float], grid: float, cell: str) -> None:
+    assert set(shown_numbers(values, grid=grid)) == {cell}

@@ -25,14 +25,12 @@ from numpy.typing import NDArray
 from covey.csv_files import Dialect
 from covey.errors import TableError, TaxonomyError, count
 from covey.kernels.arrays import Cells, Floats, Forest, Ints
-from covey.schema import Column, ColumnType, MissingPolicy, Schema
+from covey.schema import LARGEST, Column, ColumnType, MissingPolicy, Schema
 from covey.tables import Table
-from covey.taxonomy import Measure, Taxonomy
+from covey.taxonomy import ROOT, Measure, Taxonomy
 
 MISSING_AT = 2.0
 MISSING_LEAF = ""
-# From here on, whole numbers are no longer told apart by a float64.
-LARGEST = 2.0**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,11 +181,27 @@ def _attribute(table: Table, name: str, column: Column) -> Attribute:
     cells = table.cells(name)
     match column.type:
         case ColumnType.NUMERIC:
-            return _interval(name, column, parse_numbers(cells, table.dialect))
+            numbers = parse_numbers(cells, table.dialect)
+            _refuse_ambiguous(name, numbers, table.dialect)
+            return _interval(name, column, numbers)
         case ColumnType.DATE:
-            return _interval(name, column, parse_dates(cells, column.format))
+            days = parse_dates(cells, column.format)
+            _refuse_ambiguous(name, days, table.dialect)
+            return _interval(name, column, days)
         case _:
             return _category(name, column, cells.cast(pl.String), table.dialect)
+
+
+def _refuse_ambiguous(name: str, values: pl.Series, dialect: Dialect) -> None:
+    """No cell that is going to be shown may read as a missing one."""
+    tokens = pl.Series(name, dialect.missing)
+    numbers = _as_float(tokens, dialect).drop_nulls() if values.dtype.is_float() else pl.Series([])
+    clash = int(values.is_in(numbers.implode()).sum()) if len(numbers) else 0
+    if ROOT in dialect.missing or clash:
+        raise TableError(
+            f"column {name!r}: a number, or the sign {ROOT} for any value, also reads as missing; "
+            "declare the missing tokens of the table without it"
+        )
 
 
 def _interval(name: str, column: Column, values: pl.Series) -> Interval:
@@ -298,6 +312,9 @@ _NAMES_A_DAY = re.compile(
 )
 
 
+_NAMES_A_TIME = re.compile(r"%[-_.:0-9]*[HIklMSpPfTRrXcsZz]")
+
+
 def _as_date(cells: pl.Series, written: str | None) -> pl.Series:
     if cells.dtype == pl.Date:
         return cells
@@ -314,6 +331,8 @@ def _as_date(cells: pl.Series, written: str | None) -> pl.Series:
         raise TableError(
             f"column {cells.name!r}: a date format must tell day, month and year, as %d.%m.%Y does"
         )
+    if written is not None and _NAMES_A_TIME.search(written):
+        raise TableError(f"column {cells.name!r}: a date is a whole day, but its format has times")
     if written is None:
         iso = text.str.contains(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
         text = pl.select(pl.when(iso).then(text)).to_series()

@@ -8,7 +8,7 @@ reads them back, also from tables that somebody else generalised.
 import csv
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Literal
 
 import numpy as np
@@ -128,24 +128,20 @@ def _snap(interval: Interval, low: Floats, high: Floats) -> tuple[Floats, Floats
     if isinstance(grid, str):
         low[wide], high[wide] = _snap_days(low[wide], high[wide], grid)
     else:
-        low[wide] = _multiple(low[wide], grid, np.floor)
-        high[wide] = _multiple(high[wide], grid, np.ceil)
+        low[wide] = _multiple(low[wide], grid, ROUND_FLOOR)
+        high[wide] = _multiple(high[wide], grid, ROUND_CEILING)
     return low, high
 
 
-def _multiple(values: Floats, grid: float, outwards: np.ufunc) -> Floats:
-    """The next multiple of the grid outwards; a value that is one by its digits stays."""
-    digits = max(-int(Decimal(str(grid)).as_tuple().exponent), 0)
-
-    def multiple(steps: Floats) -> Floats:
-        return np.round(steps * grid, digits) + 0.0
-
-    near = np.rint(values / grid)
-    steps = np.where(multiple(near) == values, near, outwards(values / grid))
-    # Rounding may have led to the wrong side of the value: one step further is beyond it.
-    down = outwards is np.floor
-    wrong = multiple(steps) > values if down else multiple(steps) < values
-    return multiple(steps + np.where(wrong, -1 if down else 1, 0))
+def _multiple(values: Floats, grid: float, rounding: str) -> Floats:
+    """The next multiple of the grid, by the digits that are shown: 0.3 is one of 0.1."""
+    step = Decimal(str(grid))
+    distinct, place = np.unique(values, return_inverse=True)
+    ends = [
+        float((Decimal(repr(value)) / step).to_integral_value(rounding) * step)
+        for value in distinct.tolist()
+    ]
+    return np.array(ends, dtype=np.float64)[place] + 0.0
 
 
 def _snap_days(low: Floats, high: Floats, grid: str) -> tuple[Floats, Floats]:

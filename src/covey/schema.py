@@ -52,6 +52,10 @@ class MissingPolicy(StrEnum):
     ERROR = "error"  # the table is refused
 
 
+# From here on, whole numbers are no longer told apart by a float64.
+LARGEST = 2.0**53
+SMALLEST_GRID = 1e-9
+
 _BELONGS_TO = {
     "taxonomy": ColumnType.CATEGORICAL,
     "domain": ColumnType.NUMERIC,
@@ -125,8 +129,8 @@ class Column(_Model):
     @model_validator(mode="after")
     def _settings_fit_the_type(self) -> Self:
         wrong = list(self._misfits()) if self.role is Role.QUASI else []
-        if self.domain is not None and not self.domain[0] < self.domain[1]:
-            wrong.append("a domain runs from a lower to a higher number")
+        if self.domain is not None and not -LARGEST < self.domain[0] < self.domain[1] < LARGEST:
+            wrong.append("a domain runs from a lower to a higher number, both within 2^53")
         if wrong:
             raise ValueError("; ".join(wrong))
         return self
@@ -145,8 +149,8 @@ class Column(_Model):
             yield '"grid" goes with numbers and dates; a category has a taxonomy'
         elif (self.type is ColumnType.DATE) is not isinstance(self.grid, str):
             yield 'the grid of numbers is a number, that of dates "month", "quarter" or "year"'
-        elif not isinstance(self.grid, str) and not 0 < self.grid < float("inf"):
-            yield "a grid is a number above 0"
+        elif not isinstance(self.grid, str) and not SMALLEST_GRID <= self.grid <= LARGEST:
+            yield "a grid is a number above 0, neither below 1e-9 nor beyond 2^53"
 
     def taxonomy_over(self, values: Collection[str]) -> Taxonomy:
         """The column's tree, made from `values` where it is not given as one."""
