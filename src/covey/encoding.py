@@ -182,22 +182,19 @@ def _attribute(table: Table, name: str, column: Column) -> Attribute:
     match column.type:
         case ColumnType.NUMERIC:
             numbers = parse_numbers(cells, table.dialect)
-            _refuse_ambiguous(name, numbers, table.dialect)
+            tokens = _as_float(pl.Series(name, table.dialect.missing), table.dialect)
+            _refuse_ambiguous(name, table.dialect, int(numbers.is_in(tokens.drop_nulls()).sum()))
             return _interval(name, column, numbers)
         case ColumnType.DATE:
-            days = parse_dates(cells, column.format)
-            _refuse_ambiguous(name, days, table.dialect)
-            return _interval(name, column, days)
+            _refuse_ambiguous(name, table.dialect)
+            return _interval(name, column, parse_dates(cells, column.format))
         case _:
             return _category(name, column, cells.cast(pl.String), table.dialect)
 
 
-def _refuse_ambiguous(name: str, values: pl.Series, dialect: Dialect) -> None:
-    """No cell that is going to be shown may read as a missing one."""
-    tokens = pl.Series(name, dialect.missing)
-    numbers = _as_float(tokens, dialect).drop_nulls() if values.dtype.is_float() else pl.Series([])
-    clash = int(values.is_in(numbers.implode()).sum()) if len(numbers) else 0
-    if ROOT in dialect.missing or clash:
+def _refuse_ambiguous(name: str, dialect: Dialect, rows: int = 0) -> None:
+    """No cell that is going to be shown may read as a missing one, and `rows` of them would."""
+    if ROOT in dialect.missing or rows:
         raise TableError(
             f"column {name!r}: a number, or the sign {ROOT} for any value, also reads as missing; "
             "declare the missing tokens of the table without it"

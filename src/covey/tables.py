@@ -22,9 +22,8 @@ import polars as pl
 from covey import csv_files
 from covey.csv_files import Dialect, check_names
 from covey.errors import OutputError, SchemaError, TableError, count
+from covey.files import STREAM
 from covey.schema import Role, Schema, TableFormat
-
-STREAM = "-"
 
 
 @dataclass(frozen=True, eq=False)
