@@ -5,6 +5,7 @@ import datetime
 import gzip
 import json
 import os
+import pickle
 import subprocess
 import sys
 from collections import Counter
@@ -452,6 +453,30 @@ def test_p19_no_canary_leaves_by_any_door(tmp_path: Path, suffix: str) -> None:
     assert b"'age': 1 row" in failed.stderr
     for canary in CANARIES.values():
         assert canary.encode() not in failed.stderr + failed.stdout
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "polars", "pandas", "pyarrow"])
+def test_the_table_in_memory_holds_no_value_of_a_row_left_out(tmp_path: Path, kind: str) -> None:
+    """Strings of dataframes are views of buffers that may hold more than the frame shows."""
+    canary = "Zq7canary19xK402 in a row that is dropped"
+    frame = pl.DataFrame(
+        {"age": ["1", "2", "", "3", "4"], "note": ["a longer text than fits in a view"] * 5}
+    ).with_columns(note=pl.when(pl.col("age") == "").then(pl.lit(canary)).otherwise("note"))
+    frame.write_csv(tmp_path / "in.csv")
+    frame.write_parquet(tmp_path / "in.parquet")
+    sources: dict[str, Any] = {
+        "csv": tmp_path / "in.csv",
+        "parquet": tmp_path / "in.parquet",
+        "polars": frame,
+        "pandas": frame.to_pandas(),
+        "pyarrow": frame.to_arrow(),
+    }
+    schema = covey.Schema.of(
+        quasi={"age": {"type": "numeric", "missing": "drop-row"}}, sensitive=["note"]
+    )
+    release = covey.anonymize(sources[kind], schema, require=[KAnonymity(2)])
+    assert len(release.table) == 4
+    assert canary.encode() not in pickle.dumps(release.table)
 
 
 def test_p8_the_bytes_depend_on_nothing_around_them(tmp_path: Path) -> None:

@@ -183,7 +183,9 @@ def _attribute(table: Table, name: str, column: Column) -> Attribute:
         case ColumnType.NUMERIC:
             numbers = parse_numbers(cells, table.dialect)
             tokens = _as_float(pl.Series(name, table.dialect.missing), table.dialect)
-            _refuse_ambiguous(name, table.dialect, int(numbers.is_in(tokens.drop_nulls()).sum()))
+            _refuse_ambiguous(
+                name, table.dialect, int(numbers.is_in(tokens.drop_nulls().implode()).sum())
+            )
             return _interval(name, column, numbers)
         case ColumnType.DATE:
             _refuse_ambiguous(name, table.dialect)

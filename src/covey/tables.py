@@ -33,7 +33,9 @@ class Table:
     frame: pl.DataFrame
     dialect: Dialect = field(default_factory=Dialect)
     notes: tuple[str, ...] = ()
-    give_back: Callable[[pl.DataFrame], Any] = field(default=lambda frame: frame)
+    give_back: Callable[[pl.DataFrame], Any] = field(
+        default=lambda released: _given_back(released, nw.Implementation.POLARS)
+    )
 
     def cells(self, name: str) -> pl.Series:
         """One column, its missing cells as nulls."""
