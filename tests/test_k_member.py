@@ -1,7 +1,6 @@
 """Greedy k-member against its slow twin, label by label."""
 
 import os
-import sys
 from typing import Any
 from unittest import mock
 
@@ -182,26 +181,6 @@ def test_the_same_seed_gives_the_same_labels_and_leaves_the_table_alone(
     first = cluster(encoded, k, seed=3)
     assert cluster(encoded, k, seed=3).labels.tolist() == first.labels.tolist()
     assert all(np.array_equal(a, b) for a, b in zip(before, arrays, strict=True))
-
-
-@pytest.mark.parametrize("seconds", [-1.0, 1e9])
-def test_the_speed_of_the_machine_does_not_matter(
-    seconds: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whether groups are formed one at a time or more and more at once."""
-    monkeypatch.setattr(sys.modules["covey.clustering.k_member"], "_SECONDS_AT_A_TIME", seconds)
-    rows = np.random.default_rng(5).integers(0, 20, (40, 2))
-    table = {"x": rows[:, 0].tolist(), "y": rows[:, 1].tolist()}
-    told: list[tuple[str, float]] = []
-    labels = labels_of(table, 3, progress=lambda stage, done: told.append((stage, done)))
-    assert len(told) >= (40 if seconds < 0 else 6)
-    assert {stage for stage, _ in told} == {"clustering"}
-    shares = [done for _, done in told]
-    assert shares == sorted(shares)
-    assert shares[0] > 0
-    assert shares[-1] == 1
-    monkeypatch.undo()
-    assert labels_of(table, 3) == labels
 
 
 # ── by hand ─────────────────────────────────────────────────────────────────────────────────────

@@ -13,8 +13,8 @@ the same to the last bit whatever the order of the table's columns.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 
@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from covey.csv_files import Dialect
 from covey.errors import TableError, TaxonomyError, count
-from covey.kernels.arrays import Cells, Floats, Forest, Ints
-from covey.schema import LARGEST, Column, ColumnType, MissingPolicy, Schema
+from covey.kernels.arrays import Cells, Floats, Forest, Ints, Longs
+from covey.schema import LARGEST, Column, ColumnType, MissingPolicy, Role, Schema
 from covey.tables import Table
 from covey.taxonomy import ROOT, Measure, Taxonomy
 
@@ -82,6 +82,7 @@ class EncodedTable:
     rows: int
     measure: Measure = "height"
     classes: Ints | None = None  # of the class column, where one was asked for
+    sensitive: Mapping[str, pl.Series] = field(default_factory=dict)  # columns as they are
 
     @property
     def intervals(self) -> list[Interval]:
@@ -110,6 +111,34 @@ class EncodedTable:
             codes[:, place] = category.leaves + self.forest.first[place]
         weights = np.array([a.column.weight for a in self.intervals], dtype=np.float64)
         return Cells(numbers, weights, codes)
+
+    def sensitive_values(self, name: str) -> Ints:
+        """A sensitive column as numbers, equal ones for equal values; missing is a value too."""
+        return _numbered(self.sensitive[name])
+
+    @cached_property
+    def places(self) -> Ints:
+        """Every cell as its place among the values of its column, missing after all others.
+
+        Numbers are ranked among those that occur, categories stand in the order of their tree.
+        """
+        places = np.empty((self.rows, len(self.attributes)), dtype=np.int32)
+        for j, attribute in enumerate(self.attributes):
+            if isinstance(attribute, Category):
+                places[:, j] = attribute.leaves
+            else:
+                places[:, j] = np.unique(attribute.scaled, return_inverse=True)[1]
+        return places
+
+    @property
+    def lexicographic(self) -> Longs:
+        """The rows, sorted by their cells, attribute by attribute, then by number."""
+        return np.lexsort(self.places.T[::-1]).astype(np.int64)
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each attribute."""
+        return np.array([a.column.weight for a in self.attributes], dtype=np.float64)
 
 
 def _plant(trees: Sequence[Taxonomy], measure: Measure, weights: Sequence[float]) -> Forest:
@@ -154,6 +183,11 @@ def encode(table: Table, schema: Schema, *, class_column: str | None = None) -> 
         rows=table.frame.height,
         measure=schema.loss,
         classes=None if class_column is None else _classes(table, class_column),
+        sensitive={
+            name: table.frame[name]
+            for name in schema.names(Role.SENSITIVE)
+            if name in table.frame.columns
+        },
     )
 
 
@@ -244,8 +278,12 @@ def _category(name: str, column: Column, cells: pl.Series, dialect: Dialect) -> 
 def _classes(table: Table, name: str) -> Ints:
     if name not in table.frame.columns:
         raise TableError(f"column {name!r} is not in the table, so it cannot be the class column")
+    return _numbered(table.frame[name])
+
+
+def _numbered(cells: pl.Series) -> Ints:
     # A copy: kernels are compiled for arrays that can be written.
-    return table.frame[name].rank("dense").fill_null(0).cast(pl.Int32).to_numpy().copy()
+    return cells.rank("dense").fill_null(0).cast(pl.Int32).to_numpy().copy()
 
 
 # ── cells to values ─────────────────────────────────────────────────────────────────────────────

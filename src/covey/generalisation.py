@@ -25,9 +25,9 @@ from covey.encoding import (
     parse_dates,
     parse_numbers,
 )
-from covey.errors import SchemaError, TableError, count
-from covey.groups import Groups
-from covey.kernels.arrays import Floats, Ints, Longs, empty_summaries
+from covey.errors import SchemaError, TableError, UsageError, count
+from covey.groups import Groups, Rings
+from covey.kernels.arrays import Floats, Ints, Longs
 from covey.tables import Table
 from covey.taxonomy import ROOT
 
@@ -68,18 +68,18 @@ class Nodes:
 # ── groups to cells ─────────────────────────────────────────────────────────────────────────────
 
 
-def generalise(table: Table, encoded: EncodedTable, groups: Groups, style: Style) -> Table:
+def generalise(table: Table, encoded: EncodedTable, groups: Groups | Rings, style: Style) -> Table:
     """The table with every quasi-identifier generalised; suppressed rows are left out."""
-    shown = groups.labels >= 0
-    nodes = _common_nodes(encoded, groups.labels)
+    place = groups.place
+    shown = place >= 0
     released: dict[str, list[pl.Series]] = {}
     for attribute in encoded.attributes:
         if isinstance(attribute, Interval):
             ranges = summarise(attribute, groups)
-            per_group = render_ranges(attribute, ranges, table.dialect, style)
+            folded = render_ranges(attribute, ranges, table.dialect, style)
         else:
-            per_group = [_render_nodes(attribute, nodes[attribute.name], groups, style)]
-        released[attribute.name] = [series.gather(groups.labels[shown]) for series in per_group]
+            folded = [_render_nodes(attribute, common_nodes(attribute, groups), groups, style)]
+        released[attribute.name] = [series.gather(place[shown]) for series in folded]
     frame = table.frame.filter(pl.Series(shown))
     columns = [series for name in frame.columns for series in released.get(name, [frame[name]])]
     _check_unique(columns)
@@ -95,26 +95,25 @@ def _check_unique(columns: list[pl.Series]) -> None:
         )
 
 
-def _common_nodes(encoded: EncodedTable, labels: Longs) -> dict[str, Nodes]:
-    from covey.kernels.summaries import summarise as fold  # compiled: loaded when needed
+def common_nodes(category: Category, groups: Groups | Rings) -> Nodes:
+    """The lowest common ancestor of each group.
 
-    summaries = empty_summaries(int(labels.max(initial=-1)) + 1, encoded.cells)
-    fold(encoded.cells, encoded.forest, labels, summaries)
-    return {
-        category.name: Nodes(summaries.node[:, place] - encoded.forest.first[place])
-        for place, category in enumerate(encoded.categories)
-    }
+    Leaves stand in the order of their tree, so the first and the last of a group have the same
+    one as all of it.
+    """
+    ancestors = category.tree.ancestors
+    first = groups.fold(np.minimum, category.leaves)
+    last = groups.fold(np.maximum, category.leaves)
+    shared = (ancestors[first] == ancestors[last]) & (ancestors[first] >= 0)
+    return Nodes(ancestors[first, shared.sum(axis=1) - 1])
 
 
-def summarise(interval: Interval, groups: Groups) -> Ranges:
+def summarise(interval: Interval, groups: Groups | Rings) -> Ranges:
     """The interval of each group, its ends moved outwards to the grid."""
-    shown = groups.labels >= 0
-    labels, values = groups.labels[shown], interval.values[shown]
-    low, high = np.full(groups.count, np.nan), np.full(groups.count, np.nan)
-    np.fmin.at(low, labels, values)
-    np.fmax.at(high, labels, values)
-    missing = np.bincount(labels[np.isnan(values)], minlength=groups.count)
-    state = np.where(missing == 0, SHOWN, np.where(missing == groups.sizes, MISSING, HIDDEN))
+    absent = np.isnan(interval.values)
+    low, high = (groups.fold(by, interval.values) for by in (np.fmin, np.fmax))
+    some, all_ = (groups.fold(by, absent) for by in (np.logical_or, np.logical_and))
+    state = np.select([all_, some], [MISSING, HIDDEN], SHOWN)
     low[state != SHOWN] = high[state != SHOWN] = np.nan
     return Ranges(*_snap(interval, low, high), state.astype(np.int8))
 
@@ -210,12 +209,16 @@ def spell_number(number: float, dialect: Dialect) -> str:
     return np.format_float_positional(number, trim="-").replace(".", dialect.decimal)
 
 
-def _render_nodes(category: Category, nodes: Nodes, groups: Groups, style: Style) -> pl.Series:
+def _render_nodes(
+    category: Category, nodes: Nodes, groups: Groups | Rings, style: Style
+) -> pl.Series:
     labels = pl.Series(category.name, category.tree.labels, dtype=pl.String)
     labels = pl.select(pl.when(labels != MISSING_LEAF).then(labels)).to_series()
     cells = labels.gather(nodes.node)
     if style.categories == "ancestor":
         return cells
+    if isinstance(groups, Rings):
+        raise UsageError("value sets are shown of groups only; rings show common ancestors")
     return _value_sets(category, nodes, groups, cells)
 
 
@@ -256,13 +259,25 @@ def _quoted(value: str) -> str:
 
 def parse(attribute: Attribute, table: Table) -> tuple[Ranges | Nodes, Longs]:
     """What the distinct cells of a released column show, and how many rows show each."""
-    names = shown_as(attribute.name, table)
-    *cells, rows = _distinct(*(table.cells(name) for name in names))
-    if len(names) == 2:
-        return _parse_ends(attribute, cells[0], cells[1], table.dialect), rows.to_numpy()
+    *cells, rows = _distinct(*_shown_cells(attribute, table))
+    return _parse(attribute, cells, table.dialect), rows.to_numpy()
+
+
+def parse_rows(attribute: Attribute, table: Table) -> Ranges | Nodes:
+    """What the cells of a released column show, row by row."""
+    return _parse(attribute, _shown_cells(attribute, table), table.dialect)
+
+
+def _shown_cells(attribute: Attribute, table: Table) -> list[pl.Series]:
+    return [table.cells(name) for name in shown_as(attribute.name, table)]
+
+
+def _parse(attribute: Attribute, cells: list[pl.Series], dialect: Dialect) -> Ranges | Nodes:
+    if len(cells) == 2:
+        return _parse_ends(attribute, cells[0], cells[1], dialect)
     if isinstance(attribute, Interval):
-        return _parse_ranges(attribute, cells[0], table.dialect), rows.to_numpy()
-    return _parse_nodes(attribute, cells[0].cast(pl.String)), rows.to_numpy()
+        return _parse_ranges(attribute, cells[0], dialect)
+    return _parse_nodes(attribute, cells[0].cast(pl.String))
 
 
 def shown_as(name: str, table: Table) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,23 @@ class Groups:
         """Size of the smallest group, 0 where there is none."""
         return int(self.sizes.min()) if self.count else 0
 
+    @property
+    def place(self) -> NDArray[np.int64]:
+        """Where each row finds itself in what `fold` gives."""
+        return self.labels
+
+    @cached_property
+    def _by_group(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows by group, and where each group begins."""
+        order = np.argsort(self.labels, kind="stable")[self.suppressed :]
+        return order, np.cumsum(self.sizes) - self.sizes
+
+    def fold(self, by: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
+        """The values of the rows of each group, brought together by a function such as `np.add`."""
+        order, begin = self._by_group
+        folded: NDArray[Any] = by.reduceat(values[order], begin)
+        return folded
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -53,3 +71,77 @@ class Groups:
             f"Groups({len(self):,} rows in {self.count:,} groups of {self.smallest:,} or more, "
             f"{self.suppressed:,} suppressed)"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Rings:
+    """Rows that are shown alike with others, but each with others of its own.
+
+    The rows of a ring stand in a circle. Each of them is shown as what `k` neighbours have in
+    common, of which it is one: those from `shift` places before it on. So each row is one of those
+    that `k` shown rows may stand for, and nobody can tell which of these is its own as long as the
+    shifts are secret.
+    """
+
+    k: int
+    order: NDArray[np.int64]  # the rows, ring by ring, as they stand in the circle
+    begin: NDArray[np.int64]  # where each ring begins in `order`, and the end
+    shift: NDArray[np.int64]  # of each ring, 0 … k - 1
+    rows: int  # of the table; those in no ring are left out of the release
+
+    @property
+    def count(self) -> int:
+        """Number of rings."""
+        return len(self.shift)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Rows in each ring."""
+        return np.diff(self.begin)
+
+    @property
+    def smallest(self) -> int:
+        """Size of the smallest ring, 0 where there is none."""
+        return int(self.sizes.min()) if self.count else 0
+
+    @property
+    def suppressed(self) -> int:
+        """Number of rows in no ring."""
+        return self.rows - len(self.order)
+
+    @cached_property
+    def labels(self) -> NDArray[np.int64]:
+        """The ring of each row, -1 for none."""
+        labels = np.full(self.rows, SUPPRESSED, dtype=np.int64)
+        labels[self.order] = np.repeat(np.arange(self.count), self.sizes)
+        return labels
+
+    def member(self, step: int) -> NDArray[np.int64]:
+        """For each row of `order`, the row that stands `step` places behind where it begins."""
+        sizes, begin = np.repeat(self.sizes, self.sizes), np.repeat(self.begin[:-1], self.sizes)
+        shift = np.repeat(self.shift, self.sizes)
+        return self.order[begin + (np.arange(len(self.order)) - begin - shift + step) % sizes]
+
+    @property
+    def place(self) -> NDArray[np.int64]:
+        """Where each row finds itself in what `fold` gives."""
+        place = np.full(self.rows, SUPPRESSED, dtype=np.int64)
+        place[self.order] = np.arange(len(self.order))
+        return place
+
+    def fold(self, by: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
+        """The values of the `k` rows that each row is shown with, brought together."""
+        folded = values[self.member(0)]
+        for step in range(1, self.k):
+            folded = by(folded, values[self.member(step)])
+        return folded
+
+    def within(self, rows: NDArray[np.int64], total: int) -> "Rings":
+        """The same rings in a larger table, in which these are the rows."""
+        return Rings(self.k, rows[self.order], self.begin, self.shift, total)
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __repr__(self) -> str:
+        return f"Rings({self.rows:,} rows in {self.count:,} rings of {self.smallest:,} or more)"

@@ -1,19 +1,23 @@
 """How much a released table tells less than its original.
 
-Every figure is computed from the released cells, whoever made them; the original gives only the
-scales: the width of each column's domain, the trees, and how many rows there were. A suppressed
-row has lost everything.
+Every figure but one is computed from the released cells, whoever made them; the original gives
+only the scales: the width of each column's domain, the trees, how often each value occurs, and how
+many rows there were. The information kept in groups needs the groups. A suppressed row has lost
+everything.
 """
 
-from dataclasses import asdict, dataclass
-from typing import Any
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from covey.encoding import Attribute, Category, EncodedTable, Interval
 from covey.errors import TableError
-from covey.generalisation import HIDDEN, SHOWN, Nodes, Ranges, parse, shown_as
+from covey.generalisation import HIDDEN, MISSING, SHOWN, Nodes, Ranges, parse, shown_as
+from covey.groups import SUPPRESSED, Groups
 from covey.kernels.arrays import Floats, Longs
 from covey.tables import Table
 from covey.taxonomy import MEASURES, Measure
@@ -34,6 +38,18 @@ DEFINITIONS = {
     "average_class_size": "C_AVG: rows over the number of classes and k; 1 is the least possible.",
     "classification": "Classification metric: share of rows that are suppressed or not of their "
     "class's majority in the class column.",
+    "entropy": "Entropy: in bits per row, the entropy of the original column among the values that "
+    "the released cell covers, times the column's weight, summed over columns; its share is that "
+    "of what a suppressed row loses.",
+    "monotone_entropy": "Monotone entropy: the same, each cell's entropy times the share of the "
+    "original rows that the cell covers.",
+    "non_uniform_entropy": "Non-uniform entropy: the same with the bits that are missing to name "
+    "the true value, minus log2 of its share among the original rows that the cell covers.",
+    "information": "Information lost: the mean over columns of the entropy of the original column "
+    "within groups over its entropy in all rows that are in groups; a suppressed row loses all.",
+    "queries": "Query error: of random queries that count the rows within two ranges of values, "
+    "the difference between the count over the release and the true one, over the true one or "
+    "0.1 % of the rows where that is more; median and mean.",
 }
 
 
@@ -49,8 +65,22 @@ class ColumnLoss:
 
 
 @dataclass(frozen=True)
+class QueryError:
+    """How far counts over a release are off, relative to the true ones."""
+
+    queries: int
+    median: float
+    mean: float
+
+
+@dataclass(frozen=True)
 class Losses:
-    """What a released table has lost; `DEFINITIONS` says what each figure means."""
+    """What a released table has lost; `DEFINITIONS` says what each figure means.
+
+    A figure is None where nothing could be told: of classes where the release has none, of a class
+    column that was not named, of groups that are not known, of queries that were not asked. The
+    non-uniform entropy is, where a cell covers no value of the original.
+    """
 
     rows: int
     suppressed: int
@@ -60,9 +90,18 @@ class Losses:
     gcp: float
     gcp_lm: float
     precision: float
-    discernibility: int
-    average_class_size: float
+    discernibility: int | None
+    average_class_size: float | None
     classification: float | None
+    entropy: float
+    entropy_share: float
+    monotone_entropy: float
+    monotone_entropy_share: float
+    non_uniform_entropy: float | None
+    non_uniform_entropy_share: float | None
+    # Only who formed the groups can tell; the losses of the release are the same for all others.
+    information: float | None = field(default=None, compare=False)
+    queries: QueryError | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists."""
@@ -75,8 +114,14 @@ def measure(
     *,
     k: int | None = None,
     class_column: str | None = None,
+    classes: bool = True,
+    groups: Groups | None = None,
 ) -> Losses:
-    """The losses of a released table; without `k`, the size of its smallest class is taken."""
+    """The losses of a released table; without `k`, the size of its smallest class is taken.
+
+    A release that does not show equal rows has no `classes` to be measured. `groups` are of the
+    original's rows.
+    """
     rows, suppressed = original.rows, original.rows - released.frame.height
     if suppressed < 0:
         raise TableError("the released table has more rows than the original")
@@ -87,7 +132,8 @@ def measure(
         way: [_mean_loss(*column, way, suppressed) for column in cells] for way in MEASURES
     }
     weights = [attribute.column.weight for attribute in original.attributes]
-    sizes = _class_sizes(original, released)
+    sizes = _class_sizes(original, released) if classes else []
+    bits = _bits(original, cells, suppressed)
 
     def weighted(way: Measure) -> float:
         return sum(weight * mean for weight, mean in zip(weights, means[way], strict=True))
@@ -111,10 +157,23 @@ def measure(
         gcp=weighted("ncp") / sum(weights),
         gcp_lm=weighted("lm") / sum(weights),
         precision=1 - weighted(_height(original.measure)) / sum(weights),
-        discernibility=sum(size * size for size in sizes) + rows * suppressed,
-        average_class_size=rows / (len(sizes) * (k or min(sizes))),
-        classification=_classification(original, released, class_column),
+        discernibility=sum(size * size for size in sizes) + rows * suppressed if sizes else None,
+        average_class_size=rows / (len(sizes) * (k or min(sizes))) if sizes else None,
+        classification=_classification(original, released, class_column) if classes else None,
+        entropy=bits.entropy,
+        entropy_share=_ratio(bits.entropy, bits.all),
+        monotone_entropy=bits.monotone,
+        monotone_entropy_share=_ratio(bits.monotone, bits.all),
+        non_uniform_entropy=bits.non_uniform,
+        non_uniform_entropy_share=(
+            None if bits.non_uniform is None else _ratio(bits.non_uniform, bits.all)
+        ),
+        information=None if groups is None else _information(original, groups),
     )
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
 
 
 def _height(measure: Measure) -> Measure:
@@ -167,3 +226,144 @@ def _classification(
     counts = cells.with_columns(labels).group_by(*cells.columns, "class").len()
     majority = counts.group_by(cells.columns).agg(pl.col("len").max())["len"].sum()
     return (original.rows - int(majority)) / original.rows
+
+
+# ── bits ────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Bits(NamedTuple):
+    """Bits per row."""
+
+    all: float  # what the original's cells hold
+    entropy: float
+    monotone: float
+    non_uniform: float | None
+
+
+def _bits(
+    original: EncodedTable,
+    cells: list[tuple[Attribute, Ranges | Nodes, Longs]],
+    suppressed: int,
+) -> _Bits:
+    columns = [
+        (attribute.column.weight, _column_bits(original, attribute, shown, counts, suppressed))
+        for attribute, shown, counts in cells
+    ]
+    non_uniform = [
+        weight * bits.non_uniform for weight, bits in columns if bits.non_uniform is not None
+    ]
+    return _Bits(
+        all=sum(weight * bits.all for weight, bits in columns),
+        entropy=sum(weight * bits.entropy for weight, bits in columns),
+        monotone=sum(weight * bits.monotone for weight, bits in columns),
+        non_uniform=sum(non_uniform) if len(non_uniform) == len(columns) else None,
+    )
+
+
+def _column_bits(
+    original: EncodedTable,
+    attribute: Attribute,
+    shown: Ranges | Nodes,
+    counts: Longs,
+    suppressed: int,
+) -> _Bits:
+    """The cells of one column, of which suppressed rows show one that covers everything.
+
+    Whatever a cell covers is a run of the column's values in their order, so that what holds for
+    the rows it covers is a difference of two sums from the first value on.
+    """
+    if isinstance(shown, Nodes):
+        assert isinstance(attribute, Category)
+        frequency = np.bincount(attribute.leaves, minlength=attribute.tree.leaf_count)
+        first, behind = (ends[shown.node] for ends in leaf_ranges(original, attribute))
+    else:
+        assert isinstance(attribute, Interval)
+        values, frequency = _frequencies(attribute)
+        first, behind = _value_ranges(values, shown)
+    ends = np.append(first, 0), np.append(behind, len(frequency))
+    rows = np.append(counts, suppressed)
+    covered = _sums(frequency, *ends)
+    logs = np.log2(np.maximum(covered, 1))
+    parts = _times_log(frequency)
+    entropies = np.maximum(logs - _sums(parts, *ends) / np.maximum(covered, 1), 0.0)
+    # A value alone has no entropy, though the difference of two long sums may not say so.
+    entropies[_sums(frequency > 0, *ends) < 2] = 0.0
+    # The logarithms of true shares are log2 c - log2 n, those of covered ones likewise.
+    missing = _exact_sum(rows * logs, -parts) if covered[rows > 0].all() else None
+    return _Bits(
+        all=float(entropies[-1]),
+        entropy=float(rows @ entropies) / original.rows,
+        monotone=float(rows @ (entropies * covered)) / original.rows**2,
+        non_uniform=None if missing is None else missing / original.rows,
+    )
+
+
+def leaf_ranges(original: EncodedTable, category: Category) -> tuple[Longs, Longs]:
+    """For each node of a tree, its first leaf and the one behind its last, in the tree's order."""
+    place = original.categories.index(category)
+    start = int(original.forest.first[place])
+    nodes = slice(start, start + len(category.tree.labels))
+    begin, end = original.forest.begin[nodes], original.forest.end[nodes]
+    return begin.astype(np.int64) - start, end.astype(np.int64) - start
+
+
+def _frequencies(interval: Interval) -> tuple[Floats, Longs]:
+    """The distinct numbers, and how many rows hold each; last, how many hold none."""
+    missing = np.isnan(interval.values)
+    values, counts = np.unique(interval.values[~missing], return_counts=True)
+    return values, np.append(counts, np.count_nonzero(missing))
+
+
+def _value_ranges(values: Floats, ranges: Ranges) -> tuple[Longs, Longs]:
+    """The first value that each cell covers, and the one behind the last; missing comes last."""
+    count = len(values)
+    states = [ranges.state == MISSING, ranges.state == HIDDEN]
+    first = np.select(states, [count, 0], np.searchsorted(values, ranges.low, side="left"))
+    behind = np.select(states, [count + 1] * 2, np.searchsorted(values, ranges.high, side="right"))
+    return first, behind
+
+
+def _sums(numbers: NDArray[Any], first: Longs, behind: Longs) -> NDArray[Any]:
+    """Sums of runs of the numbers."""
+    running = np.concatenate([[0], np.cumsum(numbers)])
+    sums: NDArray[Any] = running[behind] - running[first]
+    return sums
+
+
+def _exact_sum(*terms: Floats) -> float:
+    """A sum that does not depend on its order: what cancels out is 0."""
+    return math.fsum(np.concatenate(terms).tolist())
+
+
+def _times_log(counts: Longs) -> Floats:
+    """c log2 c, which is 0 for 0."""
+    logs: Floats = np.log2(np.maximum(counts, 1))
+    return logs * counts
+
+
+def _information(original: EncodedTable, groups: Groups) -> float:
+    """By the groups of the rows that were released; each row that was not has lost everything."""
+    kept = groups.labels != SUPPRESSED
+    labels = groups.labels[kept]
+    losses = [
+        attribute.column.weight * _conditional(labels, _codes(attribute)[kept])
+        for attribute in original.attributes
+    ]
+    weights = sum(attribute.column.weight for attribute in original.attributes)
+    share = len(labels) / len(groups)
+    return share * sum(losses) / weights + (1 - share)
+
+
+def _codes(attribute: Attribute) -> Longs:
+    if isinstance(attribute, Category):
+        return attribute.leaves.astype(np.int64)
+    return np.unique(attribute.values, return_inverse=True)[1]
+
+
+def _conditional(labels: Longs, codes: Longs) -> float:
+    """H(X | C) / H(X)."""
+    _, joint = np.unique(labels * (codes.max() + 1) + codes, return_counts=True)
+    groups, values = np.bincount(labels), np.bincount(codes)
+    within = _exact_sum(_times_log(groups), -_times_log(joint))
+    whole = _exact_sum(_times_log(np.array([len(codes)])), -_times_log(values))
+    return _ratio(within, whole)

@@ -12,8 +12,9 @@ import hashlib
 import inspect
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +22,22 @@ import numpy as np
 import polars as pl
 
 from covey import files, loss, tables
-from covey.clustering import method_named, refuse_infeasible
+from covey.clustering import Method, method_named, refuse_infeasible
 from covey.csv_files import Dialect
 from covey.encoding import Category, EncodedTable, encode, rows_to_drop
 from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError
 from covey.generalisation import Style, generalise
-from covey.groups import SUPPRESSED, Groups
+from covey.groups import SUPPRESSED, Groups, Rings
 from covey.kernels.arrays import Longs
 from covey.loss import Losses
+from covey.matchings import verify_rings
 from covey.progress import Progress, silent
 from covey.report import Output, Report, Rows
 from covey.requirements import KAnonymity, Requirement
 from covey.schema import ColumnType, Role, Schema, TableFormat
 from covey.tables import Table
 from covey.verification import Verdict, verify
+from covey.workload import Workload, classifier_accuracy, query_error
 
 PLAIN = Style()
 BY_CONTENT = "by released content"
@@ -46,13 +49,13 @@ class Release:
     """A table that keeps its promise, and what the custodian may want to know about it."""
 
     table: Any
-    groups: Groups  # of the input's rows; -1 for a row that is not in the release
+    groups: Groups | Rings  # of the input's rows; -1 for a row that is not in the release
     rows: Longs  # the input's row behind each released one: for the custodian's eyes alone
     verdict: Verdict
     report: Report
     _released: Table
     _schema: Schema
-    _requirements: tuple[Requirement, ...]
+    _judge: Callable[[Table], Verdict]
 
     def write(
         self, path: str | Path, *, report: str | Path | None = None, defuse: bool = True
@@ -78,6 +81,14 @@ class Release:
                 page.publish()
         return written
 
+    def workload(
+        self, original: Any, *, class_column: str | None = None, queries: int = 1000, seed: int = 0
+    ) -> Workload:
+        """What this release is still good for; `original` is the table that it was made from."""
+        return workload(
+            original, self, self._schema, class_column=class_column, queries=queries, seed=seed
+        )
+
     def _verify(self, data: bytes) -> None:
         """Judge the bytes that are about to be published, with nothing but the schema known."""
         dialect = self._released.dialect
@@ -85,7 +96,7 @@ class Release:
         ours, theirs = self._released.frame, again.frame
         if (ours.height, ours.columns) != (theirs.height, theirs.columns):
             raise ViolationError("the written table has lost rows or columns; it is not published")
-        verify(again, self._schema, self._requirements).raise_if_violated()
+        self._judge(again).raise_if_violated()
 
 
 def _optional_draft(
@@ -104,7 +115,7 @@ def anonymize(
     schema: Schema,
     *,
     require: Requirement | Sequence[Requirement] | None = None,
-    method: str | Callable[..., Groups] = "k-member",
+    method: str | Callable[..., Groups | Rings] = "k-member",
     seed: int | None = None,
     class_column: str | None = None,
     style: Style = PLAIN,
@@ -136,13 +147,22 @@ def anonymize(
         groups = _form_groups(encoded, k, method, people.seed, progress, options)
     with stage("generalising"):
         released = generalise(people.table, encoded, groups, style)
-        order = _leaving_order(released, people.rows[groups.labels >= 0], keep_order=keep_order)
+        kept = np.flatnonzero(groups.labels >= 0)
+        order = _leaving_order(released, people.rows[kept], keep_order=keep_order)
         released = released.with_frame(released.frame[order])
     with stage("verifying"):
-        verdict = verify(released, schema, requirements)
+        judge = _judge(schema, requirements, encoded, groups, kept[order])
+        verdict = judge(released)
         verdict.raise_if_violated()
     with stage("measuring"):
-        losses = loss.measure(encoded, released, k=k, class_column=class_column)
+        losses = loss.measure(
+            encoded,
+            released,
+            k=k,
+            class_column=class_column,
+            classes=isinstance(groups, Groups),
+            groups=groups if isinstance(groups, Groups) else None,
+        )
     report = Report(
         version=_version(),
         rows=Rows(
@@ -157,18 +177,18 @@ def anonymize(
         options=options,
         order=AS_READ if keep_order else BY_CONTENT,
         configuration=_configuration(schema, encoded, style, requirements, table.dialect),
-        warnings=tuple(_warnings(released, schema, keep_order=keep_order)),
+        warnings=tuple(_warnings(released, schema, groups, keep_order=keep_order)),
         seconds=stage.seconds,
     )
     return Release(
         table=table.give_back(released.frame),
         groups=_in_input_order(groups, people.rows, table.frame.height),
-        rows=people.rows[groups.labels >= 0][order],
+        rows=people.rows[kept[order]],
         verdict=verdict,
         report=report,
         _released=released,
         _schema=schema,
-        _requirements=requirements,
+        _judge=judge,
     )
 
 
@@ -177,12 +197,12 @@ def cluster(
     schema: Schema,
     *,
     k: int,
-    method: str | Callable[..., Groups] = "k-member",
+    method: str | Callable[..., Groups | Rings] = "k-member",
     seed: int = 0,
     class_column: str | None = None,
     progress: Progress = silent,
     **options: Any,
-) -> Groups:
+) -> Groups | Rings:
     """The groups that a method forms, one label per row of the input, -1 for rows left out.
 
     Rows are clustered in the input's order, as the papers describe; `anonymize` orders them first.
@@ -203,8 +223,12 @@ def measure(
     *,
     k: int | None = None,
     class_column: str | None = None,
+    queries: int | None = None,
 ) -> Losses:
-    """What a released table has lost against its original, whoever released it."""
+    """What a released table has lost against its original, whoever released it.
+
+    Asked for a number of `queries`, it also tells how far counts over the release are off.
+    """
     table = tables.read(original, schema)
     tables.check_roles(table, schema, Role.QUASI)
     kept = np.flatnonzero(~rows_to_drop(table, schema))
@@ -213,7 +237,44 @@ def measure(
     alike = {"decimal": table.dialect.decimal, "missing": table.dialect.missing}
     shown = tables.read(released, schema, declared=schema.table.model_copy(update=alike))
     asked = schema.require.k if k is None else KAnonymity(k).k
-    return loss.measure(encoded, shown, k=asked, class_column=class_column)
+    losses = loss.measure(encoded, shown, k=asked, class_column=class_column)
+    if queries is None:
+        return losses
+    return replace(losses, queries=query_error(encoded, shown, queries=queries))
+
+
+def workload(
+    frame: Any,
+    release: Release,
+    schema: Schema,
+    *,
+    class_column: str | None = None,
+    queries: int = 1000,
+    seed: int = 0,
+) -> Workload:
+    """What a release of `frame` is still good for: to count people, and to predict their class.
+
+    The classifier needs scikit-learn, which comes with the extra `covey[workload]`.
+    """
+    table = tables.read(frame, schema)
+    tables.check_roles(table, schema, Role.QUASI)
+    kept = np.flatnonzero(~rows_to_drop(table, schema))
+    people = table.with_frame(table.frame[kept])
+    encoded = encode(people, schema)
+    errors = query_error(encoded, release._released, queries=queries, seed=seed)
+    counted = Workload(query_error_median=errors.median, query_error_mean=errors.mean)
+    if class_column is None:
+        return counted
+    _check_class_column(schema, class_column)
+    rows = np.searchsorted(kept, release.rows)
+    classes = people.frame[class_column]
+    accuracy = classifier_accuracy(encoded, release._released, rows, classes, seed=seed)
+    return replace(
+        counted,
+        accuracy=accuracy.released,
+        accuracy_original=accuracy.original,
+        accuracy_majority=accuracy.majority,
+    )
 
 
 # ── stages ──────────────────────────────────────────────────────────────────────────────────────
@@ -292,24 +353,51 @@ def _encode(table: Table, schema: Schema, k: int, class_column: str | None) -> E
         raise UsageError("the table has no rows to release")
     refuse_infeasible(table.frame.height, k)
     if class_column is not None:
-        role = schema.columns[class_column].role if class_column in schema.columns else None
-        if role not in (Role.SENSITIVE, Role.INSENSITIVE):
-            raise SchemaError(
-                f"the class column {class_column!r} must be a sensitive or insensitive column"
-            )
+        _check_class_column(schema, class_column)
     return encode(table, schema, class_column=class_column)
+
+
+def _check_class_column(schema: Schema, name: str) -> None:
+    role = schema.columns[name].role if name in schema.columns else None
+    if role not in (Role.SENSITIVE, Role.INSENSITIVE):
+        raise SchemaError(f"the class column {name!r} must be a sensitive or insensitive column")
 
 
 def _form_groups(
     encoded: EncodedTable,
     k: int,
-    method: str | Callable[..., Groups],
+    method: str | Callable[..., Groups | Rings],
     seed: int,
     progress: Progress,
     options: dict[str, Any],
-) -> Groups:
+) -> Groups | Rings:
     function = method_named(method) if isinstance(method, str) else method
-    known = inspect.signature(getattr(function, "function", function)).parameters
+    refuse_unknown_options(function, options)
+    groups = function(encoded, k, seed=seed, progress=progress, **options)
+    if isinstance(groups, Rings) and not isinstance(method, str | Method):
+        raise UsageError("rows that are not alike are released only by a method called by its name")
+    if len(groups) != encoded.rows or groups.smallest < k:
+        raise GuaranteeError("the method formed groups that are too small, or lost rows")
+    return groups
+
+
+def _judge(
+    schema: Schema,
+    requirements: tuple[Requirement, ...],
+    encoded: EncodedTable,
+    groups: Groups | Rings,
+    rows: Longs,
+) -> Callable[[Table], Verdict]:
+    """Who judges the release: by its cells alone, or with the original if rows are not alike."""
+    if isinstance(groups, Groups):
+        return partial(verify, schema=schema, require=requirements)
+    k = max(requirement.k for requirement in requirements)
+    return partial(verify_rings, schema=schema, original=encoded, rings=groups, rows=rows, k=k)
+
+
+def refuse_unknown_options(method: Callable[..., Groups | Rings], options: Iterable[str]) -> None:
+    """A method has the options that its function names, unless it takes any."""
+    known = inspect.signature(getattr(method, "function", method)).parameters
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         allowed = [name for name in known if name not in ("table", "k", "seed", "progress")]
         unknown = [name for name in options if name not in allowed]
@@ -317,10 +405,6 @@ def _form_groups(
             raise UsageError(
                 f"the method has no option {unknown[0]!r}; it has {', '.join(allowed) or 'none'}"
             )
-    groups = function(encoded, k, seed=seed, progress=progress, **options)
-    if len(groups) != encoded.rows or groups.smallest < k:
-        raise GuaranteeError("the method formed groups that are too small, or lost rows")
-    return groups
 
 
 def _leaving_order(released: Table, rows: Longs, *, keep_order: bool) -> Longs:
@@ -330,7 +414,9 @@ def _leaving_order(released: Table, rows: Longs, *, keep_order: bool) -> Longs:
     return ordered["row"].to_numpy().astype(np.int64)
 
 
-def _in_input_order(groups: Groups, rows: Longs, total: int) -> Groups:
+def _in_input_order(groups: Groups | Rings, rows: Longs, total: int) -> Groups | Rings:
+    if isinstance(groups, Rings):
+        return groups.within(rows, total)
     labels = np.full(total, SUPPRESSED, dtype=np.int64)
     labels[rows] = groups.labels
     return Groups(labels)
@@ -345,7 +431,7 @@ def _version() -> str:
     return version("covey")
 
 
-def _name_of(method: str | Callable[..., Groups]) -> str:
+def _name_of(method: str | Callable[..., Groups | Rings]) -> str:
     if isinstance(method, str):
         return method
     return str(getattr(method, "name", getattr(method, "__name__", "custom")))
@@ -384,7 +470,14 @@ def _configuration(
     }
 
 
-def _warnings(released: Table, schema: Schema, *, keep_order: bool) -> Iterator[str]:
+def _warnings(
+    released: Table, schema: Schema, groups: Groups | Rings, *, keep_order: bool
+) -> Iterator[str]:
+    if isinstance(groups, Rings):
+        yield (
+            "the rows of this release are not alike: it keeps everyone among k rows that may be "
+            "theirs, which is not k-anonymity, and only whoever has the original can check it"
+        )
     exact = [
         n for n, c in schema.quasi.items() if c.type is not ColumnType.CATEGORICAL and not c.grid
     ]

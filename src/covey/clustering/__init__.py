@@ -9,10 +9,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from covey.clustering.cb import cb
+from covey.clustering.gaa_cp import gaa_cp
+from covey.clustering.ikac import ikac
 from covey.clustering.k_member import k_member
+from covey.clustering.kaca import kaca
+from covey.clustering.kacpc import kacpc
+from covey.clustering.mdav import mdav
+from covey.clustering.mondrian import mondrian
+from covey.clustering.nh import nh
+from covey.clustering.oka import oka
+from covey.clustering.systematic import systematic
+from covey.clustering.wf_c_means import wf_c_means
 from covey.encoding import EncodedTable
 from covey.errors import InfeasibleError, UsageError, count
-from covey.groups import Groups
+from covey.groups import Groups, Rings
 
 
 @dataclass(frozen=True)
@@ -20,7 +31,7 @@ class Method:
     """A clustering method and what a user should know before choosing it."""
 
     name: str
-    function: Callable[..., Groups]
+    function: Callable[..., Groups | Rings]
     paper: str
     cost: str
     specified: bool = True  # in full by its paper; else inferred in part
@@ -30,7 +41,7 @@ class Method:
         """The first line of the function's docstring."""
         return (self.function.__doc__ or "").strip().splitlines()[0]
 
-    def __call__(self, table: EncodedTable, k: int, **options: Any) -> Groups:
+    def __call__(self, table: EncodedTable, k: int, **options: Any) -> Groups | Rings:
         """Cluster."""
         refuse_infeasible(table.rows, k)
         return self.function(table, k, **options)
@@ -43,10 +54,79 @@ METHODS: dict[str, Method] = {
             name="k-member",
             function=k_member,
             paper="Byun, Kamra, Bertino, Li 2007",
-            cost="near-linear time, O(n²) at worst; memory O(n)",
+            cost="near-linear, O(n²) at worst",
+        ),
+        Method(
+            name="cb",
+            function=cb,
+            paper="He, Chen, Chen, Dong, Wang, Huang 2012",
+            cost="O(n log(n/k)), O(n²/k) at worst",
+        ),
+        Method(name="kacpc", function=kacpc, paper="Wang, He, Zhu 2022", cost="O(n²/k)"),
+        Method(
+            name="mondrian",
+            function=mondrian,
+            paper="LeFevre, DeWitt, Ramakrishnan 2006",
+            cost="O(n log n)",
+        ),
+        Method(
+            name="mdav",
+            function=mdav,
+            paper="Domingo-Ferrer, Torra 2005",
+            cost="near-linear, O(n²) at worst",
+        ),
+        Method(
+            name="oka",
+            function=oka,
+            paper="Lin, Wei 2008",
+            cost="near-linear, O(n²/k) at worst",
+            specified=False,
+        ),
+        Method(
+            name="ikac",
+            function=ikac,
+            paper="Zheng, Wang, Lv, Zhao 2018",
+            cost="O(n²/k)",
+            specified=False,
+        ),
+        Method(
+            name="gaa-cp",
+            function=gaa_cp,
+            paper="Jiang, Zeng, Ma 2017",
+            cost="near-linear, O(n²) at worst",
+            specified=False,
+        ),
+        Method(
+            name="kaca",
+            function=kaca,
+            paper="Li, Wong, Fu, Pei 2006",
+            cost="O(E²), E distinct rows",
+            specified=False,
+        ),
+        Method(
+            name="nh",
+            function=nh,
+            paper="Wong, Mamoulis, Cheung 2010",
+            cost="O(n log(n/k) + nk)",
+            specified=False,
+        ),
+        Method(
+            name="wf-c-means",
+            function=wf_c_means,
+            paper="Chiu, Tsai 2007",
+            cost="near-linear, O(n²/k) at worst",
+            specified=False,
+        ),
+        Method(
+            name="systematic",
+            function=systematic,
+            paper="Kabir, Wang, Bertino 2011",
+            cost="near-linear, O(n²) at worst",
+            specified=False,
         ),
     )
 }
+"""Time is told by the rows n; memory grows no faster than n in any of them."""
 
 
 def refuse_infeasible(rows: int, k: int) -> None:

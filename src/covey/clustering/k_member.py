@@ -3,24 +3,17 @@
 Byun, Kamra, Bertino, Li: Efficient k-anonymization using clustering techniques, DASFAA 2007.
 """
 
-import time
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
+from covey.clustering import _growth
 from covey.encoding import EncodedTable
 from covey.errors import UsageError
 from covey.groups import Groups
-from covey.kernels.arrays import empty_summaries
-from covey.progress import Progress, silent
-
-if TYPE_CHECKING:
-    from covey.kernels.box_tree import BoxTree
-    from covey.kernels.k_member import Penalty
+from covey.progress import Progress, in_steps, silent
 
 SeedRef = Literal["last", "seed", "first", "random"]
-_SECONDS_AT_A_TIME = 0.2
-_PLACES_AT_A_TIME = 1_000_000
 
 
 def k_member(
@@ -50,7 +43,6 @@ def k_member(
     the lowest row number, so the result depends on nothing but the rows and the seed.
     """
     # Compiled code is loaded when it is first needed: it takes longer than all the rest.
-    from covey.kernels import box_tree
     from covey.kernels import k_member as kernel
 
     if seed_ref not in get_args(SeedRef):
@@ -60,47 +52,20 @@ def k_member(
     groups, left = divmod(table.rows, k)
     random = np.random.default_rng(seed)
     start, picks, order = (
-        random.integers(table.rows),
+        int(random.integers(table.rows)),
         random.random(groups),
         random.permutation(left),
     )
 
-    cells, forest = table.cells, table.forest
-    boxes = box_tree.build(cells, forest)
-    growth = kernel.Growth(
-        labels=np.full(table.rows, -1, dtype=np.int64),
-        state=np.array([0, start, 0], dtype=np.int64),
-        ranks=np.zeros(table.rows + 1 if seed_ref == "random" else 0, dtype=np.int32),
-        summaries=empty_summaries(groups, cells),
-        majority=np.full(groups, -1, dtype=np.int32),
-        price=np.zeros(len(forest.depth)),
-        priced=np.full(cells.codes.shape[1], -1, dtype=np.int32),
-    )
-    kernel.count_all(growth.ranks)
-    price = _penalty(table, boxes, float(penalty))
+    boxes, grown = _growth.plant(table, k, start=start, ranked=seed_ref == "random")
+    price = _growth.penalty(table, boxes, float(penalty))
     rule = get_args(SeedRef).index(seed_ref)
-    # Compiled code cannot be interrupted, so it is called for some rows at a time.
-    step = 1
-    while growth.state[0] < groups:
-        began = time.monotonic()
-        kernel.grow(cells, forest, boxes, growth, price, picks, rule, k, step)
-        step = step * 2 if time.monotonic() - began < _SECONDS_AT_A_TIME else max(step // 2, 1)
-        progress("clustering", 1 - int(boxes.free[0]) / table.rows)
+
+    def work(rows: int) -> int:
+        return kernel.grow(table.cells, table.forest, boxes, grown, price, picks, rule, k, rows)
+
+    in_steps(work, groups * k, progress)
     if not penalise_leftovers:
-        price = price._replace(classes=np.empty(0, dtype=np.int32))
-    rest = np.flatnonzero(growth.labels < 0)[order]
-    slices = max(1, len(rest) * groups // _PLACES_AT_A_TIME)
-    for rows in np.array_split(rest, slices):
-        kernel.place_leftovers(cells, forest, growth, price, rows)
-        progress("clustering", 1.0)
-    return Groups(growth.labels)
-
-
-def _penalty(table: EncodedTable, boxes: "BoxTree", amount: float) -> "Penalty":
-    from covey.kernels import box_tree
-    from covey.kernels.k_member import Penalty
-
-    classes = np.empty(0, dtype=np.int32) if table.classes is None else table.classes
-    masks = np.zeros(len(boxes.first) if len(classes) else 0, dtype=np.uint64)
-    box_tree.box_classes(boxes, classes, masks)
-    return Penalty(classes, masks, np.zeros(int(classes.max(initial=-1)) + 1, np.int64), amount)
+        price = _growth.no_penalty()
+    _growth.place_leftovers(table, grown, price, order, progress)
+    return Groups(grown.labels)

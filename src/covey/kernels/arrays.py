@@ -18,6 +18,19 @@ class Cells(NamedTuple):
     codes: Ints  # (rows, categories) leaves of the forest
 
 
+class Scale(NamedTuple):
+    """How a distance counts the widths of ranges."""
+
+    weights: Floats  # (intervals,)
+    caps: Floats  # (intervals,) no width counts for more
+    squared: bool  # whether it is the squares of widths that count
+
+
+def plain_scale(cells: Cells) -> Scale:
+    """The scale of information loss: a range loses its width, at most everything."""
+    return Scale(cells.weights, np.ones(len(cells.weights)), False)
+
+
 class Forest(NamedTuple):
     """The trees of all categories, their nodes numbered through."""
 

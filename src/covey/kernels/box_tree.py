@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.kernels.arrays import Cells, Floats, Forest, Ints
+from covey.kernels.arrays import Cells, Floats, Forest, Ints, Longs, Scale
 from covey.kernels.jit import kernel
 from covey.kernels.summaries import common_ancestor
 
@@ -43,14 +43,18 @@ class BoxTree(NamedTuple):
     low: Floats  # (boxes, intervals)
     high: Floats  # (boxes, intervals)
     mask: Words  # (boxes, categories) which bits occur
+    bit: Words  # (nodes,) the bit of a row that is at a node
     touch: Words  # (nodes,) bits of the leaves under a node
     cover: Words  # (nodes,) bits of which all leaves are under a node
     stack: Ints  # scratch of a search
     bounds: Floats  # scratch of a search
 
 
-def build(cells: Cells, forest: Forest) -> BoxTree:
-    """The tree over all rows, all of them free."""
+def build(cells: Cells, forest: Forest, *, inner: bool = False) -> BoxTree:
+    """The tree over all rows, all of them free; with `inner`, rows at inner nodes are looked for.
+
+    Such rows are then at their nodes, not at the leaves under them.
+    """
     count = len(cells.numbers)
     rows = np.arange(count, dtype=np.int32)
     first, last, left, parent = (np.full(2 * count + 1, -1, dtype=np.int32) for _ in range(4))
@@ -58,7 +62,7 @@ def build(cells: Cells, forest: Forest) -> BoxTree:
         cells, forest, rows, first, last, left, parent, np.zeros(len(forest.depth), np.int64)
     )
     first, last, left, parent = (a[:boxes].copy() for a in (first, last, left, parent))
-    touch, cover = _bits(forest)
+    bit, touch, cover = _bits(forest, inner=inner)
     tree = BoxTree(
         rows=rows,
         place=np.empty(count, dtype=np.int32),
@@ -73,6 +77,7 @@ def build(cells: Cells, forest: Forest) -> BoxTree:
         low=np.empty((boxes, cells.numbers.shape[1])),
         high=np.empty((boxes, cells.numbers.shape[1])),
         mask=np.zeros((boxes, cells.codes.shape[1]), dtype=np.uint64),
+        bit=bit,
         touch=touch,
         cover=cover,
         stack=np.empty(2 * depth + 4, dtype=np.int32),
@@ -82,46 +87,50 @@ def build(cells: Cells, forest: Forest) -> BoxTree:
     return tree
 
 
-def _bits(forest: Forest) -> tuple[Words, Words]:
-    """Which bits the leaves under each node have, and which of them no other leaf has."""
-    touch = np.zeros(len(forest.depth), dtype=np.uint64)
-    cover = np.zeros(len(forest.depth), dtype=np.uint64)
-    for first, leaves in zip(forest.first, forest.leaves, strict=True):
-        _spread(forest, int(first), int(leaves), touch, cover)
-    return touch, cover
+def _bits(forest: Forest, *, inner: bool) -> tuple[Words, Words, Words]:
+    """The bit of each leaf, which bits those under each node have, and which of these no other has.
+
+    With `inner`, the same of all nodes, where rows may be at inner ones too.
+    """
+    bit, touch, cover = (np.zeros(len(forest.depth), dtype=np.uint64) for _ in range(3))
+    ends = np.append(forest.first, len(forest.depth))[1:]
+    for first, leaves, end in zip(forest.first, forest.leaves, ends, strict=True):
+        nodes = np.arange(first, end if inner else first + leaves)
+        # Nodes under one node are neighbours, which makes shared bits tell most.
+        nodes = nodes[np.lexsort((forest.depth[nodes], forest.begin[nodes]))]
+        _spread(forest, nodes, bit, touch, cover)
+    return bit, touch, cover
 
 
 @kernel
-def _spread(forest: Forest, first: int, leaves: int, touch: Words, cover: Words) -> None:
+def _spread(forest: Forest, nodes: Longs, bits: Words, touch: Words, cover: Words) -> None:
+    count = len(nodes)
     shared = np.zeros(BITS, dtype=np.int64)
-    for leaf in range(leaves):
-        shared[_bit(leaf, leaves)] += 1
-    under = np.zeros((len(touch), 1), dtype=np.int64)
-    for leaf in range(leaves):
-        bit = _bit(leaf, leaves)
-        word = np.uint64(1) << np.uint64(bit)
-        for depth in range(forest.depth[first + leaf] + 1):
-            touch[forest.ancestors[first + leaf, depth]] |= word
-    # Leaves of one bit are neighbours, so a node covers a bit when it has as many as share it.
+    for place in range(count):
+        shared[_bit(place, count)] += 1
+    under = np.zeros(len(touch), dtype=np.int64)
+    # Nodes of one bit are neighbours; a node covers it when it has as many as share it.
     start = 0
-    while start < leaves:
-        bit = _bit(start, leaves)
-        end = start + shared[bit]
-        for leaf in range(start, end):
-            for depth in range(forest.depth[first + leaf] + 1):
-                node = forest.ancestors[first + leaf, depth]
-                under[node, 0] += 1
-                if under[node, 0] == shared[bit]:
-                    cover[node] |= np.uint64(1) << np.uint64(bit)
-        for leaf in range(start, end):
-            for depth in range(forest.depth[first + leaf] + 1):
-                under[forest.ancestors[first + leaf, depth], 0] = 0
-        start = end
+    while start < count:
+        bit = _bit(start, count)
+        word = np.uint64(1) << np.uint64(bit)
+        sharing = nodes[start : start + shared[bit]]
+        for node in sharing:
+            bits[node] = word
+            for depth in range(forest.depth[node] + 1):
+                above = forest.ancestors[node, depth]
+                touch[above] |= word
+                under[above] += 1
+                if under[above] == len(sharing):
+                    cover[above] |= word
+        for node in sharing:
+            under[forest.ancestors[node, : forest.depth[node] + 1]] = 0
+        start += len(sharing)
 
 
 @kernel
-def _bit(leaf: int, leaves: int) -> int:
-    return leaf if leaves <= BITS else leaf * BITS // leaves
+def _bit(place: int, count: int) -> int:
+    return place if count <= BITS else place * BITS // count
 
 
 # ── building ────────────────────────────────────────────────────────────────────────────────────
@@ -270,24 +279,40 @@ def _bound(tree: BoxTree) -> None:
     for box in range(len(tree.first) - 1, -1, -1):
         begin = tree.first[box]
         if tree.left[box] < 0:
-            end = begin + tree.free[box]
             tree.lowest[box] = tree.rows[begin]
-            for j in range(tree.numbers.shape[1]):
-                tree.low[box, j] = tree.numbers[begin:end, j].min()
-                tree.high[box, j] = tree.numbers[begin:end, j].max()
-            for i in range(begin, end):
+            for i in range(begin, begin + tree.free[box]):
                 tree.place[tree.rows[i]] = i
                 tree.leaf[tree.rows[i]] = box
-                for j in range(tree.codes.shape[1]):
-                    tree.mask[box, j] |= tree.touch[tree.codes[i, j]]
         else:
             one, other = tree.left[box], tree.left[box] + 1
             tree.lowest[box] = min(tree.lowest[one], tree.lowest[other])
-            for j in range(tree.numbers.shape[1]):
-                tree.low[box, j] = min(tree.low[one, j], tree.low[other, j])
-                tree.high[box, j] = max(tree.high[one, j], tree.high[other, j])
-            for j in range(tree.codes.shape[1]):
-                tree.mask[box, j] = tree.mask[one, j] | tree.mask[other, j]
+        _enclose(tree, box)
+
+
+@kernel
+def _enclose(tree: BoxTree, box: int) -> bool:
+    """Draw a box tightly around its free rows or its children; whether that changed it."""
+    changed = False
+    one, other, begin = tree.left[box], tree.left[box] + 1, tree.first[box]
+    end = begin + tree.free[box]
+    for j in range(tree.low.shape[1]):
+        if one < 0:
+            low, high = tree.numbers[begin:end, j].min(), tree.numbers[begin:end, j].max()
+        else:
+            low = min(tree.low[one, j], tree.low[other, j])
+            high = max(tree.high[one, j], tree.high[other, j])
+        changed |= low != tree.low[box, j] or high != tree.high[box, j]
+        tree.low[box, j], tree.high[box, j] = low, high
+    for j in range(tree.mask.shape[1]):
+        word = _NONE
+        if one < 0:
+            for i in range(begin, end):
+                word |= tree.bit[tree.codes[i, j]]
+        else:
+            word = tree.mask[one, j] | tree.mask[other, j]
+        changed |= word != tree.mask[box, j]
+        tree.mask[box, j] = word
+    return changed
 
 
 # ── searching ───────────────────────────────────────────────────────────────────────────────────
@@ -313,15 +338,34 @@ def remove(tree: BoxTree, row: int) -> None:
 
 
 @kernel
+def move(tree: BoxTree, row: int, numbers: Floats, codes: Ints) -> None:
+    """A row of a tree from which none was removed is elsewhere now."""
+    place, box = tree.place[row], tree.leaf[row]
+    tree.numbers[place, :] = numbers
+    tree.codes[place, :] = codes
+    while box >= 0 and _enclose(tree, box):
+        box = tree.parent[box]
+
+
+@kernel
+def nearest(
+    tree: BoxTree, forest: Forest, scale: Scale, far: bool, numbers: Floats, codes: Ints
+) -> int:
+    """The free row nearest to a point, or furthest from it."""
+    classes, words, prices = np.empty(0, np.int32), np.empty(0, np.uint64), np.empty(0)
+    return search(tree, forest, far, scale, numbers, numbers, codes, prices, classes, words, 0, 0.0)
+
+
+@kernel
 def search(
     tree: BoxTree,
     forest: Forest,
     far: bool,
-    weights: Floats,  # (intervals,)
+    scale: Scale,
     low: Floats,  # (intervals,) of the group
     high: Floats,  # (intervals,)
     node: Ints,  # (categories,)
-    price: Floats,  # (nodes,) loss of the group's nodes once they cover each leaf
+    price: Floats,  # (nodes,) loss of the group's nodes once they cover each leaf, or none
     classes: Ints,  # (rows,), or none
     box_classes: Words,  # (boxes,), or none
     majority: int,
@@ -329,10 +373,14 @@ def search(
 ) -> int:
     """The free row with which each record of the group loses least, or most if `far`.
 
-    Of equal rows the lowest. To look far is to look for the least of negative losses, so boxes are
-    then bounded from above. The loops work on plain arrays, since unpacking bundles of them inside
-    would cost more than the sums, and compare plainly: there is no NaN among the cells.
+    Of equal rows the lowest; if none is free, the number of rows. To look far is to look for the
+    least of negative losses, so boxes are then bounded from above. The loops work on plain arrays,
+    since unpacking bundles of them inside would cost more than the sums, and compare plainly: there
+    is no NaN among the cells.
+
+    Prices pay where a group asks often; without them, common ancestors are sought row by row.
     """
+    weights, caps, squared = scale.weights, scale.caps, scale.squared
     rows, first, free, left, lowest = tree.rows, tree.first, tree.free, tree.left, tree.lowest
     numbers, codes, mask, touch, cover = tree.numbers, tree.codes, tree.mask, tree.touch, tree.cover
     box_low, box_high, stack, bounds = tree.low, tree.high, tree.stack, tree.bounds
@@ -355,9 +403,19 @@ def search(
                     above = high[j] if high[j] > value else value
                     below = low[j] if low[j] < value else value
                     width = above - below
-                    loss += weights[j] * (width if width < 1.0 else 1.0)
-                for j in range(categories):
-                    loss += price[codes[i, j]]
+                    if squared:
+                        width *= width
+                    loss += weights[j] * (width if width < caps[j] else caps[j])
+                if len(price) > 0:
+                    for j in range(categories):
+                        loss += price[codes[i, j]]
+                else:
+                    for j in range(categories):
+                        one, other = node[j], codes[i, j]
+                        level = depth[one] if depth[one] < depth[other] else depth[other]
+                        while ancestors[one, level] != ancestors[other, level]:
+                            level -= 1
+                        loss += node_loss[ancestors[one, level]]
                 if surcharge > 0.0 and classes[row] != majority:
                     loss += surcharge
                 if far:
@@ -381,7 +439,9 @@ def search(
                     above = high[j] if high[j] > bottom else bottom
                     below = low[j] if low[j] < summit else summit
                     width = above - below
-                bound += weights[j] * (width if width < 1.0 else 1.0)
+                if squared:
+                    width *= width
+                bound += weights[j] * (width if width < caps[j] else caps[j])
             for j in range(categories):
                 # Up from the group's node to the first that has a leaf of the box under it, or
                 # all of them.

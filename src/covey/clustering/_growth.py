@@ -1,0 +1,75 @@
+"""What the methods share that let groups grow by the rows that cost them least."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from covey.encoding import EncodedTable
+from covey.kernels.arrays import Longs, empty_summaries, plain_scale
+from covey.progress import Progress
+
+if TYPE_CHECKING:
+    from covey.kernels.box_tree import BoxTree
+    from covey.kernels.growth import Growth, Penalty
+
+_PLACES_AT_A_TIME = 1_000_000
+
+
+def plant(
+    table: EncodedTable, k: int, *, start: int = 0, seeds: Longs | None = None, ranked: bool = False
+) -> tuple["BoxTree", "Growth"]:
+    """A tree of boxes over the rows, and room for n // k groups.
+
+    Rows may be counted by rank, and `seeds`, where each group starts, are set apart.
+    """
+    from covey.kernels import box_tree, growth, ranks
+
+    cells, forest = table.cells, table.forest
+    boxes = box_tree.build(cells, forest)
+    groups = table.rows // k
+    grown = growth.Growth(
+        labels=np.full(table.rows, -1, dtype=np.int64),
+        state=np.array([0, start, 0], dtype=np.int64),
+        seeds=np.empty(0, dtype=np.int64) if seeds is None else seeds,
+        ranks=np.zeros(table.rows + 1 if ranked else 0, dtype=np.int32),
+        scale=plain_scale(cells),
+        summaries=empty_summaries(groups, cells),
+        majority=np.full(groups, -1, dtype=np.int32),
+        price=np.zeros(len(forest.depth)),
+        priced=np.full(cells.codes.shape[1], -1, dtype=np.int32),
+    )
+    ranks.count_all(grown.ranks)
+    growth.set_apart(boxes, grown)
+    return boxes, grown
+
+
+def penalty(table: EncodedTable, boxes: "BoxTree", amount: float) -> "Penalty":
+    """The price of rows of another class, where the table has classes."""
+    from covey.kernels import box_tree
+    from covey.kernels.growth import Penalty
+
+    classes = np.empty(0, dtype=np.int32) if table.classes is None else table.classes
+    masks = np.zeros(len(boxes.first) if len(classes) else 0, dtype=np.uint64)
+    box_tree.box_classes(boxes, classes, masks)
+    return Penalty(classes, masks, np.zeros(int(classes.max(initial=-1)) + 1, np.int64), amount)
+
+
+def no_penalty() -> "Penalty":
+    """Classes play no part."""
+    from covey.kernels.growth import Penalty
+
+    none = np.empty(0, dtype=np.int32)
+    return Penalty(none, np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64), 0.0)
+
+
+def place_leftovers(
+    table: EncodedTable, grown: "Growth", price: "Penalty", order: Longs, progress: Progress
+) -> None:
+    """Put the rows that are in no group into those that they cost least, in this order of them."""
+    from covey.kernels import growth
+
+    rest = np.flatnonzero(grown.labels < 0)[order]
+    slices = max(1, len(rest) * int(grown.state[0]) // _PLACES_AT_A_TIME)
+    for rows in np.array_split(rest, slices):
+        growth.place_leftovers(table.cells, table.forest, grown, price, rows)
+        progress("clustering", 1.0)

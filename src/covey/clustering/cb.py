@@ -1,0 +1,143 @@
+"""Bisecting clustering, plain and l-diverse.
+
+He, Chen, Chen, Dong, Wang, Huang: Clustering-based k-anonymity, PAKDD 2012 (CB).
+"""
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from covey.encoding import MISSING_AT, EncodedTable
+from covey.errors import InfeasibleError, UsageError
+from covey.groups import Groups
+from covey.kernels.arrays import Cells, Forest
+from covey.progress import Progress, in_steps, silent
+
+if TYPE_CHECKING:
+    from covey.kernels.cb import Halves, Scratch
+    from covey.kernels.deal import Diversity
+
+Reading = Literal["tree", "ordered"]
+
+
+def cb(
+    table: EncodedTable,
+    k: int,
+    *,
+    seed: int = 0,
+    tries: int = 15,
+    restarts: int = 1,
+    categorical: Reading = "tree",
+    l: int | None = None,  # noqa: E741 - its name everywhere
+    sensitive: str | None = None,
+    progress: Progress = silent,
+) -> Groups:
+    """Partition the rows by 2-means, again and again, until no group has 2k rows.
+
+    A split starts from two random rows as centres; `tries` times every row goes to the nearer
+    centre, the smaller group is filled up to `k` by the rows that lose least by that, and the
+    centres move to the means and modes. The try with the least information loss counts, over all
+    `restarts`. Categories are told apart by their `tree`, or taken as numbers in the order of its
+    leaves (`ordered`), the two readings of the paper. Groups have k to 2k - 1 rows.
+
+    With `l`, a split must leave both groups 1/l-diverse in the column `sensitive` (the only
+    sensitive one, if not named): no value in more than one of l rows. Groups that cannot be split
+    so are dealt out by value where that lowers the loss (section 4 of the paper, corrected).
+
+    Time O(n log(n/k)) where splits are even, O(n²/k) at worst; memory O(n).
+    """
+    from covey.kernels import cb as kernel
+    from covey.kernels.stack import whole_table
+
+    if categorical not in get_args(Reading):
+        raise UsageError(f"categorical must be one of {', '.join(get_args(Reading))}")
+    if not (isinstance(tries, int) and isinstance(restarts, int) and min(tries, restarts) >= 1):
+        raise UsageError("tries and restarts must be whole numbers, 1 or more")
+    diversity = _diversity(table, l, sensitive)
+    cells, forest = table.cells, table.forest
+    if categorical == "ordered":
+        cells, forest = _ordered(table)
+    stack = whole_table(table.rows, k)
+    halves, scratch = _halves(cells, forest), _scratch(table.rows, k)
+    random = np.random.default_rng(seed)
+
+    def work(rows: int) -> int:
+        return kernel.partition(
+            *(cells, forest, MISSING_AT, stack, halves, scratch, diversity, random),
+            *(k, tries, restarts, rows),
+        )
+
+    in_steps(work, table.rows, progress)
+    return Groups(stack.labels)
+
+
+def _diversity(table: EncodedTable, l: int | None, sensitive: str | None) -> "Diversity":  # noqa: E741
+    from covey.kernels.deal import Diversity
+
+    if l is None:
+        return Diversity(
+            0, np.empty(0, np.int32), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        )
+    if not isinstance(l, int) or l < 2:
+        raise UsageError("l must be a whole number, 2 or more")
+    if sensitive is None and len(table.sensitive) == 1:
+        sensitive = next(iter(table.sensitive))
+    if sensitive is None or sensitive not in table.sensitive:
+        raise UsageError(
+            "l needs a sensitive column: "
+            + (f"name one of {', '.join(table.sensitive)}" if table.sensitive else "there is none")
+        )
+    values = table.sensitive_values(sensitive)
+    counts = np.bincount(values)
+    if l * int(counts.max()) > table.rows:
+        raise InfeasibleError(
+            f"l = {l} cannot be had: the most frequent value of column {sensitive!r} is in more "
+            f"than one of {l} rows; up to l = {table.rows // int(counts.max())} is possible"
+        )
+    rank = np.empty(table.rows, dtype=np.int64)
+    rank[table.lexicographic] = np.arange(table.rows)
+    return Diversity(l, values, rank, np.zeros_like(counts))
+
+
+def _ordered(table: EncodedTable) -> tuple[Cells, Forest]:
+    """The table with categories as numbers, by their place among the leaves of the tree."""
+    cells = table.cells
+    steps = [max(a.tree.leaf_count - 1, 1) for a in table.categories]
+    places = table.places[:, len(table.intervals) :] / np.array(steps, dtype=np.float64)
+    none = EncodedTable((), table.rows)
+    numbers = np.ascontiguousarray(np.hstack([cells.numbers, places]))
+    return Cells(numbers, table.weights, none.cells.codes), none.forest
+
+
+def _halves(cells: Cells, forest: Forest) -> "Halves":
+    from covey.kernels.cb import Halves
+
+    intervals, categories, nodes = cells.numbers.shape[1], cells.codes.shape[1], len(forest.depth)
+    return Halves(
+        numbers=np.empty((2, intervals)),
+        codes=np.empty((2, categories), dtype=np.int32),
+        price=np.zeros((2, nodes)),
+        priced=np.full((2, categories), -1, dtype=np.int32),
+        size=np.zeros(2, dtype=np.int64),
+        low=np.empty((2, intervals)),
+        high=np.empty((2, intervals)),
+        sums=np.empty((2, intervals)),
+        present=np.empty((2, intervals), dtype=np.int64),
+        first=np.empty((2, categories), dtype=np.int32),
+        last=np.empty((2, categories), dtype=np.int32),
+        counts=np.zeros((2, nodes), dtype=np.int64),
+    )
+
+
+def _scratch(rows: int, k: int) -> "Scratch":
+    from covey.kernels.cb import Scratch
+
+    return Scratch(
+        order=np.empty(rows, dtype=np.int64),
+        distance=np.empty((2, rows)),
+        side=np.empty(rows, dtype=np.int8),
+        best=np.empty(rows, dtype=np.int8),
+        rows=np.empty(rows, dtype=np.int32),
+        heap_keys=np.empty(k),
+        heap_rows=np.empty(k, dtype=np.int32),
+    )

@@ -1,0 +1,100 @@
+"""Clustering in attribute hierarchies.
+
+Li, Wong, Fu, Pei: Achieving k-anonymity by clustering in attribute hierarchical structures,
+DaWaK 2006 (KACA).
+"""
+
+import numpy as np
+
+from covey.encoding import EncodedTable
+from covey.errors import UsageError
+from covey.groups import Groups
+from covey.kernels.arrays import Floats, Longs, empty_summaries
+from covey.progress import Progress, in_steps, silent
+from covey.taxonomy import Taxonomy
+
+
+def kaca(
+    table: EncodedTable,
+    k: int,
+    *,
+    seed: int = 0,
+    beta: float = 1.0,
+    progress: Progress = silent,
+) -> Groups:
+    """Partition the rows by merging random small classes of equal rows with their closest.
+
+    Two classes are as far apart as generalising both to what they have in common distorts their
+    rows: in a tree the steps climbed, of which one from depth d counts 1 / d^beta, and for numbers
+    the growth of the interval, each times the weight and the number of rows. The abstract was to
+    be had, the details are common knowledge of the method. Time O(E²) for E distinct rows, memory
+    O(n).
+    """
+    from covey.kernels import kaca as kernel
+    from covey.kernels import ranks, summaries
+
+    if not isinstance(beta, int | float) or not 0 <= beta < float("inf"):
+        raise UsageError("beta must be a number, 0 or more")
+    classes = _equal_rows(table)
+    count = int(classes.max()) + 1
+    merging = kernel.Merging(
+        summaries=empty_summaries(count, table.cells),
+        alive=np.arange(count, dtype=np.int32),
+        place=np.arange(count, dtype=np.int32),
+        into=np.arange(count),
+        small=np.zeros(count + 1, dtype=np.int32),
+        state=np.array([count, 0], dtype=np.int64),
+    )
+    summaries.summarise(table.cells, table.forest, classes, merging.summaries)
+    ranks.count_all(merging.small)
+    large = np.flatnonzero(merging.summaries.size >= k)
+    for number in large.tolist():
+        ranks.count_out(merging.small, number, 1)
+    start = merging.state[1] = count - len(large)
+    random, climb = np.random.default_rng(seed), _climbs(table, float(beta))
+
+    def work(times: int) -> int:
+        weights = table.cells.weights
+        small = kernel.merge(table.forest, weights, climb, merging, random, k, times)
+        return int(start) - small
+
+    in_steps(work, int(start), progress)
+    return Groups(_numbered(merging.into)[classes])
+
+
+def _equal_rows(table: EncodedTable) -> Longs:
+    """The class of rows that each row equals, numbered by their lowest rows."""
+    order = table.lexicographic
+    cells = table.places[order]
+    first = np.ones(table.rows, dtype=bool)
+    first[1:] = (cells[1:] != cells[:-1]).any(axis=1)
+    lowest = np.empty(table.rows, dtype=np.int64)
+    lowest[order] = order[first][np.cumsum(first) - 1]
+    return np.unique(lowest, return_inverse=True)[1].astype(np.int64)
+
+
+def _numbered(into: Longs) -> Longs:
+    """The number of the group that each class ended in; classes merge into lower ones only."""
+    final = into.copy()
+    for number in range(len(final)):
+        final[number] = final[final[number]]
+    return np.unique(final, return_inverse=True)[1].astype(np.int64)
+
+
+def _climbs(table: EncodedTable, beta: float) -> Floats:
+    """What it costs in each tree to climb from one depth to another, weighted."""
+    depths = table.forest.ancestors.shape[1]
+    climbs = np.zeros((len(table.categories), depths, depths))
+    for j, category in enumerate(table.categories):
+        ways = _ways(category.tree, beta)
+        own = (ways[:, None] - ways[None, :]) / (ways[-1] or 1.0)
+        climbs[j, : len(own), : len(own)] = category.column.weight * own
+    return climbs
+
+
+def _ways(tree: Taxonomy, beta: float) -> Floats:
+    """The weighted way from the root to each depth."""
+    ways = [0.0]
+    for depth in range(1, tree.height + 1):
+        ways.append(ways[-1] + depth**-beta)
+    return np.array(ways)

@@ -1,0 +1,61 @@
+"""Non-homogeneous generalization.
+
+Wong, Mamoulis, Cheung: Non-homogeneous generalization in privacy preserving data publishing,
+SIGMOD 2010 (NH).
+"""
+
+import numpy as np
+
+from covey.encoding import EncodedTable
+from covey.groups import Rings
+from covey.kernels.arrays import empty_summaries
+from covey.progress import Progress, in_steps, silent
+
+
+def nh(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silent) -> Rings:
+    """Put the rows into rings in which each is shown with `k` neighbours: no equal rows.
+
+    The table is parted by two rows far from each other, again and again, until no part has 2k rows;
+    each part is walked from row to nearest row and closed to a ring. A row is shown as what k
+    neighbours have in common, one of which it is, at a random distance that is the same for all of
+    a ring. Everyone is then one of k whom each of k shown rows may stand for, but no two rows need
+    be alike: this is not k-anonymity in the usual sense. The paper's text could not be had: this
+    is inferred from what others report of it. Time O(n log(n/k) + nk), memory O(n).
+    """
+    from covey.kernels import nh as kernel
+    from covey.kernels.stack import whole_table
+
+    cells, forest = table.cells, table.forest
+    stack = whole_table(table.rows, k)
+    scratch = kernel.Scratch(
+        order=np.empty(table.rows, dtype=np.int64),
+        distance=np.empty(table.rows),
+        side=np.empty(table.rows, dtype=np.int8),
+        rows=np.empty(table.rows, dtype=np.int32),
+        heap_keys=np.empty(k),
+        heap_rows=np.empty(k, dtype=np.int32),
+        halves=empty_summaries(2, cells),
+        price=np.zeros(len(forest.depth)),
+        priced=np.full(cells.codes.shape[1], -1, dtype=np.int32),
+    )
+    random = np.random.default_rng(seed)
+    in_steps(
+        lambda rows: kernel.partition(cells, forest, stack, scratch, random, k, rows),
+        table.rows,
+        progress,
+    )
+    parts = int(stack.state[1])
+    order = np.argsort(stack.labels, kind="stable")
+    begin = np.concatenate([[0], np.cumsum(np.bincount(stack.labels))])
+    done = 0
+
+    def walk(some: int) -> int:
+        nonlocal done
+        last = min(done + some, parts)
+        kernel.tour(cells, forest, scratch, order, begin, done, last)
+        done = last
+        return done
+
+    in_steps(walk, parts, progress)
+    shift = (random.random(parts) * k).astype(np.int64)
+    return Rings(k, order, begin, shift, table.rows)

@@ -1,0 +1,81 @@
+"""One-pass k-means.
+
+Lin, Wei: An efficient clustering method for k-anonymization, PAIS 2008 (OKA).
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from covey.encoding import MISSING_AT, EncodedTable
+from covey.groups import Groups
+from covey.kernels.arrays import Cells, Floats, Longs, plain_scale
+from covey.progress import Progress, in_steps, silent
+
+if TYPE_CHECKING:
+    from covey.kernels.oka import Centres
+
+
+def oka(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silent) -> Groups:
+    """Partition the rows by one pass of k-means and an adjustment of the sizes.
+
+    Of the shuffled rows, n // k found a group each; every other joins the one with the nearest
+    centre, which moves at once: the mean of numbers, the common ancestor of categories. Groups of
+    more than `k` then give up the rows furthest from their centre, and these go to the nearest
+    group that has fewer than `k`, or to the nearest of all once there is none. The order of the
+    rows is inferred: the paper may sort them. Centres are found in a tree of boxes, in O(n²/k) at
+    worst; memory O(n).
+    """
+    from covey.kernels import box_tree
+    from covey.kernels import oka as kernel
+    from covey.kernels.random import shuffle
+
+    cells, forest, scale = table.cells, table.forest, plain_scale(table.cells)
+    order = np.arange(table.rows)
+    shuffle(np.random.default_rng(seed), order)
+    groups = table.rows // k
+    labels = np.empty(table.rows, dtype=np.int64)
+    labels[order[:groups]] = np.arange(groups)
+    centres = _centres_at(cells, order[:groups])
+    boxes = box_tree.build(Cells(centres.numbers, cells.weights, centres.codes), forest, inner=True)
+    done = groups
+
+    def join(rows: int) -> int:
+        nonlocal done
+        some = order[done : done + rows]
+        kernel.assign(cells, forest, scale, MISSING_AT, boxes, centres, some, labels)
+        done += len(some)
+        return done
+
+    in_steps(join, table.rows, progress)
+    surplus, sizes = _surplus(kernel.distances(cells, forest, centres, labels), labels, k)
+    final = Cells(centres.numbers, cells.weights, centres.codes)
+    # First to groups that lack rows, then to any.
+    for full in (k, 0):
+        boxes = box_tree.build(final, forest, inner=True)
+        kernel.close_full(boxes, sizes, full or table.rows + 1)
+        put = kernel.reassign(cells, forest, scale, boxes, surplus, sizes, labels, full)
+        surplus = surplus[put:]
+    return Groups(labels)
+
+
+def _centres_at(cells: Cells, rows: Longs) -> "Centres":
+    from covey.kernels.oka import Centres
+
+    numbers = cells.numbers[rows]
+    present = numbers != MISSING_AT
+    return Centres(
+        numbers=numbers,
+        codes=cells.codes[rows],
+        sums=np.where(present, numbers, 0.0),
+        present=present.astype(np.int64),
+    )
+
+
+def _surplus(distance: Floats, labels: Longs, k: int) -> tuple[Longs, Longs]:
+    """The rows that groups of more than k give up, the furthest first, and the sizes without."""
+    sizes = np.bincount(labels)
+    order = np.lexsort((-distance, labels))
+    rank = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    surplus = order[rank < np.repeat(sizes - k, sizes)].astype(np.int64)
+    return surplus, np.minimum(sizes, k)

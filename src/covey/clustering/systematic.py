@@ -1,0 +1,39 @@
+"""Systematic clustering.
+
+Kabir, Wang, Bertino: Efficient systematic clustering method for k-anonymization, Acta
+Informatica 2011.
+"""
+
+import numpy as np
+
+from covey.clustering import _growth
+from covey.encoding import EncodedTable
+from covey.groups import Groups
+from covey.progress import Progress, in_steps, silent
+
+
+def systematic(
+    table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silent
+) -> Groups:
+    """Partition the rows by growing groups from every k-th row of the sorted table.
+
+    The rows are sorted by their quasi-identifiers; from a random one of the first `k` on, every
+    k-th founds a group, and each in turn takes the k - 1 free rows that add least information loss.
+    Rows left over join the group that they cost least. The paper's text could not be had: this is
+    inferred from its abstract and from what others report. The rows are found in a tree of boxes:
+    near-linear time on real tables, O(n²) at worst, memory O(n).
+    """
+    from covey.kernels import k_member as kernel
+
+    groups = table.rows // k
+    first = int(np.random.default_rng(seed).random() * k)
+    seeds = table.lexicographic[first::k][:groups].copy()
+    boxes, grown = _growth.plant(table, k, seeds=seeds)
+    cells, forest, free, none = table.cells, table.forest, _growth.no_penalty(), np.empty(0)
+
+    def work(rows: int) -> int:
+        return kernel.grow(cells, forest, boxes, grown, free, none, kernel.GIVEN, k, rows)
+
+    in_steps(work, groups * k, progress)
+    _growth.place_leftovers(table, grown, free, np.arange(table.rows % k), progress)
+    return Groups(grown.labels)

@@ -1,0 +1,122 @@
+"""C-means with weighted features.
+
+Chiu, Tsai: A k-anonymity clustering method for effective data privacy preservation, ADMA 2007
+(WF-C-means).
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from covey.encoding import MISSING_AT, EncodedTable
+from covey.errors import UsageError
+from covey.groups import Groups
+from covey.kernels.arrays import Cells, Floats, Forest, Longs, Scale
+from covey.progress import Progress, in_steps, silent
+
+if TYPE_CHECKING:
+    from covey.kernels.wf_c_means import Centres
+
+
+def wf_c_means(
+    table: EncodedTable,
+    k: int,
+    *,
+    seed: int = 0,
+    iterations: int = 30,
+    progress: Progress = silent,
+) -> Groups:
+    """Partition the rows by C-means whose attributes get weights, and merge classes of too few.
+
+    From n // k random rows as centres, rows go to the nearest centre, centres move to the means
+    and modes, and attributes that vary little within classes gain weight, until no row moves or
+    `iterations` are over. Then classes of fewer than `k`, the smallest first, merge into the one
+    with the nearest centre. The paper's text could not be had: this is inferred from its abstract
+    and approximate. Centres are found in a tree of boxes, in O(n²/k) per iteration at worst;
+    memory O(n).
+    """
+    from covey.kernels import box_tree
+    from covey.kernels import wf_c_means as kernel
+    from covey.kernels.random import shuffle
+
+    if not isinstance(iterations, int) or iterations < 1:
+        raise UsageError("iterations must be a whole number, 1 or more")
+    cells = table.cells
+    order = np.arange(table.rows)
+    shuffle(np.random.default_rng(seed), order)
+    seeds = order[: table.rows // k]
+    centres = kernel.Centres(cells.numbers[seeds], cells.codes[seeds])
+    labels = np.full(table.rows, -1, dtype=np.int64)
+    forest, scale = _weighted(table, np.ones(len(table.attributes)))
+
+    def iterate() -> bool:
+        nonlocal forest, scale
+        boxes = box_tree.build(Cells(centres.numbers, scale.weights, centres.codes), forest)
+        moved, done = 0, 0
+
+        def assign(rows: int) -> int:
+            nonlocal moved, done
+            last = min(done + rows, table.rows)
+            moved += kernel.assign(cells, forest, scale, boxes, done, last, labels)
+            done = last
+            return done
+
+        in_steps(assign, table.rows, progress)
+        if not moved:
+            return False
+        _centre(table, labels, centres)
+        forest, scale = _weighted(table, _feature_weights(table, labels, centres))
+        return True
+
+    for _ in range(iterations):
+        if not iterate():
+            break
+    sizes, into = np.bincount(labels, minlength=len(seeds)), np.arange(len(seeds))
+    boxes = box_tree.build(Cells(centres.numbers, scale.weights, centres.codes), forest)
+    kernel.merge(forest, scale, boxes, centres, sizes, into, k)
+    return Groups(np.unique(_end_of(into)[labels], return_inverse=True)[1])
+
+
+def _centre(table: EncodedTable, labels: Longs, centres: "Centres") -> None:
+    from covey.kernels import wf_c_means as kernel
+
+    rows = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[rows], np.arange(len(centres.numbers) + 1))
+    counts = np.zeros(len(table.forest.depth), dtype=np.int64)
+    kernel.centre(table.cells, MISSING_AT, rows, starts, counts, centres)
+
+
+def _feature_weights(table: EncodedTable, labels: Longs, centres: "Centres") -> Floats:
+    """More for attributes in which rows are near their centres; on average 1.
+
+    One full step is added to what all rows differ by, so that no weight is infinite.
+    """
+    from covey.kernels import wf_c_means as kernel
+
+    totals = kernel.dispersions(table.cells, table.forest, _unit_losses(table), centres, labels)
+    inverse: Floats = 1.0 / (totals / table.rows + 1.0 / table.rows)
+    weights: Floats = len(inverse) * inverse / sum(inverse.tolist())
+    return weights
+
+
+def _unit_losses(table: EncodedTable) -> Floats:
+    """The losses of all nodes of the forest, unweighted."""
+    return np.concatenate([np.empty(0), *(a.tree.losses(table.measure) for a in table.categories)])
+
+
+def _weighted(table: EncodedTable, features: Floats) -> tuple[Forest, Scale]:
+    """The forest and the scale with these weights on top of the attributes' own."""
+    weights, intervals = table.weights * features, len(table.intervals)
+    sizes = [len(a.tree.labels) for a in table.categories]
+    loss = np.repeat(weights[intervals:], sizes) * _unit_losses(table)
+    scale = Scale(weights[:intervals].copy(), np.ones(intervals), False)
+    return table.forest._replace(loss=loss), scale
+
+
+def _end_of(into: Longs) -> Longs:
+    """Where each class ended up, however many times it was merged on."""
+    while True:
+        further = into[into]
+        if (further == into).all():
+            return into
+        into = further

@@ -1,0 +1,90 @@
+"""NH, non-homogeneous generalisation by rings (Wong et al. 2010, specification B2)."""
+
+from collections.abc import Sequence
+
+from .centres import LeafOrders, Rng, below, check_k, rise, shuffle
+from .k_member import labels_of
+from .model import Measure, Table, record_loss
+
+
+def furthest(table: Table, row: int, group: Sequence[int], measure: Measure) -> int:
+    """Return the other row of the group furthest from the row, the lowest of equals."""
+    others = [other for other in sorted(group) if other != row]
+    return max(others, key=lambda other: record_loss(table, [row, other], measure))
+
+
+def repair(
+    table: Table, short: list[int], other: list[int], k: int, measure: Measure
+) -> tuple[list[int], list[int]]:
+    """Move the rows nearest to the short group, as it is, from the other until it has k."""
+    nearest = sorted(other, key=lambda row: (record_loss(table, [*short, row], measure), row))
+    moved = nearest[: max(k - len(short), 0)]
+    return sorted(short + moved), sorted(row for row in other if row not in moved)
+
+
+def split(
+    table: Table, group: list[int], k: int, rng: Rng, measure: Measure
+) -> tuple[list[int], list[int]]:
+    """Return two groups, ascending, grown from two rows far apart."""
+    start = group[below(rng, len(group))]
+    one = furthest(table, start, group, measure)
+    two = furthest(table, one, group, measure)
+    three = furthest(table, two, group, measure)
+    first, second = [two], [three]
+    for row in shuffle(rng, [row for row in group if row not in (two, three)]):
+        to_first = rise(table, first, row, measure)
+        to_second = rise(table, second, row, measure)
+        if to_first == to_second:
+            home = second if len(second) < len(first) else first
+        else:
+            home = first if to_first < to_second else second
+        home.append(row)
+    first, second = repair(table, first, second, k, measure)
+    second, first = repair(table, second, first, k, measure)
+    return first, second
+
+
+def final_groups(
+    table: Table, group: list[int], k: int, rng: Rng, measure: Measure
+) -> list[list[int]]:
+    """Return the groups of fewer than 2k rows that splitting ends with, depth first."""
+    if len(group) < 2 * k:
+        return [group]
+    first, second = split(table, group, k, rng, measure)
+    left = final_groups(table, first, k, rng, measure)
+    return left + final_groups(table, second, k, rng, measure)
+
+
+def tour(table: Table, group: Sequence[int], measure: Measure) -> list[int]:
+    """Return the rows from the lowest on, always going to the nearest one not yet visited."""
+    left = sorted(group)
+    path = [left.pop(0)]
+    while left:
+        nearest = min(left, key=lambda row: record_loss(table, [path[-1], row], measure))
+        left.remove(nearest)
+        path.append(nearest)
+    return path
+
+
+def nh(
+    table: Table,
+    k: int,
+    *,
+    rng: Rng,
+    leaf_orders: LeafOrders,
+    measure: Measure = "height",
+) -> tuple[list[int], list[list[int]]]:
+    """Return the ring of each row, and the k rows whose summary each row is shown as.
+
+    Leaf orders have no part in it.
+    """
+    n = check_k(table, k)
+    groups = final_groups(table, list(range(n)), k, rng, measure)
+    members: dict[int, list[int]] = {}
+    for group in groups:
+        ring = tour(table, group, measure)
+        shift = below(rng, k)
+        for place, row in enumerate(ring):
+            places = range(place - shift, place - shift + k)
+            members[row] = [ring[p % len(ring)] for p in places]
+    return labels_of(groups, n), [members[row] for row in range(n)]

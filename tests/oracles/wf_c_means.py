@@ -1,0 +1,93 @@
+"""C-means with feature weights (Chiu & Tsai 2007, specification B8), then merging."""
+
+from collections.abc import Mapping, Sequence
+
+from .centres import (
+    Centre,
+    LeafOrders,
+    Rng,
+    attribute_distances,
+    centre_of_row,
+    centre_of_rows,
+    check_k,
+    shuffle,
+)
+from .k_member import labels_of
+from .model import Measure, Table, attribute_order
+
+Features = Mapping[str, float]
+
+
+def distance(
+    table: Table, one: Centre, other: Centre, features: Features, measure: Measure
+) -> float:
+    """Return D: the attribute distances of two points, by both kinds of weights."""
+    parts = attribute_distances(table, one, other, measure)
+    total = 0.0
+    for name in attribute_order(table):
+        total += (table[name].weight * features[name]) * parts[name]
+    return total
+
+
+def feature_weights(
+    table: Table, homes: Sequence[int], centres: Sequence[Centre], measure: Measure
+) -> dict[str, float]:
+    """Return f: large for an attribute in which rows are close to the centre of their class."""
+    n = len(homes)
+    names = attribute_order(table)
+    totals = dict.fromkeys(names, 0.0)
+    for row, home in enumerate(homes):
+        parts = attribute_distances(table, centre_of_row(table, row), centres[home], measure)
+        for name in names:
+            totals[name] += parts[name]
+    closeness = {name: 1.0 / (totals[name] / n + 1.0 / n) for name in names}
+    total = 0.0
+    for name in names:
+        total += closeness[name]
+    return {name: len(names) * closeness[name] / total for name in names}
+
+
+def wf_c_means(
+    table: Table,
+    k: int,
+    *,
+    rng: Rng,
+    leaf_orders: LeafOrders,
+    measure: Measure = "height",
+    iterations: int = 30,
+) -> list[int]:
+    """Return the class of each row; classes are numbered in the order of their first centres."""
+    n = check_k(table, k)
+    if iterations < 1:
+        raise ValueError("at least one iteration is needed")
+    points = [centre_of_row(table, row) for row in range(n)]
+    centres = [points[row] for row in shuffle(rng, range(n))[: n // k]]
+    features = dict.fromkeys(attribute_order(table), 1.0)
+
+    def nearest(point: Centre, numbers: Sequence[int]) -> int:
+        return min(
+            numbers, key=lambda number: distance(table, point, centres[number], features, measure)
+        )
+
+    def members(homes: Sequence[int], number: int) -> list[int]:
+        return [row for row in range(n) if homes[row] == number]
+
+    homes: list[int] = []
+    for _ in range(iterations):
+        before = homes
+        homes = [nearest(point, range(len(centres))) for point in points]
+        if homes == before:
+            break
+        for number in set(homes):
+            centres[number] = centre_of_rows(table, members(homes, number), leaf_orders)
+        features = feature_weights(table, homes, centres, measure)
+
+    while True:
+        numbers = sorted(set(homes))
+        size = {number: homes.count(number) for number in numbers}
+        small = [number for number in numbers if size[number] < k]
+        if not small or len(numbers) == 1:
+            return labels_of([members(homes, number) for number in numbers], n)
+        smallest = min(small, key=lambda number: size[number])
+        target = nearest(centres[smallest], [number for number in numbers if number != smallest])
+        homes = [target if home == smallest else home for home in homes]

@@ -1,0 +1,295 @@
+"""Every method of the papers against its slow twin, label by label, and what must hold of all."""
+
+import inspect
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covey.clustering import METHODS
+from covey.encoding import MISSING_LEAF, Category, EncodedTable, encode
+from covey.errors import InfeasibleError, UsageError
+from covey.schema import Schema
+from covey.tables import Table
+from oracles import cb, centre_point, gaa_cp, kaca, mdav, mondrian, oka, systematic, wf_c_means
+from oracles.metrics import total_il
+from oracles.model import MISSING
+from oracles.optimum import optimum
+from tables_of_people import CLASS, People, people
+
+UNCOMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+seeds = st.integers(0, 2**64)
+Twin = Callable[..., list[int]]
+
+
+def leaf_orders(encoded: EncodedTable) -> dict[str, list[str]]:
+    return {
+        attribute.name: [
+            MISSING if leaf == MISSING_LEAF else leaf for leaf in attribute.tree.leaves
+        ]
+        for attribute in encoded.attributes
+        if isinstance(attribute, Category)
+    }
+
+
+TWINS: Mapping[str, Twin] = {
+    "mondrian": mondrian.mondrian,
+    "mdav": mdav.mdav,
+    "kacpc": centre_point.kacpc,
+    "ikac": centre_point.ikac,
+    "gaa-cp": gaa_cp.gaa_cp,
+    "oka": oka.oka,
+    "systematic": systematic.systematic,
+    "kaca": kaca.kaca,
+    "wf-c-means": wf_c_means.wf_c_means,
+    "cb": cb.cb,
+}
+OPTIONS: Mapping[str, Sequence[dict[str, Any]]] = {
+    "mondrian": [{}, {"relaxed": True}],
+    "kacpc": [{}, {"normalise": True}],
+    "kaca": [{}, {"beta": 0.0}, {"beta": 2.5}],
+    "wf-c-means": [{}, {"iterations": 1}, {"iterations": 3}],
+    "cb": [
+        {},
+        {"categorical": "ordered"},
+        {"tries": 1},
+        {"tries": 3, "restarts": 2},
+        {"tries": 4, "categorical": "ordered"},
+    ],
+}
+CASES = [(name, options) for name in TWINS for options in OPTIONS.get(name, [{}])]
+cases = pytest.mark.parametrize(
+    ("name", "options"), CASES, ids=[" ".join([n, *map(str, o.items())]) for n, o in CASES]
+)
+
+
+def by_twin(table: People, name: str, k: int, seed: int, **options: Any) -> list[int]:
+    """The labels of the slow twin, which draws from the same generator."""
+    known = {
+        "rng": np.random.default_rng(seed),
+        "leaf_orders": leaf_orders(table.encoded()),
+        "measure": table.schema.loss,
+    }
+    asked = inspect.signature(TWINS[name]).parameters
+    known = {key: value for key, value in known.items() if key in asked}
+    return TWINS[name](table.oracle, k, **known, **options)
+
+
+def check(table: People, name: str, data: st.DataObject, **options: Any) -> None:
+    k = data.draw(st.integers(1, table.rows), "k")
+    seed = data.draw(seeds, "seed")
+    groups = METHODS[name](table.encoded(), k, seed=seed, **options)
+    assert groups.labels.tolist() == by_twin(table, name, k, seed, **options)
+
+
+@cases
+@given(people(most=14), st.data())
+@settings(deadline=None, max_examples=120)
+def test_labels_are_those_of_the_twin(
+    name: str, options: dict[str, Any], table: People, data: st.DataObject
+) -> None:
+    check(table, name, data, **options)
+
+
+@cases
+@given(people(least=17, most=40, columns=3), st.data())
+@settings(deadline=None, max_examples=40)
+def test_labels_of_larger_tables_are_those_of_the_twin(
+    name: str, options: dict[str, Any], table: People, data: st.DataObject
+) -> None:
+    check(table, name, data, **options)
+
+
+@pytest.mark.skipif(not UNCOMPILED, reason="compiled code has its constants inside")
+@pytest.mark.parametrize("name", ["mdav", "gaa-cp", "oka", "systematic", "wf-c-means"])
+@given(people(most=16), st.sampled_from([1, 2, 3, 64]), st.data())
+@settings(deadline=None, max_examples=60)
+def test_labels_do_not_depend_on_the_boxes(
+    name: str, table: People, bits: int, data: st.DataObject
+) -> None:
+    with mock.patch.multiple("covey.kernels.box_tree", LEAF_ROWS=1, BITS=bits, SAMPLE=2):
+        check(table, name, data)
+
+
+# ── l-diverse splitting ─────────────────────────────────────────────────────────────────────────
+
+
+@given(people(least=4, most=30, columns=3), st.data())
+@settings(deadline=None, max_examples=250)
+def test_l_diverse_labels_are_those_of_the_twin(table: People, data: st.DataObject) -> None:
+    l = data.draw(st.integers(2, 3), "l")  # noqa: E741
+    k = data.draw(st.integers(1, max(table.rows // 2, 1)), "k")
+    seed = data.draw(seeds, "seed")
+    options: dict[str, Any] = {"tries": data.draw(st.sampled_from([1, 4])), "l": l}
+    options["categorical"] = data.draw(st.sampled_from(["tree", "ordered"]))
+    counts = np.bincount(table.classes)
+    if l * counts.max() > table.rows:
+        with pytest.raises(InfeasibleError, match=r"cannot be had"):
+            METHODS["cb"](table.encoded(), k, seed=seed, **options)
+        return
+    groups = METHODS["cb"](table.encoded(), k, seed=seed, sensitive=CLASS, **options)
+    twin = by_twin(table, "cb", k, seed, sensitive=table.classes, **options)
+    assert groups.labels.tolist() == twin
+    assert groups.smallest >= k
+    for group in range(groups.count):
+        own = np.array(table.classes)[groups.labels == group]
+        assert l * np.bincount(own).max() <= len(own)
+
+
+def diverse_table(rows: int, values: int) -> EncodedTable:
+    """One number and a sensitive column that says nearly all about it: no split is diverse."""
+    random = np.random.default_rng(rows)
+    diagnosis = random.permutation(np.arange(rows) % values)
+    frame = pl.DataFrame({"x": diagnosis + random.random(rows) / 10, "diagnosis": diagnosis})
+    schema = Schema.of(quasi={"x": "numeric"}, sensitive=["diagnosis"])
+    return encode(Table(frame), schema)
+
+
+def test_large_undivided_groups_are_dealt_out_as_by_the_twin() -> None:
+    """Buckets of more rows than are looked at for the next one."""
+    from oracles.model import Numeric
+
+    table = diverse_table(620, 2)
+    frame_values = table.intervals[0].values.tolist()
+    groups = METHODS["cb"](table, 3, seed=1, tries=1, l=2)
+    twin = cb.cb(
+        {"x": Numeric(frame_values)},
+        3,
+        rng=np.random.default_rng(1),
+        leaf_orders={},
+        tries=1,
+        l=2,
+        sensitive=table.sensitive_values("diagnosis").tolist(),
+    )
+    assert groups.labels.tolist() == twin
+    assert groups.count > 100
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"l": 1}, "l must be"),
+        ({"l": 2.5}, "l must be"),
+        ({"l": 2, "sensitive": "x"}, "name one of diagnosis"),
+        ({"tries": 0}, "tries and restarts"),
+        ({"restarts": "many"}, "tries and restarts"),
+        ({"categorical": "set"}, "categorical must be"),
+    ],
+)
+def test_wrong_options_of_cb_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        METHODS["cb"](diverse_table(20, 4), 3, **options)
+
+
+def test_l_needs_a_sensitive_column() -> None:
+    table = encode(Table(pl.DataFrame({"x": [1, 2, 3, 4]})), Schema.of(quasi={"x": "numeric"}))
+    with pytest.raises(UsageError, match="there is none"):
+        METHODS["cb"](table, 2, l=2)
+
+
+# ── what must hold of every method ──────────────────────────────────────────────────────────────
+
+
+@cases
+@given(people(most=40), st.data())
+@settings(deadline=None, max_examples=40)
+def test_every_row_is_in_one_group_of_k(
+    name: str, options: dict[str, Any], table: People, data: st.DataObject
+) -> None:
+    k = data.draw(st.integers(1, table.rows), "k")
+    groups = METHODS[name](table.encoded(), k, seed=data.draw(seeds, "seed"), **options)
+    assert len(groups) == table.rows
+    assert groups.suppressed == 0
+    assert groups.smallest >= k
+    assert (groups.sizes > 0).all()
+
+
+@pytest.mark.parametrize("name", ["cb", "mdav"])
+@given(people(most=40), st.data())
+@settings(deadline=None, max_examples=60)
+def test_no_group_has_2k_rows(name: str, table: People, data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, table.rows), "k")
+    assert METHODS[name](table.encoded(), k, seed=data.draw(seeds)).sizes.max() < 2 * k
+
+
+@pytest.mark.parametrize("name", ["kacpc", "ikac", "oka", "systematic"])
+@given(people(most=40), st.data())
+@settings(deadline=None, max_examples=60)
+def test_there_are_as_many_groups_as_rows_allow(
+    name: str, table: People, data: st.DataObject
+) -> None:
+    k = data.draw(st.integers(1, table.rows), "k")
+    assert METHODS[name](table.encoded(), k, seed=data.draw(seeds)).count == table.rows // k
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "nh"])
+@given(people(least=2, most=9, columns=3), st.data())
+@settings(deadline=None, max_examples=25)
+def test_no_method_loses_less_than_the_optimum(
+    name: str, table: People, data: st.DataObject
+) -> None:
+    k = data.draw(st.integers(2, table.rows), "k")
+    groups = METHODS[name](table.encoded(), k, seed=data.draw(seeds))
+    least, _ = optimum(table.oracle, k, table.schema.loss)
+    loss = total_il(table.oracle, groups.labels.tolist(), table.schema.loss)
+    assert loss >= least - 1e-9
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "nh"])
+def test_the_seed_decides(name: str) -> None:
+    """The same labels for the same seed; another seed matters just where the method draws."""
+    random = np.random.default_rng(4)
+    frame = pl.DataFrame({"x": random.random(200), "y": random.integers(0, 9, 200).astype(str)})
+    table = encode(Table(frame), Schema.of(quasi={"x": "numeric", "y": "categorical"}))
+    labels = [METHODS[name](table, 7, seed=seed).labels.tolist() for seed in (1, 1, 2, 3, 4)]
+    assert labels[0] == labels[1]
+    drawn = name not in ("mondrian", "mdav", "kacpc")
+    assert any(other != labels[0] for other in labels[2:]) == drawn
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_too_few_rows_are_refused(name: str) -> None:
+    table = encode(Table(pl.DataFrame({"x": [1, 2]})), Schema.of(quasi={"x": "numeric"}))
+    with pytest.raises(InfeasibleError):
+        METHODS[name](table, 3)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("seconds", [-1.0, 1e9])
+def test_the_speed_of_the_machine_does_not_matter(
+    name: str, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the work is done a little at a time or more and more at once."""
+    rows = np.random.default_rng(5).integers(0, 20, (60, 2))
+    frame = pl.DataFrame({"x": rows[:, 0], "y": rows[:, 1]})
+    table = encode(Table(frame), Schema.of(quasi={"x": "numeric", "y": "numeric"}))
+    labels = METHODS[name](table, 4, seed=2).labels.tolist()
+    monkeypatch.setattr("covey.progress._SECONDS_AT_A_TIME", seconds)
+    told: list[tuple[str, float]] = []
+    again = METHODS[name](table, 4, seed=2, progress=lambda *share: told.append(share))
+    assert again.labels.tolist() == labels
+    assert {stage for stage, _ in told} == {"clustering"}
+    assert all(0.0 <= share <= 1.0 for _, share in told)
+    assert told[-1][1] == 1.0
+    assert len(told) >= (6 if seconds < 0 else 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("kaca", {"beta": -1}, "beta must be"),
+        ("kaca", {"beta": "steep"}, "beta must be"),
+        ("wf-c-means", {"iterations": 0}, "iterations must be"),
+        ("wf-c-means", {"iterations": 2.5}, "iterations must be"),
+    ],
+)
+def test_wrong_options_are_refused(name: str, options: dict[str, Any], message: str) -> None:
+    table = encode(Table(pl.DataFrame({"x": [1, 2]})), Schema.of(quasi={"x": "numeric"}))
+    with pytest.raises(UsageError, match=message):
+        METHODS[name](table, 2, **options)

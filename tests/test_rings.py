@@ -1,0 +1,255 @@
+"""Rows that are not alike: the rings of NH, their release, and who judges it."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import covey
+from covey import demo, loss
+from covey.clustering import METHODS
+from covey.encoding import EncodedTable, encode
+from covey.errors import UsageError, ViolationError
+from covey.generalisation import Style, generalise
+from covey.groups import Groups, Rings
+from covey.matchings import REQUIREMENT, verify_rings
+from covey.requirements import KAnonymity
+from covey.schema import Schema
+from covey.tables import Table
+from oracles import nh
+from oracles.matchings import disjoint_perfect_matchings, matchable_counts
+from oracles.model import attribute_order, column_loss, record_loss
+from tables_of_people import CLASS, People, people
+from test_methods import leaf_orders
+
+seeds = st.integers(0, 2**64)
+
+
+def rings_of(table: EncodedTable, k: int, seed: int = 0) -> Rings:
+    rings = METHODS["nh"](table, k, seed=seed)
+    assert isinstance(rings, Rings)
+    return rings
+
+
+def members(rings: Rings) -> list[list[int]]:
+    """The rows that each row is shown with."""
+    lists: list[list[int]] = [[] for _ in range(rings.rows)]
+    for step in range(rings.k):
+        for row, member in zip(rings.order.tolist(), rings.member(step).tolist(), strict=True):
+            lists[row].append(member)
+    return lists
+
+
+@given(people(most=30, columns=3), st.data())
+@settings(deadline=None, max_examples=200)
+def test_rings_are_those_of_the_twin(table: People, data: st.DataObject) -> None:
+    k, seed = data.draw(st.integers(1, table.rows), "k"), data.draw(seeds, "seed")
+    encoded = table.encoded()
+    rings = rings_of(encoded, k, seed)
+    labels, lists = nh.nh(
+        table.oracle,
+        k,
+        rng=np.random.default_rng(seed),
+        leaf_orders=leaf_orders(encoded),
+        measure=table.schema.loss,
+    )
+    assert rings.labels.tolist() == labels
+    assert members(rings) == lists
+
+
+@given(people(least=2, most=12, columns=3), st.data())
+@settings(deadline=None, max_examples=80)
+def test_everyone_could_be_behind_k_rows(table: People, data: st.DataObject) -> None:
+    """By the cells as released, with a matching algorithm that knows nothing of rings."""
+    k = data.draw(st.integers(2, table.rows), "k")
+    release = covey.anonymize(
+        table.frame, table.schema, require=KAnonymity(k), method="nh", seed=data.draw(seeds)
+    )
+    assert release.verdict.holds
+    encoded = table.encoded()
+    contains = [[True] * table.rows for _ in range(table.rows)]
+    from covey.generalisation import parse_rows
+    from covey.matchings import _covers
+
+    for attribute in encoded.attributes:
+        cells = parse_rows(attribute, release._released)
+        for person in range(table.rows):
+            within = _covers(attribute, cells, np.full(table.rows, person))
+            for row in range(table.rows):
+                contains[person][row] &= bool(within[row])
+    assert min(matchable_counts(contains)) >= k
+    assert disjoint_perfect_matchings(contains) >= k
+
+
+@given(people(most=20, columns=3), st.data())
+@settings(deadline=None, max_examples=100)
+def test_losses_are_those_of_the_boxes(table: People, data: st.DataObject) -> None:
+    k, seed = data.draw(st.integers(1, table.rows), "k"), data.draw(seeds, "seed")
+    encoded = table.encoded()
+    rings = rings_of(encoded, k, seed)
+    released = generalise(table.table, encoded, rings, Style())
+    losses = loss.measure(encoded, released, k=k, classes=False)
+    boxes = members(rings)
+    total = sum(record_loss(table.oracle, box, table.schema.loss) for box in boxes)
+    assert losses.total_il == pytest.approx(total, rel=1e-9, abs=1e-9)
+    for place, name in enumerate(attribute_order(table.oracle)):
+        own = [column_loss(table.oracle[name], box, table.schema.loss) for box in boxes]
+        assert losses.columns[place].il == pytest.approx(sum(own) / table.rows, abs=1e-9)
+    assert losses.discernibility is None
+    assert losses.average_class_size is None
+
+
+# ── a verifier that can fail ────────────────────────────────────────────────────────────────────
+
+
+class Case:
+    """A release of rings and all that its judge wants to know."""
+
+    def __init__(self) -> None:
+        random = np.random.default_rng(5)
+        self.frame = pl.DataFrame(
+            {
+                "age": random.integers(20, 60, 40),
+                "town": random.choice(["A", "B", "C"], 40),
+                "illness": random.choice(["flu", "cold"], 40),
+            }
+        )
+        self.schema = Schema.of(
+            quasi={"age": "numeric", "town": "categorical"}, sensitive=["illness"]
+        )
+        self.encoded = encode(Table(self.frame), self.schema)
+        self.rings = rings_of(self.encoded, 4)
+        self.released = generalise(Table(self.frame), self.encoded, self.rings, Style())
+        self.rows = np.arange(40)
+
+    def achieved(self) -> float:
+        verdict = verify_rings(self.released, self.schema, self.encoded, self.rings, self.rows, k=4)
+        (check,) = verdict.checks
+        assert (check.requirement, check.asked) == (REQUIREMENT, 4)
+        assert verdict.holds == (check.achieved >= 4)
+        return check.achieved
+
+
+def test_a_sound_release_has_k_matchings() -> None:
+    assert Case().achieved() == 4
+
+
+@pytest.mark.parametrize("column", ["age", "town"])
+def test_a_box_that_is_too_small_is_found(column: str) -> None:
+    case = Case()
+    cell = {"age": "1", "town": "A"}[column]
+    victim = int(np.flatnonzero(case.frame[column].cast(pl.String).to_numpy() != cell)[0])
+    cells = case.released.frame[column].to_list()
+    cells[victim] = cell
+    frame = case.released.frame.with_columns(pl.Series(column, cells, dtype=pl.String))
+    case.released = case.released.with_frame(frame)
+    assert case.achieved() < 4
+
+
+def test_boxes_that_changed_places_are_found() -> None:
+    case = Case()
+    case.released = case.released.with_frame(case.released.frame.reverse())
+    assert case.achieved() < 4
+
+
+def test_a_row_shown_with_one_person_twice_is_found() -> None:
+    """Pairings that share a line are not disjoint: a ring of fewer than k rows goes round twice."""
+    case = Case()
+    rings = case.rings
+    case.rings = replace(
+        rings,
+        begin=np.arange(0, 41, 2),
+        shift=np.zeros(20, dtype=np.int64),
+    )
+    wide = generalise(Table(case.frame), case.encoded, Groups(np.zeros(40, int)), Style())
+    case.released = wide
+    assert case.achieved() == 1
+
+
+def test_rings_that_lack_a_row_are_found() -> None:
+    case = Case()
+    order = case.rings.order.copy()
+    order[0] = order[-1]
+    case.rings = replace(case.rings, order=order)
+    assert case.achieved() < 4
+
+
+def test_a_release_that_lacks_a_row_is_refused() -> None:
+    case = Case()
+    case.released = case.released.with_frame(case.released.frame[1:])
+    with pytest.raises(ViolationError, match="one row for each"):
+        case.achieved()
+
+
+# ── the way through the pipeline ────────────────────────────────────────────────────────────────
+
+
+def release(**options: Any) -> covey.Release:
+    return covey.anonymize(
+        demo.people(300), demo.schema(), require=KAnonymity(5), method="nh", **options
+    )
+
+
+def test_a_release_is_judged_again_when_it_is_written(tmp_path: Any) -> None:
+    done = release()
+    report = done.write(tmp_path / "released.csv", report=tmp_path / "report.json")
+    assert report.verdict.checks[0].requirement == REQUIREMENT
+    assert any("not alike" in warning for warning in report.warnings)
+    assert (tmp_path / "released.csv").exists()
+
+
+def test_a_release_that_does_not_hold_is_not_written(tmp_path: Any) -> None:
+    done = release()
+    mixed = done._released.with_frame(done._released.frame.reverse())
+    with pytest.raises(ViolationError):
+        replace(done, _released=mixed).write(tmp_path / "released.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_usual_judge_finds_rows_unequal() -> None:
+    assert covey.verify(release().table, demo.schema(), KAnonymity(5)).k < 5
+
+
+def test_rings_must_be_asked_for_by_name() -> None:
+    from covey.clustering.nh import nh as function
+
+    with pytest.raises(UsageError, match="by its name"):
+        covey.anonymize(demo.people(100), demo.schema(), require=KAnonymity(5), method=function)
+
+
+def test_value_sets_are_refused() -> None:
+    with pytest.raises(UsageError, match="value sets"):
+        release(style=Style(categories="values"))
+
+
+def test_low_and_high_ends_are_judged_too() -> None:
+    assert release(style=Style(intervals="columns")).verdict.holds
+
+
+def test_rings_keep_to_the_input(tmp_path: Any) -> None:
+    """Rows left out by their policy are in no ring; the others keep their numbers."""
+    frame = pl.DataFrame({"x": [1, None, 3, 4, None, 6, 7, 8], CLASS: list("abcdefgh")})
+    quasi = {"x": {"type": "numeric", "missing": "drop-row"}}
+    schema = Schema.of(quasi=quasi, sensitive=[CLASS])
+    rings = covey.cluster(frame, schema, k=3, method="nh")
+    assert isinstance(rings, Rings)
+    assert rings.suppressed == 2
+    assert np.flatnonzero(rings.labels < 0).tolist() == [1, 4]
+    done = covey.anonymize(frame, schema, require=KAnonymity(3), method="nh")
+    assert isinstance(done.groups, Rings)
+    assert sorted(done.groups.order.tolist()) == [0, 2, 3, 5, 6, 7]
+    assert sorted(done.rows.tolist()) == [0, 2, 3, 5, 6, 7]
+    assert done.table[CLASS].to_list() == [list("abcdefgh")[row] for row in done.rows]
+
+
+def test_every_shift_is_equally_likely() -> None:
+    """The one secret of a ring: which of its k pairings is the true one."""
+    table = encode(Table(demo.people(2000)), demo.schema())
+    shifts = np.concatenate([rings_of(table, 4, seed).shift for seed in range(5)])
+    counts = np.bincount(shifts, minlength=4)
+    expected = len(shifts) / 4
+    assert ((counts - expected) ** 2 / expected).sum() < 20  # 3 degrees of freedom: p < 0.0002
