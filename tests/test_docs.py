@@ -29,6 +29,11 @@ METRIC_PAGES = {
     "discernibility": "discernibility",
     "average_class_size": "average-class-size",
     "classification": "classification",
+    "entropy": "entropy",
+    "monotone_entropy": "entropy",
+    "non_uniform_entropy": "entropy",
+    "information": "entropy",
+    "queries": "queries",
 }
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

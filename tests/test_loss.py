@@ -16,7 +16,7 @@ from covey.groups import Groups
 from covey.loss import DEFINITIONS, Losses
 from covey.schema import Schema
 from covey.tables import Table
-from oracles import metrics
+from oracles import entropy, metrics
 from oracles import model as oracle
 from oracles.optimum import optimum
 from tables_of_people import CLASS, People, labels_for, people
@@ -126,6 +126,129 @@ def test_nothing_generalised_loses_nothing(table: People) -> None:
     found = loss.measure(table.encoded(), released(table, range(table.rows), ANCESTORS))
     assert (found.total_il, found.gcp, found.gcp_lm, found.precision) == (0, 0, 0, 1)
     assert all((c.il, c.ncp, c.lm) == (0, 0, 0) for c in found.columns)
+
+
+# ── bits ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(people(), st.sampled_from([ANCESTORS, SETS]), st.data())
+@settings(deadline=None, max_examples=200)
+def test_entropies_are_those_of_the_oracle(
+    table: People, style: Style, data: st.DataObject
+) -> None:
+    labels = data.draw(labels_for(table.rows))
+    found = loss.measure(table.encoded(), released(table, labels, style))
+    whole = entropy.all_bits(table.oracle)
+    kinds: dict[entropy.Kind, tuple[float | None, float | None]] = {
+        "entropy": (found.entropy, found.entropy_share),
+        "monotone": (found.monotone_entropy, found.monotone_entropy_share),
+        "non-uniform": (found.non_uniform_entropy, found.non_uniform_entropy_share),
+    }
+    for kind, (bits, share) in kinds.items():
+        expected = entropy.bits_per_row(table.oracle, labels, kind)
+        assert bits == approx(expected, rel=1e-9, abs=1e-9)
+        assert share == approx(expected / whole if whole > 1e-9 else 0, rel=1e-9, abs=1e-9)
+
+
+@given(people(), st.data())
+@settings(deadline=None, max_examples=150)
+def test_information_lost_is_that_of_the_oracle(table: People, data: st.DataObject) -> None:
+    labels = data.draw(labels_for(table.rows))
+    shown = released(table, labels, ANCESTORS)
+    found = loss.measure(table.encoded(), shown, groups=Groups(labels))
+    expected = entropy.information_loss(table.oracle, labels)
+    assert found.information == approx(expected, rel=1e-9, abs=1e-9)
+    assert 0 <= expected <= 1 + 1e-9
+    unknown = loss.measure(table.encoded(), shown)
+    assert unknown.information is None
+    assert unknown == found
+
+
+@given(people(), st.data())
+@settings(deadline=None, max_examples=80)
+def test_wider_cells_lose_no_fewer_bits(table: People, data: st.DataObject) -> None:
+    """Which plain entropy does not promise: a wider cell may be more certain."""
+    labels = data.draw(labels_for(table.rows, suppress=False))
+    fine, coarse = (
+        loss.measure(table.encoded(), released(table, by, ANCESTORS))
+        for by in (labels, [0] * table.rows)
+    )
+    assert fine.monotone_entropy <= coarse.monotone_entropy + 1e-9
+    assert fine.non_uniform_entropy is not None
+    assert coarse.non_uniform_entropy is not None
+    assert fine.non_uniform_entropy <= coarse.non_uniform_entropy + 1e-9
+
+
+@given(people())
+@settings(deadline=None, max_examples=60)
+def test_nothing_generalised_loses_no_bits(table: People) -> None:
+    alone = Groups(range(table.rows))
+    shown = released(table, alone.labels.tolist(), ANCESTORS)
+    found = loss.measure(table.encoded(), shown, groups=alone)
+    assert (found.entropy, found.monotone_entropy, found.non_uniform_entropy) == (0, 0, 0)
+    assert found.information == 0
+
+
+def test_bits_by_hand() -> None:
+    """Ages 1, 1, 2, 3: p is 1/2, 1/4, 1/4 and holds 1.5 bits; the last row is suppressed."""
+    found = measured({"age": [1, 1, 2, 3]}, {"age": "numeric"}, [0, 1, 1, -1])
+    pair = 0.9182958340544896  # H(2/3, 1/3)
+    assert found.entropy == approx((2 * pair + 1.5) / 4)
+    assert found.monotone_entropy == approx((2 * pair * 0.75 + 1.5) / 4)
+    # Nothing for the first, log2(3/2) and log2(3) for the pair, 2 bits for the suppressed 3.
+    assert found.non_uniform_entropy == approx((0.5849625007 + 1.5849625007 + 2) / 4)
+    assert found.entropy_share == approx(found.entropy / 1.5)
+
+
+def test_plain_entropy_may_fall_as_cells_widen() -> None:
+    """Two equally frequent values are less certain than the same two beside many of a third."""
+    ages = [1, 2, *[3] * 30]
+    quasi = {"age": {"type": "numeric"}}
+    fine = measured({"age": ages}, quasi, [0, 0, *[1] * 30])
+    coarse = measured({"age": ages}, quasi, [0] * 32)
+    assert fine.entropy == approx(2 / 32)  # a bit for each of the first two
+    assert coarse.entropy < 0.5  # for each of all
+    assert coarse.monotone_entropy > fine.monotone_entropy
+
+
+def test_weights_weigh_bits() -> None:
+    columns = {"a": [1, 2, 3, 3], "b": ["x", "y", "y", "y"]}
+    alone = [
+        measured({name: columns[name]}, {name: kind}, [0, 0, 1, 1])
+        for name, kind in (("a", "numeric"), ("b", "categorical"))
+    ]
+    both = measured(
+        columns, {"a": {"type": "numeric", "weight": 3}, "b": "categorical"}, [0, 0, 1, 1]
+    )
+    assert both.entropy == approx(3 * alone[0].entropy + alone[1].entropy)
+    assert both.entropy_share == approx(both.entropy / (3 * 1.5 + 0.8112781244591328))
+
+
+def test_cells_that_cover_no_value_of_the_original() -> None:
+    """A mean is no generalisation: it is certain, but the true value is not among what it shows."""
+    found = loss.measure(original(), Table(pl.DataFrame({"age": ["6"] * 4})))
+    assert (found.entropy, found.monotone_entropy) == (0, 0)
+    assert found.non_uniform_entropy is None
+    assert found.non_uniform_entropy_share is None
+
+
+def test_information_by_hand() -> None:
+    """The suppressed row loses all; of the other four, one bit of two is left within groups."""
+    table = Table(pl.DataFrame({"x": [1, 2, 3, 4, 1]}))
+    encoded = encode(table, Schema.of(quasi={"x": "numeric"}))
+    groups = Groups([0, 0, 1, 1, -1])
+    shown = generalise(table, encoded, groups, ANCESTORS)
+    found = loss.measure(encoded, shown, groups=groups)
+    assert found.information == approx((4 * 0.5 + 1) / 5)
+
+
+def test_a_release_without_classes_has_no_figures_of_them() -> None:
+    shown = Table(pl.DataFrame({"age": ["5", "[1, 9]", "9", "9"], "note": [1, 2, 3, 4]}))
+    found = loss.measure(original(), shown, k=2, class_column="note", classes=False)
+    assert found.discernibility is None
+    assert found.average_class_size is None
+    assert found.classification is None
+    assert found.total_il == 1
 
 
 # ── the papers' examples ────────────────────────────────────────────────────────────────────────

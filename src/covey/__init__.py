@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from covey.clustering import METHODS
+    from covey.comparison import Comparison, compare
     from covey.errors import (
         CoveyError,
         GuaranteeError,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "METHODS",
     "Column",
+    "Comparison",
     "CoveyError",
     "Groups",
     "GuaranteeError",
@@ -54,6 +56,7 @@ __all__ = [
     "ViolationError",
     "anonymize",
     "cluster",
+    "compare",
     "inspect",
     "measure",
     "verify",
@@ -61,6 +64,7 @@ __all__ = [
 
 _HOMES = {
     "clustering": ("METHODS",),
+    "comparison": ("Comparison", "compare"),
     "errors": tuple(name for name in __all__ if name.endswith("Error")),
     "generalisation": ("Style",),
     "groups": ("Groups",),

@@ -6,26 +6,35 @@ holds, 1 it does not or cannot be had, 2 wrong usage or a file that cannot be re
 """
 
 import contextlib
+import functools
 import json
 import os
 import signal
 import sys
 import threading
-import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
-from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from covey.errors import CoveyError, GuaranteeError, OutputError, UsageError, count
+from covey.errors import (
+    CoveyError,
+    GuaranteeError,
+    InfeasibleError,
+    OutputError,
+    UsageError,
+    count,
+)
+from covey.kernels import compiling
 
 if TYPE_CHECKING:
+    from covey.comparison import Comparison, Run
     from covey.loss import Losses
     from covey.pipeline import Release
     from covey.progress import Progress
@@ -33,6 +42,7 @@ if TYPE_CHECKING:
     from covey.verification import Verdict
 
 HOLDS, VIOLATED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+QUERIES = 1000
 SLOW = 2.0  # seconds of work before a progress bar appears
 
 app = typer.Typer(
@@ -161,7 +171,7 @@ def anonymize(
     missing: Missing = None,
 ) -> None:
     """Release a table in which everyone hides among at least k rows."""
-    from covey import files, pipeline, tables
+    from covey import comparison, files, pipeline, tables
     from covey.generalisation import Style
     from covey.requirements import KAnonymity
 
@@ -189,7 +199,7 @@ def anonymize(
             style=style,
             keep_order=keep_order,
             progress=progress,
-            **_method_options(option or []),
+            **comparison.parse_options(option or []),
         )
         progress("writing", 0.0)
         written = release.write(output, report=report, defuse=not formulas)
@@ -232,6 +242,9 @@ def measure(
     schema: SchemaPath,
     k: K = None,
     class_column: ClassColumn = None,
+    queries: Annotated[
+        bool, typer.Option("--queries", help="Also tell how far counts over the release are off.")
+    ] = False,
     as_json: AsJson = False,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -244,11 +257,85 @@ def measure(
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
     before = tables.read(original, settings)
     _tell(before.notes)
-    losses = pipeline.measure(before, released, settings, k=k, class_column=class_column)
+    losses = pipeline.measure(
+        before,
+        released,
+        settings,
+        k=k,
+        class_column=class_column,
+        queries=QUERIES if queries else None,
+    )
     if as_json:
         typer.echo(json.dumps(losses.to_dict(), indent=2))
     else:
         _show_losses(losses, out)
+
+
+@app.command()
+def compare(
+    table: TablePath,
+    schema: SchemaPath,
+    k: Annotated[
+        str | None, typer.Option("-k", metavar="K,K", help="Each the least size of a class.")
+    ] = None,
+    methods: Annotated[
+        str, typer.Option(metavar="NAMES", help="Such as k-member,mondrian:relaxed=true")
+    ] = "all",
+    output: Annotated[
+        list[Path] | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write CSV or JSON here; repeatable."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Of random choices; derived from the table without one.")
+    ] = None,
+    class_column: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Column for CM, for a penalty, and to be predicted."),
+    ] = None,
+    workload: Annotated[
+        bool, typer.Option("--workload", help="Also count queries and predict the class.")
+    ] = False,
+    as_json: AsJson = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+) -> None:
+    """Run several methods and show what each costs: time, memory and every metric."""
+    from covey import comparison, files, tables
+    from covey.comparison import Comparison
+
+    outputs = output or []
+    for path in outputs:
+        comparison.refuse_format(path)
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    sizes = _sizes(k, settings)
+    files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
+    for path in outputs:
+        with files.draft(path):
+            pass
+    finished: list[Run] = []
+    try:
+        with _progress() as progress:
+            source = tables.read(table, settings)
+            _tell(source.notes)
+            for run in comparison.runs(
+                source,
+                settings,
+                k=sizes,
+                methods=methods,
+                seed=seed,
+                class_column=class_column,
+                workload=workload,
+                progress=progress,
+            ):
+                finished.append(run)
+    finally:
+        # Interrupted or not: what has been found out may have taken hours.
+        if finished:
+            _give_comparison(Comparison(tuple(finished)), outputs, as_json=as_json)
+    if all(run.error for run in finished):
+        raise InfeasibleError("no method could make a release of this table")
 
 
 @app.command()
@@ -317,7 +404,13 @@ def warm_up() -> None:
 def main() -> None:
     """Run the command line; the one place where errors become exit codes."""
     signal.signal(signal.SIGTERM, _terminate)
+    compiling.listen(_tell_of_compiling)
     sys.exit(_run(sys.argv[1:]))
+
+
+@functools.cache  # once
+def _tell_of_compiling() -> None:
+    _say("compiling for this machine; that takes some seconds, but only the first time")
 
 
 def _run(arguments: list[str]) -> int:
@@ -399,22 +492,16 @@ def _taxonomy_files(schema: "Schema") -> list[Path]:
     return [c.taxonomy for c in schema.columns.values() if isinstance(c.taxonomy, Path)]
 
 
-def _method_options(options: list[str]) -> dict[str, Any]:
-    """`NAME=VALUE` with values as in TOML; what is not TOML is text."""
-    from covey.pipeline import anonymize
-
-    parsed: dict[str, Any] = {}
-    for option in options:
-        name, equals, value = option.partition("=")
-        if not equals or not name.isidentifier():
-            raise UsageError("a method's option is written NAME=VALUE")
-        if name in signature(anonymize).parameters:
-            raise UsageError(f"{name!r} is no option of a method")
-        try:
-            parsed[name] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            parsed[name] = value
-    return parsed
+def _sizes(k: str | None, schema: "Schema") -> list[int]:
+    """`5,10,50`, or what the schema asks for."""
+    if k is None:
+        if schema.require.k is None:
+            raise UsageError("nothing is promised: ask for k, or give it in the schema's [require]")
+        return [schema.require.k]
+    try:
+        return [int(size) for size in k.split(",")]
+    except ValueError:
+        raise UsageError("k is a whole number, or several with commas between: 5,10,50") from None
 
 
 @contextlib.contextmanager
@@ -489,18 +576,149 @@ def _show_losses(losses: "Losses", console: Console) -> None:
         grid.add_row(c.name, f"{c.weight:g}", f"{c.il:.4f}", f"{c.ncp:.4f}", f"{c.lm:.4f}")
     console.print(grid)
     totals = Grid(box=None, show_header=False, pad_edge=False)
-    for name, value in (
-        (f"Total-IL by {losses.measure}", f"{losses.total_il:,.2f}"),
-        ("GCP, mean NCP of a cell", f"{losses.gcp:.4f}"),
-        ("GCP by LM", f"{losses.gcp_lm:.4f}"),
-        ("precision, 1 at best", f"{losses.precision:.4f}"),
-        ("discernibility", f"{losses.discernibility:,}"),
-        ("C_AVG, 1 at best", f"{losses.average_class_size:.3f}"),
-        ("CM", None if losses.classification is None else f"{losses.classification:.4f}"),
+    queries = losses.queries
+    for name, value, form in (
+        (f"Total-IL by {losses.measure}", losses.total_il, ",.2f"),
+        ("GCP, mean NCP of a cell", losses.gcp, ".4f"),
+        ("GCP by LM", losses.gcp_lm, ".4f"),
+        ("precision, 1 at best", losses.precision, ".4f"),
+        ("discernibility", losses.discernibility, ","),
+        ("C_AVG, 1 at best", losses.average_class_size, ".3f"),
+        ("CM", losses.classification, ".4f"),
+        ("entropy, bits per row", losses.entropy, ".3f"),
+        ("  share of all bits", losses.entropy_share, ".4f"),
+        ("monotone entropy, bits per row", losses.monotone_entropy, ".3f"),
+        ("  share of all bits", losses.monotone_entropy_share, ".4f"),
+        ("non-uniform entropy, bits per row", losses.non_uniform_entropy, ".3f"),
+        ("  share of all bits", losses.non_uniform_entropy_share, ".4f"),
+        ("information lost in groups", losses.information, ".4f"),
+        ("query error, median", queries and queries.median, ".1%"),
+        ("query error, mean", queries and queries.mean, ".1%"),
     ):
         if value is not None:
-            totals.add_row(name, Text(value, justify="right"))
+            totals.add_row(name, Text(format(value, form), justify="right"))
     console.print(totals)
+
+
+def _give_comparison(result: "Comparison", outputs: list[Path], *, as_json: bool) -> None:
+    for path in outputs:
+        result.write(path)
+    if as_json:
+        typer.echo(result.to_json(), nl=False)
+        return
+    for k in dict.fromkeys(run.k for run in result.runs):
+        _show_runs(k, [run for run in result.runs if run.k == k])
+
+
+def _show_runs(k: int, runs: "list[Run]") -> None:
+    """The releases with the least loss first, in as many tables as it takes to fit the screen."""
+    rows = [run.figures() for run in runs if run.error is None]
+    rows.sort(key=lambda row: row["total_il"])
+    out.print(f"k = {k:,}", style="bold")
+    for columns in _blocks([_column(name, rows) for name in _shown(rows)], _labels(rows)):
+        grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        for place, (title, _) in enumerate(columns):
+            grid.add_column(title, justify="right" if place else "left", overflow="fold")
+        for cells in zip(*(cells for _, cells in columns), strict=True):
+            grid.add_row(*cells)
+        out.print(grid, "")
+    refused: dict[str, list[str]] = {}
+    for run in runs:
+        if run.error is not None:
+            refused.setdefault(run.error, []).append(run.method)
+    for error, by in refused.items():
+        out.print(Text(f"refused by {', '.join(by)}: {error}\n"), soft_wrap=True)
+
+
+_Column = tuple[str, list[Text]]
+
+
+def _labels(rows: list[dict[str, Any]]) -> _Column:
+    return "method", [Text(row["method"]) for row in rows]
+
+
+def _shown(rows: list[dict[str, Any]]) -> list[str]:
+    """The figures that any run has, those with a title of their own first."""
+    told = {n: v for row in rows for n, v in row.items() if isinstance(v, int | float)}
+    # The same for all, or told by others.
+    left_out = {"k", "rows", "groups", "verified_k", "smallest_class"}
+    if not any(row["suppressed"] for row in rows):
+        left_out.add("suppressed")
+    return sorted(told.keys() - left_out, key=[*_FIGURES, *told].index)
+
+
+def _column(name: str, rows: list[dict[str, Any]]) -> _Column:
+    """One figure of every run, the best in bold."""
+    figure = _FIGURES.get(name) or _Figure(name.replace("_", " "))
+    values = [row.get(name) for row in rows]
+    best = figure.best(value for value in values if value is not None)
+    some = [value != best for value in values]
+    return figure.title, [
+        Text(figure.written(value), style="bold" if value == best and any(some) else "")
+        for value in values
+    ]
+
+
+def _blocks(columns: list[_Column], labels: _Column) -> Iterator[list[_Column]]:
+    """Columns side by side as long as there is room, each time beside the labels."""
+    block = [labels]
+    for column in columns:
+        if len(block) > 1 and sum(map(_width, [*block, column])) > out.width:
+            yield block
+            block = [labels]
+        block.append(column)
+    if len(block) > 1:
+        yield block
+
+
+def _width(column: _Column) -> int:
+    title, cells = column
+    return max(len(title), *map(len, cells)) + 3
+
+
+class _Figure(NamedTuple):
+    """How one figure of a run is shown."""
+
+    title: str
+    form: str = ".4f"
+    best: Callable[..., float] = min
+    unit: int = 1
+
+    def written(self, value: float | None) -> str:
+        return (
+            ""
+            if value is None
+            else format(value if self.unit == 1 else value / self.unit, self.form)
+        )
+
+
+_FIGURES = {
+    "clustering_seconds": _Figure("seconds", ",.2f"),
+    "peak_memory": _Figure("MB", ",.1f", unit=10**6),
+    "total_il": _Figure("Total-IL", ",.1f"),
+    "gcp": _Figure("GCP"),
+    "gcp_lm": _Figure("GCP by LM"),
+    "precision": _Figure("precision", best=max),
+    "average_class_size": _Figure("C_AVG", ".3f"),
+    "discernibility": _Figure("DM", ","),
+    "classification": _Figure("CM"),
+    "classes": _Figure("classes", ",", best=max),
+    "largest_class": _Figure("largest", ","),
+    "suppressed": _Figure("suppressed", ","),
+    "entropy": _Figure("entropy"),
+    "entropy_share": _Figure("share"),
+    "monotone_entropy": _Figure("monotone"),
+    "monotone_entropy_share": _Figure("share"),
+    "non_uniform_entropy": _Figure("non-uniform"),
+    "non_uniform_entropy_share": _Figure("share"),
+    "information": _Figure("inf. lost"),
+    "query_error_median": _Figure("query error"),
+    "query_error_mean": _Figure("mean"),
+    "accuracy": _Figure("accuracy", best=max),
+    "accuracy_original": _Figure("of original", best=max),
+    "accuracy_majority": _Figure("by majority", best=max),
+    "seconds": _Figure("s in all", ",.2f"),
+}
 
 
 def _show_people(before: Any, after: Any) -> None:

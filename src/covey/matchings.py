@@ -48,7 +48,7 @@ def verify_rings(
         matched = min(matched, 1)
     # What remains of the usual verdict: classes as they are, and no identifiers.
     verdict = verify(released, schema, ())
-    return replace(verdict, k_wildcard=None, checks=(Check(REQUIREMENT, k, matched, matched >= k),))
+    return replace(verdict, checks=(Check(REQUIREMENT, k, matched, matched >= k),))
 
 
 def _is_permutation(rows: Longs, total: int) -> bool:

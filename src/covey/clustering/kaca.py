@@ -48,8 +48,7 @@ def kaca(
     summaries.summarise(table.cells, table.forest, classes, merging.summaries)
     ranks.count_all(merging.small)
     large = np.flatnonzero(merging.summaries.size >= k)
-    for number in large.tolist():
-        ranks.count_out(merging.small, number, 1)
+    ranks.leave_out(merging.small, large)
     start = merging.state[1] = count - len(large)
     random, climb = np.random.default_rng(seed), _climbs(table, float(beta))
 

@@ -4,6 +4,9 @@ from collections.abc import Callable
 from typing import TypeVar, cast
 
 import numba
+from numba.core import event
+
+from covey.kernels import compiling
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -15,3 +18,16 @@ def kernel(function: F) -> F:
     bit in every build, or ties would fall differently.
     """
     return cast(F, numba.njit(cache=True, nogil=True)(function))
+
+
+class _Announcer(event.Listener):  # type: ignore[misc]
+    """Hears of every kernel that is not found on disk."""
+
+    def on_start(self, event: object) -> None:  # noqa: ARG002
+        compiling.announce()
+
+    def on_end(self, event: object) -> None:
+        pass
+
+
+event.register("numba:compile", _Announcer())

@@ -1,6 +1,6 @@
 """Members of a shrinking set by rank, in a Fenwick tree."""
 
-from covey.kernels.arrays import Ints
+from covey.kernels.arrays import Ints, Longs
 from covey.kernels.jit import kernel
 
 
@@ -18,6 +18,13 @@ def count_out(ranks: Ints, member: int, times: int) -> None:
     while i < len(ranks):
         ranks[i] -= times
         i += i & -i
+
+
+@kernel
+def leave_out(ranks: Ints, members: Longs) -> None:
+    """Take several members out."""
+    for member in members:
+        count_out(ranks, member, 1)
 
 
 @kernel

@@ -1,0 +1,253 @@
+"""What a Python user would pick instead of covey, on the same rows and judged by the same measures.
+
+Adult with the eight quasi-identifiers of Byun et al. 2007. Each peer is installed into an
+environment of its own, runs in a process of its own (`benchmarks/peer_runs.py`), and is tried on
+more and more rows until it needs more than `--limit` seconds or `--memory` gibibytes. covey runs in
+the same way, from a dataframe to a verified release, with its code compiled before; its time
+includes the verification and the report.
+
+What a peer releases is spelled as covey spells it, `[low, high]` and `{a, b}`, and then judged by
+`covey.measure` and `covey.verify`. A set of values counts as their lowest common ancestor, a
+suppressed row as lost entirely. Neither is part of a peer's seconds.
+
+- anonypy: Mondrian. It does not declare that it needs pandas, so pandas is installed with it.
+- anonypyx: Mondrian, and MDAV-generic. The latter stops with a TypeError on pandas 3 ("Invalid
+  value ... for dtype"), since it puts fractions into columns of whole numbers and numbers into
+  categories; on pandas 2.3 it works, so both run on that. It holds a matrix of all distances, 8 n²
+  bytes, beside three copies of half of it.
+- anjana, which judges by pycanon: full-domain generalisation along hierarchies, with up to 10, 20
+  or 50 % of the rows suppressed; 50 is what its own example allows. It gets the same hierarchies as
+  covey, and for ages intervals of 5, 10 and 20 years, for schooling of 2, 4 and 8 ranks.
+
+It needs a package index and `covey[pandas]`. The output is Markdown; `benchmarks/tables.py` says
+what the table is. Run: python -m benchmarks.peers [--data FOLDER] [--venvs FOLDER]
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from benchmarks import tables
+
+import covey
+from covey import taxonomy
+from covey.generalisation import spell_set
+from covey.schema import ColumnType
+
+KS = (5, 10, 50)
+SIZES = (3_000, 10_000, 30_162)
+COVEY_METHODS = ("k-member", "mondrian", "mdav")
+WIDTHS = {"age": ((5, 10, 20), 0), "education-num": ((2, 4, 8), 1)}  # for anjana: steps, origin
+RUNNER = Path(__file__).with_name("peer_runs.py")
+
+
+# ── the peers ───────────────────────────────────────────────────────────────────────────────────
+
+
+def as_covey_spells(released: pl.DataFrame) -> pl.DataFrame:
+    """`17-25` and `a,b` with a column of counts: the notation of anonypy and anonypyx."""
+    cells = released.select(
+        *(pl.col(name).map_elements(_interval, pl.String) for name in tables.NUMBERS),
+        *(pl.col(name).map_elements(_set, pl.String) for name in tables.CATEGORIES),
+        pl.col(tables.SENSITIVE),
+    )
+    rows = pl.int_range(released.height, eager=True).repeat_by(released["count"]).explode()
+    return cells[rows]
+
+
+def _interval(cell: str) -> str:
+    low, _, high = cell.partition("-")
+    return f"[{low}, {high}]" if high else low
+
+
+def _set(cell: str) -> str:
+    return spell_set(cell.split(",")) if "," in cell else cell
+
+
+def as_it_is(released: pl.DataFrame) -> pl.DataFrame:
+    """anjana's labels are those of the hierarchies that it was given, and covey's are its own."""
+    return released
+
+
+@dataclass(frozen=True)
+class Anonymizer:
+    """Something that makes tables k-anonymous, and where it runs."""
+
+    run: str  # its name in peer_runs.py
+    label: str
+    packages: tuple[str, ...] = ()  # of its own environment; none for covey's
+    spell: Callable[[pl.DataFrame], pl.DataFrame] = as_it_is
+
+
+ANONYPYX = ("anonypyx>=0.2.11,<0.3", "pandas<3")
+PEERS = (
+    Anonymizer("anonypy", "anonypy, Mondrian", ("anonypy>=0.2.1,<0.3", "pandas"), as_covey_spells),
+    Anonymizer("anonypyx-mondrian", "anonypyx, Mondrian", ANONYPYX, as_covey_spells),
+    Anonymizer("anonypyx-mdav", "anonypyx, MDAV-generic", ANONYPYX, as_covey_spells),
+    *(
+        Anonymizer(f"anjana-{percent}", f"anjana, {percent} % suppression", ("anjana>=1.2.3,<2",))
+        for percent in (10, 20, 50)
+    ),
+)
+
+
+def environment(folder: Path, packages: tuple[str, ...]) -> Path:
+    """The interpreter of an environment with these packages, made unless it is there."""
+    if not packages:
+        return Path(sys.executable)
+    home = folder / packages[0].partition(">")[0]
+    python, stamp = home / "bin" / "python", home / "packages.json"
+    if not stamp.exists() or json.loads(stamp.read_text()) != list(packages):
+        print(f"installing {', '.join(packages)}", file=sys.stderr, flush=True)
+        venv.create(home, with_pip=True, clear=True)
+        pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+        subprocess.run((*pip, *packages), check=True)
+        stamp.write_text(json.dumps(packages))
+    return python
+
+
+# ── running ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@contextmanager
+def inputs(rows: pl.DataFrame, schema: covey.Schema) -> Iterator[Path]:
+    """A folder with all that any of them needs."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rows.write_csv(folder / "rows.csv")
+        write_schema(folder, schema)
+        for column, tree in hierarchies(rows, schema):
+            tree.write_arx(folder / f"{column}.csv")
+        yield folder
+
+
+def write_schema(folder: Path, schema: covey.Schema) -> None:
+    lines = []
+    for name, column in schema.columns.items():
+        lines += [f"[columns.{name}]", f'role = "{column.role}"']
+        if column.type is not None:
+            lines.append(f'type = "{column.type}"')
+        if column.type is ColumnType.CATEGORICAL:
+            lines.append(f'taxonomy = "{name}.csv"')
+    (folder / "schema.toml").write_text("\n".join(lines))
+
+
+def hierarchies(rows: pl.DataFrame, schema: covey.Schema) -> Iterator[tuple[str, covey.Taxonomy]]:
+    """A tree for every quasi-identifier; those of numbers are for anjana alone."""
+    for name, column in schema.quasi.items():
+        values = rows[name].cast(pl.String).unique().to_list()
+        if name in WIDTHS:
+            yield name, taxonomy.intervals(values, *WIDTHS[name])
+        else:
+            yield name, column.taxonomy_over(values)
+
+
+class FailedError(Exception):
+    """Why there is no release."""
+
+
+def run(who: Anonymizer, folder: Path, k: int, options: argparse.Namespace) -> dict[str, Any]:
+    """Let it run on the folder; what it says about its run."""
+    python = environment(options.venvs, who.packages)
+    # -P: the modules beside the runner must not stand in for others of the same name.
+    command = (python, "-P", RUNNER, who.run, folder, str(k), str(options.memory))
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=options.limit)
+    except subprocess.TimeoutExpired:
+        raise FailedError(f"stopped after {options.limit:g} s") from None
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines() or [f"exit {done.returncode}"]
+        if "MemoryError" in said[-1]:
+            raise FailedError(f"needs more than {options.memory:g} GiB")
+        raise FailedError(said[-1][:120])
+    about: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return about
+
+
+def judged(who: Anonymizer, rows: pl.DataFrame, schema: covey.Schema, folder: Path, k: int) -> str:
+    """The cells of the table of results that the release itself decides."""
+    released = who.spell(pl.read_csv(folder / "released.csv", infer_schema=False))
+    verdict = covey.verify(released, schema, covey.KAnonymity(k))
+    losses = covey.measure(rows, released, schema, k=k)
+    achieved = f"{verdict.k}" if verdict.holds else f"**{verdict.k}, broken**"
+    return (
+        f"{losses.suppressed:,} | {achieved} | {losses.total_il:,.0f} | "
+        f"{1 - losses.precision:.4f} | {losses.gcp:.4f}"
+    )
+
+
+# ── the table of results ────────────────────────────────────────────────────────────────────────
+
+HEAD = """
+| | rows | k | seconds | CPU | MiB | suppressed | k achieved | Total-IL | per cell | GCP |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
+VERSIONS = "version {version}, Python {python}, pandas {pandas}"
+
+
+def compare(options: argparse.Namespace) -> None:
+    """Everyone on every size at every k, but for those who have given up on fewer rows."""
+    everybody = tables.adult(options.data)
+    schema = tables.adult_schema(options.data, flat=options.flat)
+    versions: dict[str, str] = {}
+    given_up: set[tuple[Anonymizer, int]] = set()
+    for size in options.sizes:
+        rows = everybody.sample(size, seed=0)
+        for k, who in product(KS, contenders(options.only)):
+            if (who, k) in given_up:
+                continue
+            with inputs(rows, schema) as folder:
+                try:
+                    about = run(who, folder, k, options)
+                    time = "{seconds:.2f} | {cpu:.2f} | {mebibytes:.0f}".format(**about)
+                    cells = f"{time} | {judged(who, rows, schema, folder, k)}"
+                    versions[who.label] = VERSIONS.format(**about)
+                except FailedError as error:
+                    given_up.add((who, k))
+                    cells = f"{error} | | | | | | |"
+            print(f"| {who.label} | {size:,} | {k} | {cells} |", flush=True)
+    print()
+    for label, used in versions.items():
+        print(f"- {label}: {used}")
+
+
+def contenders(only: str | None) -> list[Anonymizer]:
+    known = [name for name in COVEY_METHODS if name in covey.METHODS]
+    ours = [Anonymizer(f"covey-{name}", f"covey, {name}") for name in known]
+    return [who for who in (*ours, *PEERS) if only in (None, who.run.partition("-")[0])]
+
+
+def main() -> None:
+    options = arguments()
+    with tempfile.TemporaryDirectory() as temporary:
+        options.venvs = options.venvs or Path(temporary)
+        trees = "flat" if options.flat else tables.taxonomies(options.data)
+        print(f"Adult with {trees} taxonomies")
+        print(HEAD, flush=True)
+        compare(options)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="covey beside other anonymizers of Python.")
+    tables.add_data_option(parser)
+    add = parser.add_argument
+    add("--venvs", type=Path, metavar="FOLDER", help="keep the peers' environments here")
+    add("--only", choices=("covey", "anonypy", "anonypyx", "anjana"), help="this package alone")
+    add("--sizes", type=int, nargs="+", default=SIZES, metavar="ROWS", help="fewer rows first")
+    add("--flat", action="store_true", help="flat taxonomies in place of ARX's")
+    add("--limit", type=float, default=120.0, help="seconds for one run (default: 120)")
+    add("--memory", type=float, default=12.0, help="GiB for one run (default: 12)")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
