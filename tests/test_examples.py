@@ -57,7 +57,7 @@ def test_the_widest_distance_is_one_once_normalised() -> None:
 @pytest.mark.parametrize(("height", "distance"), [(2, 4), (3, 36), (4, 144)])
 def test_tall_trees_are_wide(height: int, distance: float) -> None:
     """Two leaves that only the root has in common, in trees of two such branches."""
-    links = {}
+    links: dict[str, str] = {}
     for branch in "ab":
         path = ["*", *(f"{branch}{level}" for level in range(1, height))]
         links |= {child: parent for parent, child in pairwise(path)}

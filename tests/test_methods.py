@@ -19,8 +19,8 @@ from covey.schema import Schema
 from covey.tables import Table
 from oracles import cb, centre_point, gaa_cp, kaca, mdav, mondrian, oka, systematic, wf_c_means
 from oracles.metrics import total_il
-from oracles.model import MISSING
-from oracles.optimum import optimum
+from oracles.model import MISSING, Categorical, Column, Numeric
+from oracles.optimum import optimum, optimum_by_program
 from tables_of_people import CLASS, People, people
 
 UNCOMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
@@ -153,8 +153,6 @@ def diverse_table(rows: int, values: int) -> EncodedTable:
 
 def test_large_undivided_groups_are_dealt_out_as_by_the_twin() -> None:
     """Buckets of more rows than are looked at for the next one."""
-    from oracles.model import Numeric
-
     table = diverse_table(620, 2)
     frame_values = table.intervals[0].values.tolist()
     groups = METHODS["cb"](table, 3, seed=1, tries=1, l=2)
@@ -239,6 +237,35 @@ def test_no_method_loses_less_than_the_optimum(
     least, _ = optimum(table.oracle, k, table.schema.loss)
     loss = total_il(table.oracle, groups.labels.tolist(), table.schema.loss)
     assert loss >= least - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_method_loses_less_than_the_optimum_of_a_larger_table(seed: int) -> None:
+    """Twenty rows are too many for all partitions, but not for an integer program."""
+    random = np.random.default_rng(seed)
+    frame = pl.DataFrame(
+        {
+            "age": random.integers(18, 90, 20),
+            "town": random.choice(list("abcd"), 20),
+            "sex": random.choice(["f", "m"], 20),
+        }
+    )
+    kinds = {"age": "numeric", "town": "categorical", "sex": "categorical"}
+    encoded = encode(Table(frame), Schema.of(quasi=kinds))
+    oracle: dict[str, Column] = {
+        "age": Numeric(frame["age"].to_list()),
+        "town": Categorical(frame["town"].to_list(), {}),
+        "sex": Categorical(frame["sex"].to_list(), {}),
+    }
+    least, labels = optimum_by_program(oracle, 2)
+    losses = {
+        name: total_il(oracle, method(encoded, 2, seed=seed).labels.tolist())
+        for name, method in METHODS.items()
+        if name != "nh"
+    }
+    assert total_il(oracle, labels) == pytest.approx(least, abs=2e-6)
+    assert min(losses.values()) >= least - 2e-6
+    assert max(losses.values()) < 20 * 3  # nobody lost everything
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "nh"])

@@ -551,6 +551,8 @@ def _show_release(release: "Release", console: Console) -> None:
 
 
 def _show_verdict(verdict: "Verdict", console: Console) -> None:
+    from covey.matchings import REQUIREMENT
+
     grid = Grid("promise", "asked", "found", "holds")
     for check in verdict.checks:
         holds = Text("yes", style="green") if check.holds else Text("NO", style="bold red")
@@ -560,6 +562,9 @@ def _show_verdict(verdict: "Verdict", console: Console) -> None:
         grid.add_row("no identifiers", "0 columns", found, Text("NO", style="bold red"))
     if grid.row_count:
         console.print(grid)
+    if REQUIREMENT in [check.requirement for check in verdict.checks]:
+        console.print(f"{verdict.rows:,} rows, which are not alike")
+        return
     size = f"{verdict.k:,}"
     if verdict.largest_class > verdict.k:
         size += f" to {verdict.largest_class:,}"

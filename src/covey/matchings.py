@@ -23,6 +23,14 @@ from covey.tables import Table
 from covey.verification import Check, Verdict, verify
 
 REQUIREMENT = "disjoint perfect matchings"
+LIMITS = (
+    "every person may be behind k of the released rows, by the quasi-identifiers named here, and "
+    "each of these rows may stand for k people. Rows are not alike, so this is not k-anonymity: "
+    "whoever can tell whose one row is, by a sensitive value for instance, can tell it of all rows "
+    "of its ring. It does not hide a sensitive value that all rows around a person share, does not "
+    "protect columns that were not named as quasi-identifiers, and may be weakened by what else is "
+    "known or by other releases of the same table."
+)
 _ROWS_AT_A_TIME = 65_536
 
 

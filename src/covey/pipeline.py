@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from covey import files, loss, tables
+from covey import files, loss, matchings, tables
 from covey.clustering import Method, method_named, refuse_infeasible
 from covey.csv_files import Dialect
 from covey.encoding import Category, EncodedTable, encode, rows_to_drop
@@ -30,9 +30,8 @@ from covey.generalisation import Style, generalise
 from covey.groups import SUPPRESSED, Groups, Rings
 from covey.kernels.arrays import Longs
 from covey.loss import Losses
-from covey.matchings import verify_rings
 from covey.progress import Progress, silent
-from covey.report import Output, Report, Rows
+from covey.report import LIMITS, Output, Report, Rows
 from covey.requirements import KAnonymity, Requirement
 from covey.schema import ColumnType, Role, Schema, TableFormat
 from covey.tables import Table
@@ -177,8 +176,11 @@ def anonymize(
         options=options,
         order=AS_READ if keep_order else BY_CONTENT,
         configuration=_configuration(schema, encoded, style, requirements, table.dialect),
-        warnings=tuple(_warnings(released, schema, groups, keep_order=keep_order)),
+        warnings=tuple(
+            _warnings(released, schema, groups, keep_order=keep_order, chosen=seed is not None)
+        ),
         seconds=stage.seconds,
+        limits=LIMITS if isinstance(groups, Groups) else matchings.LIMITS,
     )
     return Release(
         table=table.give_back(released.frame),
@@ -392,7 +394,9 @@ def _judge(
     if isinstance(groups, Groups):
         return partial(verify, schema=schema, require=requirements)
     k = max(requirement.k for requirement in requirements)
-    return partial(verify_rings, schema=schema, original=encoded, rings=groups, rows=rows, k=k)
+    return partial(
+        matchings.verify_rings, schema=schema, original=encoded, rings=groups, rows=rows, k=k
+    )
 
 
 def refuse_unknown_options(method: Callable[..., Groups | Rings], options: Iterable[str]) -> None:
@@ -471,13 +475,15 @@ def _configuration(
 
 
 def _warnings(
-    released: Table, schema: Schema, groups: Groups | Rings, *, keep_order: bool
+    released: Table, schema: Schema, groups: Groups | Rings, *, keep_order: bool, chosen: bool
 ) -> Iterator[str]:
     if isinstance(groups, Rings):
         yield (
             "the rows of this release are not alike: it keeps everyone among k rows that may be "
             "theirs, which is not k-anonymity, and only whoever has the original can check it"
         )
+        if chosen:
+            yield "whoever guesses the seed that was chosen, and knows the people, finds their rows"
     exact = [
         n for n, c in schema.quasi.items() if c.type is not ColumnType.CATEGORICAL and not c.grid
     ]

@@ -49,6 +49,7 @@ class Report:
     warnings: tuple[str, ...]
     seconds: dict[str, float]
     output: Output | None = None
+    limits: str = LIMITS
 
     def with_output(self, output: Output) -> "Report":
         """The same report, of a release that has been written."""
@@ -66,7 +67,7 @@ class Report:
             "order": self.order,
             "configuration": self.configuration,
             "warnings": list(self.warnings),
-            "limits": LIMITS,
+            "limits": self.limits,
             "seconds": {stage: round(time, 3) for stage, time in self.seconds.items()},
             "output": asdict(self.output) if self.output else None,
         }

@@ -107,7 +107,7 @@ METHODS: dict[str, Method] = {
             name="nh",
             function=nh,
             paper="Wong, Mamoulis, Cheung 2010",
-            cost="O(n log(n/k) + nk)",
+            cost="O(n log(n/k) + nk), O(n²/k) at worst",
             specified=False,
         ),
         Method(

@@ -19,8 +19,9 @@ def nh(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silen
     each part is walked from row to nearest row and closed to a ring. A row is shown as what k
     neighbours have in common, one of which it is, at a random distance that is the same for all of
     a ring. Everyone is then one of k whom each of k shown rows may stand for, but no two rows need
-    be alike: this is not k-anonymity in the usual sense. The paper's text could not be had: this
-    is inferred from what others report of it. Time O(n log(n/k) + nk), memory O(n).
+    be alike: this is not k-anonymity in the usual sense, and whoever can tell the owner of one row
+    can tell all of its ring. The paper's text could not be had: this is inferred from what others
+    report of it. Time O(n log(n/k) + nk), or O(n²/k) where splits are uneven; memory O(n).
     """
     from covey.kernels import nh as kernel
     from covey.kernels.stack import whole_table

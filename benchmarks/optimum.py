@@ -1,0 +1,80 @@
+"""How far each method is from the optimum, on tables small enough to know it.
+
+Samples of the demonstration's people, 10 to 14 rows with three or four of their columns; the least
+Total-IL of any grouping comes from the oracle in tests/oracles. Printed is the loss over that: 1 is
+the optimum. Run: python -m benchmarks.optimum [TABLES]
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from covey import METHODS, Schema, demo
+from covey.encoding import Category, EncodedTable, Interval, encode
+from covey.groups import Groups
+from covey.tables import Table
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from oracles.metrics import total_il
+from oracles.model import Categorical, Column, Numeric
+from oracles.optimum import optimum
+
+SIZES = (2, 3, 4)
+
+
+def sample(number: int) -> tuple[EncodedTable, dict[str, Column]]:
+    """Some people, as covey takes them and as the oracle does."""
+    random = np.random.default_rng(number)
+    schema = demo.schema()
+    names = random.permutation(list(schema.quasi))[: random.integers(3, 5)].tolist()
+    rows = random.permutation(2_000)[: random.integers(10, 15)]
+    frame = demo.people(2_000)[rows.tolist()].select(names)
+    quasi = {name: schema.quasi[name].model_dump(exclude={"role"}) for name in names}
+    for name in names:
+        quasi[name]["taxonomy"] = schema.quasi[name].taxonomy
+    table = encode(Table(frame), Schema.of(quasi=quasi))
+    return table, {a.name: _column(a) for a in table.attributes}
+
+
+def _column(attribute: Interval | Category) -> Column:
+    if isinstance(attribute, Interval):
+        present = [None if np.isnan(value) else float(value) for value in attribute.values]
+        return Numeric(present, attribute.column.weight)
+    tree = attribute.tree
+    parent = {
+        tree.labels[node]: tree.labels[above]
+        for node, above in enumerate(tree.parent)
+        if above >= 0
+    }
+    values = [tree.labels[leaf] for leaf in attribute.leaves]
+    return Categorical(values, parent, attribute.column.weight)
+
+
+def main() -> None:
+    tables = int(sys.argv[1]) if len(sys.argv) > 1 else 60
+    ratios: list[dict[str, object]] = []
+    for number in range(tables):
+        table, oracle = sample(number)
+        for k in SIZES:
+            least, _ = optimum(oracle, k)
+            for name, method in METHODS.items():
+                groups = method(table, k, seed=number)
+                if least > 0 and isinstance(groups, Groups):
+                    loss = total_il(oracle, groups.labels.tolist())
+                    ratios.append({"method": name, "k": k, "ratio": loss / least})
+    frame = pl.DataFrame(ratios)
+    print(f"{tables} tables of 10 to 14 rows, Total-IL over the optimum: mean (worst)\n")
+    print("| method | " + " | ".join(f"k = {k}" for k in SIZES) + " |")
+    print("| --- " * (len(SIZES) + 1) + "|")
+    for name in frame.group_by("method").agg(pl.col("ratio").mean()).sort("ratio")["method"]:
+        cells = []
+        for k in SIZES:
+            own = frame.filter(pl.col("method") == name, pl.col("k") == k)["ratio"].to_numpy()
+            cells.append(f"{own.mean():.2f} ({own.max():.2f})")
+        print(f"| {name} | " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    main()
