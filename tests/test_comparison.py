@@ -233,7 +233,6 @@ def test_a_bad_table_is_told_before_any_run(people: pl.DataFrame) -> None:
     [
         (covey.InfeasibleError("not so diverse"), "not so diverse"),
         (covey.UsageError("numbers only"), "numbers only"),
-        (covey.ViolationError("promise broken"), "promise broken"),
         (MemoryError(), "not enough memory"),
     ],
 )
@@ -247,6 +246,15 @@ def test_one_refusal_does_not_end_the_others(
     assert "k = 91 cannot be had" in str(runs[4].error)
     refused = runs[0]
     assert (refused.losses, refused.verdict, refused.seconds, refused.rows) == (None,) * 4
+
+
+def test_a_broken_promise_ends_the_comparison(
+    people: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody asked for something that cannot be had: covey has made a mistake."""
+    add_method(monkeypatch, "liar", refuse(covey.ViolationError("promise broken"), at=6))
+    with pytest.raises(covey.ViolationError, match="promise broken"):
+        covey.compare(people, demo.schema(), k=6, methods="liar,k-member")
 
 
 def test_a_method_is_warmed_up_on_a_sample_before_it_is_timed(
