@@ -37,7 +37,7 @@ test: $(VENV)/tools
 uncompiled: $(VENV)/tools
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 -p no:cacheprovider -q -m "not compiled" \
 		tests/oracles tests/test_k_member.py tests/test_methods.py tests/test_rings.py \
-		tests/test_examples.py tests/test_generalisation.py tests/test_loss.py
+		tests/test_covey.py tests/test_examples.py tests/test_generalisation.py tests/test_loss.py
 
 format: $(VENV)/tools
 	$(BIN)/ruff format .

@@ -540,3 +540,51 @@ def test_a_release_that_does_not_verify_is_never_written(
             release.write(out, report=report)
         assert out.read_text() == "old"
         assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        ("mondrian", {"relaxed": "no"}, "'relaxed' must be true or false"),
+        ("mondrian", {"relaxed": 1}, "'relaxed' must be true or false"),
+        ("cb", {"tries": True}, "'tries' must be a whole number"),
+        ("cb", {"l": 2.5}, "'l' must be a whole number"),
+        ("cb", {"categorical": "set"}, "'categorical' must be"),
+        ("kaca", {"beta": "steep"}, "'beta' must be a number"),
+        ("k-member", {"relaxed": True}, "no option 'relaxed'"),
+        ("k-menber", {}, "no method 'k-menber'"),
+    ],
+)
+def test_a_wrong_request_is_refused_before_the_table_is_read(
+    method: str, options: dict[str, Any], message: str
+) -> None:
+    for way in (
+        lambda: covey.anonymize(
+            "absent.csv", demo.schema(), require=KAnonymity(3), method=method, **options
+        ),
+        lambda: covey.cluster("absent.csv", demo.schema(), k=3, method=method, **options),
+    ):
+        with pytest.raises(covey.UsageError, match=message):
+            way()
+
+
+def test_a_release_warns_of_groups_that_depend_on_sensitive_columns() -> None:
+    people = demo.people(200)
+    asked: list[dict[str, Any]] = [
+        {"method": "cb", "l": 2, "sensitive": "diagnosis"},
+        {"class_column": "diagnosis"},
+        {},
+    ]
+    told = [
+        [
+            warning
+            for warning in covey.anonymize(
+                people, demo.schema(), require=KAnonymity(3), **options
+            ).report.warnings
+            if "depend" in warning
+        ]
+        for options in asked
+    ]
+    assert [len(warnings) for warnings in told] == [1, 1, 0]
+    assert "not verified" in told[0][0]
+    assert "'diagnosis'" in told[1][0]

@@ -1,6 +1,7 @@
 """Rows that are not alike: the rings of NH, their release, and who judges it."""
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -170,12 +171,49 @@ def test_a_row_shown_with_one_person_twice_is_found() -> None:
     assert case.achieved() == 1
 
 
-def test_rings_that_lack_a_row_are_found() -> None:
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"order": np.zeros(40, dtype=np.int64)},
+        {"order": np.arange(1, 41)},
+        {"begin": np.array([0, 20, 40])},
+        {"shift": np.full(8, 4)},
+        {"shift": np.full(8, -1)},
+        {"rows": 39},
+    ],
+)
+def test_what_are_no_rings_is_refused(wrong: dict[str, Any]) -> None:
+    rings = Case().rings
+    assert rings.count == 8
+    with pytest.raises(UsageError, match="every row once"):
+        replace(rings, **wrong)
+
+
+def test_a_release_that_nobody_is_behind_is_found() -> None:
+    """There are k pairings, but the true one is none of them."""
     case = Case()
-    order = case.rings.order.copy()
-    order[0] = order[-1]
-    case.rings = replace(case.rings, order=order)
+    others = case.rings.shift.copy()
+    others[:] = (others + 2) % 4
+    case.released = generalise(
+        Table(case.frame), case.encoded, replace(case.rings, shift=others), Style()
+    )
+    away = np.arange(40)
+    away[case.rings.order] = np.concatenate(
+        [np.roll(case.rings.order[a:b], 6) for a, b in pairwise(case.rings.begin)]
+    )
+    case.released = case.released.with_frame(case.released.frame[away.tolist()])
+    case.rings = replace(case.rings, shift=others)
     assert case.achieved() < 4
+
+
+def test_what_is_shown_of_a_release_has_no_cells() -> None:
+    frame = pl.DataFrame({"age": [31, 47, 59, 61], "town": ["Uhl", "Uhl", "Ems", "Ems"]})
+    schema = Schema.of(quasi={"age": "numeric", "town": "categorical"})
+    for method in ("nh", "k-member"):
+        done = covey.anonymize(frame, schema, require=KAnonymity(2), method=method)
+        shown = repr(done)
+        assert f"4 of 4 rows by {method}" in shown
+        assert not any(cell in shown for cell in ("31", "47", "59", "61", "Uhl", "Ems"))
 
 
 def test_a_release_that_lacks_a_row_is_refused() -> None:

@@ -410,7 +410,7 @@ def main() -> None:
 
 @functools.cache  # once
 def _tell_of_compiling() -> None:
-    _say("compiling for this machine; that takes some seconds, but only the first time")
+    _say("compiling for this machine; that may take a minute, but only the first time")
 
 
 def _run(arguments: list[str]) -> int:
@@ -509,6 +509,8 @@ def _progress() -> "Iterator[Progress]":
     """A bar on a terminal once the work has taken a while; silence in a pipe."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from covey.progress import STOPPED
+
     columns = (TextColumn("{task.description:12}"), BarColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=err, transient=True)
     task = bar.add_task("reading", total=1.0)
@@ -516,6 +518,8 @@ def _progress() -> "Iterator[Progress]":
     timer.daemon = True
 
     def tell(stage: str, done: float) -> None:
+        if stage == STOPPED:
+            _say("interrupted: the groups are released as good as they are; once more to give up")
         bar.update(task, description=stage, completed=done)
 
     if err.is_terminal:
@@ -618,7 +622,8 @@ def _give_comparison(result: "Comparison", outputs: list[Path], *, as_json: bool
 def _show_runs(k: int, runs: "list[Run]") -> None:
     """The releases with the least loss first, in as many tables as it takes to fit the screen."""
     rows = [run.figures() for run in runs if run.error is None]
-    rows.sort(key=lambda row: row["total_il"])
+    # Rows that are not alike keep less of a promise, so they lose less: that is no victory.
+    rows.sort(key=lambda row: (row["classes"] is None, row["total_il"]))
     out.print(f"k = {k:,}", style="bold")
     for columns in _blocks([_column(name, rows) for name in _shown(rows)], _labels(rows)):
         grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
@@ -627,6 +632,9 @@ def _show_runs(k: int, runs: "list[Run]") -> None:
         for cells in zip(*(cells for _, cells in columns), strict=True):
             grid.add_row(*cells)
         out.print(grid, "")
+    unlike = [row["method"] for row in rows if row["classes"] is None]
+    if unlike:
+        out.print(f"{', '.join(unlike)}: not k-anonymity, so not comparable with the others\n")
     refused: dict[str, list[str]] = {}
     for run in runs:
         if run.error is not None:
@@ -656,7 +664,8 @@ def _column(name: str, rows: list[dict[str, Any]]) -> _Column:
     """One figure of every run, the best in bold."""
     figure = _FIGURES.get(name) or _Figure(name.replace("_", " "))
     values = [row.get(name) for row in rows]
-    best = figure.best(value for value in values if value is not None)
+    comparable = [row.get(name) for row in rows if row["classes"] is not None]
+    best = figure.best((v for v in comparable if v is not None), default=None)
     some = [value != best for value in values]
     return figure.title, [
         Text(figure.written(value), style="bold" if value == best and any(some) else "")
@@ -686,7 +695,7 @@ class _Figure(NamedTuple):
 
     title: str
     form: str = ".4f"
-    best: Callable[..., float] = min
+    best: Callable[..., float | None] = min
     unit: int = 1
 
     def written(self, value: float | None) -> str:

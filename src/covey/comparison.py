@@ -272,7 +272,7 @@ def _contender(label: str, class_column: str | None) -> _Contender:
     name, *written = label.split(":")
     options = parse_options(written)
     method = method_named(name)
-    pipeline.refuse_unknown_options(method, options)
+    pipeline.refuse_wrong_options(method, options)
     minds = "penalty" in inspect.signature(method.function).parameters
     if class_column is not None and minds and not options.keys() & _CLASS_OPTIONS:
         options["penalty"] = 0

@@ -89,6 +89,15 @@ class Rings:
     shift: NDArray[np.int64]  # of each ring, 0 … k - 1
     rows: int  # of the table; those in no ring are left out of the release
 
+    def __post_init__(self) -> None:
+        once = len(np.unique(self.order)) == len(self.order)
+        ends = len(self.begin) == len(self.shift) + 1 and self.begin[0] == 0
+        whole = ends and self.begin[-1] == len(self.order) and (np.diff(self.begin) > 0).all()
+        inside = ((self.shift >= 0) & (self.shift < self.k)).all()
+        known = ((self.order >= 0) & (self.order < self.rows)).all()
+        if not (once and whole and inside and known):
+            raise UsageError("rings have every row once, and shifts from 0 to k - 1")
+
     @property
     def count(self) -> int:
         """Number of rings."""

@@ -54,6 +54,9 @@ def verify_rings(
             matched += 1
     if not _are_disjoint(rings):
         matched = min(matched, 1)
+    # The true pairing must be one of them: shifts are below k, if cells are where those say.
+    if not all(_covers(attribute, cells, rows).all() for attribute, cells in shown):
+        matched = 0
     # What remains of the usual verdict: classes as they are, and no identifiers.
     verdict = verify(released, schema, ())
     return replace(verdict, checks=(Check(REQUIREMENT, k, matched, matched >= k),))

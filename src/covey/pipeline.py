@@ -12,17 +12,18 @@ import hashlib
 import inspect
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import polars as pl
+from pydantic import TypeAdapter, ValidationError
 
 from covey import files, loss, matchings, tables
-from covey.clustering import Method, method_named, refuse_infeasible
+from covey.clustering import METHODS, method_named, refuse_infeasible
 from covey.csv_files import Dialect
 from covey.encoding import Category, EncodedTable, encode, rows_to_drop
 from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError
@@ -55,6 +56,12 @@ class Release:
     _released: Table
     _schema: Schema
     _judge: Callable[[Table], Verdict]
+
+    def __repr__(self) -> str:
+        # What a dataclass would show of itself has cells in it, even original ones.
+        rows, checks = self.report.rows, self.verdict.checks
+        kept = ", ".join(f"{check.requirement} {check.achieved:g}" for check in checks)
+        return f"Release({rows.released:,} of {rows.read:,} rows by {self.report.method}, {kept})"
 
     def write(
         self, path: str | Path, *, report: str | Path | None = None, defuse: bool = True
@@ -133,6 +140,7 @@ def anonymize(
     is who to anyone who knows that order.
     """
     requirements, k = _asked(schema, require)
+    refuse_wrong_options(_named(method), options)
     stage = _Stages(progress)
     with stage("reading"):
         table = tables.read(frame, schema)
@@ -177,7 +185,11 @@ def anonymize(
         order=AS_READ if keep_order else BY_CONTENT,
         configuration=_configuration(schema, encoded, style, requirements, table.dialect),
         warnings=tuple(
-            _warnings(released, schema, groups, keep_order=keep_order, chosen=seed is not None)
+            _warnings(
+                *(released, schema, groups, options, class_column),
+                keep_order=keep_order,
+                chosen=seed is not None,
+            )
         ),
         seconds=stage.seconds,
         limits=LIMITS if isinstance(groups, Groups) else matchings.LIMITS,
@@ -210,6 +222,7 @@ def cluster(
     Rows are clustered in the input's order, as the papers describe; `anonymize` orders them first.
     """
     _asked(schema, [KAnonymity(k)])
+    refuse_wrong_options(_named(method), options)
     table = tables.read(frame, schema)
     tables.check_roles(table, schema, Role.QUASI)
     kept = np.flatnonzero(~rows_to_drop(table, schema))
@@ -373,14 +386,17 @@ def _form_groups(
     progress: Progress,
     options: dict[str, Any],
 ) -> Groups | Rings:
-    function = method_named(method) if isinstance(method, str) else method
-    refuse_unknown_options(function, options)
+    function = _named(method)
     groups = function(encoded, k, seed=seed, progress=progress, **options)
-    if isinstance(groups, Rings) and not isinstance(method, str | Method):
+    if isinstance(groups, Rings) and function not in METHODS.values():
         raise UsageError("rows that are not alike are released only by a method called by its name")
     if len(groups) != encoded.rows or groups.smallest < k:
         raise GuaranteeError("the method formed groups that are too small, or lost rows")
     return groups
+
+
+def _named(method: str | Callable[..., Groups | Rings]) -> Callable[..., Groups | Rings]:
+    return method_named(method) if isinstance(method, str) else method
 
 
 def _judge(
@@ -399,9 +415,13 @@ def _judge(
     )
 
 
-def refuse_unknown_options(method: Callable[..., Groups | Rings], options: Iterable[str]) -> None:
-    """A method has the options that its function names, unless it takes any."""
-    known = inspect.signature(getattr(method, "function", method)).parameters
+def refuse_wrong_options(method: Callable[..., Groups | Rings], options: Mapping[str, Any]) -> None:
+    """A method has the options that its function names, of the types it names, unless it takes any.
+
+    Types are strict: the text "no" is not false, and true is not 1.
+    """
+    function = getattr(method, "function", method)
+    known = inspect.signature(function).parameters
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         allowed = [name for name in known if name not in ("table", "k", "seed", "progress")]
         unknown = [name for name in options if name not in allowed]
@@ -409,6 +429,25 @@ def refuse_unknown_options(method: Callable[..., Groups | Rings], options: Itera
             raise UsageError(
                 f"the method has no option {unknown[0]!r}; it has {', '.join(allowed) or 'none'}"
             )
+    types = get_type_hints(function)
+    for name, value in options.items():
+        if name in types:
+            try:
+                TypeAdapter(types[name]).validate_python(value, strict=True)
+            except ValidationError:
+                wanted = _KINDS.get(types[name]) or str(types[name]).removeprefix("typing.")
+                raise UsageError(f"the method's option {name!r} must be {wanted}") from None
+
+
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    int | None: "a whole number",
+    float | None: "a number",
+    str | None: "text",
+}
 
 
 def _leaving_order(released: Table, rows: Longs, *, keep_order: bool) -> Longs:
@@ -475,8 +514,19 @@ def _configuration(
 
 
 def _warnings(
-    released: Table, schema: Schema, groups: Groups | Rings, *, keep_order: bool, chosen: bool
+    released: Table,
+    schema: Schema,
+    groups: Groups | Rings,
+    options: Mapping[str, Any],
+    class_column: str | None,
+    *,
+    keep_order: bool,
+    chosen: bool,
 ) -> Iterator[str]:
+    if options.get("l") is not None:
+        yield "the method has worked for l, which was not verified, and groups depend on it"
+    if class_column is not None and options.get("penalty") != 0:
+        yield f"groups may depend on column {class_column!r}, and so tell about it"
     if isinstance(groups, Rings):
         yield (
             "the rows of this release are not alike: it keeps everyone among k rows that may be "

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 
 Progress = Callable[[str, float], None]
+STOPPED = "stopped early"  # the stage that is told when an interruption ends it, but not the work
 
 
 def silent(stage: str, done: float) -> None:

@@ -119,7 +119,7 @@ class Column(_Model):
 
     role: Role
     type: ColumnType | None = None
-    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    weight: float = Field(default=1.0, ge=1e-6, le=1e6)  # sums of losses stay finite
     missing: MissingPolicy = MissingPolicy.CATEGORY
     grid: float | Literal["month", "quarter", "year"] | None = None
     domain: tuple[FiniteFloat, FiniteFloat] | None = None

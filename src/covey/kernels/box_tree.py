@@ -57,11 +57,8 @@ def build(cells: Cells, forest: Forest, *, inner: bool = False) -> BoxTree:
     """
     count = len(cells.numbers)
     rows = np.arange(count, dtype=np.int32)
-    first, last, left, parent = (np.full(2 * count + 1, -1, dtype=np.int32) for _ in range(4))
-    boxes, depth = _split(
-        cells, forest, rows, first, last, left, parent, np.zeros(len(forest.depth), np.int64)
-    )
-    first, last, left, parent = (a[:boxes].copy() for a in (first, last, left, parent))
+    first, last, left, parent, depth = _boxes(cells, forest, rows, LEAF_ROWS)
+    boxes = len(first)
     bit, touch, cover = _bits(forest, inner=inner)
     tree = BoxTree(
         rows=rows,
@@ -85,6 +82,24 @@ def build(cells: Cells, forest: Forest, *, inner: bool = False) -> BoxTree:
     )
     _bound(tree)
     return tree
+
+
+def tile(cells: Cells, forest: Forest, rows: Ints, most: int) -> list[Ints]:
+    """Some rows in blocks of similar ones, none of more than so many."""
+    rows = rows.copy()
+    first, last, left, _, _ = _boxes(cells, forest, rows, most)
+    return [rows[first[box] : last[box]] for box in np.flatnonzero(left < 0)]
+
+
+def _boxes(
+    cells: Cells, forest: Forest, rows: Ints, most: int
+) -> tuple[Ints, Ints, Ints, Ints, int]:
+    """Put rows into the order of their boxes: where these begin and end, their children, depth."""
+    first, last, left, parent = (np.full(2 * len(rows) + 1, -1, dtype=np.int32) for _ in range(4))
+    counts = np.zeros(len(forest.depth), np.int64)
+    boxes, depth = _split(cells, forest, rows, first, last, left, parent, counts, most)
+    first, last, left, parent = (a[:boxes].copy() for a in (first, last, left, parent))
+    return first, last, left, parent, depth
 
 
 def _bits(forest: Forest, *, inner: bool) -> tuple[Words, Words, Words]:
@@ -146,6 +161,7 @@ def _split(
     left: Ints,  # OUT
     parent: Ints,  # OUT
     counts: NDArray[np.int64],  # (nodes,) scratch, zero
+    most: int,  # rows in a box that is not split
 ) -> tuple[int, int]:
     """Split boxes until they are small; how many there are, and how deep they go.
 
@@ -157,7 +173,7 @@ def _split(
     boxes, box, deepest = 1, 0, 0
     while box < boxes:
         size = last[box] - first[box]
-        if size > LEAF_ROWS:
+        if size > most:
             own = rows[first[box] : last[box]]
             attribute, value, exact = _best_split(cells, forest, own, counts)
             cut = _partition(cells, own, spare, attribute, value, exact)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from covey.kernels.arrays import Cells, Forest, Ints, Longs, Summaries
+from covey.kernels.heap import push, replace_top
 from covey.kernels.jit import kernel
 from covey.kernels.stack import Sides, Stack, finish
 from covey.kernels.summaries import add_row, common_ancestor, record_loss, record_loss_with
@@ -63,8 +64,11 @@ def deal(
     parts = np.empty(len(rows), dtype=np.int64)
     for place in range(len(rows)):
         parts[place] = parent[home[place]]
+    ordered = rows[np.argsort(parts, kind="mergesort")]
+    begin = 0
     for part in range(count):
-        finish(stack, rows[parts == part])
+        finish(stack, ordered[begin : begin + classes.size[part]])
+        begin += classes.size[part]
     return True
 
 
@@ -107,12 +111,19 @@ def _peel(
     """Take one row of each of the `l` largest buckets, again and again; how many groups."""
     next_ = starts[:-1].copy()
     ends = starts[1:]
-    group = 0
-    while True:
-        sizes = ends - next_
-        if np.count_nonzero(sizes) < l:
-            return group
-        largest = np.argsort(-sizes, kind="mergesort")[:l]
+    # The buckets in a heap, the largest on top; of equal ones the first, so they are negated.
+    sizes, heap = np.empty(len(next_)), np.empty(len(next_), dtype=np.int32)
+    filled, group = 0, 0
+    largest = np.empty(l, dtype=np.int64)
+    for bucket in range(len(next_)):
+        push(sizes, heap, filled, float(ends[bucket] - next_[bucket]), -bucket)
+        filled += 1
+    while filled >= l:
+        for i in range(l):
+            largest[i] = -heap[0]
+            filled -= 1
+            if filled > 0:
+                replace_top(sizes[:filled], heap[:filled], sizes[filled], heap[filled])
         for i in range(l):
             bucket = largest[i]
             begin = next_[bucket]
@@ -130,7 +141,11 @@ def _peel(
             home[begin] = group
             next_[bucket] += 1
             add_row(cells, forest, peeled, group, row)
+            if next_[bucket] < ends[bucket]:
+                push(sizes, heap, filled, float(ends[bucket] - next_[bucket]), -bucket)
+                filled += 1
         group += 1
+    return group
 
 
 @kernel

@@ -94,7 +94,7 @@ def take(
 def release(tree: BoxTree, growth: Growth, row: int) -> None:
     """A row is no longer free."""
     remove(tree, row)
-    count_out(growth.ranks, row, 1)
+    count_out(growth.ranks, row)
 
 
 @kernel

@@ -45,14 +45,11 @@ def merge(
         _bury(merging, gone)
         merging.into[gone] = kept
         if was_small[1]:
-            count_out(merging.small, gone, 1)
+            count_out(merging.small, gone)
             state[1] -= 1
         if was_small[0] and size[kept] >= k:
-            count_out(merging.small, kept, 1)
+            count_out(merging.small, kept)
             state[1] -= 1
-        if not was_small[0] and size[kept] < k:
-            count_out(merging.small, kept, -1)
-            state[1] += 1
     return state[1]  # type: ignore[no-any-return]
 
 

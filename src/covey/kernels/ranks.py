@@ -12,11 +12,11 @@ def count_all(ranks: Ints) -> None:
 
 
 @kernel
-def count_out(ranks: Ints, member: int, times: int) -> None:
-    """Take a member out, or put it back in with -1."""
+def count_out(ranks: Ints, member: int) -> None:
+    """Take a member out."""
     i = member + 1
     while i < len(ranks):
-        ranks[i] -= times
+        ranks[i] -= 1
         i += i & -i
 
 
@@ -24,7 +24,7 @@ def count_out(ranks: Ints, member: int, times: int) -> None:
 def leave_out(ranks: Ints, members: Longs) -> None:
     """Take several members out."""
     for member in members:
-        count_out(ranks, member, 1)
+        count_out(ranks, member)
 
 
 @kernel

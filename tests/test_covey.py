@@ -1,0 +1,222 @@
+"""covey's own method: legal at every step, never worse for it, and the same on any machine."""
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covey import demo
+from covey.clustering import METHODS
+from covey.encoding import EncodedTable, encode
+from covey.errors import UsageError
+from covey.groups import Groups
+from covey.kernels import refinement
+from covey.progress import STOPPED
+from covey.schema import Schema
+from covey.tables import Table
+from oracles.metrics import total_il
+from oracles.optimum import optimum
+from tables_of_people import People, people
+
+own = METHODS["covey"]
+module = sys.modules["covey.clustering.covey"]
+EFFORTS = ("fast", "balanced", "best")
+seeds = st.integers(0, 2**64)
+
+
+def groups_of(table: EncodedTable, k: int, **options: Any) -> Groups:
+    groups = own(table, k, **options)
+    assert isinstance(groups, Groups)
+    return groups
+
+
+# ── any table ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+@given(people(most=40), st.data())
+@settings(deadline=None, max_examples=60)
+def test_every_row_is_in_one_group_of_k(effort: str, table: People, data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, table.rows), "k")
+    groups = groups_of(table.encoded(), k, seed=data.draw(seeds, "seed"), effort=effort)
+    assert len(groups) == table.rows
+    assert groups.suppressed == 0
+    assert groups.smallest >= k
+
+
+@given(people(most=30), st.data())
+@settings(deadline=None, max_examples=150)
+def test_every_round_keeps_groups_legal_and_lowers_the_loss(
+    table: People, data: st.DataObject
+) -> None:
+    """The loss that is carried along is the loss of the rows, by the oracle."""
+    k, seed = data.draw(st.integers(1, table.rows), "k"), data.draw(seeds, "seed")
+    work = module._Work(table.encoded(), k, seed)
+    rows = work.rows(np.arange(table.rows))
+    random = np.random.default_rng(seed)
+    parts = refinement.new_parts(rows, table.rows // k)
+    refinement.grow(rows, parts, k, random)
+    before = np.inf
+    for _ in range(4):
+        told = refinement.total_loss(parts)
+        loss = total_il(table.oracle, parts.labels.tolist(), table.schema.loss)
+        assert told == pytest.approx(loss, rel=1e-9, abs=1e-9)
+        assert told <= before + 1e-9
+        assert np.bincount(parts.labels).tolist() == parts.size[: parts.labels.max() + 1].tolist()
+        assert parts.size[parts.size > 0].min() >= k
+        before = told
+        refinement.refine(rows, parts, k, 2, 2, random)
+
+
+@given(people(least=4, most=10, columns=3), st.data())
+@settings(deadline=None, max_examples=60)
+def test_small_tables_are_near_the_optimum(table: People, data: st.DataObject) -> None:
+    k = data.draw(st.integers(2, table.rows // 2), "k")
+    groups = groups_of(table.encoded(), k, seed=data.draw(seeds), effort="best")
+    least, _ = optimum(table.oracle, k, table.schema.loss)
+    loss = total_il(table.oracle, groups.labels.tolist(), table.schema.loss)
+    assert least - 1e-9 <= loss <= 1.5 * least + 1e-9
+
+
+# ── odd tables ──────────────────────────────────────────────────────────────────────────────────
+
+
+def column(values: Any, kind: str = "numeric") -> EncodedTable:
+    return encode(Table(pl.DataFrame({"x": values})), Schema.of(quasi={"x": kind}))
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+@pytest.mark.parametrize(
+    ("table", "k"),
+    [
+        (column([5] * 300), 7),
+        (column(list(range(300))), 300),
+        (column(list(range(13))), 7),
+        (column([f"v{i}" for i in range(600)], "categorical"), 4),
+        (column(["a"] * 500 + list("bcdefgh"), "categorical"), 5),
+        (column([None] * 30 + [1.0] * 3), 4),
+    ],
+    ids=["alike", "k = n", "2k - 1", "600 values", "one giant block", "missing"],
+)
+def test_odd_tables(table: EncodedTable, k: int, effort: str) -> None:
+    assert groups_of(table, k, effort=effort).smallest >= k
+
+
+def test_equal_rows_stay_together_free_of_loss() -> None:
+    table = column(["a"] * 50 + ["b"] * 50 + ["c"] * 50, "categorical")
+    groups = groups_of(table, 20)
+    leaves = table.categories[0].leaves
+    assert all(len({*leaves[groups.labels == g]}) == 1 for g in range(groups.count))
+
+
+# ── the same everywhere ─────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.compiled
+def test_more_effort_loses_less() -> None:
+    table = encode(Table(demo.people(3_000)), demo.schema())
+    losses = [_loss(table, groups_of(table, 5, effort=effort)) for effort in EFFORTS]
+    assert losses[0] > losses[1] > losses[2]
+    assert losses[1] < 0.9 * _loss(table, METHODS["k-member"](table, 5))
+
+
+def _loss(table: EncodedTable, groups: Any) -> float:
+    work = module._Work(table, 1, 0)
+    rows = work.rows(np.arange(table.rows))
+    parts = refinement.new_parts(rows, groups.count)
+    refinement.load(rows, parts, groups.labels.copy())
+    return refinement.total_loss(parts)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("effort", ["fast", "balanced"])
+def test_the_number_of_threads_does_not_matter(
+    effort: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = encode(Table(demo.people(5_000)), demo.schema())
+    labels = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(module, "workers", lambda threads=threads: threads)
+        monkeypatch.setitem(
+            module.PLANS,
+            effort,
+            module.Plan(rounds=2 * (effort != "fast"), gain=0.0, block=1_000),
+        )
+        labels.append(groups_of(table, 4, effort=effort).labels.tolist())
+    assert labels[0] == labels[1] == labels[2]
+
+
+@pytest.mark.compiled
+def test_compiled_or_not_the_labels_are_the_same() -> None:
+    program = (
+        "from covey import METHODS, demo\n"
+        "from covey.encoding import encode\n"
+        "from covey.tables import Table\n"
+        "table = encode(Table(demo.people(90)), demo.schema())\n"
+        "print(METHODS['covey'](table, 4, seed=3).labels.tolist())\n"
+    )
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "NUMBA_DISABLE_JIT": off},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for off in ("0", "1")
+    ]
+    assert told[0] == told[1] != ""
+
+
+# ── stopping early ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_interruption_keeps_what_there_is() -> None:
+    table = encode(Table(demo.people(400)), demo.schema())
+    told: list[str] = []
+
+    def interrupt(stage: str, done: float) -> None:
+        told.append(stage)
+        if done > 0.2 and STOPPED not in told:
+            raise KeyboardInterrupt
+
+    groups = groups_of(table, 5, progress=interrupt)
+    assert groups.smallest >= 5
+    assert STOPPED in told
+
+
+def test_an_interruption_before_there_are_groups_ends_it() -> None:
+    table = encode(Table(demo.people(400)), demo.schema())
+
+    def interrupt(stage: str, done: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        own(table, 5, progress=interrupt)
+
+
+def test_a_budget_ends_it() -> None:
+    """As good as no time at all: the groups are those that were grown."""
+    table = encode(Table(demo.people(400)), demo.schema())
+    in_time = groups_of(table, 5, budget=1e-9).labels.tolist()
+    assert in_time == groups_of(table, 5, effort="fast").labels.tolist()
+    assert groups_of(table, 5, budget=1e9).labels.tolist() == groups_of(table, 5).labels.tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"effort": "lazy"}, "fast, balanced, best"),
+        ({"budget": 0}, "budget must be"),
+        ({"budget": "soon"}, "budget must be"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        own(column([1, 2, 3]), 2, **options)
