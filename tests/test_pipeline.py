@@ -305,7 +305,7 @@ def test_what_does_not_make_sense_is_refused() -> None:
     for match, settings in {
         "there is no method 'nope'": {"method": "nope"},
         "no option 'nope'": {"nope": 1},
-        "seed_ref must be one of": {"seed_ref": "nope"},
+        "'seed_ref' must be one of last": {"seed_ref": "nope"},
         "penalty must be a number, 0 or more": {"penalty": -1.0},
         "class column 'age'": {"class_column": "age"},
         "class column 'nope'": {"class_column": "nope"},
@@ -549,7 +549,7 @@ def test_a_release_that_does_not_verify_is_never_written(
         ("mondrian", {"relaxed": 1}, "'relaxed' must be true or false"),
         ("cb", {"tries": True}, "'tries' must be a whole number"),
         ("cb", {"l": 2.5}, "'l' must be a whole number"),
-        ("cb", {"categorical": "set"}, "'categorical' must be"),
+        ("cb", {"categorical": "set"}, "'categorical' must be one of tree, ordered"),
         ("kaca", {"beta": "steep"}, "'beta' must be a number"),
         ("k-member", {"relaxed": True}, "no option 'relaxed'"),
         ("k-menber", {}, "no method 'k-menber'"),

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import polars as pl
@@ -435,8 +435,15 @@ def refuse_wrong_options(method: Callable[..., Groups | Rings], options: Mapping
             try:
                 TypeAdapter(types[name]).validate_python(value, strict=True)
             except ValidationError:
-                wanted = _KINDS.get(types[name]) or str(types[name]).removeprefix("typing.")
-                raise UsageError(f"the method's option {name!r} must be {wanted}") from None
+                raise UsageError(
+                    f"the method's option {name!r} must be {_wanted(types[name])}"
+                ) from None
+
+
+def _wanted(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(get_args(kind))}"
+    return _KINDS.get(kind, str(kind))
 
 
 _KINDS = {

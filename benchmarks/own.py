@@ -1,0 +1,118 @@
+"""covey's own method beside the others: loss and time on tables of many kinds, and how it grows.
+
+Losses are Total-IL over that of effort "balanced", so above 1 is worse; seconds are of clustering
+alone, best of one run, on all processors. Run: python -m benchmarks.own [--data FOLDER] [--rows N]
+"""
+
+import argparse
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from benchmarks import tables
+
+from covey import METHODS, Schema, demo
+from covey.encoding import EncodedTable, encode
+from covey.generalisation import Style, generalise
+from covey.groups import Groups
+from covey.loss import measure
+from covey.tables import Table
+
+OTHERS = ("k-member", "kacpc", "systematic", "mdav", "mondrian", "cb")
+EFFORTS = ("fast", "balanced", "best")
+KS = (3, 10, 50)
+CASC = ("CASCrefmicrodata", "Tarragona")
+
+
+def numbers(values: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> pl.DataFrame:
+    return pl.DataFrame(values, schema=[f"x{j}" for j in range(values.shape[1])])
+
+
+def kinds(folder: Path | None) -> Iterator[tuple[str, pl.DataFrame, Schema]]:
+    """Tables of people and of numbers, with their schemas."""
+    adult = tables.adult(folder)
+    yield "Adult, taxonomies", adult, tables.adult_schema(folder)
+    yield "Adult, flat", adult, tables.adult_schema(folder, flat=True)
+    yield "demonstration, 20,000", demo.people(20_000), demo.schema()
+    census = tables.census(folder, 50_000)
+    if census is not None:
+        yield "census, 50,000", census, tables.census_schema()
+    random = np.random.default_rng(1)
+    middles = random.normal(0, 2, (5, 6))
+    blobs = np.vstack([random.normal(middle, 0.3, (2_000, 6)) for middle in middles])
+    for name, frame in (
+        ("uniform, 4 numbers, 10,000", numbers(random.random((10_000, 4)))),
+        ("mixture, 6 numbers, 10,000", numbers(blobs)),
+    ):
+        yield name, frame, Schema.of(quasi=dict.fromkeys(frame.columns, "numeric"))
+    for name in CASC:
+        path = tables.find(folder, f"casc/{name}.csv")
+        if path is not None:
+            frame = pl.read_csv(path, infer_schema_length=None).cast(pl.Float64)
+            yield name, frame, Schema.of(quasi=dict.fromkeys(frame.columns, "numeric"))
+
+
+def run(
+    frame: pl.DataFrame, table: EncodedTable, name: str, k: int, **options: str
+) -> tuple[float, float]:
+    began = time.perf_counter()
+    groups = METHODS[name](table, k, **options)
+    seconds = time.perf_counter() - began
+    assert isinstance(groups, Groups)
+    released = generalise(Table(frame), table, groups, Style())
+    return measure(table, released, k=k).total_il, seconds
+
+
+def side_by_side(folder: Path | None) -> None:
+    titles = [*(f"covey, {effort}" for effort in EFFORTS), *OTHERS]
+    print("| table | k | Total-IL of balanced | " + " | ".join(titles) + " |")
+    print("| --- " * (len(titles) + 3) + "|")
+    for name, frame, schema in kinds(folder):
+        table = encode(Table(frame), schema)
+        for k in KS:
+            results = [run(frame, table, "covey", k, effort=effort) for effort in EFFORTS]
+            results += [run(frame, table, other, k) for other in OTHERS]
+            base = results[1][0]
+            cells = [f"{loss / base:.3f}, {seconds:.2f} s" for loss, seconds in results]
+            print(f"| {name} | {k} | {base:,.0f} | " + " | ".join(cells) + " |", flush=True)
+
+
+def growth(most: int) -> None:
+    print("\n| rows of the demonstration, k = 10 | " + " | ".join(EFFORTS[:2]) + " |")
+    print("| --- | --- | --- |")
+    before: dict[str, tuple[int, float]] = {}
+    rows = 100_000
+    while rows <= most:
+        table = encode(Table(demo.people(rows)), demo.schema())
+        cells = []
+        for effort in EFFORTS[:2]:
+            began = time.perf_counter()
+            METHODS["covey"](table, 10, effort=effort)
+            seconds = time.perf_counter() - began
+            cell = f"{seconds:.1f} s"
+            if effort in before:
+                fewer, faster = before[effort]
+                cell += f", exponent {math.log(seconds / faster, rows / fewer):.2f}"
+            before[effort] = rows, seconds
+            cells.append(cell)
+        print(f"| {rows:,} | " + " | ".join(cells) + " |", flush=True)
+        rows = rows * 10 if rows * 10 <= most else most if rows < most else most + 1
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    tables.add_data_option(parser)
+    parser.add_argument("--rows", type=int, default=1_000_000, help="of the largest table")
+    asked = parser.parse_args()
+    small = encode(Table(demo.people(300)), demo.schema())
+    for name in ("covey", *OTHERS):
+        METHODS[name](small, 3)  # compiled, or loaded from the cache
+    side_by_side(asked.data)
+    growth(asked.rows)
+
+
+if __name__ == "__main__":
+    main()
