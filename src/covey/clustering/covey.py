@@ -33,8 +33,12 @@ class Plan:
     gain: float  # share of the loss that a round must gain to be followed by another
     start: int = 512  # rows in a block in which groups are grown
     block: int = 8_192  # rows in a block in which groups are refined
-    neighbours: int = 2  # groups that are formed anew together with each
+    pool: int = 20  # rows that are formed anew together, or those of three groups
     tries: int = 4
+
+    def neighbours(self, k: int) -> int:
+        """Groups that are formed anew together with each."""
+        return max(3, -(-self.pool // k)) - 1
 
 
 PLANS: dict[Effort, Plan] = {
@@ -159,7 +163,7 @@ class _Work:
         """One round over all blocks of a new tiling; the loss then."""
         from covey.kernels import refinement
 
-        blocks = self._blocks(plan, number)
+        blocks, neighbours = self._blocks(plan, number), plan.neighbours(self.k)
 
         def refine(place: int) -> float:
             own = blocks[place]
@@ -169,7 +173,7 @@ class _Work:
             refinement.load(rows, parts, inside)
             if time.monotonic() <= end:
                 random = self.random(number, place)
-                refinement.refine(rows, parts, self.k, plan.neighbours, plan.tries, random)
+                refinement.refine(rows, parts, self.k, neighbours, plan.tries, random)
                 self.labels[own] = own[parts.labels]
             return refinement.total_loss(parts)
 
