@@ -46,7 +46,7 @@ from covey.schema import ColumnType
 
 KS = (5, 10, 50)
 SIZES = (3_000, 10_000, 30_162)
-COVEY_METHODS = ("k-member", "mondrian", "mdav")
+COVEY_METHODS = ("covey", "k-member", "mondrian", "mdav")
 WIDTHS = {"age": ((5, 10, 20), 0), "education-num": ((2, 4, 8), 1)}  # for anjana: steps, origin
 RUNNER = Path(__file__).with_name("peer_runs.py")
 
