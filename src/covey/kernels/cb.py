@@ -6,11 +6,10 @@ import numpy as np
 
 from covey.kernels.arrays import Cells, Floats, Forest, Ints, Longs
 from covey.kernels.deal import Diversity, deal, is_diverse
-from covey.kernels.heap import push, replace_top
 from covey.kernels.jit import kernel
 from covey.kernels.prices import distances_from, price_from
 from covey.kernels.random import below, shuffle
-from covey.kernels.stack import Sides, Stack, finish, part, pop, push_parts
+from covey.kernels.stack import Sides, Stack, bring_over, finish, part, pop, push_parts
 from covey.kernels.summaries import common_ancestor
 
 
@@ -155,20 +154,10 @@ def _assign(
 @kernel
 def _repair(halves: Halves, scratch: Scratch, own: Ints, small: int, k: int) -> None:
     """Fill up a group to k by the rows of the other that lose least by the move."""
-    here, there = scratch.distance[small], scratch.distance[1 - small]
     need = k - halves.size[small]
-    keys, places, count = scratch.heap_keys[:need], scratch.heap_rows[:need], 0
-    for place in range(len(own)):
-        if scratch.side[place] == small:
-            continue
-        regret = here[place] - there[place]
-        if count < need:
-            push(keys, places, count, regret, place)
-            count += 1
-        elif regret < keys[0]:
-            replace_top(keys, places, regret, place)
-    for place in places:
-        scratch.side[place] = small
+    regret = scratch.distance[small, : len(own)] - scratch.distance[1 - small, : len(own)]
+    keys, places = scratch.heap_keys[:need], scratch.heap_rows[:need]
+    bring_over(scratch.side, small, regret, keys, places)
     halves.size[small] += need
     halves.size[1 - small] -= need
 

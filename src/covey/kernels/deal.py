@@ -8,7 +8,14 @@ from covey.kernels.arrays import Cells, Forest, Ints, Longs, Summaries
 from covey.kernels.heap import push, replace_top
 from covey.kernels.jit import kernel
 from covey.kernels.stack import Sides, Stack, finish
-from covey.kernels.summaries import add_row, common_ancestor, record_loss, record_loss_with
+from covey.kernels.summaries import (
+    add_row,
+    common_ancestor,
+    record_loss,
+    record_loss_with,
+    rise,
+    unite,
+)
 
 # So many rows or groups are looked at for the next one: near ones stand near each other, and
 # looking at all would cost n².
@@ -169,11 +176,9 @@ def _place_rest(
         best, choice = np.inf, -1
         for group in range(groups):
             if not has_value[group]:
-                size = peeled.size[group]
-                rise = (size + 1) * record_loss_with(cells, forest, peeled, group, rows[place])
-                rise -= size * record_loss(cells, forest, peeled, group)
-                if rise < best:
-                    best, choice = rise, group
+                cost = rise(cells, forest, peeled, group, rows[place])
+                if cost < best:
+                    best, choice = cost, group
         if choice < 0:
             return False
         home[place] = choice
@@ -207,21 +212,21 @@ def _merge(
                 waiting[place] = waiting[place - 1]
             begin += 1
             parent[group] = count
-            _unite(forest, classes, count, peeled, group)
+            unite(forest, classes, count, peeled, group)
         count += 1
     for i in range(begin, groups):
         group, best, choice = waiting[i], np.inf, -1
         for part in range(count):
             size = classes.size[part]
-            rise = (size + peeled.size[group]) * _union_loss(
+            cost = (size + peeled.size[group]) * _union_loss(
                 cells, forest, classes, part, peeled, group
             )
-            rise -= size * record_loss(cells, forest, classes, part)
-            if rise < best:
-                best, choice = rise, part
+            cost -= size * record_loss(cells, forest, classes, part)
+            if cost < best:
+                best, choice = cost, part
         if choice >= 0:
             parent[group] = choice
-            _unite(forest, classes, choice, peeled, group)
+            unite(forest, classes, choice, peeled, group)
     return count
 
 
@@ -238,18 +243,6 @@ def _union_loss(
     for j in range(cells.codes.shape[1]):
         loss += forest.loss[common_ancestor(forest, peeled.node[group, j], classes.node[part, j])]
     return loss
-
-
-@kernel
-def _unite(forest: Forest, classes: Summaries, part: int, peeled: Summaries, group: int) -> None:
-    for j in range(classes.low.shape[1]):
-        classes.low[part, j] = min(classes.low[part, j], peeled.low[group, j])
-        classes.high[part, j] = max(classes.high[part, j], peeled.high[group, j])
-    for j in range(classes.node.shape[1]):
-        classes.node[part, j] = common_ancestor(
-            forest, peeled.node[group, j], classes.node[part, j]
-        )
-    classes.size[part] += peeled.size[group]
 
 
 @kernel

@@ -9,7 +9,7 @@ from covey.kernels.box_tree import BoxTree, Words, remove, search
 from covey.kernels.jit import kernel
 from covey.kernels.prices import price_from, price_under
 from covey.kernels.ranks import count_out
-from covey.kernels.summaries import add_row, record_loss, record_loss_with
+from covey.kernels.summaries import add_row, rise
 
 
 class Growth(NamedTuple):
@@ -159,13 +159,11 @@ def place_leftovers(
     for row in rows:
         best, choice = np.inf, -1
         for group in range(growth.state[0]):
-            size = growth.summaries.size[group]
-            rise = (size + 1) * record_loss_with(cells, forest, growth.summaries, group, row)
-            rise -= size * record_loss(cells, forest, growth.summaries, group)
+            cost = rise(cells, forest, growth.summaries, group, row)
             if len(penalty.classes) > 0 and penalty.classes[row] != growth.majority[group]:
-                rise += penalty.amount
-            if rise < best:
-                best, choice = rise, group
+                cost += penalty.amount
+            if cost < best:
+                best, choice = cost, group
         growth.labels[row] = choice
         add_row(cells, forest, growth.summaries, choice, row)
         if len(penalty.classes) > 0:

@@ -8,7 +8,7 @@ from covey.kernels.arrays import Floats, Forest, Ints, Longs, Summaries
 from covey.kernels.jit import kernel
 from covey.kernels.random import below
 from covey.kernels.ranks import count_out, ranked
-from covey.kernels.summaries import common_ancestor
+from covey.kernels.summaries import unite
 
 
 class Merging(NamedTuple):
@@ -41,7 +41,7 @@ def merge(
         other = _closest(forest, weights, climb, merging, one)
         kept, gone = min(one, other), max(one, other)
         was_small = (size[kept] < k, size[gone] < k)
-        _unite(forest, merging.summaries, kept, gone)
+        unite(forest, merging.summaries, kept, merging.summaries, gone)
         _bury(merging, gone)
         merging.into[gone] = kept
         if was_small[1]:
@@ -86,17 +86,6 @@ def _closest(forest: Forest, weights: Floats, climb: Floats, merging: Merging, o
         if distance < best or (distance == best and other < choice):
             best, choice = distance, other
     return choice
-
-
-@kernel
-def _unite(forest: Forest, summaries: Summaries, kept: int, gone: int) -> None:
-    low, high, node, size = summaries
-    for j in range(low.shape[1]):
-        low[kept, j] = min(low[kept, j], low[gone, j])
-        high[kept, j] = max(high[kept, j], high[gone, j])
-    for j in range(node.shape[1]):
-        node[kept, j] = common_ancestor(forest, node[kept, j], node[gone, j])
-    size[kept] += size[gone]
 
 
 @kernel

@@ -5,12 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from covey.kernels.arrays import Cells, Floats, Forest, Ints, Longs, Summaries
-from covey.kernels.heap import push, replace_top
 from covey.kernels.jit import kernel
 from covey.kernels.prices import distances_from, price_from
 from covey.kernels.random import below, shuffle
-from covey.kernels.stack import Sides, Stack, finish, part, pop, push_parts
-from covey.kernels.summaries import add_row, record_loss, record_loss_with
+from covey.kernels.stack import Sides, Stack, bring_over, finish, part, pop, push_parts
+from covey.kernels.summaries import add_row, record_loss_with, rise
 
 
 class Scratch(NamedTuple):
@@ -76,7 +75,7 @@ def _split(
     shuffle(random, order[:count])
     for i in range(count):
         row = own[order[i]]
-        rises = (_rise(cells, forest, halves, 0, row), _rise(cells, forest, halves, 1, row))
+        rises = (rise(cells, forest, halves, 0, row), rise(cells, forest, halves, 1, row))
         if rises[0] != rises[1]:
             choice = int(rises[0] > rises[1])
         else:
@@ -104,29 +103,13 @@ def _furthest(cells: Cells, forest: Forest, scratch: Scratch, own: Ints, place: 
 
 
 @kernel
-def _rise(cells: Cells, forest: Forest, halves: Summaries, half: int, row: int) -> float:
-    """By how much a row raises the loss of a group."""
-    size = halves.size[half]
-    after = (size + 1) * record_loss_with(cells, forest, halves, half, row)
-    return after - size * record_loss(cells, forest, halves, half)  # type: ignore[no-any-return]
-
-
-@kernel
 def _repair(cells: Cells, forest: Forest, scratch: Scratch, own: Ints, small: int, k: int) -> None:
     """Fill up a group to k by the rows of the other that fit it best."""
-    need = k - scratch.halves.size[small]
-    keys, places, count = scratch.heap_keys[:need], scratch.heap_rows[:need], 0
     for place in range(len(own)):
-        if scratch.side[place] == small:
-            continue
-        loss = record_loss_with(cells, forest, scratch.halves, small, own[place])
-        if count < need:
-            push(keys, places, count, loss, place)
-            count += 1
-        elif loss < keys[0]:
-            replace_top(keys, places, loss, place)
-    for place in places:
-        scratch.side[place] = small
+        scratch.distance[place] = record_loss_with(cells, forest, scratch.halves, small, own[place])
+    need = k - scratch.halves.size[small]
+    keys, places = scratch.heap_keys[:need], scratch.heap_rows[:need]
+    bring_over(scratch.side, small, scratch.distance[: len(own)], keys, places)
 
 
 @kernel

@@ -437,17 +437,18 @@ def _relocate(rows: Rows, parts: Parts, group: int, k: int, scratch: Scratch) ->
     """Let members go elsewhere, one by one, while the group has more than k."""
     members, ends = scratch.members, scratch.ends
     count = _members(parts, group, members, 0)
+    _measure_ends(rows, parts, group, ends)
     for i in range(count):
         size = parts.size[group]
         if size <= k or parts.loss[group] == 0.0:
             break
         row = members[i]
-        _measure_ends(rows, parts, group, ends)
         saved = size * parts.loss[group] - (size - 1) * _loss_without(rows, ends, row)
         choice, _ = _cheapest(rows, parts, row, group, saved - LEAST_GAIN)
         if choice >= 0:
             _detach(parts, row)
             _recount(rows, parts, group)
+            _measure_ends(rows, parts, group, ends)
             _join(rows, parts, choice, row)
 
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.kernels.arrays import Ints, Longs
+from covey.kernels.arrays import Floats, Ints, Longs
+from covey.kernels.heap import push, replace_top
 from covey.kernels.jit import kernel
 
 Sides = NDArray[np.int8]  # which part of a node each of its rows belongs to, by its place
@@ -73,3 +74,25 @@ def part(side: Sides, spare: Ints, own: Ints) -> int:
             rest += 1
     own[cut:] = spare[:rest]
     return cut
+
+
+@kernel
+def bring_over(
+    side: Sides,  # INOUT
+    small: int,
+    cost: Floats,  # of each row of the node, by place
+    keys: Floats,  # (rows to bring,) scratch
+    places: Ints,  # (rows to bring,) scratch
+) -> None:
+    """Bring the rows of the other side that cost least to the small one, of equals the first."""
+    count = 0
+    for place in range(len(cost)):
+        if side[place] == small:
+            continue
+        if count < len(keys):
+            push(keys, places, count, cost[place], place)
+            count += 1
+        elif cost[place] < keys[0]:
+            replace_top(keys, places, cost[place], place)
+    for place in places:
+        side[place] = small

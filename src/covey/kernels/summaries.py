@@ -67,3 +67,22 @@ def record_loss_with(
         node = common_ancestor(forest, summaries.node[group, j], cells.codes[row, j])
         loss += forest.loss[node]
     return loss
+
+
+@kernel
+def rise(cells: Cells, forest: Forest, summaries: Summaries, group: int, row: int) -> float:
+    """By how much a row would raise the loss of a whole group."""
+    size = summaries.size[group]
+    after = (size + 1) * record_loss_with(cells, forest, summaries, group, row)
+    return after - size * record_loss(cells, forest, summaries, group)  # type: ignore[no-any-return]
+
+
+@kernel
+def unite(forest: Forest, into: Summaries, group: int, source: Summaries, other: int) -> None:
+    """Let a group take in another one, perhaps of other summaries; an empty one takes it over."""
+    for j in range(into.low.shape[1]):
+        into.low[group, j] = min(into.low[group, j], source.low[other, j])
+        into.high[group, j] = max(into.high[group, j], source.high[other, j])
+    for j in range(into.node.shape[1]):
+        into.node[group, j] = common_ancestor(forest, source.node[other, j], into.node[group, j])
+    into.size[group] += source.size[other]
