@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 import covey
-from covey import cli, comparison, demo
+from covey import cli, comparison, demo, display
 from covey.clustering import METHODS, Method
 from covey.encoding import EncodedTable
 from covey.requirements import KAnonymity
@@ -351,7 +351,7 @@ def shown(runs: list[comparison.Run], monkeypatch: pytest.MonkeyPatch) -> str:
     """What a wide terminal shows."""
     page = io.StringIO()
     console = Console(file=page, force_terminal=True, width=400, markup=False, highlight=False)
-    monkeypatch.setattr(cli, "out", console)
+    monkeypatch.setattr(display, "out", console)
     cli._give_comparison(covey.Comparison(tuple(runs)), [], as_json=False)
     return page.getvalue()
 

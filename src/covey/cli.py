@@ -12,34 +12,37 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
-from rich.console import Console
 from rich.table import Table as Grid
-from rich.text import Text
 
+from covey.display import (
+    err,
+    out,
+    say,
+    show_losses,
+    show_people,
+    show_release,
+    show_runs,
+    show_verdict,
+)
 from covey.errors import (
     CoveyError,
     GuaranteeError,
     InfeasibleError,
     OutputError,
     UsageError,
-    count,
 )
 from covey.kernels import compiling
 
 if TYPE_CHECKING:
     from covey.comparison import Comparison, Run
-    from covey.loss import Losses
-    from covey.pipeline import Release
     from covey.progress import Progress
     from covey.schema import Schema, TableFormat
-    from covey.verification import Verdict
 
 HOLDS, VIOLATED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 QUERIES = 1000
@@ -52,10 +55,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-# What is shown holds names that others chose, so nothing in it is taken for markup.
-out = Console(highlight=False, markup=False, emoji=False)
-err = Console(stderr=True, highlight=False, markup=False, emoji=False)
-
 TablePath = Annotated[
     str, typer.Argument(metavar="TABLE", help="CSV or Parquet file, - for stdin.")
 ]
@@ -129,7 +128,7 @@ def inspect(
         file.publish()
     roles = [column.column.role.value for column in draft.columns]
     counts = ", ".join(f"{roles.count(role)} {role}" for role in dict.fromkeys(roles))
-    _say(f"{len(roles)} columns drafted ({counts}); check every role before you use it")
+    say(f"{len(roles)} columns drafted ({counts}); check every role before you use it")
 
 
 @app.command()
@@ -206,7 +205,7 @@ def anonymize(
     if as_json:
         typer.echo(written.to_json(), nl=False)
     else:
-        _show_release(release, err)
+        show_release(release, err)
 
 
 @app.command()
@@ -231,7 +230,7 @@ def verify(
     if as_json:
         typer.echo(json.dumps(verdict.to_dict(), indent=2))
     else:
-        _show_verdict(verdict, out)
+        show_verdict(verdict, out)
     verdict.raise_if_violated()
 
 
@@ -268,7 +267,7 @@ def measure(
     if as_json:
         typer.echo(json.dumps(losses.to_dict(), indent=2))
     else:
-        _show_losses(losses, out)
+        show_losses(losses, out)
 
 
 @app.command()
@@ -382,8 +381,8 @@ def demo(
     shown = [i * len(release.rows) // 5 for i in range(5)]
     people = tables.read(table).frame
     for some in (shown,) if out.width >= 110 else (shown[:3], shown[3:]):
-        _show_people(people[release.rows[some].tolist()], release.table[some])
-    _show_release(release, out)
+        show_people(people[release.rows[some].tolist()], release.table[some])
+    show_release(release, out)
     for what, path in (
         ("original", table), ("schema", schema), ("release", released), ("report", report)
     ):  # fmt: skip
@@ -410,7 +409,7 @@ def main() -> None:
 
 @functools.cache  # once
 def _tell_of_compiling() -> None:
-    _say("compiling for this machine; that may take a minute, but only the first time")
+    say("compiling for this machine; that may take a minute, but only the first time")
 
 
 def _run(arguments: list[str]) -> int:
@@ -449,17 +448,13 @@ def _terminate(_signal: int, _frame: Any) -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    _say(f"error: {message}")
+    say(f"error: {message}")
     return code
-
-
-def _say(message: str) -> None:
-    err.print(Text(f"covey: {message}"), soft_wrap=True)
 
 
 def _tell(notes: tuple[str, ...]) -> None:
     for note in notes:
-        _say(note)
+        say(note)
 
 
 # ── reading the command line ────────────────────────────────────────────────────────────────────
@@ -519,7 +514,7 @@ def _progress() -> "Iterator[Progress]":
 
     def tell(stage: str, done: float) -> None:
         if stage == STOPPED:
-            _say("interrupted: the groups are released as good as they are; once more to give up")
+            say("interrupted: the groups are released as good as they are; once more to give up")
         bar.update(task, description=stage, completed=done)
 
     if err.is_terminal:
@@ -532,83 +527,6 @@ def _progress() -> "Iterator[Progress]":
             bar.stop()
 
 
-# ── showing results ─────────────────────────────────────────────────────────────────────────────
-
-
-def _show_release(release: "Release", console: Console) -> None:
-    report = release.report
-    rows = report.rows
-    _show_verdict(release.verdict, console)
-    _show_losses(report.losses, console)
-    left_out = [
-        f"{number:,} {why}"
-        for number, why in ((rows.dropped, "dropped as missing"), (rows.suppressed, "suppressed"))
-        if number
-    ]
-    console.print(
-        f"{rows.released:,} of {rows.read:,} rows released"
-        + (f" ({', '.join(left_out)})" if left_out else "")
-        + f" in {sum(report.seconds.values()):.1f} s by {report.method}"
-    )
-    for warning in report.warnings:
-        console.print(Text(f"note: {warning}"), soft_wrap=True)
-
-
-def _show_verdict(verdict: "Verdict", console: Console) -> None:
-    from covey.matchings import REQUIREMENT
-
-    grid = Grid("promise", "asked", "found", "holds")
-    for check in verdict.checks:
-        holds = Text("yes", style="green") if check.holds else Text("NO", style="bold red")
-        grid.add_row(check.requirement, f"{check.asked:g}", f"{check.achieved:g}", holds)
-    if verdict.identifiers:
-        found = count(len(verdict.identifiers), "column")
-        grid.add_row("no identifiers", "0 columns", found, Text("NO", style="bold red"))
-    if grid.row_count:
-        console.print(grid)
-    if REQUIREMENT in [check.requirement for check in verdict.checks]:
-        console.print(f"{verdict.rows:,} rows, which are not alike")
-        return
-    size = f"{verdict.k:,}"
-    if verdict.largest_class > verdict.k:
-        size += f" to {verdict.largest_class:,}"
-    console.print(f"{verdict.classes:,} classes of {size} rows, {verdict.rows:,} rows in all")
-    if verdict.k_wildcard is None:
-        console.print("cells are missing in too many ways to count matches with them as wildcards")
-    elif verdict.k_wildcard > verdict.k:
-        console.print(f"with missing cells as wildcards every row matches {verdict.k_wildcard:,}")
-
-
-def _show_losses(losses: "Losses", console: Console) -> None:
-    grid = Grid("column", "weight", "loss", "NCP", "LM", title="information loss per cell, 0 … 1")
-    for c in losses.columns:
-        grid.add_row(c.name, f"{c.weight:g}", f"{c.il:.4f}", f"{c.ncp:.4f}", f"{c.lm:.4f}")
-    console.print(grid)
-    totals = Grid(box=None, show_header=False, pad_edge=False)
-    queries = losses.queries
-    for name, value, form in (
-        (f"Total-IL by {losses.measure}", losses.total_il, ",.2f"),
-        ("GCP, mean NCP of a cell", losses.gcp, ".4f"),
-        ("GCP by LM", losses.gcp_lm, ".4f"),
-        ("precision, 1 at best", losses.precision, ".4f"),
-        ("discernibility", losses.discernibility, ","),
-        ("C_AVG, 1 at best", losses.average_class_size, ".3f"),
-        ("CM", losses.classification, ".4f"),
-        ("entropy, bits per row", losses.entropy, ".3f"),
-        ("  share of all bits", losses.entropy_share, ".4f"),
-        ("monotone entropy, bits per row", losses.monotone_entropy, ".3f"),
-        ("  share of all bits", losses.monotone_entropy_share, ".4f"),
-        ("non-uniform entropy, bits per row", losses.non_uniform_entropy, ".3f"),
-        ("  share of all bits", losses.non_uniform_entropy_share, ".4f"),
-        ("information lost in groups", losses.information, ".4f"),
-        ("query error, median", queries and queries.median, ".1%"),
-        ("query error, mean", queries and queries.mean, ".1%"),
-    ):
-        if value is not None:
-            totals.add_row(name, Text(format(value, form), justify="right"))
-    console.print(totals)
-
-
 def _give_comparison(result: "Comparison", outputs: list[Path], *, as_json: bool) -> None:
     for path in outputs:
         result.write(path)
@@ -616,134 +534,4 @@ def _give_comparison(result: "Comparison", outputs: list[Path], *, as_json: bool
         typer.echo(result.to_json(), nl=False)
         return
     for k in dict.fromkeys(run.k for run in result.runs):
-        _show_runs(k, [run for run in result.runs if run.k == k])
-
-
-def _show_runs(k: int, runs: "list[Run]") -> None:
-    """The releases with the least loss first, in as many tables as it takes to fit the screen."""
-    rows = [run.figures() for run in runs if run.error is None]
-    # Rows that are not alike keep less of a promise, so they lose less: that is no victory.
-    rows.sort(key=lambda row: (row["classes"] is None, row["total_il"]))
-    out.print(f"k = {k:,}", style="bold")
-    for columns in _blocks([_column(name, rows) for name in _shown(rows)], _labels(rows)):
-        grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        for place, (title, _) in enumerate(columns):
-            grid.add_column(title, justify="right" if place else "left", overflow="fold")
-        for cells in zip(*(cells for _, cells in columns), strict=True):
-            grid.add_row(*cells)
-        out.print(grid, "")
-    unlike = [row["method"] for row in rows if row["classes"] is None]
-    if unlike:
-        out.print(f"{', '.join(unlike)}: not k-anonymity, so not comparable with the others\n")
-    refused: dict[str, list[str]] = {}
-    for run in runs:
-        if run.error is not None:
-            refused.setdefault(run.error, []).append(run.method)
-    for error, by in refused.items():
-        out.print(Text(f"refused by {', '.join(by)}: {error}\n"), soft_wrap=True)
-
-
-_Column = tuple[str, list[Text]]
-
-
-def _labels(rows: list[dict[str, Any]]) -> _Column:
-    return "method", [Text(row["method"]) for row in rows]
-
-
-def _shown(rows: list[dict[str, Any]]) -> list[str]:
-    """The figures that any run has, those with a title of their own first."""
-    told = {n: v for row in rows for n, v in row.items() if isinstance(v, int | float)}
-    # The same for all, or told by others.
-    left_out = {"k", "rows", "groups", "verified_k", "smallest_class"}
-    if not any(row["suppressed"] for row in rows):
-        left_out.add("suppressed")
-    return sorted(told.keys() - left_out, key=[*_FIGURES, *told].index)
-
-
-def _column(name: str, rows: list[dict[str, Any]]) -> _Column:
-    """One figure of every run, the best in bold."""
-    figure = _FIGURES.get(name) or _Figure(name.replace("_", " "))
-    values = [row.get(name) for row in rows]
-    comparable = [row.get(name) for row in rows if row["classes"] is not None]
-    best = figure.best((v for v in comparable if v is not None), default=None)
-    some = [value != best for value in values]
-    return figure.title, [
-        Text(figure.written(value), style="bold" if value == best and any(some) else "")
-        for value in values
-    ]
-
-
-def _blocks(columns: list[_Column], labels: _Column) -> Iterator[list[_Column]]:
-    """Columns side by side as long as there is room, each time beside the labels."""
-    block = [labels]
-    for column in columns:
-        if len(block) > 1 and sum(map(_width, [*block, column])) > out.width:
-            yield block
-            block = [labels]
-        block.append(column)
-    if len(block) > 1:
-        yield block
-
-
-def _width(column: _Column) -> int:
-    title, cells = column
-    return max(len(title), *map(len, cells)) + 3
-
-
-class _Figure(NamedTuple):
-    """How one figure of a run is shown."""
-
-    title: str
-    form: str = ".4f"
-    best: Callable[..., float | None] = min
-    unit: int = 1
-
-    def written(self, value: float | None) -> str:
-        return (
-            ""
-            if value is None
-            else format(value if self.unit == 1 else value / self.unit, self.form)
-        )
-
-
-_FIGURES = {
-    "clustering_seconds": _Figure("seconds", ",.2f"),
-    "peak_memory": _Figure("MB", ",.1f", unit=10**6),
-    "total_il": _Figure("Total-IL", ",.1f"),
-    "gcp": _Figure("GCP"),
-    "gcp_lm": _Figure("GCP by LM"),
-    "precision": _Figure("precision", best=max),
-    "average_class_size": _Figure("C_AVG", ".3f"),
-    "discernibility": _Figure("DM", ","),
-    "classification": _Figure("CM"),
-    "classes": _Figure("classes", ",", best=max),
-    "largest_class": _Figure("largest", ","),
-    "suppressed": _Figure("suppressed", ","),
-    "entropy": _Figure("entropy"),
-    "entropy_share": _Figure("share"),
-    "monotone_entropy": _Figure("monotone"),
-    "monotone_entropy_share": _Figure("share"),
-    "non_uniform_entropy": _Figure("non-uniform"),
-    "non_uniform_entropy_share": _Figure("share"),
-    "information": _Figure("inf. lost"),
-    "query_error_median": _Figure("query error"),
-    "query_error_mean": _Figure("mean"),
-    "accuracy": _Figure("accuracy", best=max),
-    "accuracy_original": _Figure("of original", best=max),
-    "accuracy_majority": _Figure("by majority", best=max),
-    "seconds": _Figure("s in all", ",.2f"),
-}
-
-
-def _show_people(before: Any, after: Any) -> None:
-    """Each column a line of what was known of some people, and under it what is released."""
-    grid = Grid(title=f"{before.height} people before and after", show_header=False, box=None)
-    for name in before.columns:
-        known = ["" if cell is None else str(cell) for cell in before[name]]
-        told = ["left out"] * len(known)
-        if name in after.columns:
-            told = ["" if cell is None else str(cell) for cell in after[name]]
-        grid.add_row(name, *(Text(cell, style="dim") for cell in known))
-        if told != known:
-            grid.add_row("  → released", *(Text(cell, style="bold") for cell in told))
-    out.print(grid)
+        show_runs(k, [run for run in result.runs if run.k == k])

@@ -1,0 +1,236 @@
+"""What the terminal shows: verdicts, losses, comparisons and people, as tables that fit it.
+
+Results go to standard output, everything else to standard error.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from covey.errors import count
+
+if TYPE_CHECKING:
+    from covey.comparison import Run
+    from covey.loss import Losses
+    from covey.pipeline import Release
+    from covey.verification import Verdict
+
+# What is shown holds names that others chose, so nothing in it is taken for markup.
+out = Console(highlight=False, markup=False, emoji=False)
+err = Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def say(message: str) -> None:
+    """A line for whoever is watching."""
+    err.print(Text(f"covey: {message}"), soft_wrap=True)
+
+
+def show_release(release: "Release", console: Console) -> None:
+    """What was promised and found, what it cost, and what to mind."""
+    report = release.report
+    rows = report.rows
+    show_verdict(release.verdict, console)
+    show_losses(report.losses, console)
+    left_out = [
+        f"{number:,} {why}"
+        for number, why in ((rows.dropped, "dropped as missing"), (rows.suppressed, "suppressed"))
+        if number
+    ]
+    console.print(
+        f"{rows.released:,} of {rows.read:,} rows released"
+        + (f" ({', '.join(left_out)})" if left_out else "")
+        + f" in {sum(report.seconds.values()):.1f} s by {report.method}"
+    )
+    for warning in report.warnings:
+        console.print(Text(f"note: {warning}"), soft_wrap=True)
+
+
+def show_verdict(verdict: "Verdict", console: Console) -> None:
+    """What was asked of a table and what it keeps."""
+    from covey.matchings import REQUIREMENT
+
+    grid = Grid("promise", "asked", "found", "holds")
+    for check in verdict.checks:
+        holds = Text("yes", style="green") if check.holds else Text("NO", style="bold red")
+        grid.add_row(check.requirement, f"{check.asked:g}", f"{check.achieved:g}", holds)
+    if verdict.identifiers:
+        found = count(len(verdict.identifiers), "column")
+        grid.add_row("no identifiers", "0 columns", found, Text("NO", style="bold red"))
+    if grid.row_count:
+        console.print(grid)
+    if REQUIREMENT in [check.requirement for check in verdict.checks]:
+        console.print(f"{verdict.rows:,} rows, which are not alike")
+        return
+    size = f"{verdict.k:,}"
+    if verdict.largest_class > verdict.k:
+        size += f" to {verdict.largest_class:,}"
+    console.print(f"{verdict.classes:,} classes of {size} rows, {verdict.rows:,} rows in all")
+    if verdict.k_wildcard is None:
+        console.print("cells are missing in too many ways to count matches with them as wildcards")
+    elif verdict.k_wildcard > verdict.k:
+        console.print(f"with missing cells as wildcards every row matches {verdict.k_wildcard:,}")
+
+
+def show_losses(losses: "Losses", console: Console) -> None:
+    """The loss of each column and every metric."""
+    grid = Grid("column", "weight", "loss", "NCP", "LM", title="information loss per cell, 0 … 1")
+    for c in losses.columns:
+        grid.add_row(c.name, f"{c.weight:g}", f"{c.il:.4f}", f"{c.ncp:.4f}", f"{c.lm:.4f}")
+    console.print(grid)
+    totals = Grid(box=None, show_header=False, pad_edge=False)
+    queries = losses.queries
+    for name, value, form in (
+        (f"Total-IL by {losses.measure}", losses.total_il, ",.2f"),
+        ("GCP, mean NCP of a cell", losses.gcp, ".4f"),
+        ("GCP by LM", losses.gcp_lm, ".4f"),
+        ("precision, 1 at best", losses.precision, ".4f"),
+        ("discernibility", losses.discernibility, ","),
+        ("C_AVG, 1 at best", losses.average_class_size, ".3f"),
+        ("CM", losses.classification, ".4f"),
+        ("entropy, bits per row", losses.entropy, ".3f"),
+        ("  share of all bits", losses.entropy_share, ".4f"),
+        ("monotone entropy, bits per row", losses.monotone_entropy, ".3f"),
+        ("  share of all bits", losses.monotone_entropy_share, ".4f"),
+        ("non-uniform entropy, bits per row", losses.non_uniform_entropy, ".3f"),
+        ("  share of all bits", losses.non_uniform_entropy_share, ".4f"),
+        ("information lost in groups", losses.information, ".4f"),
+        ("query error, median", queries and queries.median, ".1%"),
+        ("query error, mean", queries and queries.mean, ".1%"),
+    ):
+        if value is not None:
+            totals.add_row(name, Text(format(value, form), justify="right"))
+    console.print(totals)
+
+
+def show_runs(k: int, runs: "list[Run]") -> None:
+    """The releases with the least loss first, in as many tables as it takes to fit the screen."""
+    rows = [run.figures() for run in runs if run.error is None]
+    # Rows that are not alike keep less of a promise, so they lose less: that is no victory.
+    rows.sort(key=lambda row: (row["classes"] is None, row["total_il"]))
+    out.print(f"k = {k:,}", style="bold")
+    for columns in _blocks([_column(name, rows) for name in _shown(rows)], _labels(rows)):
+        grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        for place, (title, _) in enumerate(columns):
+            grid.add_column(title, justify="right" if place else "left", overflow="fold")
+        for cells in zip(*(cells for _, cells in columns), strict=True):
+            grid.add_row(*cells)
+        out.print(grid, "")
+    unlike = [row["method"] for row in rows if row["classes"] is None]
+    if unlike:
+        out.print(f"{', '.join(unlike)}: not k-anonymity, so not comparable with the others\n")
+    refused: dict[str, list[str]] = {}
+    for run in runs:
+        if run.error is not None:
+            refused.setdefault(run.error, []).append(run.method)
+    for error, by in refused.items():
+        out.print(Text(f"refused by {', '.join(by)}: {error}\n"), soft_wrap=True)
+
+
+_Column = tuple[str, list[Text]]
+
+
+def _labels(rows: list[dict[str, Any]]) -> _Column:
+    return "method", [Text(row["method"]) for row in rows]
+
+
+def _shown(rows: list[dict[str, Any]]) -> list[str]:
+    """The figures that any run has, those with a title of their own first."""
+    told = {n: v for row in rows for n, v in row.items() if isinstance(v, int | float)}
+    # The same for all, or told by others.
+    left_out = {"k", "rows", "groups", "verified_k", "smallest_class"}
+    if not any(row["suppressed"] for row in rows):
+        left_out.add("suppressed")
+    return sorted(told.keys() - left_out, key=[*_FIGURES, *told].index)
+
+
+def _column(name: str, rows: list[dict[str, Any]]) -> _Column:
+    """One figure of every run, the best in bold."""
+    figure = _FIGURES.get(name) or _Figure(name.replace("_", " "))
+    values = [row.get(name) for row in rows]
+    comparable = [row.get(name) for row in rows if row["classes"] is not None]
+    best = figure.best((v for v in comparable if v is not None), default=None)
+    some = [value != best for value in values]
+    return figure.title, [
+        Text(figure.written(value), style="bold" if value == best and any(some) else "")
+        for value in values
+    ]
+
+
+def _blocks(columns: list[_Column], labels: _Column) -> Iterator[list[_Column]]:
+    """Columns side by side as long as there is room, each time beside the labels."""
+    block = [labels]
+    for column in columns:
+        if len(block) > 1 and sum(map(_width, [*block, column])) > out.width:
+            yield block
+            block = [labels]
+        block.append(column)
+    if len(block) > 1:
+        yield block
+
+
+def _width(column: _Column) -> int:
+    title, cells = column
+    return max(len(title), *map(len, cells)) + 3
+
+
+class _Figure(NamedTuple):
+    """How one figure of a run is shown."""
+
+    title: str
+    form: str = ".4f"
+    best: Callable[..., float | None] = min
+    unit: int = 1
+
+    def written(self, value: float | None) -> str:
+        return (
+            ""
+            if value is None
+            else format(value if self.unit == 1 else value / self.unit, self.form)
+        )
+
+
+_FIGURES = {
+    "clustering_seconds": _Figure("seconds", ",.2f"),
+    "peak_memory": _Figure("MB", ",.1f", unit=10**6),
+    "total_il": _Figure("Total-IL", ",.1f"),
+    "gcp": _Figure("GCP"),
+    "gcp_lm": _Figure("GCP by LM"),
+    "precision": _Figure("precision", best=max),
+    "average_class_size": _Figure("C_AVG", ".3f"),
+    "discernibility": _Figure("DM", ","),
+    "classification": _Figure("CM"),
+    "classes": _Figure("classes", ",", best=max),
+    "largest_class": _Figure("largest", ","),
+    "suppressed": _Figure("suppressed", ","),
+    "entropy": _Figure("entropy"),
+    "entropy_share": _Figure("share"),
+    "monotone_entropy": _Figure("monotone"),
+    "monotone_entropy_share": _Figure("share"),
+    "non_uniform_entropy": _Figure("non-uniform"),
+    "non_uniform_entropy_share": _Figure("share"),
+    "information": _Figure("inf. lost"),
+    "query_error_median": _Figure("query error"),
+    "query_error_mean": _Figure("mean"),
+    "accuracy": _Figure("accuracy", best=max),
+    "accuracy_original": _Figure("of original", best=max),
+    "accuracy_majority": _Figure("by majority", best=max),
+    "seconds": _Figure("s in all", ",.2f"),
+}
+
+
+def show_people(before: Any, after: Any) -> None:
+    """Each column a line of what was known of some people, and under it what is released."""
+    grid = Grid(title=f"{before.height} people before and after", show_header=False, box=None)
+    for name in before.columns:
+        known = ["" if cell is None else str(cell) for cell in before[name]]
+        told = ["left out"] * len(known)
+        if name in after.columns:
+            told = ["" if cell is None else str(cell) for cell in after[name]]
+        grid.add_row(name, *(Text(cell, style="dim") for cell in known))
+        if told != known:
+            grid.add_row("  → released", *(Text(cell, style="bold") for cell in told))
+    out.print(grid)
