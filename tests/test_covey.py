@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,9 @@ from covey.kernels import refinement
 from covey.progress import STOPPED
 from covey.schema import Schema
 from covey.tables import Table
+from oracles.metrics import groups_of as groups_of_labels
 from oracles.metrics import total_il
+from oracles.model import total_weight
 from oracles.optimum import optimum
 from tables_of_people import People, people
 
@@ -50,28 +54,107 @@ def test_every_row_is_in_one_group_of_k(effort: str, table: People, data: st.Dat
     assert groups.smallest >= k
 
 
+def cost_of(
+    table: People, labels: list[int], k: int, penalty: float, evenness: float
+) -> tuple[float, float]:
+    """What groups cost by the definition, and what one more row that is left out would."""
+    cost = total_il(table.oracle, labels, table.schema.loss)
+    for group in groups_of_labels(labels):
+        most = Counter(table.classes[row] for row in group).most_common(1)[0][1]
+        cost += penalty * (len(group) - most) + evenness * len(group) * (len(group) - k) / k
+    besides = penalty + evenness * (table.rows - k) / k
+    left_out = sum(label < 0 for label in labels)
+    return cost + left_out * besides, total_weight(table.oracle) + besides
+
+
 @given(people(most=30), st.data())
-@settings(deadline=None, max_examples=150)
-def test_every_round_keeps_groups_legal_and_lowers_the_loss(
+@settings(deadline=None, max_examples=200)
+def test_every_round_keeps_groups_legal_and_lowers_the_cost(
     table: People, data: st.DataObject
 ) -> None:
-    """The loss that is carried along is the loss of the rows, by the oracle."""
+    """The cost that is carried along is the cost of the rows, by the oracle."""
     k, seed = data.draw(st.integers(1, table.rows), "k"), data.draw(seeds, "seed")
-    work = module._Work(table.encoded(), k, seed)
-    rows = work.rows(np.arange(table.rows))
-    random = np.random.default_rng(seed)
+    penalty = data.draw(st.sampled_from([0.0, 0.3, 5.0]), "penalty")
+    evenness = data.draw(st.sampled_from([0.0, 0.2]), "evenness")
+    work = module._Work(
+        table.encoded(classes=True), k, seed, penalty, evenness, data.draw(st.sampled_from([0, 1]))
+    )
+    own = np.arange(table.rows)
+    rows, marks, random = work.rows(own), work.marks(own), np.random.default_rng(seed)
     parts = refinement.new_parts(rows, table.rows // k)
-    refinement.grow(rows, parts, k, random)
+    refinement.grow(rows, parts, work.aim, marks, random)
     before = np.inf
     for _ in range(4):
-        told = refinement.total_loss(parts)
-        loss = total_il(table.oracle, parts.labels.tolist(), table.schema.loss)
-        assert told == pytest.approx(loss, rel=1e-9, abs=1e-9)
+        told = refinement.total_cost(parts, work.aim)
+        labels = parts.labels.tolist()
+        cost, price = cost_of(table, labels, k, penalty, evenness)
+        assert told == pytest.approx(cost, rel=1e-9, abs=1e-9)
         assert told <= before + 1e-9
-        assert np.bincount(parts.labels).tolist() == parts.size[: parts.labels.max() + 1].tolist()
-        assert parts.size[parts.size > 0].min() >= k
+        assert work.aim.price in (pytest.approx(price), np.inf)
+        sizes = Counter(label for label in labels if label >= 0)
+        assert {g: s for g, s in enumerate(parts.size.tolist()) if s} == sizes
+        assert min(sizes.values()) >= k
         before = told
-        refinement.refine(rows, parts, k, 2, 2, random)
+        refinement.refine(rows, parts, work.aim, marks, 2, 2, random)
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+@given(people(most=40), st.data())
+@settings(deadline=None, max_examples=60)
+def test_no_more_rows_are_left_out_than_allowed_and_only_where_it_pays(
+    effort: str, table: People, data: st.DataObject
+) -> None:
+    k = data.draw(st.integers(2, max(2, table.rows // 3)), "k")
+    share = data.draw(st.sampled_from([0.0, 0.04, 0.1, 0.3, 0.99]), "share")
+    seed = data.draw(seeds, "seed")
+    if table.rows < k:
+        return
+    work = module._Work(table.encoded(), k, seed, 0.0, 0.0, share)
+    groups = groups_of(table.encoded(), k, seed=seed, effort=effort, max_suppressed=share)
+    assert groups.suppressed <= share * table.rows + 1e-9
+    assert groups.smallest >= k
+    with ThreadPoolExecutor(1) as threads:
+        work.start(threads, module.PLANS[effort])
+    loss = total_il(table.oracle, groups.labels.tolist(), table.schema.loss)
+    assert loss <= work.cost + 1e-9
+
+
+def test_an_outlier_is_left_out() -> None:
+    """Fifty neighbours and one who lives far away: with him, one of two groups covers all."""
+    table = column([float(i % 5) for i in range(50)] + [10_000.0])
+    loss = {
+        share: _loss(table, groups_of(table, 25, max_suppressed=share)) for share in (0.0, 0.02)
+    }
+    assert groups_of(table, 25, max_suppressed=0.02).labels[50] == -1
+    assert loss[0.02] < 0.1 * loss[0.0]
+
+
+def test_classes_stay_apart_where_that_costs_little() -> None:
+    """Two classes in one crowd of numbers; the penalty parts them, and 0 does not."""
+    frame = pl.DataFrame({"x": [i // 2 for i in range(200)], "c": ["a", "b"] * 100})
+    schema = Schema.of(quasi={"x": "numeric"}, insensitive=["c"])
+    table = encode(Table(frame), schema, class_column="c")
+    for effort in EFFORTS:
+        mixed, apart = (
+            _minorities(frame["c"].to_list(), groups_of(table, 5, effort=effort, penalty=penalty))
+            for penalty in (0, 1)
+        )
+        assert apart < 0.2 * mixed
+
+
+def _minorities(classes: list[str], groups: Groups) -> int:
+    counts: dict[int, Counter[str]] = {}
+    for label, kind in zip(groups.labels.tolist(), classes, strict=True):
+        counts.setdefault(label, Counter())[kind] += 1
+    return sum(count.total() - count.most_common(1)[0][1] for count in counts.values())
+
+
+def test_sizes_are_kept_even_where_that_is_preferred() -> None:
+    table = encode(Table(demo.people(400)), demo.schema())
+    squares = [
+        int((groups_of(table, 5, evenness=evenness).sizes ** 2).sum()) for evenness in (0.0, 2.0)
+    ]
+    assert 5 * 400 <= squares[1] < 1.03 * 5 * 400 < squares[0]
 
 
 @given(people(least=4, most=10, columns=3), st.data())
@@ -99,10 +182,13 @@ def column(values: Any, kind: str = "numeric") -> EncodedTable:
         (column(list(range(300))), 300),
         (column(list(range(13))), 7),
         (column([f"v{i}" for i in range(600)], "categorical"), 4),
+        pytest.param(
+            column([f"v{i}" for i in range(10_000)], "categorical"), 7, marks=pytest.mark.compiled
+        ),
         (column(["a"] * 500 + list("bcdefgh"), "categorical"), 5),
         (column([None] * 30 + [1.0] * 3), 4),
     ],
-    ids=["alike", "k = n", "2k - 1", "600 values", "one giant block", "missing"],
+    ids=["alike", "k = n", "2k - 1", "600 values", "10,000 values", "giant block", "missing"],
 )
 def test_odd_tables(table: EncodedTable, k: int, effort: str) -> None:
     assert groups_of(table, k, effort=effort).smallest >= k
@@ -130,8 +216,8 @@ def _loss(table: EncodedTable, groups: Any) -> float:
     work = module._Work(table, 1, 0)
     rows = work.rows(np.arange(table.rows))
     parts = refinement.new_parts(rows, groups.count)
-    refinement.load(rows, parts, groups.labels.copy())
-    return refinement.total_loss(parts)
+    refinement.load(rows, parts, work.aim, None, groups.labels.copy())
+    return float(parts.size @ parts.loss + groups.suppressed * table.weights.sum())
 
 
 @pytest.mark.compiled
@@ -206,15 +292,24 @@ def test_a_budget_ends_it() -> None:
     table = encode(Table(demo.people(400)), demo.schema())
     in_time = groups_of(table, 5, budget=1e-9).labels.tolist()
     assert in_time == groups_of(table, 5, effort="fast").labels.tolist()
-    assert groups_of(table, 5, budget=1e9).labels.tolist() == groups_of(table, 5).labels.tolist()
+    best, balanced = (
+        groups_of(table, 5, effort=effort).labels.tolist() for effort in EFFORTS[:0:-1]
+    )
+    assert groups_of(table, 5, budget=1e9).labels.tolist() == best
+    assert groups_of(table, 5, budget=1e9, effort="balanced").labels.tolist() == balanced != best
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"effort": "lazy"}, "fast, balanced, best"),
-        ({"budget": 0}, "budget must be"),
-        ({"budget": "soon"}, "budget must be"),
+        ({"budget": 0}, "'budget' must be a number above 0"),
+        ({"budget": "soon"}, "'budget' must be"),
+        ({"penalty": -1}, "'penalty' must be a number 0 or more"),
+        ({"penalty": float("inf")}, "'penalty' must be"),
+        ({"evenness": -0.1}, "'evenness' must be"),
+        ({"max_suppressed": 1}, "'max_suppressed' must be a number from 0 to below 1"),
+        ({"max_suppressed": -0.1}, "'max_suppressed' must be"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:

@@ -4,24 +4,26 @@ Everything happens in blocks of similar rows, so that the time grows with the nu
 blocks are worked on side by side. Each round lays other blocks over the table.
 """
 
+import math
 import os
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 import numpy as np
 
 from covey.encoding import EncodedTable
 from covey.errors import UsageError
-from covey.groups import Groups
+from covey.groups import SUPPRESSED, Groups
 from covey.kernels.arrays import Cells, Floats, Forest, Ints, Longs
 from covey.progress import STOPPED, Progress, silent
 
 if TYPE_CHECKING:
-    from covey.kernels.refinement import Rows
+    from covey.kernels.refinement import Marks, Parts, Rows
 
+T = TypeVar("T")
 Effort = Literal["fast", "balanced", "best"]
 
 
@@ -55,8 +57,11 @@ def covey(
     k: int,
     *,
     seed: int = 0,
-    effort: Effort = "balanced",
+    effort: Effort | None = None,
     budget: float | None = None,
+    penalty: float = 1.0,
+    evenness: float = 0.0,
+    max_suppressed: float = 0.0,
     progress: Progress = silent,
 ) -> Groups:
     """Partition the rows by growing groups and forming neighbouring ones anew while that pays.
@@ -68,30 +73,59 @@ def covey(
     become larger than 2k - 1 where rows are alike, and there are fewer than n/k of them: that is
     where most of the gain is.
 
-    `effort` says how much work is done: `fast` only grows groups, `balanced` stops when a round
-    gains less than 1 %, `best` when it gains nearly nothing. A `budget` in seconds ends it earlier;
-    the result then depends on the machine. Interrupted while it refines, it keeps what it has.
+    `effort` says how much work is done: `fast` only grows groups, `balanced`, the default, stops
+    when a round gains less than 1 %, `best` when it gains nearly nothing. A `budget` in seconds
+    ends it earlier, and is used up by `best` unless another effort is named; the result then
+    depends on the machine. Interrupted while it refines, it keeps what it has.
+
+    Where the table has classes, each row that is not of its group's most frequent class costs
+    `penalty` units of loss. With `evenness` above 0, groups are kept near k: a member of a group of
+    2k pays that many units, of 3k twice as many. Up to a share of `max_suppressed` of the rows are
+    left out where that costs less than to keep them, though a row left out has lost everything.
     Time near-linear in n, memory O(n).
     """
-    if effort not in get_args(Effort):
+    if effort not in (None, *get_args(Effort)):
         raise UsageError(f"effort must be one of {', '.join(get_args(Effort))}")
-    if budget is not None and not (isinstance(budget, int | float) and budget > 0):
-        raise UsageError("the budget must be a number of seconds above 0")
+    _refuse_unless(budget is None or _is_number(budget, above=0.0), "budget", "above 0")
+    _refuse_unless(_is_number(penalty), "penalty", "0 or more")
+    _refuse_unless(_is_number(evenness), "evenness", "0 or more")
+    _refuse_unless(
+        _is_number(max_suppressed) and max_suppressed < 1, "max_suppressed", "from 0 to below 1"
+    )
     end = float("inf") if budget is None else time.monotonic() + budget
-    plan, work = PLANS[effort], _Work(table, k, seed)
+    plan = PLANS[effort or ("balanced" if budget is None else "best")]
+    work = _Work(table, k, seed, penalty, evenness, max_suppressed, progress)
     with ThreadPoolExecutor(workers()) as threads:
-        loss = work.start(threads, plan, progress)
+        work.start(threads, plan)
         try:
             for number in range(1, plan.rounds + 1):
-                if loss == 0.0 or time.monotonic() > end:
+                if work.cost == 0.0 or time.monotonic() > end:
                     break
-                before, loss = loss, work.refine(threads, plan, number, end, progress)
-                if before - loss < plan.gain * before:
+                before = work.cost
+                work.refine(threads, plan, number, end)
+                if before - work.cost < plan.gain * before:
                     break
         except KeyboardInterrupt:
             progress(STOPPED, 1.0)
     progress("clustering", 1.0)
-    return Groups(np.unique(work.labels, return_inverse=True)[1])
+    return Groups(_numbered(work.labels))
+
+
+def _is_number(value: object, above: float | None = None) -> bool:
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        return False
+    return value >= 0 if above is None else value > above
+
+
+def _refuse_unless(fine: bool, name: str, wanted: str) -> None:
+    if not fine:
+        raise UsageError(f"the method's option {name!r} must be a number {wanted}")
+
+
+def _numbered(labels: Longs) -> Longs:
+    """The labels as 0, 1, 2 …; -1 remains."""
+    known, numbered = np.unique(labels, return_inverse=True)
+    return numbered - int(known[0] < 0)
 
 
 def workers() -> int:
@@ -108,11 +142,30 @@ class _Work:
     them: no label occurs in two of them.
     """
 
-    def __init__(self, table: EncodedTable, k: int, seed: int) -> None:
-        self.table, self.k, self.seed = table, k, seed
+    def __init__(
+        self,
+        table: EncodedTable,
+        k: int,
+        seed: int,
+        penalty: float = 0.0,
+        evenness: float = 0.0,
+        max_suppressed: float = 0.0,
+        progress: Progress = silent,
+    ) -> None:
+        from covey.kernels.refinement import Aim
+
+        self.table, self.seed, self.progress = table, seed, progress
         self.labels = np.zeros(table.rows, dtype=np.int64)
+        self.cost = 0.0
         self.cells, self.forest = table.cells, table.forest
         self.pairs, self.begins = _pair_losses(table)
+        self.penalty = 0.0 if table.classes is None else float(penalty)
+        # A row that is left out counts in every metric as one that has lost all: as if it were of
+        # no class, and in a group with everyone.
+        lost = float(table.weights.sum()) + self.penalty + evenness * (table.rows - k) / k
+        self.limit = int(max_suppressed * table.rows + 1e-9)
+        self.price = lost if self.limit else float("inf")
+        self.aim = Aim(k, float(evenness), self.price)
 
     def random(self, *place: int) -> np.random.Generator:
         """Random numbers for one place in the work, whoever does it and when."""
@@ -133,71 +186,146 @@ class _Work:
             forest=self.forest,
         )
 
-    def start(self, threads: ThreadPoolExecutor, plan: Plan, progress: Progress) -> float:
-        """Grow groups in blocks of similar rows; their loss."""
+    def marks(self, own: Longs | Ints) -> "Marks | None":
+        """What is minded of them besides."""
+        from covey.kernels.refinement import Marks
+
+        if self.table.classes is None or self.penalty == 0.0:
+            return None
+        return Marks(self.table.classes[own], self.penalty)
+
+    def start(self, threads: ThreadPoolExecutor, plan: Plan) -> None:
+        """Grow groups in blocks of similar rows."""
         from covey.kernels import refinement
         from covey.kernels.box_tree import tile
 
         everyone = np.arange(self.table.rows, dtype=np.int32)
-        most = max(plan.start, _SMALLEST_BLOCK * self.k)
-        blocks = _large_enough(tile(self.cells, self.forest, everyone, most), self.k)
+        most = max(plan.start, _SMALLEST_BLOCK * self.aim.k)
+        blocks = _large_enough(tile(self.cells, self.forest, everyone, most), self.aim.k)
 
         def grow(number: int) -> float:
             own = blocks[number]
             rows = self.rows(own)
-            parts = refinement.new_parts(rows, len(own) // self.k)
-            refinement.grow(rows, parts, self.k, self.random(0, number))
+            parts = refinement.new_parts(rows, len(own) // self.aim.k)
+            refinement.grow(rows, parts, self.aim, self.marks(own), self.random(0, number))
             self.labels[own] = own[parts.labels]
-            return refinement.total_loss(parts)
+            return refinement.total_cost(parts, self.aim)
 
-        return _in_threads(threads, grow, len(blocks), progress, 0.0, 1 / (plan.rounds + 1))
+        for number, cost in enumerate(_in_threads(threads, grow, len(blocks)), 1):
+            self.cost += cost
+            self.progress("clustering", number / len(blocks) / (plan.rounds + 1))
 
-    def refine(
+    def refine(self, threads: ThreadPoolExecutor, plan: Plan, number: int, end: float) -> None:
+        """One round over all blocks of a new tiling.
+
+        Where rows may be left out, blocks leave out as many as pays, and then those return that
+        cost least, until there are few enough; the round counts only if it has lowered the cost.
+        """
+        before, cost = self.labels.copy() if self.limit else self.labels, self.cost
+        try:
+            blocks = self._blocks(plan, number)
+            self._refine(threads, blocks, plan, number, end)
+            self._return_rows(threads, blocks)
+        except BaseException:
+            self.labels, self.cost = before, cost
+            raise
+        if self.cost > cost:
+            self.labels, self.cost = before, cost
+
+    def _refine(
         self,
         threads: ThreadPoolExecutor,
+        blocks: list[Longs],
         plan: Plan,
         number: int,
         end: float,
-        progress: Progress,
-    ) -> float:
-        """One round over all blocks of a new tiling; the loss then."""
+    ) -> None:
         from covey.kernels import refinement
 
-        blocks, neighbours = self._blocks(plan, number), plan.neighbours(self.k)
+        neighbours = plan.neighbours(self.aim.k)
+        aim = self.aim._replace(price=self.price)
 
         def refine(place: int) -> float:
+            if time.monotonic() > end:
+                return 0.0
             own = blocks[place]
-            rows = self.rows(own)
-            inside = np.unique(self.labels[own], return_inverse=True)[1]
-            parts = refinement.new_parts(rows, len(own) // self.k)
-            refinement.load(rows, parts, inside)
-            if time.monotonic() <= end:
-                random = self.random(number, place)
-                refinement.refine(rows, parts, self.k, neighbours, plan.tries, random)
-                self.labels[own] = own[parts.labels]
-            return refinement.total_loss(parts)
+            rows, parts, marks = self._load(own)
+            before = refinement.total_cost(parts, self.aim)
+            random = self.random(number, place)
+            refinement.refine(rows, parts, aim, marks, neighbours, plan.tries, random)
+            self._save(own, parts)
+            return before - refinement.total_cost(parts, self.aim)
 
-        share = 1 / (plan.rounds + 1)
-        return _in_threads(threads, refine, len(blocks), progress, number * share, share)
+        for done, gain in enumerate(_in_threads(threads, refine, len(blocks)), 1):
+            self.cost -= gain
+            share = (number + done / len(blocks)) / (plan.rounds + 1)
+            self.progress(f"clustering, loss {self.cost:,.0f}", share)
+
+    def _load(self, own: Longs) -> "tuple[Rows, Parts, Marks | None]":
+        from covey.kernels import refinement
+
+        rows, marks, labels = self.rows(own), self.marks(own), _numbered(self.labels[own])
+        parts = refinement.new_parts(rows, len(own) // self.aim.k)
+        refinement.load(rows, parts, self.aim, marks, labels)
+        return rows, parts, marks
+
+    def _save(self, own: Longs, parts: "Parts") -> None:
+        self.labels[own] = np.where(parts.labels < 0, SUPPRESSED, own[parts.labels])
+
+    def _return_rows(self, threads: ThreadPoolExecutor, blocks: list[Longs]) -> None:
+        """Take back the rows whose leaving out buys least, until they are few enough."""
+        from covey.kernels import refinement
+
+        excess = int(np.count_nonzero(self.labels == SUPPRESSED)) - self.limit
+        if excess <= 0:
+            return
+        concerned = [own for own in blocks if (self.labels[own] == SUPPRESSED).any()]
+
+        def offer(place: int) -> Floats:
+            rows, parts, marks = self._load(concerned[place])
+            return refinement.offers(rows, parts, self.aim, marks)
+
+        offers = np.concatenate(list(_in_threads(threads, offer, len(concerned))))
+        rows = np.concatenate([own[self.labels[own] == SUPPRESSED] for own in concerned])
+        order = np.lexsort((rows, offers))[:excess]
+        if not math.isfinite(offers[order[-1]]):
+            self.cost = float("inf")  # a block of nobody else: this round does not count
+            return
+        returning = np.zeros(self.table.rows, dtype=np.bool_)
+        returning[rows[order]] = True
+        self.price = max(self.price, float(offers[order[-1]]))
+
+        def settle(place: int) -> float:
+            own = concerned[place]
+            block, parts, marks = self._load(own)
+            before = refinement.total_cost(parts, self.aim)
+            refinement.settle(block, parts, self.aim, marks, returning[own])
+            self._save(own, parts)
+            return refinement.total_cost(parts, self.aim) - before
+
+        self.cost += sum(_in_threads(threads, settle, len(concerned)))
 
     def _blocks(self, plan: Plan, number: int) -> list[Longs]:
         """Blocks of whole groups, similar ones together.
 
         Groups are put together by a random member, and attributes count by chance for more or less,
-        so that the borders between blocks are elsewhere in every round.
+        so that the borders between blocks are elsewhere in every round. A row that is left out
+        stands for itself.
         """
         from covey.kernels.box_tree import tile
 
         random = self.random(number)
         order = random.permutation(self.table.rows)
-        chosen = order[np.unique(self.labels[order], return_index=True)[1]].astype(np.int32)
+        places = np.where(self.labels < 0, np.arange(self.table.rows), self.labels)
+        member = np.full(self.table.rows, -1, dtype=np.int32)
+        member[places[order]] = order
         cells, forest = _shaken(self.cells, self.forest, random)
-        most = max(plan.block // self.k, _SMALLEST_BLOCK)
-        tiles = tile(cells, forest, chosen, most)
-        block_of = np.empty(self.table.rows, dtype=np.int64)  # by label
-        for place, own in enumerate(tiles):
-            block_of[self.labels[own]] = place
-        block = block_of[self.labels]
+        most = max(plan.block // self.aim.k, _SMALLEST_BLOCK)
+        tiles = tile(cells, forest, member[member >= 0], most)
+        block_of = np.empty(self.table.rows, dtype=np.int64)
+        for number_, own in enumerate(tiles):
+            block_of[places[own]] = number_
+        block = block_of[places]
         ends = np.cumsum(np.bincount(block, minlength=len(tiles)))
         return np.split(np.argsort(block, kind="stable"), ends[:-1])
 
@@ -244,27 +372,16 @@ def _pair_losses(table: EncodedTable) -> tuple[Floats, Longs]:
     return np.concatenate(losses), np.array(begins, dtype=np.int64)
 
 
-def _in_threads(
-    threads: ThreadPoolExecutor,
-    work: Callable[[int], float],
-    count: int,
-    progress: Progress,
-    done: float,
-    share: float,
-) -> float:
-    """Do so many pieces of work side by side; the sum of what they give, in their order.
+def _in_threads(threads: ThreadPoolExecutor, work: Callable[[int], T], count: int) -> Iterator[T]:
+    """Do so many pieces of work side by side; what they give, in their order.
 
     Interrupted, it lets those end that have begun: each leaves a legal grouping.
     """
-    running: list[Future[float]] = [threads.submit(work, number) for number in range(count)]
-    total = 0.0
+    running = [threads.submit(work, number) for number in range(count)]
     try:
-        for number, piece in enumerate(running, 1):
-            total += piece.result()
-            progress("clustering", done + share * number / count)
-    except BaseException:
+        for piece in running:
+            yield piece.result()
+    finally:
         for piece in running:
             if not piece.cancel():
                 piece.exception()
-        raise
-    return total

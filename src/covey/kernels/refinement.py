@@ -3,14 +3,18 @@
 A group is told by the lowest and the highest of its members in every attribute: leaves stand in the
 order of their tree, so the first and the last leaf of a group have the same common ancestor as all
 of them. What a row adds to a group, and what its leaving saves, then takes one look at each
-attribute. Every step leaves a legal grouping and lowers the loss by more than `LEAST_GAIN`.
+attribute. Every step leaves a legal grouping and lowers the cost by more than `LEAST_GAIN`.
+
+The cost of a group is its information loss, that is its size times what each member loses, and
+what the `Aim` says besides: a penalty for rows of another class than most, a price for sizes beyond
+k. Rows may be left out of all groups, at a price of their own.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from covey.kernels.arrays import Floats, Forest, Ints, Longs
+from covey.kernels.arrays import Flags, Floats, Forest, Ints, Longs
 from covey.kernels.jit import kernel
 from covey.kernels.random import below
 from covey.kernels.summaries import common_ancestor
@@ -32,15 +36,35 @@ class Rows(NamedTuple):
     forest: Forest  # for large trees
 
 
+class Aim(NamedTuple):
+    """What is wanted besides little loss."""
+
+    k: int
+    evenness: float  # what each member of a group of 2k pays for its size
+    price: float  # of a row that is left out, infinite where none may be
+
+
+class Marks(NamedTuple):
+    """What is minded of rows besides their quasi-identifiers.
+
+    Most tables have none of it, and what looks at it is slow, so kernels take None instead and are
+    compiled for both: where there is nothing to mind, nothing of it is left in them.
+    """
+
+    classes: Ints  # (rows,)
+    penalty: float  # for each member that is not of the most frequent class
+
+
 class Parts(NamedTuple):
     """The groups of a block; those of size 0 are not there."""
 
-    labels: Longs  # (rows,) group of each row
+    labels: Longs  # (rows,) group of each row, -1 for one that is left out
     next: Longs  # (rows,) the next member of the same group, -1 for none
     previous: Longs  # (rows,)
     head: Longs  # (groups,) the first member, -1 for none
     size: Longs  # (groups,)
     loss: Floats  # (groups,) of each member
+    extra: Floats  # (groups,) what the group costs besides
     low: Floats  # (groups, intervals)
     high: Floats  # (groups, intervals)
     first: Ints  # (groups, categories)
@@ -58,6 +82,7 @@ def new_parts(rows: Rows, groups: int) -> Parts:
         head=np.full(groups, -1, dtype=np.int64),
         size=np.zeros(groups, dtype=np.int64),
         loss=np.zeros(groups),
+        extra=np.zeros(groups),
         low=np.empty((groups, intervals)),
         high=np.empty((groups, intervals)),
         first=np.empty((groups, categories), dtype=np.int32),
@@ -104,8 +129,48 @@ def _include(rows: Rows, parts: Parts, group: int, row: int) -> None:
 
 
 @kernel
-def _recount(rows: Rows, parts: Parts, group: int) -> None:
-    """The ends, the size and the loss of a group, from its members."""
+def _extra(
+    parts: Parts, aim: Aim, marks: Marks | None, group: int, leaving: int, joining: int
+) -> float:
+    """What a group costs besides its loss, without one of its members or with one more, or -1."""
+    size = parts.size[group] - (leaving >= 0) + (joining >= 0)
+    extra = aim.evenness * size * (size - aim.k) / aim.k
+    if marks is not None and size > 0:
+        extra += marks.penalty * (size - _majority(marks, parts, group, size, leaving, joining))
+    return extra  # type: ignore[no-any-return]
+
+
+@kernel
+def _majority(marks: Marks, parts: Parts, group: int, size: int, leaving: int, joining: int) -> int:
+    """How many of them are of the most frequent class."""
+    classes, filled = np.empty(size, dtype=np.int32), 0
+    row = parts.head[group]
+    while row >= 0:
+        if row != leaving:
+            classes[filled] = marks.classes[row]
+            filled += 1
+        row = parts.next[row]
+    if joining >= 0:
+        classes[filled] = marks.classes[joining]
+    classes.sort()
+    most, begin = 1, 0
+    for i in range(1, size):
+        if classes[i] != classes[begin]:
+            begin = i
+        most = max(most, i + 1 - begin)
+    return most
+
+
+@kernel
+def _weigh(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int) -> None:
+    """The loss of a group and what it costs besides, from its ends, size and members."""
+    parts.loss[group] = _own_loss(rows, parts, group) if parts.size[group] > 0 else 0.0
+    parts.extra[group] = _extra(parts, aim, marks, group, -1, -1)
+
+
+@kernel
+def _recount(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int) -> None:
+    """All that is known of a group, from its members."""
     parts.low[group, :], parts.high[group, :] = np.inf, -np.inf
     parts.first[group, :], parts.last[group, :] = _FAR, -1
     row, size = parts.head[group], 0
@@ -114,16 +179,22 @@ def _recount(rows: Rows, parts: Parts, group: int) -> None:
         size += 1
         row = parts.next[row]
     parts.size[group] = size
-    parts.loss[group] = _own_loss(rows, parts, group) if size > 0 else 0.0
+    _weigh(rows, parts, aim, marks, group)
 
 
 @kernel
-def total_loss(parts: Parts) -> float:
-    """The information loss of all groups."""
+def _cost(parts: Parts, group: int) -> float:
+    return parts.size[group] * parts.loss[group] + parts.extra[group]  # type: ignore[no-any-return]
+
+
+@kernel
+def total_cost(parts: Parts, aim: Aim) -> float:
+    """What all groups cost, and the rows that are left out."""
     total = 0.0
     for group in range(len(parts.size)):
-        total += parts.size[group] * parts.loss[group]
-    return total
+        total += _cost(parts, group)
+    left_out = np.sum(parts.labels < 0)
+    return total + left_out * aim.price if left_out > 0 else total
 
 
 # ── members ─────────────────────────────────────────────────────────────────────────────────────
@@ -151,21 +222,22 @@ def _attach(parts: Parts, group: int, row: int) -> None:
 
 
 @kernel
-def _join(rows: Rows, parts: Parts, group: int, row: int) -> None:
+def _join(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int, row: int) -> None:
     """A row that is in no group joins one."""
     _attach(parts, group, row)
     _include(rows, parts, group, row)
     parts.size[group] += 1
-    parts.loss[group] = _own_loss(rows, parts, group)
+    _weigh(rows, parts, aim, marks, group)
 
 
 @kernel
-def load(rows: Rows, parts: Parts, labels: Longs) -> None:
+def load(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, labels: Longs) -> None:
     """Take over a grouping."""
     for row in range(len(labels) - 1, -1, -1):
-        _attach(parts, labels[row], row)
+        if labels[row] >= 0:
+            _attach(parts, labels[row], row)
     for group in range(len(parts.size)):
-        _recount(rows, parts, group)
+        _recount(rows, parts, aim, marks, group)
 
 
 @kernel
@@ -183,67 +255,75 @@ def _members(parts: Parts, group: int, into: Longs, count: int) -> int:
 
 
 @kernel
-def grow(rows: Rows, parts: Parts, k: int, random: np.random.Generator) -> None:
+def grow(
+    rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, random: np.random.Generator
+) -> None:
     """Groups of k, each from a random row and those that cost least; the rest where it costs least.
 
     The free rows are kept together in arrays of their own, and sums are given up once they are
-    above the best so far.
+    above the best so far. A row of another class than the one before pays the penalty.
     """
-    intervals, categories = len(rows.weights), len(rows.first)
+    k, intervals, categories = aim.k, len(rows.weights), len(rows.first)
     numbers, codes, weights = rows.numbers.copy(), rows.codes.copy(), rows.weights
     tree_first, leaves, start, pairs = rows.first, rows.leaves, rows.start, rows.pairs
     ancestors, depth, node_loss = rows.forest.ancestors, rows.forest.depth, rows.forest.loss
     free, left = np.arange(len(numbers)), len(numbers)
-    group = 0
-    while left >= k:
-        choice = below(random, left)
-        for size in range(k):
-            if size > 0:
-                low, high = parts.low[group], parts.high[group]
-                first, last = parts.first[group], parts.last[group]
-                best, choice = np.inf, -1
-                for place in range(left):
-                    loss = 0.0
-                    for j in range(intervals):
-                        value = numbers[place, j]
-                        above = high[j] if high[j] > value else value
-                        under = low[j] if low[j] < value else value
-                        width = above - under
-                        loss += weights[j] * (width if width < 1.0 else 1.0)
-                    for j in range(categories):
-                        if loss >= best:
-                            break
-                        leaf = codes[place, j]
-                        one = first[j] if first[j] < leaf else leaf
-                        other = last[j] if last[j] > leaf else leaf
-                        if one == other:
-                            continue
-                        if start[j] >= 0:
-                            pair = (one - tree_first[j]) * leaves[j] + other - tree_first[j]
-                            loss += pairs[start[j] + pair]
-                        else:
-                            level = depth[one] if depth[one] < depth[other] else depth[other]
-                            while ancestors[one, level] != ancestors[other, level]:
-                                level -= 1
-                            loss += node_loss[ancestors[one, level]]
-                    if loss < best:
-                        best, choice = loss, place
-            else:
-                parts.low[group, :], parts.high[group, :] = np.inf, -np.inf
-                parts.first[group, :], parts.last[group, :] = _FAR, -1
+    for group in range(len(free) // k):
+        low, high = parts.low[group], parts.high[group]
+        first, last = parts.first[group], parts.last[group]
+        low[:], high[:], first[:], last[:] = np.inf, -np.inf, _FAR, -1
+        own, best, size, choice = 0.0, 0.0, 0, below(random, left)
+        while True:
             row = free[choice]
             _attach(parts, group, row)
             _include(rows, parts, group, row)
+            size += 1
             left -= 1
             free[choice] = free[left]
             numbers[choice, :] = numbers[left, :]
             codes[choice, :] = codes[left, :]
+            if size == k:
+                break
+            if best > own:
+                own = _own_loss(rows, parts, group)
+            # Rows before the last one that fitted do not fit: the search goes on behind it.
+            place, best, choice = choice - 1, np.inf, -1
+            for _ in range(left):
+                place = place + 1 if place + 1 < left else 0
+                loss = 0.0
+                if marks is not None and marks.classes[free[place]] != marks.classes[row]:
+                    loss = marks.penalty / (size + 1)
+                for j in range(intervals):
+                    value = numbers[place, j]
+                    above = high[j] if high[j] > value else value
+                    under = low[j] if low[j] < value else value
+                    width = above - under
+                    loss += weights[j] * (width if width < 1.0 else 1.0)
+                for j in range(categories):
+                    if loss >= best:
+                        break
+                    leaf = codes[place, j]
+                    one = first[j] if first[j] < leaf else leaf
+                    other = last[j] if last[j] > leaf else leaf
+                    if one == other:
+                        continue
+                    if start[j] >= 0:
+                        pair = (one - tree_first[j]) * leaves[j] + other - tree_first[j]
+                        loss += pairs[start[j] + pair]
+                    else:
+                        level = depth[one] if depth[one] < depth[other] else depth[other]
+                        while ancestors[one, level] != ancestors[other, level]:
+                            level -= 1
+                        loss += node_loss[ancestors[one, level]]
+                if loss < best:
+                    best, choice = loss, place
+                    if loss <= own:
+                        break
         parts.size[group] = k
-        parts.loss[group] = _own_loss(rows, parts, group)
-        group += 1
+        _weigh(rows, parts, aim, marks, group)
     for i in range(left):
-        choice, _ = _cheapest(rows, parts, free[i], -1, np.inf)
-        _join(rows, parts, choice, free[i])
+        choice, _ = _cheapest(rows, parts, aim, marks, free[i], -1, np.inf)
+        _join(rows, parts, aim, marks, choice, free[i])
 
 
 # ── ends of a group and what is next to them ────────────────────────────────────────────────────
@@ -306,11 +386,14 @@ def _extend(rows: Rows, ends: Ends, row: int) -> None:
 
 @kernel
 def _measure_ends(rows: Rows, parts: Parts, group: int, ends: Ends) -> None:
+    """The ends of a group and what is next to them, from its members."""
     _clear(ends)
     row = parts.head[group]
     while row >= 0:
         _extend(rows, ends, row)
         row = parts.next[row]
+    parts.low[group, :], parts.high[group, :] = ends.numbers[:, 0], ends.numbers[:, 3]
+    parts.first[group, :], parts.last[group, :] = ends.codes[:, 0], ends.codes[:, 3]
 
 
 @kernel
@@ -357,20 +440,24 @@ def new_scratch(rows: Rows) -> Scratch:
 
 
 @kernel
-def _cheapest(rows: Rows, parts: Parts, row: int, own: int, limit: float) -> tuple[int, float]:
-    """The group, other than its own, whose loss a row raises least and by less than the limit."""
+def _cheapest(
+    rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, row: int, own: int, limit: float
+) -> tuple[int, float]:
+    """The group, other than its own, whose cost a row raises least and by less than the limit."""
     numbers, codes, weights = rows.numbers[row], rows.codes[row], rows.weights
     low, high, first, last = parts.low, parts.high, parts.first, parts.last
     sizes, losses = parts.size, parts.loss
     tree_first, leaves, start, pairs = rows.first, rows.leaves, rows.start, rows.pairs
     ancestors, depth, node_loss = rows.forest.ancestors, rows.forest.depth, rows.forest.loss
+    even = aim.evenness / aim.k
     best, choice = limit, -1
     for group in range(len(sizes)):
         size, before = sizes[group], losses[group]
+        larger = even * (2 * size + 1 - aim.k)
         # A row raises a group's loss at least by what it loses there itself.
-        if size == 0 or group == own or before >= best:
+        if size == 0 or group == own or before + larger >= best:
             continue
-        most = (best + size * before) / (size + 1)
+        most = (best - larger + size * before) / (size + 1)
         loss = 0.0
         for j in range(len(weights)):
             value = numbers[j]
@@ -394,62 +481,130 @@ def _cheapest(rows: Rows, parts: Parts, row: int, own: int, limit: float) -> tup
                         level -= 1
                     loss += node_loss[ancestors[one, level]]
         if loss < most:
-            rise = (size + 1) * loss - size * before
+            rise = (size + 1) * loss - size * before + larger
+            if marks is not None and rise < best:
+                rise += _extra(parts, aim, marks, group, -1, row) - parts.extra[group] - larger
             if rise < best:
                 best, choice = rise, group
     return choice, best
 
 
 @kernel
-def _dissolve(rows: Rows, parts: Parts, group: int, scratch: Scratch) -> bool:
+def _leave_out(parts: Parts, row: int) -> None:
+    """A row that is in no group any more stays so."""
+    parts.labels[row] = -1
+
+
+@kernel
+def _dissolve(
+    rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int, scratch: Scratch
+) -> bool:
     """Let all members go where each costs least, if that costs less than to keep them together."""
     members, homes = scratch.members, scratch.homes
-    whole = parts.size[group] * parts.loss[group] - LEAST_GAIN
+    whole = _cost(parts, group) - LEAST_GAIN
     count = _members(parts, group, members, 0)
     total = 0.0
     for i in range(count):
-        choice, rise = _cheapest(rows, parts, members[i], group, whole - total)
-        if choice < 0:
+        most = min(whole - total, aim.price)
+        choice, rise = _cheapest(rows, parts, aim, marks, members[i], group, most)
+        if choice < 0 and aim.price >= whole - total:
             return False
         total += rise
     # What one joins costs the next one more or less, so they go one by one, and perhaps return.
     total = 0.0
     for i in range(count):
-        choice, rise = _cheapest(rows, parts, members[i], group, whole - total)
-        if choice < 0:
-            for back in range(i):
-                _detach(parts, members[back])
-                _attach(parts, group, members[back])
-            for back in range(i):
-                _recount(rows, parts, homes[back])
-            _recount(rows, parts, group)
+        most = min(whole - total, aim.price)
+        choice, rise = _cheapest(rows, parts, aim, marks, members[i], group, most)
+        if choice < 0 and aim.price >= whole - total:
+            _bring_back(rows, parts, aim, marks, group, members[:i], homes[:i])
             return False
         total += rise
         homes[i] = choice
         _detach(parts, members[i])
-        _join(rows, parts, choice, members[i])
-    _recount(rows, parts, group)
+        if choice >= 0:
+            _join(rows, parts, aim, marks, choice, members[i])
+        else:
+            _leave_out(parts, members[i])
+    _recount(rows, parts, aim, marks, group)
     return True
 
 
 @kernel
-def _relocate(rows: Rows, parts: Parts, group: int, k: int, scratch: Scratch) -> None:
+def _bring_back(
+    rows: Rows,
+    parts: Parts,
+    aim: Aim,
+    marks: Marks | None,
+    group: int,
+    members: Longs,
+    homes: Longs,
+) -> None:
+    """Members that have gone return from their new homes."""
+    for i in range(len(members)):
+        if homes[i] >= 0:
+            _detach(parts, members[i])
+        _attach(parts, group, members[i])
+    for i in range(len(members)):
+        if homes[i] >= 0 and not np.any(homes[:i] == homes[i]):
+            _recount(rows, parts, aim, marks, homes[i])
+    _recount(rows, parts, aim, marks, group)
+
+
+@kernel
+def _relocate(
+    rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int, scratch: Scratch
+) -> None:
     """Let members go elsewhere, one by one, while the group has more than k."""
     members, ends = scratch.members, scratch.ends
     count = _members(parts, group, members, 0)
     _measure_ends(rows, parts, group, ends)
     for i in range(count):
         size = parts.size[group]
-        if size <= k or parts.loss[group] == 0.0:
+        if size <= aim.k or _cost(parts, group) == 0.0:
             break
         row = members[i]
-        saved = size * parts.loss[group] - (size - 1) * _loss_without(rows, ends, row)
-        choice, _ = _cheapest(rows, parts, row, group, saved - LEAST_GAIN)
+        cost = (size - 1) * _loss_without(rows, ends, row)
+        saved = _cost(parts, group) - cost - _extra(parts, aim, marks, group, row, -1) - LEAST_GAIN
+        choice, _ = _cheapest(rows, parts, aim, marks, row, group, min(saved, aim.price))
+        if choice < 0 and aim.price >= saved:
+            continue
+        _detach(parts, row)
+        parts.size[group] -= 1
+        _measure_ends(rows, parts, group, ends)
+        _weigh(rows, parts, aim, marks, group)
         if choice >= 0:
-            _detach(parts, row)
-            _recount(rows, parts, group)
-            _measure_ends(rows, parts, group, ends)
-            _join(rows, parts, choice, row)
+            _join(rows, parts, aim, marks, choice, row)
+        else:
+            _leave_out(parts, row)
+
+
+@kernel
+def _take_back(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None) -> None:
+    """Rows that were left out join groups where they cost less than that."""
+    for row in range(len(parts.labels)):
+        if parts.labels[row] < 0:
+            choice, _ = _cheapest(rows, parts, aim, marks, row, -1, aim.price - LEAST_GAIN)
+            if choice >= 0:
+                _join(rows, parts, aim, marks, choice, row)
+
+
+@kernel
+def offers(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None) -> Floats:
+    """What the return of each row that is left out would cost, in their order."""
+    out = np.flatnonzero(parts.labels < 0)
+    rises = np.empty(len(out))
+    for i in range(len(out)):
+        rises[i] = _cheapest(rows, parts, aim, marks, out[i], -1, np.inf)[1]
+    return rises
+
+
+@kernel
+def settle(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, returning: Flags) -> None:
+    """Some of the rows that are left out join the groups where they cost least."""
+    for row in range(len(returning)):
+        if returning[row]:
+            choice, _ = _cheapest(rows, parts, aim, marks, row, -1, np.inf)
+            _join(rows, parts, aim, marks, choice, row)
 
 
 # ── some groups anew ────────────────────────────────────────────────────────────────────────────
@@ -458,67 +613,96 @@ def _relocate(rows: Rows, parts: Parts, group: int, k: int, scratch: Scratch) ->
 @kernel
 def _neighbours(rows: Rows, parts: Parts, group: int, nearest: Longs, rises: Floats) -> int:
     """The groups that fit best together with one; how many there are."""
-    count, own = 0, parts.size[group]
-    for other in range(len(parts.size)):
-        size = parts.size[other]
-        if other == group or size == 0:
+    weights, pairs = rows.weights, rows.pairs
+    tree_first, leaves, start = rows.first, rows.leaves, rows.start
+    ancestors, depth, node_loss = rows.forest.ancestors, rows.forest.depth, rows.forest.loss
+    lows, highs, firsts, lasts = parts.low, parts.high, parts.first, parts.last
+    low, high, first, last = lows[group], highs[group], firsts[group], lasts[group]
+    sizes, losses = parts.size, parts.loss
+    count, size, before = 0, sizes[group], losses[group]
+    for other in range(len(sizes)):
+        if other == group or sizes[other] == 0:
             continue
-        loss = 0.0
-        for j in range(len(rows.weights)):
-            high = max(parts.high[group, j], parts.high[other, j])
-            low = min(parts.low[group, j], parts.low[other, j])
-            loss += rows.weights[j] * min(high - low, 1.0)
-        for j in range(len(rows.first)):
-            one = min(parts.first[group, j], parts.first[other, j])
-            last = max(parts.last[group, j], parts.last[other, j])
-            loss += pair_loss(rows, j, one, last)
         # Of a large group, only some rows are likely to take part.
-        rise = own * (loss - parts.loss[group]) + min(size, 2 * own) * (loss - parts.loss[other])
-        if count < len(nearest) or rise < rises[count - 1]:
-            place = min(count, len(nearest) - 1)
-            while place > 0 and rises[place - 1] > rise:
-                rises[place], nearest[place] = rises[place - 1], nearest[place - 1]
-                place -= 1
-            rises[place], nearest[place] = rise, other
-            count = min(count + 1, len(nearest))
+        theirs = sizes[other] if sizes[other] < 2 * size else 2 * size
+        now, most = size * before + theirs * losses[other], np.inf
+        if count == len(nearest):
+            most = (rises[count - 1] + now) / (size + theirs)
+        loss = 0.0
+        for j in range(len(weights)):
+            above = highs[other, j] if highs[other, j] > high[j] else high[j]
+            under = lows[other, j] if lows[other, j] < low[j] else low[j]
+            width = above - under
+            loss += weights[j] * (width if width < 1.0 else 1.0)
+        for j in range(len(first)):
+            if loss >= most:
+                break
+            one = firsts[other, j] if firsts[other, j] < first[j] else first[j]
+            end = lasts[other, j] if lasts[other, j] > last[j] else last[j]
+            if one != end:
+                if start[j] >= 0:
+                    place = (one - tree_first[j]) * leaves[j] + end - tree_first[j]
+                    loss += pairs[start[j] + place]
+                else:
+                    level = depth[one] if depth[one] < depth[end] else depth[end]
+                    while ancestors[one, level] != ancestors[end, level]:
+                        level -= 1
+                    loss += node_loss[ancestors[one, level]]
+        if loss >= most:
+            continue
+        rise = (size + theirs) * loss - now
+        place = min(count, len(nearest) - 1)
+        while place > 0 and rises[place - 1] > rise:
+            rises[place], nearest[place] = rises[place - 1], nearest[place - 1]
+            place -= 1
+        rises[place], nearest[place] = rise, other
+        count = min(count + 1, len(nearest))
     return count
 
 
 @kernel
-def _sweep(rows: Rows, parts: Parts, k: int, scratch: Scratch) -> None:
+def sweep(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, scratch: Scratch) -> None:
     """Dissolve each group that costs more than its rows do elsewhere; of others, let rows go."""
+    if aim.price < np.inf:
+        _take_back(rows, parts, aim, marks)
     for group in range(len(parts.size)):
-        if parts.size[group] == 0 or parts.loss[group] == 0.0:
+        if parts.size[group] == 0 or _cost(parts, group) == 0.0:
             continue
-        if not _dissolve(rows, parts, group, scratch) and parts.size[group] > k:
-            _relocate(rows, parts, group, k, scratch)
+        if not _dissolve(rows, parts, aim, marks, group, scratch) and parts.size[group] > aim.k:
+            _relocate(rows, parts, aim, marks, group, scratch)
 
 
 @kernel
 def _regroup(
-    rows: Rows, parts: Parts, chosen: Longs, k: int, tries: int, random: np.random.Generator
+    rows: Rows,
+    parts: Parts,
+    aim: Aim,
+    marks: Marks | None,
+    chosen: Longs,
+    tries: int,
+    random: np.random.Generator,
 ) -> bool:
     """Form some groups anew from their rows, if that pays."""
     count, before = 0, 0.0
     for group in chosen:
         count += parts.size[group]
-        before += parts.size[group] * parts.loss[group]
+        before += _cost(parts, group)
     own, filled = np.empty(count, dtype=np.int64), 0
     for group in chosen:
         filled = _members(parts, group, own, filled)
-    some = _select(rows, own)
+    some, marked = _select(rows, own), _select_marks(marks, own)
     scratch = new_scratch(some)
     best, labels = before - LEAST_GAIN, np.empty(0, dtype=np.int64)
     for _ in range(tries):
-        new = new_parts(some, count // k)
-        grow(some, new, k, random)
-        _sweep(some, new, k, scratch)
-        cost = total_loss(new)
+        new = new_parts(some, count // aim.k)
+        grow(some, new, aim, marked, random)
+        sweep(some, new, aim, marked, scratch)
+        cost = total_cost(new, aim)
         if cost < best:
             best, labels = cost, new.labels
     if len(labels) == 0:
         return False
-    _replace(rows, parts, chosen, own, labels)
+    _replace(rows, parts, aim, marks, chosen, own, labels)
     return True
 
 
@@ -538,7 +722,20 @@ def _select(rows: Rows, own: Longs) -> Rows:
 
 
 @kernel
-def _replace(rows: Rows, parts: Parts, chosen: Longs, own: Longs, labels: Longs) -> None:
+def _select_marks(marks: Marks | None, own: Longs) -> Marks | None:
+    return None if marks is None else Marks(marks.classes[own], marks.penalty)
+
+
+@kernel
+def _replace(
+    rows: Rows,
+    parts: Parts,
+    aim: Aim,
+    marks: Marks | None,
+    chosen: Longs,
+    own: Longs,
+    labels: Longs,
+) -> None:
     """Put the rows of some groups into new ones, which take their places and empty ones.
 
     There are places enough: no grouping into parts of k or more has more than n // k.
@@ -555,11 +752,14 @@ def _replace(rows: Rows, parts: Parts, chosen: Longs, own: Longs, labels: Longs)
             filled += 1
         other += 1
     for i in range(len(own)):
-        _attach(parts, places[labels[i]], own[i])
+        if labels[i] >= 0:
+            _attach(parts, places[labels[i]], own[i])
+        else:
+            _leave_out(parts, own[i])
     for group in chosen:
-        _recount(rows, parts, group)
+        _recount(rows, parts, aim, marks, group)
     for group in places:
-        _recount(rows, parts, group)
+        _recount(rows, parts, aim, marks, group)
 
 
 # ── rounds ──────────────────────────────────────────────────────────────────────────────────────
@@ -569,7 +769,8 @@ def _replace(rows: Rows, parts: Parts, chosen: Longs, own: Longs, labels: Longs)
 def refine(
     rows: Rows,
     parts: Parts,  # INOUT
-    k: int,
+    aim: Aim,
+    marks: Marks | None,
     neighbours: int,
     tries: int,
     random: np.random.Generator,
@@ -578,16 +779,18 @@ def refine(
 
     A group of 2k rows or more is formed anew on its own first, which may split it.
     """
-    count, largest = len(parts.size), max((2 * neighbours + 2) * k, 40)
+    count, largest = len(parts.size), max((2 * neighbours + 2) * aim.k, 40)
     nearest, rises = np.empty(neighbours, dtype=np.int64), np.empty(neighbours)
     chosen = np.empty(neighbours + 1, dtype=np.int64)
-    _sweep(rows, parts, k, new_scratch(rows))
+    sweep(rows, parts, aim, marks, new_scratch(rows))
     for group in range(count):
-        if parts.size[group] == 0 or parts.loss[group] == 0.0:
+        if parts.size[group] == 0 or _cost(parts, group) == 0.0:
             continue
-        if parts.size[group] >= 2 * k:
+        if parts.size[group] >= 2 * aim.k:
             chosen[0] = group
-            _regroup(rows, parts, chosen[:1], k, tries, random)
+            _regroup(rows, parts, aim, marks, chosen[:1], tries, random)
+            if parts.size[group] == 0:
+                continue
         found = _neighbours(rows, parts, group, nearest, rises)
         chosen[0], size, many = group, parts.size[group], 1
         for i in range(found):
@@ -596,4 +799,4 @@ def refine(
                 size += parts.size[nearest[i]]
                 many += 1
         if many > 1:
-            _regroup(rows, parts, chosen[:many], k, tries, random)
+            _regroup(rows, parts, aim, marks, chosen[:many], tries, random)
