@@ -464,5 +464,10 @@ def test_losses_as_plain_dictionaries() -> None:
     found = measured({"x": [1, 2]}, {"x": "numeric"}, [0, 0])
     plain = found.to_dict()
     assert plain["total_il"] == 2.0
-    assert plain["columns"] == ({"name": "x", "weight": 1.0, "il": 1.0, "ncp": 1.0, "lm": 1.0},)
+    column = {"name": "x", "weight": 1.0, "il": 1.0, "ncp": 1.0, "lm": 1.0, "share": 1.0}
+    assert plain["columns"] == (column,)
+    assert plain["worst"] == tuple(
+        {"percent": percent, "rows": 1, "loss": 1.0, "share": 0.5, "without": 1.0}
+        for percent in (0.1, 1.0, 5.0)
+    )
     assert set(DEFINITIONS) <= set(plain)

@@ -77,9 +77,11 @@ def show_verdict(verdict: "Verdict", console: Console) -> None:
 
 def show_losses(losses: "Losses", console: Console) -> None:
     """The loss of each column and every metric."""
-    grid = Grid("column", "weight", "loss", "NCP", "LM", title="information loss per cell, 0 … 1")
+    names = ("column", "weight", "loss", "NCP", "LM", "share")
+    grid = Grid(*names, title="information loss per cell, 0 … 1, and each column's share of it")
     for c in losses.columns:
-        grid.add_row(c.name, f"{c.weight:g}", f"{c.il:.4f}", f"{c.ncp:.4f}", f"{c.lm:.4f}")
+        figures = (f"{c.il:.4f}", f"{c.ncp:.4f}", f"{c.lm:.4f}", f"{c.share:.1%}")
+        grid.add_row(c.name, f"{c.weight:g}", *figures)
     console.print(grid)
     totals = Grid(box=None, show_header=False, pad_edge=False)
     queries = losses.queries
@@ -104,6 +106,12 @@ def show_losses(losses: "Losses", console: Console) -> None:
         if value is not None:
             totals.add_row(name, Text(format(value, form), justify="right"))
     console.print(totals)
+    for worst in losses.worst:
+        console.print(
+            f"the worst {worst.percent:g} % of rows ({worst.rows:,}) hold {worst.share:.1%} of the "
+            f"loss; without them it is {worst.without:,.2f}",
+            soft_wrap=True,
+        )
 
 
 def show_runs(k: int, runs: "list[Run]") -> None:

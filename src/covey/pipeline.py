@@ -56,6 +56,7 @@ class Release:
     _released: Table
     _schema: Schema
     _judge: Callable[[Table], Verdict]
+    _costs: Callable[[], pl.DataFrame]
 
     def __repr__(self) -> str:
         # What a dataclass would show of itself has cells in it, even original ones.
@@ -86,6 +87,17 @@ class Release:
             if page is not None:
                 page.publish()
         return written
+
+    @property
+    def costs(self) -> pl.DataFrame:
+        """What each row of the input has paid, for the custodian's eyes alone.
+
+        One line per row: its number from 0, the label of its group, its loss, and what each
+        quasi-identifier adds to it, weighted. Sums are those of the report. A suppressed row has
+        the label -1 and has lost everything; a row that the missing-value policy left out has
+        neither label nor loss. There are no cells in it, but it tells who is grouped with whom.
+        """
+        return self._costs()
 
     def workload(
         self, original: Any, *, class_column: str | None = None, queries: int = 1000, seed: int = 0
@@ -203,6 +215,11 @@ def anonymize(
         _released=released,
         _schema=schema,
         _judge=judge,
+        # A copy of the encoded table leaves behind what the method had it work out.
+        _costs=partial(
+            *(_costs, replace(encoded), released, groups.labels),
+            *(people.rows, kept[order], table.frame.height),
+        ),
     )
 
 
@@ -470,6 +487,29 @@ def _in_input_order(groups: Groups | Rings, rows: Longs, total: int) -> Groups |
     labels = np.full(total, SUPPRESSED, dtype=np.int64)
     labels[rows] = groups.labels
     return Groups(labels)
+
+
+def _costs(
+    encoded: EncodedTable,
+    released: Table,
+    labels: Longs,
+    people: Longs,
+    behind: Longs,
+    total: int,
+) -> pl.DataFrame:
+    """The losses of the people in the input's order; `behind` are those of the released rows."""
+    losses = np.tile(encoded.weights, (encoded.rows, 1))
+    losses[behind] = loss.row_losses(encoded, released)
+    paid = pl.DataFrame(
+        {
+            "row": people,
+            "group": labels,
+            "loss": losses.sum(axis=1),
+            **{f"loss_{a.name}": losses[:, j] for j, a in enumerate(encoded.attributes)},
+        }
+    )
+    everyone = pl.DataFrame({"row": np.arange(total, dtype=np.int64)})
+    return everyone.join(paid, on="row", how="left", maintain_order="left")
 
 
 # ── what the report says ────────────────────────────────────────────────────────────────────────
