@@ -24,6 +24,7 @@ from covey.display import (
     err,
     out,
     say,
+    show_curve,
     show_losses,
     show_people,
     show_release,
@@ -41,6 +42,7 @@ from covey.kernels import compiling
 
 if TYPE_CHECKING:
     from covey.comparison import Comparison, Run
+    from covey.curves import Curve, Point
     from covey.pipeline import Release
     from covey.progress import Progress
     from covey.schema import Schema, TableFormat
@@ -347,6 +349,63 @@ def compare(
 
 
 @app.command()
+def curve(
+    table: TablePath,
+    schema: SchemaPath,
+    k: Annotated[
+        str | None, typer.Option("-k", metavar="K,K", help="Instead of twenty from 2 to 200.")
+    ] = None,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write CSV, JSON, SVG or PNG here; repeatable."
+        ),
+    ] = None,
+    method: Annotated[str, typer.Option(metavar="NAME", help="See `covey methods`.")] = "covey",
+    option: Options = None,
+    seed: Seed = None,
+    class_column: ClassColumn = None,
+    as_json: AsJson = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+) -> None:
+    """Show what each k would cost, before one is chosen."""
+    from covey import comparison, curves, files, tables
+
+    outputs = output or []
+    for path in outputs:
+        curves.refuse_format(path)
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    sizes = None if k is None else _sizes(k, settings)
+    files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
+    for path in outputs:
+        with files.draft(path):
+            pass
+    finished: list[Point] = []
+    with _progress() as progress:
+        source = tables.read(table, settings)
+        _tell(source.notes)
+        task = curves.prepare(
+            source,
+            settings,
+            ks=sizes,
+            method=method,
+            seed=seed,
+            class_column=class_column,
+            options=comparison.parse_options(option or []),
+            progress=progress,
+        )
+        try:
+            finished.extend(task.points(progress))
+        finally:
+            # Interrupted or not: the points that were found are worth having.
+            if finished:
+                _give_curve(task.curve(finished), outputs, as_json=as_json)
+
+
+@app.command()
 def methods(as_json: AsJson = False) -> None:
     """List the clustering methods."""
     from covey.clustering import METHODS
@@ -544,6 +603,15 @@ def _write_costs(release: "Release", path: Path) -> None:
             draft.file.write(release.costs.write_csv().encode())
         draft.publish()
     say("the costs tell which rows are grouped together: keep that file, and do not publish it")
+
+
+def _give_curve(result: "Curve", outputs: list[Path], *, as_json: bool) -> None:
+    for path in outputs:
+        result.write(path)
+    if as_json:
+        typer.echo(result.to_json(), nl=False)
+    else:
+        show_curve(result)
 
 
 def _give_comparison(result: "Comparison", outputs: list[Path], *, as_json: bool) -> None:

@@ -15,6 +15,7 @@ from covey.errors import count
 
 if TYPE_CHECKING:
     from covey.comparison import Run
+    from covey.curves import Curve
     from covey.loss import Losses
     from covey.pipeline import Release
     from covey.verification import Verdict
@@ -228,6 +229,24 @@ _FIGURES = {
     "accuracy_majority": _Figure("by majority", best=max),
     "seconds": _Figure("s in all", ",.2f"),
 }
+
+
+_BAR = 24  # signs
+
+
+def show_curve(curve: "Curve") -> None:
+    """The loss of each k, and a bar that is full where every cell is lost."""
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("k", "loss", "Total-IL", "GCP", "groups", "largest", "seconds"):
+        grid.add_column(title, justify="right")
+    grid.add_column("0 … 100 %", width=_BAR)
+    for point in curve.points:
+        figures = (f"{point.k:,}", f"{point.loss:.2%}", f"{point.total_il:,.1f}",
+                   f"{point.gcp:.4f}", f"{point.groups:,}", f"{point.largest:,}",
+                   f"{point.seconds:,.2f}")  # fmt: skip
+        grid.add_row(*figures, "█" * round(_BAR * point.loss))
+    out.print(grid)
+    out.print(f"{curve.rows:,} rows, method {curve.method}; covey anonymize makes the release")
 
 
 def show_people(before: Any, after: Any) -> None:

@@ -39,8 +39,8 @@ DEFINITIONS = {
     "total_il": "Total information loss: over all rows and quasi-identifiers, the width of the "
     "released interval over the width of the column's domain, or the height of the released node "
     "over the height of its tree, times the column's weight.",
-    "columns": "Columns: the mean loss of the cells of each, by the measure of the schema, by NCP and "
-    "by LM, and its share: what its cells lose, times its weight, over the Total-IL.",
+    "columns": "Columns: the mean loss of the cells of each, by the measure of the schema, by NCP "
+    "and by LM, and its share: what its cells lose, times its weight, over the Total-IL.",
     "worst": "Worst rows: of the 0.1 %, 1 % and 5 % of all original rows that lose most, rounded "
     "up and suppressed rows among them, the Total-IL that they hold, its share of the whole, and "
     "what the Total-IL is without them.",
