@@ -368,7 +368,9 @@ def apart(ks: Sequence[int], share: float) -> list[int]:
     The ends come first, then round numbers, then others.
     """
     chosen: list[int] = []
-    for k in sorted(ks, key=lambda k: (k not in (ks[0], ks[-1]), str(k).strip("0") not in tuple("125"))):
+    for k in sorted(
+        ks, key=lambda k: (k not in (ks[0], ks[-1]), str(k).strip("0") not in tuple("125"))
+    ):
         if all(abs(log(k / other)) >= share * log(ks[-1] / ks[0]) for other in chosen):
             chosen.append(k)
     return sorted(chosen)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich import box
+from rich.bar import Bar
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
@@ -109,8 +110,8 @@ def show_losses(losses: "Losses", console: Console) -> None:
     console.print(totals)
     for worst in losses.worst:
         console.print(
-            f"the worst {worst.percent:g} % of rows ({worst.rows:,}) hold {worst.share:.1%} of the "
-            f"loss; without them it is {worst.without:,.2f}",
+            f"the worst {worst.percent:g} % of rows ({worst.rows:,}) hold "
+            f"{100 * worst.share:.1f} % of the loss; without them it is {worst.without:,.2f}",
             soft_wrap=True,
         )
 
@@ -231,20 +232,16 @@ _FIGURES = {
 }
 
 
-_BAR = 24  # signs
-
-
 def show_curve(curve: "Curve") -> None:
     """The loss of each k, and a bar that is full where every cell is lost."""
     grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("k", "loss", "Total-IL", "GCP", "groups", "largest", "seconds"):
-        grid.add_column(title, justify="right")
-    grid.add_column("0 … 100 %", width=_BAR)
+    for title in ("k", "loss", "Total-IL", "groups", "largest", "seconds"):
+        grid.add_column(title, justify="right", no_wrap=True)
+    grid.add_column("0 … 100 %", max_width=24)
     for point in curve.points:
         figures = (f"{point.k:,}", f"{point.loss:.2%}", f"{point.total_il:,.1f}",
-                   f"{point.gcp:.4f}", f"{point.groups:,}", f"{point.largest:,}",
-                   f"{point.seconds:,.2f}")  # fmt: skip
-        grid.add_row(*figures, "█" * round(_BAR * point.loss))
+                   f"{point.groups:,}", f"{point.largest:,}", f"{point.seconds:,.2f}")  # fmt: skip
+        grid.add_row(*figures, Bar(1.0, 0.0, point.loss))
     out.print(grid)
     out.print(f"{curve.rows:,} rows, method {curve.method}; covey anonymize makes the release")
 
