@@ -104,6 +104,8 @@ def test_losses_of_groups_are_those_of_their_release(table: People, data: st.Dat
     made = loss.measure(table.encoded(), released(table, labels, ANCESTORS))
     assert found.total_il == close(made.total_il)
     assert found.gcp == close(made.gcp)
+    whole = table.rows * sum(column.weight for column in made.columns)
+    assert found.mean == close(made.total_il / whole)
 
 
 @pytest.mark.parametrize(("rows", "worst"), [(1, (1, 1, 1)), (700, (1, 7, 35)), (701, (1, 8, 36))])

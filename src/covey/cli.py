@@ -397,12 +397,13 @@ def curve(
             options=comparison.parse_options(option or []),
             progress=progress,
         )
-        try:
+    try:
+        with _progress() as progress:
             finished.extend(task.points(progress))
-        finally:
-            # Interrupted or not: the points that were found are worth having.
-            if finished:
-                _give_curve(task.curve(finished), outputs, as_json=as_json)
+    finally:
+        # Interrupted or not: the points that were found are worth having.
+        if finished:
+            _give_curve(task.curve(finished), outputs, as_json=as_json)
 
 
 @app.command()

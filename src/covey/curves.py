@@ -183,7 +183,7 @@ def curve(
     return task.curve(tuple(task.points(progress)))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Task:
     """A table that is ready for any k, and which ks are asked for."""
 
@@ -207,11 +207,10 @@ class Task:
         if isinstance(groups, Rings):
             raise UsageError("a curve is of k-anonymity, and the rows of this method are not alike")
         losses = measure_groups(self.encoded, groups)
-        everything = self.encoded.rows * float(self.encoded.weights.sum())
         return Point(
             k=k,
             total_il=losses.total_il,
-            loss=losses.total_il / everything,
+            loss=losses.mean,
             gcp=losses.gcp,
             groups=groups.count,
             largest=int(groups.sizes.max()),

@@ -209,6 +209,32 @@ def measure(
     )
 
 
+class GroupLosses(NamedTuple):
+    """What a release of groups would lose, without making it."""
+
+    total_il: float
+    mean: float  # of a cell, by the same measure
+    gcp: float
+
+
+def measure_groups(original: EncodedTable, groups: Groups | Rings) -> GroupLosses:
+    """The losses of the release in which these groups are shown in the plain style."""
+    place = groups.place
+    rows = np.bincount(place[place >= 0])
+    shown: list[tuple[Attribute, Ranges | Nodes]] = [
+        (a, summarise(a, groups) if isinstance(a, Interval) else common_nodes(a, groups))
+        for a in original.attributes
+    ]
+
+    def weighted(way: Measure) -> float:
+        lost = [float(rows @ _cell_losses(*column, way)) for column in shown]
+        return float(original.weights @ (np.array(lost) + groups.suppressed))
+
+    everything = original.rows * float(original.weights.sum())
+    total_il = weighted(original.measure)
+    return GroupLosses(total_il, total_il / everything, weighted("ncp") / everything)
+
+
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
 
@@ -297,30 +323,6 @@ def row_losses(original: EncodedTable, released: Table) -> Floats:
     each = np.ones(released.frame.height, dtype=np.int64)
     columns = [_column(attribute, released, each) for attribute in original.attributes]
     return _box_losses(columns, original.measure)
-
-
-class GroupLosses(NamedTuple):
-    """What a release of groups would lose, without making it."""
-
-    total_il: float
-    gcp: float
-
-
-def measure_groups(original: EncodedTable, groups: Groups | Rings) -> GroupLosses:
-    """Total-IL and GCP of the release in which these groups are shown in the plain style."""
-    place = groups.place
-    rows = np.bincount(place[place >= 0])
-    shown: list[tuple[Attribute, Ranges | Nodes]] = [
-        (a, summarise(a, groups) if isinstance(a, Interval) else common_nodes(a, groups))
-        for a in original.attributes
-    ]
-
-    def weighted(way: Measure) -> float:
-        lost = [float(rows @ _cell_losses(*column, way)) for column in shown]
-        return float(original.weights @ (np.array(lost) + groups.suppressed))
-
-    everything = original.rows * float(original.weights.sum())
-    return GroupLosses(weighted(original.measure), weighted("ncp") / everything)
 
 
 # ── classes ─────────────────────────────────────────────────────────────────────────────────────

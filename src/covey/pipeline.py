@@ -345,7 +345,7 @@ def requirements_of(
     return requirements, max(sizes)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class People:
     """Rows on their way to a method."""
 
