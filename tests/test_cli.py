@@ -69,6 +69,35 @@ def run(*arguments: object, **settings: object) -> subprocess.CompletedProcess[b
 # ── the five commands ───────────────────────────────────────────────────────────────────────────
 
 
+def test_costs_are_written_for_the_custodian_alone(folder: Folder) -> None:
+    done = folder.anonymize("people.csv", "-k", 4, "--seed", 1, "--costs", "costs.csv")
+    assert done.code == 0
+    assert "do not publish" in done.err
+    schema = covey.Schema.from_toml("people.toml")
+    release = covey.anonymize("people.csv", schema, require=[covey.KAnonymity(4)], seed=1)
+    written = pl.read_csv("costs.csv")
+    assert written.to_dicts() == release.costs.to_dicts()
+    assert set(written.columns) == {"row", "group", "loss", *(f"loss_{n}" for n in schema.quasi)}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("costs.txt", "ends in .csv"),
+        ("people.csv", "overwrite"),
+        ("out.csv", "overwrite"),
+        ("nowhere/costs.csv", "cannot be written"),
+    ],
+)
+def test_costs_that_cannot_be_written_are_refused_before_the_work(
+    folder: Folder, name: str, message: str
+) -> None:
+    done = folder.anonymize("people.csv", "-k", 4, "--costs", name)
+    assert done.code == 2
+    assert message in done.err
+    assert folder.untouched()
+
+
 def test_from_a_draft_to_a_measured_release(folder: Folder) -> None:
     drafted = folder.covey("inspect", "people.csv", "-o", "draft.toml")
     assert drafted.code == 0

@@ -23,6 +23,8 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 METRIC_PAGES = {
     "total_il": "total-il",
+    "columns": "who-pays",
+    "worst": "who-pays",
     "gcp": "ncp-gcp",
     "gcp_lm": "ncp-gcp",
     "precision": "precision",

@@ -1,6 +1,7 @@
 """Losses of released cells against the oracle's losses of labels, and the papers' examples."""
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import polars as pl
@@ -41,6 +42,9 @@ def classes_of(shown: Table, labels: Sequence[int]) -> list[int]:
     return [-1 if label < 0 else number.setdefault(next(cells), len(number)) for label in labels]
 
 
+PERCENTS = {0.1: Fraction(1, 1000), 1.0: Fraction(1, 100), 5.0: Fraction(1, 20)}
+
+
 # ── against the oracle ──────────────────────────────────────────────────────────────────────────
 
 
@@ -61,6 +65,68 @@ def test_losses_are_those_of_the_oracle(table: People, style: Style, data: st.Da
         assert found.precision == close(metrics.precision(table.oracle, labels))
 
 
+@given(people(), st.sampled_from([ANCESTORS, SETS]), st.data())
+@settings(deadline=None, max_examples=120)
+def test_the_worst_rows_are_those_of_the_oracle(
+    table: People, style: Style, data: st.DataObject
+) -> None:
+    labels = data.draw(labels_for(table.rows))
+    found = loss.measure(table.encoded(), released(table, labels, style))
+    assert [worst.percent for worst in found.worst] == list(PERCENTS)
+    for worst in found.worst:
+        rows, held, others = metrics.worst_rows(
+            table.oracle, labels, PERCENTS[worst.percent], table.schema.loss
+        )
+        assert worst.rows == rows
+        assert worst.loss == close(held)
+        assert worst.without == close(others)
+        assert worst.share == close(held / (held + others) if held else 0.0)
+        assert worst.loss + worst.without == close(found.total_il)
+
+
+@given(people(), st.sampled_from([ANCESTORS, SETS]), st.data())
+@settings(deadline=None, max_examples=120)
+def test_losses_of_rows_are_those_of_the_oracle(
+    table: People, style: Style, data: st.DataObject
+) -> None:
+    labels = data.draw(labels_for(table.rows))
+    found = loss.row_losses(table.encoded(), released(table, labels, style))
+    expected = metrics.row_losses(table.oracle, labels, table.schema.loss)
+    kept = [row for row, label in zip(expected, labels, strict=True) if label >= 0]
+    assert found.tolist() == [[close(cell) for cell in row.values()] for row in kept]
+
+
+@given(people(), st.data())
+@settings(deadline=None, max_examples=120)
+def test_losses_of_groups_are_those_of_their_release(table: People, data: st.DataObject) -> None:
+    labels = data.draw(labels_for(table.rows))
+    found = loss.measure_groups(table.encoded(), Groups(labels))
+    made = loss.measure(table.encoded(), released(table, labels, ANCESTORS))
+    assert found.total_il == close(made.total_il)
+    assert found.gcp == close(made.gcp)
+    whole = table.rows * sum(column.weight for column in made.columns)
+    assert found.mean == close(made.total_il / whole)
+
+
+@pytest.mark.parametrize(("rows", "worst"), [(1, (1, 1, 1)), (700, (1, 7, 35)), (701, (1, 8, 36))])
+def test_a_share_of_the_rows_is_rounded_up(rows: int, worst: tuple[int, int, int]) -> None:
+    """Exactly: 0.01 × 700 is a little more than 7 in floating point."""
+    found = measured({"x": [*range(rows)]}, {"x": "numeric"}, [0] * rows)
+    assert tuple(some.rows for some in found.worst) == worst
+
+
+def test_suppressed_rows_are_the_worst() -> None:
+    found = measured({"x": [*range(20)]}, {"x": {"type": "numeric", "weight": 3}}, [0] * 19 + [-1])
+    assert [(some.rows, some.loss) for some in found.worst] == [(1, 3.0)] * 3
+    assert found.worst[0].without == approx(19 * 3 * 18 / 19)
+
+
+def test_where_nothing_is_lost_nobody_pays() -> None:
+    found = measured({"x": [1, 1, 2, 2]}, {"x": "numeric"}, [0, 0, 1, 1])
+    assert {(some.loss, some.share, some.without) for some in found.worst} == {(0.0, 0.0, 0.0)}
+    assert [column.share for column in found.columns] == [0.0]
+
+
 @given(people(), st.data())
 @settings(deadline=None, max_examples=120)
 def test_losses_of_columns_are_those_of_the_oracle(table: People, data: st.DataObject) -> None:
@@ -76,6 +142,8 @@ def test_losses_of_columns_are_those_of_the_oracle(table: People, data: st.DataO
         assert column.il == close(sums[table.schema.loss][column.name] / table.rows)
         assert column.ncp == close(sums["ncp"][column.name] / table.rows)
         assert column.lm == close(sums["lm"][column.name] / table.rows)
+        part = column.weight * sums[table.schema.loss][column.name]
+        assert column.share == close(part / found.total_il if found.total_il else 0.0)
         assert 0 <= column.il <= 1
         assert 0 <= column.ncp <= 1
         assert 0 <= column.lm <= 1
@@ -464,5 +532,10 @@ def test_losses_as_plain_dictionaries() -> None:
     found = measured({"x": [1, 2]}, {"x": "numeric"}, [0, 0])
     plain = found.to_dict()
     assert plain["total_il"] == 2.0
-    assert plain["columns"] == ({"name": "x", "weight": 1.0, "il": 1.0, "ncp": 1.0, "lm": 1.0},)
+    column = {"name": "x", "weight": 1.0, "il": 1.0, "ncp": 1.0, "lm": 1.0, "share": 1.0}
+    assert plain["columns"] == (column,)
+    assert plain["worst"] == tuple(
+        {"percent": percent, "rows": 1, "loss": 1.0, "share": 0.5, "without": 1.0}
+        for percent in (0.1, 1.0, 5.0)
+    )
     assert set(DEFINITIONS) <= set(plain)

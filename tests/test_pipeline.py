@@ -346,6 +346,54 @@ def test_a_method_may_suppress_rows_and_they_count_as_lost() -> None:
     assert release.report.losses.discernibility == 4 + 3
 
 
+def test_costs_tell_what_each_row_of_the_input_paid() -> None:
+    """Two that are alike, two that are not, one suppressed, one dropped."""
+    frame = pl.DataFrame({"age": [1, None, 1, 9, 3, 11], "row": [*"xyxyzx"]})
+    schema = covey.Schema.of(
+        quasi={
+            "age": {"type": "numeric", "missing": "drop-row", "weight": 2.0},
+            "row": "categorical",
+        }
+    )
+
+    def by_age(table: Any, k: int, *, seed: int, progress: Any) -> covey.Groups:
+        ages = table.intervals[0].values
+        return covey.Groups(np.select([ages == 1, ages > 8], [0, 1], -1))
+
+    release = covey.anonymize(frame, schema, require=[KAnonymity(2)], method=by_age)
+    assert release.costs.to_dicts() == [
+        {"row": 0, "group": 0, "loss": 0.0, "loss_age": 0.0, "loss_row": 0.0},
+        {"row": 1, "group": None, "loss": None, "loss_age": None, "loss_row": None},
+        {"row": 2, "group": 0, "loss": 0.0, "loss_age": 0.0, "loss_row": 0.0},
+        {"row": 3, "group": 1, "loss": 1.4, "loss_age": 0.4, "loss_row": 1.0},
+        {"row": 4, "group": -1, "loss": 3.0, "loss_age": 2.0, "loss_row": 1.0},
+        {"row": 5, "group": 1, "loss": 1.4, "loss_age": 0.4, "loss_row": 1.0},
+    ]
+
+
+@given(patients(), KS, st.sampled_from(["k-member", "nh"]), st.randoms(use_true_random=False))
+def test_costs_sum_up_to_the_report_whatever_the_order(
+    frame: pl.DataFrame, k: int, method: str, random: Any
+) -> None:
+    assume(frame.height >= k)
+    release = release_of(frame, k, method=method, style=covey.Style())
+    costs, losses = release.costs, release.report.losses
+    assert costs["row"].to_list() == list(range(frame.height))
+    assert costs["group"].to_list() == release.groups.labels.tolist()
+    assert costs["loss"].sum() == pytest.approx(losses.total_il)
+    for column in losses.columns:
+        paid = costs[f"loss_{column.name}"].sum()
+        assert paid == pytest.approx(column.weight * column.il * frame.height)
+        assert paid == pytest.approx(column.share * losses.total_il)
+    dearest = costs["loss"].sort(descending=True)
+    for worst in losses.worst:
+        assert worst.loss == pytest.approx(dearest.head(worst.rows).sum())
+    order = list(range(frame.height))
+    random.shuffle(order)
+    again = release_of(frame[order], k, method=method).costs["loss"].sort()
+    assert again.to_list() == pytest.approx(costs["loss"].sort().to_list())
+
+
 def test_the_class_penalty_keeps_classes_apart() -> None:
     frame = demo.people(300)
     schema = demo.schema()

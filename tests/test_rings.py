@@ -102,6 +102,13 @@ def test_losses_are_those_of_the_boxes(table: People, data: st.DataObject) -> No
         assert losses.columns[place].il == pytest.approx(sum(own) / table.rows, abs=1e-9)
     assert losses.discernibility is None
     assert losses.average_class_size is None
+    dearest = sorted(record_loss(table.oracle, box, table.schema.loss) for box in boxes)[::-1]
+    for worst in losses.worst:
+        assert worst.loss == pytest.approx(sum(dearest[: worst.rows]), abs=1e-9)
+        assert worst.without == pytest.approx(sum(dearest[worst.rows :]), abs=1e-9)
+    found = loss.measure_groups(encoded, rings)
+    assert found.total_il == pytest.approx(losses.total_il, rel=1e-9, abs=1e-9)
+    assert found.gcp == pytest.approx(losses.gcp, rel=1e-9, abs=1e-9)
 
 
 # ── a verifier that can fail ────────────────────────────────────────────────────────────────────

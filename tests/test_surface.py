@@ -9,10 +9,10 @@ import pytest
 import covey
 
 PUBLIC = {
-    "METHODS", "Column", "Comparison", "CoveyError", "Groups", "GuaranteeError", "InfeasibleError",
-    "KAnonymity", "OutputError", "Release", "Schema", "SchemaError", "Style", "TableError",
-    "Taxonomy", "TaxonomyError", "UsageError", "Verdict", "ViolationError", "anonymize", "cluster",
-    "compare", "inspect", "measure", "verify",
+    "METHODS", "Column", "Comparison", "CoveyError", "Curve", "Groups", "GuaranteeError",
+    "InfeasibleError", "KAnonymity", "OutputError", "Release", "Schema", "SchemaError", "Style",
+    "TableError", "Taxonomy", "TaxonomyError", "UsageError", "Verdict", "ViolationError",
+    "anonymize", "cluster", "compare", "curve", "inspect", "measure", "verify",
 }  # fmt: skip
 
 

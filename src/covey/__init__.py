@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from covey.clustering import METHODS
     from covey.comparison import Comparison, compare
+    from covey.curves import Curve, curve
     from covey.errors import (
         CoveyError,
         GuaranteeError,
@@ -39,6 +40,7 @@ __all__ = [
     "Column",
     "Comparison",
     "CoveyError",
+    "Curve",
     "Groups",
     "GuaranteeError",
     "InfeasibleError",
@@ -57,6 +59,7 @@ __all__ = [
     "anonymize",
     "cluster",
     "compare",
+    "curve",
     "inspect",
     "measure",
     "verify",
@@ -65,6 +68,7 @@ __all__ = [
 _HOMES = {
     "clustering": ("METHODS",),
     "comparison": ("Comparison", "compare"),
+    "curves": ("Curve", "curve"),
     "errors": tuple(name for name in __all__ if name.endswith("Error")),
     "generalisation": ("Style",),
     "groups": ("Groups",),

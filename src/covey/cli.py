@@ -24,6 +24,7 @@ from covey.display import (
     err,
     out,
     say,
+    show_curve,
     show_losses,
     show_people,
     show_release,
@@ -41,6 +42,8 @@ from covey.kernels import compiling
 
 if TYPE_CHECKING:
     from covey.comparison import Comparison, Run
+    from covey.curves import Curve, Point
+    from covey.pipeline import Release
     from covey.progress import Progress
     from covey.schema import Schema, TableFormat
 
@@ -68,6 +71,13 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON."
 ClassColumn = Annotated[
     str | None,
     typer.Option("--class-column", metavar="NAME", help="Column whose classes should stay apart."),
+]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--option", "-O", metavar="NAME=VALUE", help="Of the method; repeatable."),
+]
+Seed = Annotated[
+    int | None, typer.Option(help="Of random choices; derived from the table without one.")
 ]
 Delimiter = Annotated[str | None, typer.Option(metavar="SIGN", help="Of the CSV file.")]
 Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Of the CSV file.")]
@@ -142,14 +152,13 @@ def anonymize(
     report: Annotated[
         Path | None, typer.Option(metavar="JSON", help="Write the report of the release here.")
     ] = None,
+    costs: Annotated[
+        Path | None,
+        typer.Option(metavar="CSV", help="Write what each row has lost; not for publication."),
+    ] = None,
     method: Annotated[str, typer.Option(metavar="NAME", help="See `covey methods`.")] = "k-member",
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", "-O", metavar="NAME=VALUE", help="Of the method; repeatable."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Of random choices; derived from the table without one.")
-    ] = None,
+    option: Options = None,
+    seed: Seed = None,
     class_column: ClassColumn = None,
     value_sets: Annotated[
         bool, typer.Option("--value-sets", help="Show {a, b} instead of the common ancestor.")
@@ -176,10 +185,12 @@ def anonymize(
 
     if report is not None and report.suffix.lower() != ".json":
         raise UsageError("the report is JSON: give it a name that ends in .json")
+    if costs is not None and costs.suffix.lower() != ".csv":
+        raise UsageError("the costs are CSV: give them a name that ends in .csv")
     if output == "-" and as_json:
         raise UsageError("the table and the JSON result cannot both go to standard output")
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
-    outputs: list[str | Path] = [output, *([report] if report else [])]
+    outputs: list[str | Path] = [output, *(path for path in (report, costs) if path)]
     files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
     for path in outputs:
         with files.draft(path):
@@ -202,6 +213,8 @@ def anonymize(
         )
         progress("writing", 0.0)
         written = release.write(output, report=report, defuse=not formulas)
+        if costs is not None:
+            _write_costs(release, costs)
     if as_json:
         typer.echo(written.to_json(), nl=False)
     else:
@@ -284,9 +297,7 @@ def compare(
         list[Path] | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write CSV or JSON here; repeatable."),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Of random choices; derived from the table without one.")
-    ] = None,
+    seed: Seed = None,
     class_column: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Column for CM, for a penalty, and to be predicted."),
@@ -335,6 +346,64 @@ def compare(
             _give_comparison(Comparison(tuple(finished)), outputs, as_json=as_json)
     if all(run.error for run in finished):
         raise InfeasibleError("no method could make a release of this table")
+
+
+@app.command()
+def curve(
+    table: TablePath,
+    schema: SchemaPath,
+    k: Annotated[
+        str | None, typer.Option("-k", metavar="K,K", help="Instead of twenty from 2 to 200.")
+    ] = None,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write CSV, JSON, SVG or PNG here; repeatable."
+        ),
+    ] = None,
+    method: Annotated[str, typer.Option(metavar="NAME", help="See `covey methods`.")] = "covey",
+    option: Options = None,
+    seed: Seed = None,
+    class_column: ClassColumn = None,
+    as_json: AsJson = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+) -> None:
+    """Show what each k would cost, before one is chosen."""
+    from covey import comparison, curves, files, tables
+
+    outputs = output or []
+    for path in outputs:
+        curves.refuse_format(path)
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    sizes = None if k is None else _sizes(k, settings)
+    files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
+    for path in outputs:
+        with files.draft(path):
+            pass
+    finished: list[Point] = []
+    with _progress() as progress:
+        source = tables.read(table, settings)
+        _tell(source.notes)
+        task = curves.prepare(
+            source,
+            settings,
+            ks=sizes,
+            method=method,
+            seed=seed,
+            class_column=class_column,
+            options=comparison.parse_options(option or []),
+            progress=progress,
+        )
+    try:
+        with _progress() as progress:
+            finished.extend(task.points(progress))
+    finally:
+        # Interrupted or not: the points that were found are worth having.
+        if finished:
+            _give_curve(task.curve(finished), outputs, as_json=as_json)
 
 
 @app.command()
@@ -525,6 +594,25 @@ def _progress() -> "Iterator[Progress]":
         timer.cancel()
         if bar.live.is_started:
             bar.stop()
+
+
+def _write_costs(release: "Release", path: Path) -> None:
+    from covey import files
+
+    with files.draft(path) as draft:
+        with files.output_errors():
+            draft.file.write(release.costs.write_csv().encode())
+        draft.publish()
+    say("the costs tell which rows are grouped together: keep that file, and do not publish it")
+
+
+def _give_curve(result: "Curve", outputs: list[Path], *, as_json: bool) -> None:
+    for path in outputs:
+        result.write(path)
+    if as_json:
+        typer.echo(result.to_json(), nl=False)
+    else:
+        show_curve(result)
 
 
 def _give_comparison(result: "Comparison", outputs: list[Path], *, as_json: bool) -> None:

@@ -86,7 +86,7 @@ class Run:
             "clustering_seconds": self.clustering_seconds,
             "seconds": self.seconds,
             "peak_memory": self.peak_memory,
-            **_flat(self.losses, without=("rows", "suppressed", "measure", "columns", "queries")),
+            **_flat(self.losses, without=_NOT_FIGURES),
             **_flat(self.workload),
             "error": self.error,
         }
@@ -103,6 +103,7 @@ def _flat(figures: Losses | Workload | None, without: Sequence[str] = ()) -> dic
     return flat
 
 
+_NOT_FIGURES = ("rows", "suppressed", "measure", "columns", "worst", "queries")
 _TEXTS = ("method", "name", "options", "error")
 _COUNTS = ("k", "rows", "suppressed", "groups", "verified_k", "classes",
            "smallest_class", "largest_class", "peak_memory", "discernibility")  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich import box
+from rich.bar import Bar
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
@@ -15,6 +16,7 @@ from covey.errors import count
 
 if TYPE_CHECKING:
     from covey.comparison import Run
+    from covey.curves import Curve
     from covey.loss import Losses
     from covey.pipeline import Release
     from covey.verification import Verdict
@@ -77,9 +79,11 @@ def show_verdict(verdict: "Verdict", console: Console) -> None:
 
 def show_losses(losses: "Losses", console: Console) -> None:
     """The loss of each column and every metric."""
-    grid = Grid("column", "weight", "loss", "NCP", "LM", title="information loss per cell, 0 … 1")
+    names = ("column", "weight", "loss", "NCP", "LM", "share")
+    grid = Grid(*names, title="information loss per cell, 0 … 1, and each column's share of it")
     for c in losses.columns:
-        grid.add_row(c.name, f"{c.weight:g}", f"{c.il:.4f}", f"{c.ncp:.4f}", f"{c.lm:.4f}")
+        figures = (f"{c.il:.4f}", f"{c.ncp:.4f}", f"{c.lm:.4f}", f"{c.share:.1%}")
+        grid.add_row(c.name, f"{c.weight:g}", *figures)
     console.print(grid)
     totals = Grid(box=None, show_header=False, pad_edge=False)
     queries = losses.queries
@@ -104,6 +108,12 @@ def show_losses(losses: "Losses", console: Console) -> None:
         if value is not None:
             totals.add_row(name, Text(format(value, form), justify="right"))
     console.print(totals)
+    for worst in losses.worst:
+        console.print(
+            f"the worst {worst.percent:g} % of rows ({worst.rows:,}) hold "
+            f"{100 * worst.share:.1f} % of the loss; without them it is {worst.without:,.2f}",
+            soft_wrap=True,
+        )
 
 
 def show_runs(k: int, runs: "list[Run]") -> None:
@@ -220,6 +230,20 @@ _FIGURES = {
     "accuracy_majority": _Figure("by majority", best=max),
     "seconds": _Figure("s in all", ",.2f"),
 }
+
+
+def show_curve(curve: "Curve") -> None:
+    """The loss of each k, and a bar that is full where every cell is lost."""
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("k", "loss", "Total-IL", "groups", "largest", "seconds"):
+        grid.add_column(title, justify="right", no_wrap=True)
+    grid.add_column("0 … 100 %", max_width=24)
+    for point in curve.points:
+        figures = (f"{point.k:,}", f"{point.loss:.2%}", f"{point.total_il:,.1f}",
+                   f"{point.groups:,}", f"{point.largest:,}", f"{point.seconds:,.2f}")  # fmt: skip
+        grid.add_row(*figures, Bar(1.0, 0.0, point.loss))
+    out.print(grid)
+    out.print(f"{curve.rows:,} rows, method {curve.method}; covey anonymize makes the release")
 
 
 def show_people(before: Any, after: Any) -> None:

@@ -268,6 +268,25 @@ def parse_rows(attribute: Attribute, table: Table) -> Ranges | Nodes:
     return _parse(attribute, _shown_cells(attribute, table), table.dialect)
 
 
+def cell_of_rows(attribute: Attribute, table: Table) -> Longs:
+    """The place of each row's cell among the distinct ones, in the order of `parse`."""
+    shown = _shown_cells(attribute, table)
+    cells = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(shown)])
+    distinct = cells.unique().sort(cells.columns).with_row_index("place")
+    rows = cells.join(
+        distinct, on=cells.columns, how="left", nulls_equal=True, maintain_order="left"
+    )
+    return rows["place"].cast(pl.Int64).to_numpy()
+
+
+def boxes_of(original: EncodedTable, released: Table) -> tuple[Table, Longs]:
+    """The distinct rows of the release in its quasi-identifiers, and how many there are of each."""
+    names = [name for a in original.attributes for name in shown_as(a.name, released)]
+    counted = released.frame.select(names).to_struct().value_counts(name="rows")
+    boxes = counted.drop("rows").to_series().struct.unnest()
+    return released.with_frame(boxes), counted["rows"].cast(pl.Int64).to_numpy()
+
+
 def _shown_cells(attribute: Attribute, table: Table) -> list[pl.Series]:
     return [table.cells(name) for name in shown_as(attribute.name, table)]
 

@@ -7,6 +7,7 @@ everything.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,8 +17,20 @@ from numpy.typing import NDArray
 
 from covey.encoding import Attribute, Category, EncodedTable, Interval
 from covey.errors import TableError
-from covey.generalisation import HIDDEN, MISSING, SHOWN, Nodes, Ranges, parse, shown_as
-from covey.groups import SUPPRESSED, Groups
+from covey.generalisation import (
+    HIDDEN,
+    MISSING,
+    SHOWN,
+    Nodes,
+    Ranges,
+    boxes_of,
+    cell_of_rows,
+    common_nodes,
+    parse,
+    shown_as,
+    summarise,
+)
+from covey.groups import SUPPRESSED, Groups, Rings
 from covey.kernels.arrays import Floats, Longs
 from covey.tables import Table
 from covey.taxonomy import MEASURES, Measure
@@ -26,6 +39,11 @@ DEFINITIONS = {
     "total_il": "Total information loss: over all rows and quasi-identifiers, the width of the "
     "released interval over the width of the column's domain, or the height of the released node "
     "over the height of its tree, times the column's weight.",
+    "columns": "Columns: the mean loss of the cells of each, by the measure of the schema, by NCP "
+    "and by LM, and its share: what its cells lose, times its weight, over the Total-IL.",
+    "worst": "Worst rows: of the 0.1 %, 1 % and 5 % of all original rows that lose most, rounded "
+    "up and suppressed rows among them, the Total-IL that they hold, its share of the whole, and "
+    "what the Total-IL is without them.",
     "gcp": "Global certainty penalty: the mean over all cells of the released interval's width "
     "over the domain's, or of the share of the tree's leaves under the released node, a leaf "
     "itself costing nothing.",
@@ -62,6 +80,18 @@ class ColumnLoss:
     il: float  # by the measure of the schema
     ncp: float  # by the share of leaves
     lm: float  # by the share of other leaves
+    share: float  # of the Total-IL
+
+
+@dataclass(frozen=True)
+class WorstRows:
+    """What the rows that lose most hold of the Total-IL."""
+
+    percent: float  # of all original rows
+    rows: int
+    loss: float
+    share: float
+    without: float  # the Total-IL of all other rows
 
 
 @dataclass(frozen=True)
@@ -87,6 +117,7 @@ class Losses:
     measure: Measure
     columns: tuple[ColumnLoss, ...]
     total_il: float
+    worst: tuple[WorstRows, ...]
     gcp: float
     gcp_lm: float
     precision: float
@@ -127,23 +158,25 @@ def measure(
         raise TableError("the released table has more rows than the original")
     if suppressed == rows:
         raise TableError("the released table has no rows")
-    cells = [(attribute, *parse(attribute, released)) for attribute in original.attributes]
+    boxes, box_rows = boxes_of(original, released)
+    columns = [_column(attribute, boxes, box_rows) for attribute in original.attributes]
     means: dict[Measure, list[float]] = {
-        way: [_mean_loss(*column, way, suppressed) for column in cells] for way in MEASURES
+        way: [_mean_loss(column, way, suppressed) for column in columns] for way in MEASURES
     }
     weights = [attribute.column.weight for attribute in original.attributes]
-    sizes = _class_sizes(original, released) if classes else []
-    bits = _bits(original, cells, suppressed)
+    sizes = box_rows.tolist() if classes else []
+    bits = _bits(original, columns, suppressed)
 
     def weighted(way: Measure) -> float:
         return sum(weight * mean for weight, mean in zip(weights, means[way], strict=True))
 
+    mean_il = weighted(original.measure)
     return Losses(
         rows=rows,
         suppressed=suppressed,
         measure=original.measure,
         columns=tuple(
-            ColumnLoss(attribute.name, weight, il, ncp, lm)
+            ColumnLoss(attribute.name, weight, il, ncp, lm, _ratio(weight * il, mean_il))
             for attribute, weight, il, ncp, lm in zip(
                 original.attributes,
                 weights,
@@ -153,7 +186,11 @@ def measure(
                 strict=True,
             )
         ),
-        total_il=weighted(original.measure) * rows,
+        total_il=mean_il * rows,
+        worst=_worst(
+            np.append(_box_losses(columns, original.measure).sum(axis=1), sum(weights)),
+            np.append(box_rows, suppressed),
+        ),
         gcp=weighted("ncp") / sum(weights),
         gcp_lm=weighted("lm") / sum(weights),
         precision=1 - weighted(_height(original.measure)) / sum(weights),
@@ -172,6 +209,32 @@ def measure(
     )
 
 
+class GroupLosses(NamedTuple):
+    """What a release of groups would lose, without making it."""
+
+    total_il: float
+    mean: float  # of a cell, by the same measure
+    gcp: float
+
+
+def measure_groups(original: EncodedTable, groups: Groups | Rings) -> GroupLosses:
+    """The losses of the release in which these groups are shown in the plain style."""
+    place = groups.place
+    rows = np.bincount(place[place >= 0])
+    shown: list[tuple[Attribute, Ranges | Nodes]] = [
+        (a, summarise(a, groups) if isinstance(a, Interval) else common_nodes(a, groups))
+        for a in original.attributes
+    ]
+
+    def weighted(way: Measure) -> float:
+        lost = [float(rows @ _cell_losses(*column, way)) for column in shown]
+        return float(original.weights @ (np.array(lost) + groups.suppressed))
+
+    everything = original.rows * float(original.weights.sum())
+    total_il = weighted(original.measure)
+    return GroupLosses(total_il, total_il / everything, weighted("ncp") / everything)
+
+
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
 
@@ -181,16 +244,37 @@ def _height(measure: Measure) -> Measure:
     return "level" if measure == "level" else "height"
 
 
-def _mean_loss(
-    attribute: Attribute, cells: Ranges | Nodes, counts: Longs, way: Measure, suppressed: int
-) -> float:
-    if isinstance(cells, Nodes):
+class _Column(NamedTuple):
+    """The distinct cells of a column, how many rows show each, and which one each box has."""
+
+    attribute: Attribute
+    shown: Ranges | Nodes
+    counts: Longs
+    cell: Longs
+
+    def losses(self, way: Measure) -> Floats:
+        """Of the distinct cells."""
+        return _cell_losses(self.attribute, self.shown, way)
+
+
+def _column(attribute: Attribute, boxes: Table, rows: Longs) -> _Column:
+    shown, _ = parse(attribute, boxes)
+    cell = cell_of_rows(attribute, boxes)
+    return _Column(attribute, shown, np.bincount(cell, weights=rows).astype(np.int64), cell)
+
+
+def _mean_loss(column: _Column, way: Measure, suppressed: int) -> float:
+    counts = column.counts
+    return float(counts @ column.losses(way) + suppressed) / (int(counts.sum()) + suppressed)
+
+
+def _cell_losses(attribute: Attribute, shown: Ranges | Nodes, way: Measure) -> Floats:
+    if isinstance(shown, Nodes):
         assert isinstance(attribute, Category)
-        losses = attribute.tree.losses(way)[cells.node]
-    else:
-        assert isinstance(attribute, Interval)
-        losses = _range_losses(attribute, cells)
-    return float(counts @ losses + suppressed) / (int(counts.sum()) + suppressed)
+        losses: Floats = attribute.tree.losses(way)[shown.node]
+        return losses
+    assert isinstance(attribute, Interval)
+    return _range_losses(attribute, shown)
 
 
 def _range_losses(interval: Interval, ranges: Ranges) -> Floats:
@@ -203,15 +287,51 @@ def _range_losses(interval: Interval, ranges: Ranges) -> Floats:
     return np.select([ranges.state == SHOWN, ranges.state == HIDDEN], [shown, 1.0], 0.0)
 
 
+# ── who pays ────────────────────────────────────────────────────────────────────────────────────
+
+_WORST = (1, 10, 50)  # per mille of the rows
+
+
+def _box_losses(columns: Sequence[_Column], way: Measure) -> Floats:
+    """For each box, what each of its cells adds to the loss of a row."""
+    return np.column_stack(
+        [column.attribute.column.weight * column.losses(way)[column.cell] for column in columns]
+    )
+
+
+def _worst(losses: Floats, rows: Longs) -> tuple[WorstRows, ...]:
+    """The rows that lose most, by the losses that occur and how many rows lose as much."""
+    levels, place = np.unique(losses, return_inverse=True)
+    counts = np.bincount(place, weights=rows).astype(np.int64)[::-1]
+    levels, total = levels[::-1], int(rows.sum())
+    behind = np.cumsum(counts)
+    whole = float(counts @ levels)
+    found = []
+    for share in _WORST:
+        worst = -(-total * share // 1000)
+        among = np.clip(worst - (behind - counts), 0, counts)
+        held, without = float(among @ levels), float((counts - among) @ levels)
+        found.append(WorstRows(share / 10, worst, held, _ratio(held, whole), without))
+    return tuple(found)
+
+
+def row_losses(original: EncodedTable, released: Table) -> Floats:
+    """For each released row, what each of its cells adds to the Total-IL, attribute by attribute.
+
+    A row that was suppressed adds the weight of each attribute.
+    """
+    each = np.ones(released.frame.height, dtype=np.int64)
+    columns = [_column(attribute, released, each) for attribute in original.attributes]
+    return _box_losses(columns, original.measure)
+
+
+# ── classes ─────────────────────────────────────────────────────────────────────────────────────
+
+
 def _quasi_cells(original: EncodedTable, released: Table) -> pl.DataFrame:
     """The quasi-identifiers as released, their columns named by their place."""
     names = [name for a in original.attributes for name in shown_as(a.name, released)]
     return released.frame.select(pl.col(name).alias(str(i)) for i, name in enumerate(names))
-
-
-def _class_sizes(original: EncodedTable, released: Table) -> list[int]:
-    cells = _quasi_cells(original, released)
-    return cells.group_by(cells.columns).len()["len"].to_list()
 
 
 def _classification(
@@ -240,14 +360,9 @@ class _Bits(NamedTuple):
     non_uniform: float | None
 
 
-def _bits(
-    original: EncodedTable,
-    cells: list[tuple[Attribute, Ranges | Nodes, Longs]],
-    suppressed: int,
-) -> _Bits:
+def _bits(original: EncodedTable, cells: Sequence[_Column], suppressed: int) -> _Bits:
     columns = [
-        (attribute.column.weight, _column_bits(original, attribute, shown, counts, suppressed))
-        for attribute, shown, counts in cells
+        (cell.attribute.column.weight, _column_bits(original, cell, suppressed)) for cell in cells
     ]
     non_uniform = [
         weight * bits.non_uniform for weight, bits in columns if bits.non_uniform is not None
@@ -260,18 +375,13 @@ def _bits(
     )
 
 
-def _column_bits(
-    original: EncodedTable,
-    attribute: Attribute,
-    shown: Ranges | Nodes,
-    counts: Longs,
-    suppressed: int,
-) -> _Bits:
+def _column_bits(original: EncodedTable, column: _Column, suppressed: int) -> _Bits:
     """The cells of one column, of which suppressed rows show one that covers everything.
 
     Whatever a cell covers is a run of the column's values in their order, so that what holds for
     the rows it covers is a difference of two sums from the first value on.
     """
+    attribute, shown, counts, _ = column
     if isinstance(shown, Nodes):
         assert isinstance(attribute, Category)
         frequency = np.bincount(attribute.leaves, minlength=attribute.tree.leaf_count)

@@ -56,6 +56,7 @@ class Release:
     _released: Table
     _schema: Schema
     _judge: Callable[[Table], Verdict]
+    _costs: Callable[[], pl.DataFrame]
 
     def __repr__(self) -> str:
         # What a dataclass would show of itself has cells in it, even original ones.
@@ -86,6 +87,17 @@ class Release:
             if page is not None:
                 page.publish()
         return written
+
+    @property
+    def costs(self) -> pl.DataFrame:
+        """What each row of the input has paid, for the custodian's eyes alone.
+
+        One line per row: its number from 0, the label of its group, its loss, and what each
+        quasi-identifier adds to it, weighted. Sums are those of the report. A suppressed row has
+        the label -1 and has lost everything; a row that the missing-value policy left out has
+        neither label nor loss. There are no cells in it, but it tells who is grouped with whom.
+        """
+        return self._costs()
 
     def workload(
         self, original: Any, *, class_column: str | None = None, queries: int = 1000, seed: int = 0
@@ -139,19 +151,19 @@ def anonymize(
     as the method knows how. `keep_order` releases the rows in the input's order, which tells who
     is who to anyone who knows that order.
     """
-    requirements, k = _asked(schema, require)
-    refuse_wrong_options(_named(method), options)
+    requirements, k = requirements_of(schema, require)
+    refuse_wrong_options(function_of(method), options)
     stage = _Stages(progress)
     with stage("reading"):
         table = tables.read(frame, schema)
         tables.check_roles(table, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
     with stage("ordering"):
-        request = [_name_of(method), options, k, class_column]
-        people = _people(table, schema, seed, request)
+        request = [name_of(method), options, k, class_column]
+        people = ordered_people(table, schema, seed, request)
     with stage("encoding"):
-        encoded = _encode(people.table, schema, k, class_column)
+        encoded = encode_people(people.table, schema, k, class_column)
     with stage("clustering"):
-        groups = _form_groups(encoded, k, method, people.seed, progress, options)
+        groups = form_groups(encoded, k, method, people.seed, progress, options)
     with stage("generalising"):
         released = generalise(people.table, encoded, groups, style)
         kept = np.flatnonzero(groups.labels >= 0)
@@ -180,7 +192,7 @@ def anonymize(
         ),
         verdict=verdict,
         losses=losses,
-        method=_name_of(method),
+        method=name_of(method),
         options=options,
         order=AS_READ if keep_order else BY_CONTENT,
         configuration=_configuration(schema, encoded, style, requirements, table.dialect),
@@ -203,6 +215,16 @@ def anonymize(
         _released=released,
         _schema=schema,
         _judge=judge,
+        # A copy of the encoded table leaves behind what the method had it work out.
+        _costs=partial(
+            _costs,
+            replace(encoded),
+            released,
+            labels=groups.labels,
+            people=people.rows,
+            behind=kept[order],
+            total=table.frame.height,
+        ),
     )
 
 
@@ -221,13 +243,13 @@ def cluster(
 
     Rows are clustered in the input's order, as the papers describe; `anonymize` orders them first.
     """
-    _asked(schema, [KAnonymity(k)])
-    refuse_wrong_options(_named(method), options)
+    requirements_of(schema, [KAnonymity(k)])
+    refuse_wrong_options(function_of(method), options)
     table = tables.read(frame, schema)
     tables.check_roles(table, schema, Role.QUASI)
     kept = np.flatnonzero(~rows_to_drop(table, schema))
-    encoded = _encode(table.with_frame(table.frame[kept]), schema, k, class_column)
-    groups = _form_groups(encoded, k, method, seed, progress, options)
+    encoded = encode_people(table.with_frame(table.frame[kept]), schema, k, class_column)
+    groups = form_groups(encoded, k, method, seed, progress, options)
     return _in_input_order(groups, kept, table.frame.height)
 
 
@@ -310,7 +332,7 @@ class _Stages:
         self.seconds[name] = time.perf_counter() - began
 
 
-def _asked(
+def requirements_of(
     schema: Schema, require: Requirement | Sequence[Requirement] | None
 ) -> tuple[tuple[Requirement, ...], int]:
     """The requirements, and the k among them."""
@@ -323,14 +345,16 @@ def _asked(
     return requirements, max(sizes)
 
 
-@dataclass(frozen=True, eq=False)
-class _People:
+@dataclass(frozen=True, eq=False, repr=False)
+class People:
+    """Rows on their way to a method."""
+
     table: Table  # without identifiers, in canonical order
     rows: Longs  # the input's row behind each
     seed: int
 
 
-def _people(table: Table, schema: Schema, seed: int | None, request: list[Any]) -> _People:
+def ordered_people(table: Table, schema: Schema, seed: int | None, request: list[Any]) -> People:
     """The rows to be released, in an order that depends on nothing but their content.
 
     Sorting makes the order canonical; a shuffle by the seed then breaks up runs of rows that
@@ -345,7 +369,7 @@ def _people(table: Table, schema: Schema, seed: int | None, request: list[Any]) 
     if seed is None:
         seed = _derived_seed(frame.select(columns)[order], schema, request)
     order = order[np.random.default_rng((seed, _SHUFFLE)).permutation(len(order))]
-    return _People(table.with_frame(frame[order]), kept[order], seed)
+    return People(table.with_frame(frame[order]), kept[order], seed)
 
 
 # Keeps the shuffle's random numbers apart from those that the method draws with the same seed.
@@ -363,7 +387,8 @@ def _derived_seed(frame: pl.DataFrame, schema: Schema, request: list[Any]) -> in
     return int.from_bytes(digest.digest()[:16])
 
 
-def _encode(table: Table, schema: Schema, k: int, class_column: str | None) -> EncodedTable:
+def encode_people(table: Table, schema: Schema, k: int, class_column: str | None) -> EncodedTable:
+    """The people as a method sees them, if there are enough for k and the class column is one."""
     if not table.frame.height:
         raise UsageError("the table has no rows to release")
     refuse_infeasible(table.frame.height, k)
@@ -378,7 +403,7 @@ def _check_class_column(schema: Schema, name: str) -> None:
         raise SchemaError(f"the class column {name!r} must be a sensitive or insensitive column")
 
 
-def _form_groups(
+def form_groups(
     encoded: EncodedTable,
     k: int,
     method: str | Callable[..., Groups | Rings],
@@ -386,7 +411,8 @@ def _form_groups(
     progress: Progress,
     options: dict[str, Any],
 ) -> Groups | Rings:
-    function = _named(method)
+    """The groups that a method forms, none of them too small."""
+    function = function_of(method)
     groups = function(encoded, k, seed=seed, progress=progress, **options)
     if isinstance(groups, Rings) and function not in METHODS.values():
         raise UsageError("rows that are not alike are released only by a method called by its name")
@@ -395,7 +421,8 @@ def _form_groups(
     return groups
 
 
-def _named(method: str | Callable[..., Groups | Rings]) -> Callable[..., Groups | Rings]:
+def function_of(method: str | Callable[..., Groups | Rings]) -> Callable[..., Groups | Rings]:
+    """The method of this name, or the function itself."""
     return method_named(method) if isinstance(method, str) else method
 
 
@@ -472,6 +499,29 @@ def _in_input_order(groups: Groups | Rings, rows: Longs, total: int) -> Groups |
     return Groups(labels)
 
 
+def _costs(
+    encoded: EncodedTable,
+    released: Table,
+    labels: Longs,
+    people: Longs,
+    behind: Longs,
+    total: int,
+) -> pl.DataFrame:
+    """The losses of the people in the input's order; `behind` are those of the released rows."""
+    losses = np.tile(encoded.weights, (encoded.rows, 1))
+    losses[behind] = loss.row_losses(encoded, released)
+    paid = pl.DataFrame(
+        {
+            "row": people,
+            "group": labels,
+            "loss": losses.sum(axis=1),
+            **{f"loss_{a.name}": losses[:, j] for j, a in enumerate(encoded.attributes)},
+        }
+    )
+    everyone = pl.DataFrame({"row": np.arange(total, dtype=np.int64)})
+    return everyone.join(paid, on="row", how="left", maintain_order="left")
+
+
 # ── what the report says ────────────────────────────────────────────────────────────────────────
 
 
@@ -481,7 +531,8 @@ def _version() -> str:
     return version("covey")
 
 
-def _name_of(method: str | Callable[..., Groups | Rings]) -> str:
+def name_of(method: str | Callable[..., Groups | Rings]) -> str:
+    """What a method is called in a report."""
     if isinstance(method, str):
         return method
     return str(getattr(method, "name", getattr(method, "__name__", "custom")))

@@ -15,7 +15,7 @@ import polars as pl
 
 from covey.encoding import Attribute, Category, EncodedTable, Interval
 from covey.errors import TableError, UsageError
-from covey.generalisation import HIDDEN, Nodes, parse, shown_as
+from covey.generalisation import HIDDEN, Nodes, boxes_of, cell_of_rows, parse
 from covey.kernels.arrays import Floats, Longs
 from covey.loss import QueryError, leaf_ranges
 from covey.tables import Table
@@ -99,7 +99,7 @@ def released_columns(original: EncodedTable, released: Table) -> list[Column]:
 
 def _released_column(original: EncodedTable, attribute: Attribute, released: Table) -> Column:
     shown, counts = parse(attribute, released)
-    cell = _cell_of_rows(attribute, released)
+    cell = cell_of_rows(attribute, released)
     assert np.array_equal(np.bincount(cell, minlength=len(counts)), counts)
     if isinstance(shown, Nodes):
         assert isinstance(attribute, Category)
@@ -119,17 +119,6 @@ def _whole(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """The first and the last whole number; where there is none, the interval as it is."""
     some = np.ceil(low) <= np.floor(high)
     return np.where(some, np.ceil(low), low), np.where(some, np.floor(high), high)
-
-
-def _cell_of_rows(attribute: Attribute, released: Table) -> Longs:
-    """The place of each row's cell among the distinct ones, in the order of `parse`."""
-    names = shown_as(attribute.name, released)
-    cells = pl.DataFrame({str(i): released.cells(name) for i, name in enumerate(names)})
-    distinct = cells.unique().sort(cells.columns).with_row_index("place")
-    rows = cells.join(
-        distinct, on=cells.columns, how="left", nulls_equal=True, maintain_order="left"
-    )
-    return rows["place"].cast(pl.Int64).to_numpy()
 
 
 # ── counting ────────────────────────────────────────────────────────────────────────────────────
@@ -161,7 +150,7 @@ def query_error(
     asked = random_queries(original, queries, attributes, selectivity, seed)
     whole = np.ones(original.rows, dtype=np.int64)
     true = answers(original_columns(original), whole, asked)
-    boxes, rows = _boxes(original, released)
+    boxes, rows = boxes_of(original, released)
     estimated = answers(released_columns(original, boxes), rows, asked)
     errors = np.abs(estimated - true) / np.maximum(true, SANITY * original.rows)
     return QueryError(len(asked), float(np.median(errors)), float(np.mean(errors)))
@@ -197,14 +186,6 @@ def _values(attribute: Attribute) -> Floats:
     if isinstance(attribute, Category):
         return np.unique(attribute.leaves).astype(np.float64)
     return np.unique(attribute.values[~np.isnan(attribute.values)])
-
-
-def _boxes(original: EncodedTable, released: Table) -> tuple[Table, Longs]:
-    """The distinct rows of the release in its quasi-identifiers, and how many there are of each."""
-    names = [name for a in original.attributes for name in shown_as(a.name, released)]
-    counted = released.frame.select(names).to_struct().value_counts(name="rows")
-    boxes = counted.drop("rows").to_series().struct.unnest()
-    return released.with_frame(boxes), counted["rows"].cast(pl.Int64).to_numpy()
 
 
 def answers(columns: Sequence[Column], rows: Longs, asked: Sequence[Query]) -> Floats:

@@ -1,7 +1,9 @@
 """Metrics of a labelling (specification C1, C3, C4, C5, C8). Label -1 is a suppressed row."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
 
 from .model import (
     Measure,
@@ -57,6 +59,31 @@ def per_column(
             total += len(group) * column_loss(table[name], group, measure)
         losses[name] = total + suppressed_count(labels)
     return losses
+
+
+def row_losses(
+    table: Table, labels: Sequence[int], measure: Measure = "height"
+) -> list[dict[str, float]]:
+    """Return for each row the weighted loss of each of its cells, the weight where suppressed."""
+    check_lengths(table, labels)
+    losses = []
+    for label in labels:
+        group = [row for row, other in enumerate(labels) if other == label]
+        lost = {
+            name: 1.0 if label == SUPPRESSED else column_loss(table[name], group, measure)
+            for name in attribute_order(table)
+        }
+        losses.append({name: table[name].weight * loss for name, loss in lost.items()})
+    return losses
+
+
+def worst_rows(
+    table: Table, labels: Sequence[int], share: Fraction, measure: Measure = "height"
+) -> tuple[int, float, float]:
+    """Return how many rows that share is, rounded up, the most so many lose, and all others."""
+    losses = sorted(sum(row.values()) for row in row_losses(table, labels, measure))
+    many = math.ceil(share * len(labels))
+    return many, sum(losses[::-1][:many]), sum(losses[::-1][many:])
 
 
 def ncp(table: Table, labels: Sequence[int], measure: Measure = "ncp") -> float:

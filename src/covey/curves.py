@@ -1,0 +1,375 @@
+"""How much privacy costs: the loss for every k, in one run, as a table and a picture.
+
+The table is read, put in order and encoded once; then groups are formed for one k after another and
+their loss is taken from the groups. Nothing is released or verified here: `anonymize` does that,
+once the custodian has chosen a k. A curve holds numbers, never cells.
+"""
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from importlib.util import find_spec
+from io import BytesIO, StringIO
+from math import log
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from covey import files, pipeline, tables
+from covey.encoding import EncodedTable
+from covey.errors import CoveyError, OutputError, UsageError
+from covey.groups import Groups, Rings
+from covey.loss import measure_groups
+from covey.progress import STOPPED, Progress, silent
+from covey.requirements import KAnonymity
+from covey.schema import Role, Schema
+from covey.taxonomy import Measure
+
+if TYPE_CHECKING:
+    import altair as alt
+
+KS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200)
+EFFORT = "fast"  # of the own method, where none is asked for: a curve is many runs
+PICTURES = (".svg", ".png")
+FORMATS = (".csv", ".json", *PICTURES)
+
+DEFINITIONS = {
+    "k": "The least number of rows in a group.",
+    "total_il": "Total-IL of the groups, suppressed rows with it.",
+    "loss": "Mean loss of a cell: Total-IL over that of a table in which every cell is lost.",
+    "gcp": "GCP of the same groups.",
+    "groups": "Number of groups.",
+    "largest": "Rows in the largest group.",
+    "suppressed": "Rows in no group.",
+    "found_for": "The k that the groups were formed for: a larger one, where that lost less.",
+    "seconds": "Time to form groups for this k.",
+}
+
+
+@dataclass(frozen=True)
+class Point:
+    """What the best groups that were found for one k lose; `DEFINITIONS` explains the figures."""
+
+    k: int
+    total_il: float
+    loss: float
+    gcp: float
+    groups: int
+    largest: int
+    suppressed: int
+    found_for: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The loss for each k, which never falls as k grows."""
+
+    points: tuple[Point, ...]
+    rows: int
+    method: str
+    options: dict[str, Any]
+    measure: Measure
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """One row per k, one column per figure."""
+        return pl.DataFrame([asdict(point) for point in self.points])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries and lists, as the JSON file has them."""
+        return {"covey": version("covey"), "definitions": DEFINITIONS, **asdict(self)}
+
+    def to_json(self) -> str:
+        """The curve as text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, default=str) + "\n"
+
+    def chart(self) -> "alt.LayerChart":
+        """The curve as an Altair chart, which comes with the extra `covey[charts]`."""
+        refuse_without_charts()
+        return _chart(self)
+
+    def write(self, path: str | Path) -> None:
+        """Write CSV, JSON, SVG or PNG, as the name's ending asks, whole or not at all."""
+        refuse_format(path)
+        data = self._as(_ending(path))
+        with files.draft(path) as draft:
+            with files.output_errors():
+                draft.file.write(data)
+            draft.publish()
+
+    def _as(self, ending: str) -> bytes:
+        if ending == ".csv":
+            return self.frame.write_csv().encode()
+        if ending == ".json":
+            return self.to_json().encode()
+        if ending == ".svg":
+            return self._svg().encode()
+        picture = BytesIO()
+        self.chart().save(picture, format="png", scale_factor=_PRINT)
+        return picture.getvalue()
+
+    def _svg(self) -> str:
+        picture = StringIO()
+        self.chart().save(picture, format="svg")
+        return picture.getvalue()
+
+    def _repr_svg_(self) -> str | None:
+        """What a notebook shows, where the extra is there: a picture that asks nobody."""
+        return self._svg() if _has_charts() else None
+
+
+def refuse_format(path: str | Path) -> None:
+    """A curve is written as CSV, JSON, SVG or PNG."""
+    if _ending(path) not in FORMATS:
+        raise OutputError(f"a curve is a table or a picture: end its name in {', '.join(FORMATS)}")
+    if _ending(path) in PICTURES:
+        refuse_without_charts()
+
+
+def refuse_without_charts() -> None:
+    """Pictures need packages that not everybody wants."""
+    if not _has_charts():
+        raise UsageError(
+            "pictures need Altair and vl-convert, which come with the extra covey[charts]"
+        )
+
+
+def _has_charts() -> bool:
+    return all(find_spec(name) is not None for name in ("altair", "vl_convert"))
+
+
+def _ending(path: str | Path) -> str:
+    return Path(path).suffix.lower()
+
+
+# ── finding it ──────────────────────────────────────────────────────────────────────────────────
+
+
+def curve(
+    frame: Any,
+    schema: Schema,
+    *,
+    ks: Iterable[int] | None = None,
+    method: str | Callable[..., Groups] = "covey",
+    seed: int | None = None,
+    class_column: str | None = None,
+    progress: Progress = silent,
+    **options: Any,
+) -> Curve:
+    """The loss for each of `ks`, by default twenty from 2 to 200 or to the number of rows.
+
+    `frame`, `schema`, `method`, `seed`, `class_column` and `options` are those of `anonymize`. With
+    the same seed and options, a point is what `anonymize` loses for its k, unless a larger k has
+    found groups that lose less: those do for smaller k too. The own method works with the effort
+    that a curve can afford, unless `effort` is among the options, so that a release of its default
+    effort loses somewhat less than the curve says. Without a `seed`, one is derived from the table
+    and the request, whatever `ks` are.
+    """
+    task = prepare(
+        frame,
+        schema,
+        ks=ks,
+        method=method,
+        seed=seed,
+        class_column=class_column,
+        options=options,
+        progress=progress,
+    )
+    return task.curve(tuple(task.points(progress)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Task:
+    """A table that is ready for any k, and which ks are asked for."""
+
+    ks: tuple[int, ...]
+    method: str | Callable[..., Groups | Rings]
+    options: dict[str, Any]
+    encoded: EncodedTable
+    seed: int
+
+    def points(self, progress: Progress) -> Iterator[Point]:
+        """What the groups for each k lose, one k after another, each as soon as it is known."""
+        for done, k in enumerate(self.ks):
+            tell = _part(progress, f"{done + 1} of {len(self.ks)}: k = {k}", done, len(self.ks))
+            began = time.perf_counter()
+            groups = pipeline.form_groups(
+                self.encoded, k, self.method, self.seed, tell, self.options
+            )
+            yield self._point(k, groups, time.perf_counter() - began)
+
+    def _point(self, k: int, groups: Groups | Rings, seconds: float) -> Point:
+        if isinstance(groups, Rings):
+            raise UsageError("a curve is of k-anonymity, and the rows of this method are not alike")
+        losses = measure_groups(self.encoded, groups)
+        return Point(
+            k=k,
+            total_il=losses.total_il,
+            loss=losses.mean,
+            gcp=losses.gcp,
+            groups=groups.count,
+            largest=int(groups.sizes.max()),
+            suppressed=groups.suppressed,
+            found_for=k,
+            seconds=round(seconds, 6),
+        )
+
+    def curve(self, points: Sequence[Point]) -> Curve:
+        """The curve through what was found."""
+        name = pipeline.name_of(self.method)
+        lowest = tuple(rising(points))
+        return Curve(lowest, self.encoded.rows, name, self.options, self.encoded.measure)
+
+
+def prepare(
+    frame: Any,
+    schema: Schema,
+    *,
+    ks: Iterable[int] | None,
+    method: str | Callable[..., Groups | Rings],
+    seed: int | None,
+    class_column: str | None,
+    options: Mapping[str, Any],
+    progress: Progress,
+) -> Task:
+    """Read and encode; whatever is wrong with the request is told here."""
+    asked = [KAnonymity(k) for k in (KS[:1] if ks is None else ks)]
+    if not asked:
+        raise UsageError("there is no k to draw a curve of")
+    requirements, most = pipeline.requirements_of(schema, asked)
+    chosen = {**({"effort": EFFORT} if method == "covey" else {}), **options}
+    pipeline.refuse_wrong_options(pipeline.function_of(method), chosen)
+    progress("reading", 0.0)
+    table = tables.read(frame, schema)
+    tables.check_roles(table, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
+    request = [pipeline.name_of(method), chosen, "curve", class_column]
+    people = pipeline.ordered_people(table, schema, seed, request)
+    encoded = pipeline.encode_people(people.table, schema, most, class_column)
+    sizes = KS if ks is None else sorted({requirement.k for requirement in requirements})
+    task = Task(tuple(k for k in sizes if k <= encoded.rows), method, chosen, encoded, people.seed)
+    progress("warming up", 0.0)
+    some = people.table.with_frame(people.table.frame[:_SAMPLE])
+    with contextlib.suppress(CoveyError):  # what the method refuses is told when it runs
+        sample = pipeline.encode_people(some, schema, KS[0], class_column)
+        list(replace(task, ks=KS[:1], encoded=sample).points(silent))
+    return task
+
+
+_SAMPLE = 200  # rows that compile whatever a method compiles, so that no point holds that time
+
+
+def rising(points: Sequence[Point]) -> list[Point]:
+    """For each k the groups that lose least among those found for it or for a larger one."""
+    best: list[Point] = []
+    for point in reversed(points):
+        if best and best[-1].total_il < point.total_il:
+            best.append(replace(best[-1], k=point.k, seconds=point.seconds))
+        else:
+            best.append(point)
+    return best[::-1]
+
+
+def _part(progress: Progress, stage: str, done: int, total: int) -> Progress:
+    """Tells of one k among several. Interrupted, a method that would keep what it has gives up."""
+
+    def tell(told: str, share: float) -> None:
+        if told == STOPPED:
+            raise KeyboardInterrupt
+        progress(stage, (done + share) / total)
+
+    return tell
+
+
+# ── drawing it ──────────────────────────────────────────────────────────────────────────────────
+
+_PRINT = 3  # pixels for one on a screen
+_INK, _LINE, _FAINT = "#1b1f24", "#1f5a7a", "#d7dde2"
+
+
+def _chart(curve: Curve) -> "alt.LayerChart":
+    """Loss over k, which counts by ratio: from 2 to 4 is as far as from 50 to 100."""
+    import altair as alt
+
+    ks = [point.k for point in curve.points]
+    values = [{"k": p.k, "loss": p.loss, "label": f"{100 * p.loss:.3g} %"} for p in curve.points]
+    room = max(ks[-1] / ks[0], 2.0) ** 0.1
+    x = alt.X("k:Q", title="k, the least number of people who are shown alike").scale(
+        type="log", domain=[ks[0] / room, ks[-1] * room**0.3], nice=False
+    )
+    y = alt.Y("loss:Q", title="mean loss of a cell").scale(domainMin=0, nice=True)
+    percent = "format(datum.value * 100, '.3~g') + ' %'"
+    base = alt.Chart(alt.InlineData(values)).encode(
+        x=x.axis(values=apart(ks, 0.07), format=",d", grid=False, tickSize=5),
+        y=y.axis(labelExpr=percent, tickCount=6, gridColor=_FAINT, domain=False, ticks=False),
+    )
+    # The curve never falls, so there is room on the left above a point.
+    text = base.transform_filter(alt.FieldOneOfPredicate("k", apart(ks, 0.13)))
+    text = text.encode(text="label:N")
+    layers = [
+        base.mark_area(color=_LINE, opacity=0.08),
+        *(
+            text.mark_text(
+                fontSize=11.5,
+                align="right",
+                dx=-5,
+                dy=-11,
+                color=ink,
+                stroke=ink,
+                strokeWidth=width,
+            )
+            for ink, width in (("white", 5), (_INK, 0))
+        ),
+        base.mark_line(color=_LINE, strokeWidth=2.2),
+        base.mark_point(color=_LINE, filled=True, opacity=1, size=34),
+    ]
+    title = alt.TitleParams(
+        "What privacy costs",
+        subtitle=f"{curve.rows:,} rows, method {curve.method}; "
+        "at 0 % every cell is as it was, at 100 % none tells anything",
+        anchor="start",
+        frame="group",
+        offset=16,
+        fontSize=16,
+        subtitleFontSize=11.5,
+        subtitleColor=_INK,
+        subtitlePadding=5,
+        color=_INK,
+    )
+    axes = alt.AxisConfig(
+        labelColor=_INK,
+        titleColor=_INK,
+        labelFontSize=11.5,
+        titleFontSize=12,
+        titleFontWeight="normal",
+        titlePadding=10,
+        domainColor=_INK,
+        tickColor=_INK,
+    )
+    return alt.LayerChart(
+        layer=layers,
+        title=title,
+        width=560,
+        height=320,
+        padding=14,
+        background="white",
+        config=alt.Config(view=alt.ViewConfig(stroke=None), axis=axes),
+    )
+
+
+def apart(ks: Sequence[int], share: float) -> list[int]:
+    """Some of the ks, by ratio at least a share of the whole range apart.
+
+    The ends come first, then round numbers, then others.
+    """
+    chosen: list[int] = []
+    for k in sorted(
+        ks, key=lambda k: (k not in (ks[0], ks[-1]), str(k).strip("0") not in tuple("125"))
+    ):
+        if all(abs(log(k / other)) >= share * log(ks[-1] / ks[0]) for other in chosen):
+            chosen.append(k)
+    return sorted(chosen)

@@ -1,0 +1,426 @@
+"""What each k would cost: points are those of releases, and the curve never falls."""
+
+import importlib.util
+import json
+import re
+import struct
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import covey
+from covey import cli, curves, demo, pipeline
+from covey.clustering import METHODS, Method
+from covey.curves import Curve, Point
+from covey.encoding import EncodedTable
+from covey.progress import STOPPED
+from covey.requirements import KAnonymity
+from oracles import metrics
+from tables_of_people import People, people
+
+ROWS = 90
+FIGURES = list(Point.__annotations__)
+
+
+@pytest.fixture(scope="module")
+def frame() -> pl.DataFrame:
+    return demo.people(ROWS)
+
+
+def point(k: int, loss: float, **figures: Any) -> Point:
+    usual: dict[str, Any] = {"loss": loss / 100, "gcp": loss / 200, "groups": 9, "largest": 11,
+                             "suppressed": 0, "found_for": k, "seconds": 0.5}  # fmt: skip
+    return Point(k=k, total_il=loss, **(usual | figures))
+
+
+def curve_of(*points: Point) -> Curve:
+    return Curve(points, rows=100, method="covey", options={}, measure="height")
+
+
+# ── points ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("method", ["covey", "k-member", "mondrian", "kacpc"])
+def test_a_point_is_what_anonymize_loses(frame: pl.DataFrame, method: str) -> None:
+    found = covey.curve(frame, demo.schema(), ks=[2, 3, 7, 20, 45, 90], method=method, seed=5)
+    for some in found.points:
+        release = covey.anonymize(
+            frame,
+            demo.schema(),
+            require=KAnonymity(some.found_for),
+            method=method,
+            seed=5,
+            **found.options,
+        )
+        losses = release.report.losses
+        assert some.total_il == pytest.approx(losses.total_il, rel=1e-12)
+        assert some.gcp == pytest.approx(losses.gcp, rel=1e-12)
+        assert some.loss == pytest.approx(1 - losses.precision, rel=1e-12)
+        assert some.groups == release.groups.count
+        assert some.largest == max(np.bincount(release.groups.labels))
+        assert some.suppressed == 0
+        assert some.found_for >= some.k
+        assert some.seconds > 0
+    assert [some.k for some in found.points] == [2, 3, 7, 20, 45, 90]
+    assert (found.rows, found.method, found.measure) == (ROWS, method, "height")
+
+
+@given(people(most=30, columns=3), st.integers(0, 9))
+@settings(deadline=None, max_examples=60)
+def test_losses_are_those_of_the_oracle_and_never_fall(table: People, seed: int) -> None:
+    """By a method that forms legal groups at random and suppresses some rows."""
+    formed: dict[int, list[int]] = {}
+
+    def random_groups(encoded: EncodedTable, k: int, *, seed: int, progress: Any) -> covey.Groups:
+        random = np.random.default_rng((seed, k))
+        labels = np.minimum(np.arange(encoded.rows) // k, encoded.rows // k - 1)
+        labels = random.permutation(labels)
+        if labels.max() > 0 and random.random() < 0.5:
+            labels = np.where(labels == labels.max(), -1, labels)
+        formed[k] = labels.tolist()
+        return covey.Groups(labels)
+
+    ks = [k for k in (2, 3, 5, 8) if k <= table.rows]
+    assume(ks)
+    found = covey.curve(table.table, table.schema, ks=ks, method=random_groups, seed=seed)
+    rows = pipeline.ordered_people(table.table, table.schema, seed, []).rows
+    for some in found.points:
+        in_input_order = np.empty(table.rows, dtype=np.int64)
+        in_input_order[rows] = formed[some.found_for]
+        labels = in_input_order.tolist()
+        loss = metrics.total_il(table.oracle, labels, table.schema.loss)
+        assert some.total_il == pytest.approx(loss, rel=1e-9, abs=1e-12)
+        assert some.gcp == pytest.approx(metrics.gcp(table.oracle, labels), rel=1e-9, abs=1e-12)
+        assert some.suppressed == labels.count(-1)
+        assert some.k <= some.found_for
+    assert all(one.total_il <= other.total_il for one, other in pairwise(found.points))
+
+
+def test_a_larger_k_that_lost_less_does_for_smaller_ones_too() -> None:
+    found = curves.rising(
+        [point(2, 5.0), point(3, 9.0, seconds=0.1), point(4, 8.0), point(5, 7.0), point(6, 7.0)]
+    )
+    assert [(p.k, p.total_il, p.found_for) for p in found] == [
+        (2, 5.0, 2),
+        (3, 7.0, 5),
+        (4, 7.0, 5),
+        (5, 7.0, 5),
+        (6, 7.0, 6),
+    ]
+    assert found[1].seconds == 0.1  # which its own groups took
+    assert curves.rising([]) == []
+
+
+def test_twenty_ks_by_default_cut_at_the_rows(frame: pl.DataFrame) -> None:
+    found = covey.curve(frame, demo.schema(), method="mondrian")
+    assert [p.k for p in found.points] == [k for k in curves.KS if k <= ROWS]
+    assert len(curves.KS) == 20
+    steps = [other / one for one, other in pairwise(curves.KS)]
+    assert max(steps) == 1.5
+    two = covey.curve(frame[:2], demo.schema(), method="mondrian")
+    assert [p.k for p in two.points] == [2]
+
+
+def test_the_order_of_the_rows_and_the_other_ks_do_not_matter(frame: pl.DataFrame) -> None:
+    one = covey.curve(frame, demo.schema(), ks=[3, 5, 9])
+    other = covey.curve(frame.reverse(), demo.schema(), ks=iter([9, 3, 9]))
+    assert [p.k for p in other.points] == [3, 9]
+    assert one.points[2].total_il == other.points[1].total_il
+    assert one.options == {"effort": curves.EFFORT}
+
+
+def test_options_reach_the_method(frame: pl.DataFrame) -> None:
+    quick = covey.curve(frame, demo.schema(), ks=[3], seed=1, effort="fast")
+    slow = covey.curve(frame, demo.schema(), ks=[3], seed=1, effort="best")
+    assert slow.options == {"effort": "best"}
+    assert slow.points[0].total_il < quick.points[0].total_il
+
+
+@pytest.mark.parametrize(
+    ("match", "request_"),
+    [
+        ("no k to draw", {"ks": []}),
+        ("k must be at least 2", {"ks": [5, 1]}),
+        ("k must be a whole number", {"ks": [2.5]}),
+        ("k = 91 cannot be had", {"ks": [2, 91]}),
+        ("no method 'nope'", {"method": "nope"}),
+        ("no option 'nope'", {"nope": 1}),
+        ("'effort' must be one of", {"effort": "lazy"}),
+        ("seed is 0 or more", {"seed": -1}),
+        ("class column 'age'", {"class_column": "age"}),
+        ("not alike", {"method": "nh", "ks": [3]}),
+    ],
+)
+def test_a_bad_request_is_refused(
+    frame: pl.DataFrame, match: str, request_: dict[str, Any]
+) -> None:
+    with pytest.raises(covey.CoveyError, match=match):
+        covey.curve(frame, demo.schema(), **request_)
+
+
+def test_a_bad_table_is_refused(frame: pl.DataFrame) -> None:
+    with pytest.raises(covey.UsageError, match="no rows"):
+        covey.curve(frame[:0], demo.schema())
+    with pytest.raises(covey.InfeasibleError, match="k = 2 cannot be had"):
+        covey.curve(frame[:1], demo.schema())
+    with pytest.raises(covey.SchemaError, match="a schema comes from"):
+        covey.curve(frame, {"columns": {}})  # type: ignore[arg-type]
+    with pytest.raises(covey.SchemaError, match="without a role"):
+        covey.curve(frame.with_columns(x=1), demo.schema())
+
+
+def test_groups_that_are_too_small_are_caught(frame: pl.DataFrame) -> None:
+    def pairs(table: EncodedTable, k: int, *, seed: int, progress: Any) -> covey.Groups:
+        return covey.Groups(np.arange(table.rows) // 2)
+
+    with pytest.raises(covey.GuaranteeError, match="too small"):
+        covey.curve(frame, demo.schema(), ks=[2, 3], method=pairs)
+
+
+def test_progress_names_the_k_and_tells_how_much_is_done(frame: pl.DataFrame) -> None:
+    told: list[tuple[str, float]] = []
+    covey.curve(
+        frame, demo.schema(), ks=[4, 5], method="k-member", progress=lambda *x: told.append(x)
+    )
+    stages = list(dict.fromkeys(stage for stage, _ in told))
+    assert stages == ["reading", "warming up", "1 of 2: k = 4", "2 of 2: k = 5"]
+    shares = [share for _, share in told]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+
+
+# ── files and pictures ──────────────────────────────────────────────────────────────────────────
+
+
+def test_csv_and_json_say_the_same_as_the_points(frame: pl.DataFrame, tmp_path: Path) -> None:
+    found = covey.curve(frame, demo.schema(), ks=[2, 9, 40])
+    found.write(tmp_path / "c.csv")
+    found.write(tmp_path / "c.JSON")
+    told = json.loads((tmp_path / "c.JSON").read_text())
+    rows = pl.read_csv(tmp_path / "c.csv").to_dicts()
+    assert rows == told["points"] == [vars(p) for p in found.points] == found.frame.to_dicts()
+    assert list(rows[0]) == FIGURES == list(curves.DEFINITIONS)
+    assert (told["rows"], told["method"], told["options"]) == (ROWS, "covey", found.options)
+    assert told == found.to_dict() | {"points": rows}
+
+
+def svg_texts(svg: str) -> list[str]:
+    return [element.text or "" for element in ET.fromstring(svg).iter() if element.text]
+
+
+def test_the_picture_has_axes_points_and_labels(tmp_path: Path) -> None:
+    found = curve_of(*(point(k, float(k)) for k in (2, 3, 4, 5, 10, 20, 25, 50, 100)))
+    found.write(tmp_path / "c.svg")
+    svg = (tmp_path / "c.svg").read_text()
+    texts = svg_texts(svg)
+    for text in ("What privacy costs", "mean loss of a cell", "2 %", "100 %", "5", "10", "100"):
+        assert text in texts
+    assert "25 %" not in texts  # too near to 20 %
+    # No picture asks for anything elsewhere.
+    assert set(re.findall(r'https?://[^"\s]+', svg)) <= {
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/1999/xlink",
+    }
+    assert found._repr_svg_() == svg
+    found.write(tmp_path / "c.png")
+    data = (tmp_path / "c.png").read_bytes()
+    assert data.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", data[16:24])
+    assert width > 1500
+    assert height > 1000
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        [point(2, 0.0)],
+        [point(2, 0.0), point(5, 0.0)],
+        [point(7, 1e-7), point(8, 2e-7)],
+        [point(2, 3.0), point(1_000_000, 100.0)],
+    ],
+)
+def test_odd_curves_can_be_drawn(points: list[Point]) -> None:
+    texts = svg_texts(curve_of(*points)._svg())
+    assert f"{points[-1].k:,}" in texts
+    assert not [text for text in texts if "NaN" in text or "null" in text]
+
+
+def test_marks_stand_apart_and_are_round_where_they_can() -> None:
+    assert curves.apart(curves.KS, 0.07) == [2, 3, 5, 10, 20, 30, 50, 100, 200]
+    assert curves.apart(curves.KS, 0.13) == [2, 5, 10, 20, 50, 100, 200]
+    assert curves.apart([7], 0.1) == [7]
+    assert curves.apart([7, 8], 0.1) == [7, 8]
+
+
+@given(
+    st.lists(st.integers(2, 10**6), min_size=1, max_size=30, unique=True).map(sorted),
+    st.sampled_from([0.05, 0.1, 0.3]),
+)
+def test_marks_stand_apart_whatever_the_ks(ks: Sequence[int], share: float) -> None:
+    chosen = curves.apart(ks, share)
+    assert {ks[0], ks[-1]} <= set(chosen) <= set(ks)
+    least = (ks[-1] / ks[0]) ** (share * (1 - 1e-9))
+    assert all(other / one >= least for one, other in pairwise(chosen))
+    assert len(chosen) <= 1 / share + 1
+
+
+@pytest.mark.parametrize("absent", ["altair", "vl_convert"])
+def test_without_the_extra_pictures_are_refused_and_tables_are_not(
+    absent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = importlib.util.find_spec
+    monkeypatch.setattr(curves, "find_spec", lambda name: None if name == absent else known(name))
+    found = curve_of(point(2, 1.0))
+    found.write(tmp_path / "c.csv")
+    assert found._repr_svg_() is None
+    for draw in (found.chart, lambda: found.write(tmp_path / "c.svg")):
+        with pytest.raises(covey.UsageError, match=re.escape("covey[charts]")):
+            draw()
+    assert [path.name for path in tmp_path.iterdir()] == ["c.csv"]
+
+
+def test_other_endings_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(covey.OutputError, match=r"\.csv, \.json, \.svg, \.png"):
+        curve_of(point(2, 1.0)).write(tmp_path / "c.pdf")
+    assert not list(tmp_path.iterdir())
+
+
+# ── the command ─────────────────────────────────────────────────────────────────────────────────
+
+
+class Folder:
+    """The demonstration on disk, and the command run beside it."""
+
+    def __init__(self, path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+        self.path, self.capfd = path, capfd
+
+    def curve(self, *more: object) -> tuple[int, str, str]:
+        self.capfd.readouterr()
+        request = ["curve", "people.csv", "-s", "people.toml", *map(str, more)]
+        return cli._run(request), *self.capfd.readouterr()
+
+    def untouched(self) -> bool:
+        return not any("out" in p.name or "draft" in p.name for p in self.path.iterdir())
+
+
+@pytest.fixture
+def folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Folder:
+    demo.write(tmp_path, ROWS)
+    monkeypatch.chdir(tmp_path)
+    return Folder(tmp_path, capfd)
+
+
+def test_the_command_shows_and_writes(folder: Folder) -> None:
+    request = ["-k", "2,12,5", "--seed", 3, "--option", "effort=balanced"]
+    files = ["out.csv", "out.json", "out.svg", "out.png"]
+    code, out, err = folder.curve(*request, *(part for name in files for part in ("-o", name)))
+    assert (code, err) == (0, "covey: detected encoding utf-8, delimiter ','\n")
+    schema = covey.Schema.from_toml("people.toml")
+    found = covey.curve("people.csv", schema, ks=[2, 5, 12], seed=3, effort="balanced")
+    lines = [line.split()[:5] for line in out.splitlines()]
+    for p in found.points:
+        cells = [f"{p.k}", f"{p.loss:.2%}", f"{p.total_il:,.1f}", f"{p.groups}", f"{p.largest}"]
+        assert cells in lines
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out.replace("0 … 100 %", "")
+    written = pl.read_csv("out.csv").drop("seconds")
+    assert written.equals(found.frame.drop("seconds"))
+    code, out, _ = folder.curve(*request, "--json")
+    assert code == 0
+    assert [p["total_il"] for p in json.loads(out)["points"]] == written["total_il"].to_list()
+    assert all((folder.path / name).stat().st_size for name in files)
+
+
+def test_another_method_and_a_class_column(folder: Folder) -> None:
+    request = ["--method", "k-member", "-O", "penalty=50", "--json", "-k", "3", "--seed", 1]
+    code, out, _ = folder.curve(*request, "--class-column", "diagnosis")
+    assert code == 0
+    told = json.loads(out)
+    assert (told["method"], told["options"]) == ("k-member", {"penalty": 50})
+    _, plain, _ = folder.curve(*request)
+    assert told["points"][0]["total_il"] > json.loads(plain)["points"][0]["total_il"]
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "request_"),
+    [
+        (2, "k is a whole number", "-k five"),
+        (2, "k must be at least 2", "-k 1,5"),
+        (1, "k = 91 cannot be had", "-k 5,91"),
+        (2, "no method 'nope'", "--method nope"),
+        (2, "no option 'ks'", "-O ks=3"),
+        (2, "end its name in", "-o out.pdf"),
+        (2, "overwrite", "-o out.csv -o out.csv"),
+        (2, "cannot be written", "-o nowhere/out.csv"),
+        (2, "not alike", "--method nh -o out.csv"),
+    ],
+)
+def test_refusals_come_before_any_file(
+    folder: Folder, code: int, message: str, request_: str
+) -> None:
+    ended, out, err = folder.curve(*request_.split())
+    assert (ended, out) == (code, "")
+    assert message in err
+    assert folder.untouched()
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_interrupted_it_gives_the_points_that_it_has(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, keeps: bool
+) -> None:
+    """Also by a method that, interrupted, would go on with what it has."""
+
+    def tired(table: EncodedTable, k: int, *, seed: int, progress: Any) -> covey.Groups:
+        if k == 9 and keeps:
+            progress(STOPPED, 1.0)
+        elif k == 9:
+            raise KeyboardInterrupt
+        return covey.Groups(np.zeros(table.rows, dtype=np.int64))
+
+    monkeypatch.setitem(METHODS, "tired", Method("tired", tired, "", ""))
+    code, out, err = folder.curve("--method", "tired", "-k", "2,3,9,20", "-o", "out.csv")
+    assert code == 130
+    assert "covey: error: interrupted" in err
+    assert "tired" in out
+    assert pl.read_csv("out.csv")["k"].to_list() == [2, 3]
+    code, out, _ = folder.curve("--method", "tired", "-k", "9", "-o", "none.csv")
+    assert (code, out) == (130, "")
+    assert not (folder.path / "none.csv").exists()
+
+
+def test_a_real_interruption_ends_the_command(tmp_path: Path) -> None:
+    """By the own method, which catches it while it refines."""
+    demo.write(tmp_path, 3_000)
+    program = (
+        "import os, signal, sys\n"
+        "from covey import cli, curves\n"
+        "told = curves._part\n"
+        "def part(progress, stage, done, total):\n"
+        "    tell = told(progress, stage, done, total)\n"
+        "    def hit(what, share):\n"
+        "        if done == 2 and 0.2 < share < 1:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "        tell(what, share)\n"
+        "    return hit\n"
+        "curves._part = part\n"
+        "sys.exit(cli._run(sys.argv[1:]))\n"
+    )
+    request = ["curve", "people.csv", "-s", "people.toml", "-k", "5,10,15,20",
+               "-O", "effort=balanced", "-o", "out.csv"]  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", program, *request], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == cli.INTERRUPTED
+    assert pl.read_csv(tmp_path / "out.csv")["k"].to_list() == [5, 10]
