@@ -183,7 +183,9 @@ class _Work:
             leaves=self.forest.leaves.astype(np.int64),
             start=self.begins,
             pairs=self.pairs,
-            forest=self.forest,
+            ancestors=self.forest.ancestors,
+            depth=self.forest.depth,
+            loss=self.forest.loss,
         )
 
     def marks(self, own: Longs | Ints) -> "Marks | None":

@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from covey.kernels.arrays import Flags, Floats, Forest, Ints, Longs
+from covey.kernels.arrays import Flags, Floats, Ints, Longs
 from covey.kernels.jit import kernel
 from covey.kernels.random import below
-from covey.kernels.summaries import common_ancestor
 
 LEAST_GAIN = 1e-9
 _FAR = 1 << 30
+# Of the type of rows and groups: kernels are compiled once more for a literal.
+_NOBODY: int = np.int64(-1)  # type: ignore[assignment]
 
 
 class Rows(NamedTuple):
@@ -33,7 +34,9 @@ class Rows(NamedTuple):
     leaves: Longs  # (categories,) its number of leaves
     start: Longs  # (categories,) where its losses of pairs of leaves begin, -1 for a large tree
     pairs: Floats  # loss of the common ancestor of two leaves, the lower one first
-    forest: Forest  # for large trees
+    ancestors: Ints  # of all nodes, for large trees
+    depth: Ints
+    loss: Floats
 
 
 class Aim(NamedTuple):
@@ -99,7 +102,10 @@ def pair_loss(rows: Rows, tree: int, one: int, other: int) -> float:
     if one == other:
         return 0.0
     if rows.start[tree] < 0:
-        return rows.forest.loss[common_ancestor(rows.forest, one, other)]  # type: ignore[no-any-return]
+        level = min(rows.depth[one], rows.depth[other])
+        while rows.ancestors[one, level] != rows.ancestors[other, level]:
+            level -= 1
+        return rows.loss[rows.ancestors[one, level]]  # type: ignore[no-any-return]
     place = (one - rows.first[tree]) * rows.leaves[tree] + other - rows.first[tree]
     return rows.pairs[rows.start[tree] + place]  # type: ignore[no-any-return]
 
@@ -165,7 +171,7 @@ def _majority(marks: Marks, parts: Parts, group: int, size: int, leaving: int, j
 def _weigh(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int) -> None:
     """The loss of a group and what it costs besides, from its ends, size and members."""
     parts.loss[group] = _own_loss(rows, parts, group) if parts.size[group] > 0 else 0.0
-    parts.extra[group] = _extra(parts, aim, marks, group, -1, -1)
+    parts.extra[group] = _extra(parts, aim, marks, group, _NOBODY, _NOBODY)
 
 
 @kernel
@@ -266,7 +272,7 @@ def grow(
     k, intervals, categories = aim.k, len(rows.weights), len(rows.first)
     numbers, codes, weights = rows.numbers.copy(), rows.codes.copy(), rows.weights
     tree_first, leaves, start, pairs = rows.first, rows.leaves, rows.start, rows.pairs
-    ancestors, depth, node_loss = rows.forest.ancestors, rows.forest.depth, rows.forest.loss
+    ancestors, depth, node_loss = rows.ancestors, rows.depth, rows.loss
     free, left = np.arange(len(numbers)), len(numbers)
     for group in range(len(free) // k):
         low, high = parts.low[group], parts.high[group]
@@ -322,7 +328,7 @@ def grow(
         parts.size[group] = k
         _weigh(rows, parts, aim, marks, group)
     for i in range(left):
-        choice, _ = _cheapest(rows, parts, aim, marks, free[i], -1, np.inf)
+        choice, _ = _cheapest(rows, parts, aim, marks, free[i], _NOBODY, np.inf)
         _join(rows, parts, aim, marks, choice, free[i])
 
 
@@ -448,7 +454,7 @@ def _cheapest(
     low, high, first, last = parts.low, parts.high, parts.first, parts.last
     sizes, losses = parts.size, parts.loss
     tree_first, leaves, start, pairs = rows.first, rows.leaves, rows.start, rows.pairs
-    ancestors, depth, node_loss = rows.forest.ancestors, rows.forest.depth, rows.forest.loss
+    ancestors, depth, node_loss = rows.ancestors, rows.depth, rows.loss
     even = aim.evenness / aim.k
     best, choice = limit, -1
     for group in range(len(sizes)):
@@ -483,7 +489,7 @@ def _cheapest(
         if loss < most:
             rise = (size + 1) * loss - size * before + larger
             if marks is not None and rise < best:
-                rise += _extra(parts, aim, marks, group, -1, row) - parts.extra[group] - larger
+                rise += _extra(parts, aim, marks, group, _NOBODY, row) - parts.extra[group] - larger
             if rise < best:
                 best, choice = rise, group
     return choice, best
@@ -564,7 +570,9 @@ def _relocate(
             break
         row = members[i]
         cost = (size - 1) * _loss_without(rows, ends, row)
-        saved = _cost(parts, group) - cost - _extra(parts, aim, marks, group, row, -1) - LEAST_GAIN
+        saved = (
+            _cost(parts, group) - cost - _extra(parts, aim, marks, group, row, _NOBODY) - LEAST_GAIN
+        )
         choice, _ = _cheapest(rows, parts, aim, marks, row, group, min(saved, aim.price))
         if choice < 0 and aim.price >= saved:
             continue
@@ -583,7 +591,7 @@ def _take_back(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None) -> None:
     """Rows that were left out join groups where they cost less than that."""
     for row in range(len(parts.labels)):
         if parts.labels[row] < 0:
-            choice, _ = _cheapest(rows, parts, aim, marks, row, -1, aim.price - LEAST_GAIN)
+            choice, _ = _cheapest(rows, parts, aim, marks, row, _NOBODY, aim.price - LEAST_GAIN)
             if choice >= 0:
                 _join(rows, parts, aim, marks, choice, row)
 
@@ -594,7 +602,7 @@ def offers(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None) -> Floats:
     out = np.flatnonzero(parts.labels < 0)
     rises = np.empty(len(out))
     for i in range(len(out)):
-        rises[i] = _cheapest(rows, parts, aim, marks, out[i], -1, np.inf)[1]
+        rises[i] = _cheapest(rows, parts, aim, marks, out[i], _NOBODY, np.inf)[1]
     return rises
 
 
@@ -603,7 +611,7 @@ def settle(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, returning: F
     """Some of the rows that are left out join the groups where they cost least."""
     for row in range(len(returning)):
         if returning[row]:
-            choice, _ = _cheapest(rows, parts, aim, marks, row, -1, np.inf)
+            choice, _ = _cheapest(rows, parts, aim, marks, row, _NOBODY, np.inf)
             _join(rows, parts, aim, marks, choice, row)
 
 
@@ -615,7 +623,7 @@ def _neighbours(rows: Rows, parts: Parts, group: int, nearest: Longs, rises: Flo
     """The groups that fit best together with one; how many there are."""
     weights, pairs = rows.weights, rows.pairs
     tree_first, leaves, start = rows.first, rows.leaves, rows.start
-    ancestors, depth, node_loss = rows.forest.ancestors, rows.forest.depth, rows.forest.loss
+    ancestors, depth, node_loss = rows.ancestors, rows.depth, rows.loss
     lows, highs, firsts, lasts = parts.low, parts.high, parts.first, parts.last
     low, high, first, last = lows[group], highs[group], firsts[group], lasts[group]
     sizes, losses = parts.size, parts.loss
@@ -717,13 +725,19 @@ def _select(rows: Rows, own: Longs) -> Rows:
         rows.leaves,
         rows.start,
         rows.pairs,
-        rows.forest,
+        rows.ancestors,
+        rows.depth,
+        rows.loss,
     )
 
 
 @kernel
 def _select_marks(marks: Marks | None, own: Longs) -> Marks | None:
-    return None if marks is None else Marks(marks.classes[own], marks.penalty)
+    # One return, so that the compiler sees one type: there are marks or there are none.
+    selected = marks
+    if marks is not None:
+        selected = Marks(marks.classes[own], marks.penalty)
+    return selected
 
 
 @kernel
