@@ -156,7 +156,17 @@ def anonymize(
         Path | None,
         typer.Option(metavar="CSV", help="Write what each row has lost; not for publication."),
     ] = None,
-    method: Annotated[str, typer.Option(metavar="NAME", help="See `covey methods`.")] = "k-member",
+    method: Annotated[str, typer.Option(metavar="NAME", help="See `covey methods`.")] = "covey",
+    effort: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the own method: fast, balanced or best.")
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Of the own method: best in this time.")
+    ] = None,
+    max_suppressed: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Of rows that may be left out if that pays: 0.01"),
+    ] = None,
     option: Options = None,
     seed: Seed = None,
     class_column: ClassColumn = None,
@@ -189,6 +199,8 @@ def anonymize(
         raise UsageError("the costs are CSV: give them a name that ends in .csv")
     if output == "-" and as_json:
         raise UsageError("the table and the JSON result cannot both go to standard output")
+    own = {"effort": effort, "budget": budget, "max_suppressed": max_suppressed}
+    _refuse_twice(option, own)
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
     outputs: list[str | Path] = [output, *(path for path in (report, costs) if path)]
     files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
@@ -210,6 +222,7 @@ def anonymize(
             keep_order=keep_order,
             progress=progress,
             **comparison.parse_options(option or []),
+            **{name: value for name, value in own.items() if value is not None},
         )
         progress("writing", 0.0)
         written = release.write(output, report=report, defuse=not formulas)
@@ -464,9 +477,10 @@ def warm_up() -> None:
     from covey import demo, pipeline
     from covey.requirements import KAnonymity
 
-    pipeline.anonymize(
-        demo.people(40), demo.schema(), require=[KAnonymity(3)], class_column="diagnosis"
-    )
+    for class_column in (None, "diagnosis"):  # kernels that mind nothing besides, and that do
+        pipeline.anonymize(
+            demo.people(40), demo.schema(), require=[KAnonymity(3)], class_column=class_column
+        )
 
 
 def main() -> None:
@@ -550,6 +564,14 @@ def _schema(path: Path, declared: "TableFormat") -> "Schema":
     schema = Schema.from_toml(path)
     said = declared.model_dump(exclude_none=True)
     return schema.model_copy(update={"table": schema.table.model_copy(update=said)})
+
+
+def _refuse_twice(options: list[str] | None, own: dict[str, Any]) -> None:
+    """An option of the method has one value."""
+    for option in options or []:
+        name = option.partition("=")[0]
+        if own.get(name) is not None:
+            raise UsageError(f"{name!r} is given twice; once is enough")
 
 
 def _taxonomy_files(schema: "Schema") -> list[Path]:

@@ -11,7 +11,7 @@ import inspect
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -27,7 +27,7 @@ from covey.errors import CoveyError, OutputError, UsageError, ViolationError
 from covey.groups import Groups
 from covey.loss import DEFINITIONS, Losses
 from covey.pipeline import Release
-from covey.progress import Progress, silent
+from covey.progress import STOPPED, Progress, part_of, silent
 from covey.report import Rows
 from covey.requirements import KAnonymity
 from covey.schema import Role, Schema
@@ -223,7 +223,7 @@ def runs(
     trials = [(contender, size) for size in requirements for contender in contenders]
     for done, (contender, size) in enumerate(trials):
         stage = f"{done + 1} of {len(trials)}: {contender.label}, k = {size.k}"
-        yield _run(task, contender, size, _part(progress, stage, done, len(trials)))
+        yield _run(task, contender, size, part_of(progress, stage, done, len(trials)))
 
 
 # ── who runs ────────────────────────────────────────────────────────────────────────────────────
@@ -375,11 +375,9 @@ def _together(table: EncodedTable, _k: int, *, seed: int, progress: Progress) ->
     return Groups(np.zeros(table.rows, dtype=np.int64))
 
 
-def _run(
-    task: _Task, contender: _Contender, requirement: KAnonymity, tell: Callable[[float], None]
-) -> Run:
+def _run(task: _Task, contender: _Contender, requirement: KAnonymity, tell: Progress) -> Run:
     run = Run(contender.label, contender.name, contender.options, requirement.k)
-    tell(0.0)
+    tell(_CLUSTERING, 0.0)
     gc.collect()
     watch = _Watch(tell)
     try:
@@ -405,30 +403,26 @@ def _run(
     )
 
 
-def _part(progress: Progress, stage: str, done: int, total: int) -> Callable[[float], None]:
-    """Tells of one run of several: its name, and how much of all the work is done."""
-    return lambda share: progress(stage, (done + share) / total)
-
-
 class _Watch:
     """Follows a release stage by stage, to know how much memory forming the groups takes."""
 
-    def __init__(self, tell: Callable[[float], None]) -> None:
+    def __init__(self, tell: Progress) -> None:
         self._tell = tell
-        self._stage = ""
+        self._clustering = False
         self._before: int | None = None
         self.peak: int | None = None
 
     def __call__(self, stage: str, done: float) -> None:
-        if stage == _CLUSTERING != self._stage:
+        clustering = stage == STOPPED or stage.startswith(_CLUSTERING)
+        if clustering and not self._clustering:
             _give_back_memory()
             self._before = _memory("VmRSS") if _forget_peak() else None
-        elif self._stage == _CLUSTERING != stage and self._before is not None:
+        elif self._clustering and not clustering and self._before is not None:
             after = _memory("VmHWM")
             self.peak = None if after is None else max(0, after - self._before)
-        self._stage = stage
-        if stage == _CLUSTERING:
-            self._tell(done)
+        self._clustering = clustering
+        if clustering:
+            self._tell(stage, done)
 
 
 # ── memory ──────────────────────────────────────────────────────────────────────────────────────

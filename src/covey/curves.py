@@ -24,7 +24,7 @@ from covey.encoding import EncodedTable
 from covey.errors import CoveyError, OutputError, UsageError
 from covey.groups import Groups, Rings
 from covey.loss import measure_groups
-from covey.progress import STOPPED, Progress, silent
+from covey.progress import Progress, part_of, silent
 from covey.requirements import KAnonymity
 from covey.schema import Role, Schema
 from covey.taxonomy import Measure
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 KS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200)
-EFFORT = "fast"  # of the own method, where none is asked for: a curve is many runs
+EFFORT = "quick"  # of the own method, where none is asked for: a curve is many runs
 PICTURES = (".svg", ".png")
 FORMATS = (".csv", ".json", *PICTURES)
 
@@ -196,7 +196,7 @@ class Task:
     def points(self, progress: Progress) -> Iterator[Point]:
         """What the groups for each k lose, one k after another, each as soon as it is known."""
         for done, k in enumerate(self.ks):
-            tell = _part(progress, f"{done + 1} of {len(self.ks)}: k = {k}", done, len(self.ks))
+            tell = part_of(progress, f"{done + 1} of {len(self.ks)}: k = {k}", done, len(self.ks))
             began = time.perf_counter()
             groups = pipeline.form_groups(
                 self.encoded, k, self.method, self.seed, tell, self.options
@@ -272,17 +272,6 @@ def rising(points: Sequence[Point]) -> list[Point]:
         else:
             best.append(point)
     return best[::-1]
-
-
-def _part(progress: Progress, stage: str, done: int, total: int) -> Progress:
-    """Tells of one k among several. Interrupted, a method that would keep what it has gives up."""
-
-    def tell(told: str, share: float) -> None:
-        if told == STOPPED:
-            raise KeyboardInterrupt
-        progress(stage, (done + share) / total)
-
-    return tell
 
 
 # ── drawing it ──────────────────────────────────────────────────────────────────────────────────

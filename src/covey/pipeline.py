@@ -133,7 +133,7 @@ def anonymize(
     schema: Schema,
     *,
     require: Requirement | Sequence[Requirement] | None = None,
-    method: str | Callable[..., Groups | Rings] = "k-member",
+    method: str | Callable[..., Groups | Rings] = "covey",
     seed: int | None = None,
     class_column: str | None = None,
     style: Style = PLAIN,
@@ -233,7 +233,7 @@ def cluster(
     schema: Schema,
     *,
     k: int,
-    method: str | Callable[..., Groups | Rings] = "k-member",
+    method: str | Callable[..., Groups | Rings] = "covey",
     seed: int = 0,
     class_column: str | None = None,
     progress: Progress = silent,
@@ -468,20 +468,15 @@ def refuse_wrong_options(method: Callable[..., Groups | Rings], options: Mapping
 
 
 def _wanted(kind: Any) -> str:
+    kinds = [each for each in get_args(kind) or [kind] if each is not type(None)]
+    if get_origin(kind) is not Literal and len(kinds) == 1 and kinds != [kind]:
+        return _wanted(kinds[0])  # or nothing
     if get_origin(kind) is Literal:
-        return f"one of {', '.join(get_args(kind))}"
+        return f"one of {', '.join(kinds)}"
     return _KINDS.get(kind, str(kind))
 
 
-_KINDS = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "text",
-    int | None: "a whole number",
-    float | None: "a number",
-    str | None: "text",
-}
+_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 
 def _leaving_order(released: Table, rows: Longs, *, keep_order: bool) -> Longs:

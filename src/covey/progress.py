@@ -15,6 +15,17 @@ def silent(stage: str, done: float) -> None:
     """Tell nobody."""
 
 
+def part_of(progress: Progress, stage: str, done: int, total: int) -> Progress:
+    """Tell of one piece of work among several; interrupted, none of them keeps what it has."""
+
+    def tell(told: str, share: float) -> None:
+        if told == STOPPED:
+            raise KeyboardInterrupt
+        progress(stage, (done + share) / total)
+
+    return tell
+
+
 _SECONDS_AT_A_TIME = 0.2
 
 

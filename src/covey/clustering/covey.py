@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from covey.kernels.refinement import Marks, Parts, Rows
 
 T = TypeVar("T")
-Effort = Literal["fast", "balanced", "best"]
+Effort = Literal["fast", "quick", "balanced", "best"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class Plan:
 
 PLANS: dict[Effort, Plan] = {
     "fast": Plan(rounds=0, gain=1.0),
+    "quick": Plan(rounds=2, gain=0.01, tries=1),
     "balanced": Plan(rounds=5, gain=0.01),
     "best": Plan(rounds=40, gain=0.001, tries=8, block=16_384),
 }
@@ -73,8 +74,9 @@ def covey(
     become larger than 2k - 1 where rows are alike, and there are fewer than n/k of them: that is
     where most of the gain is.
 
-    `effort` says how much work is done: `fast` only grows groups, `balanced`, the default, stops
-    when a round gains less than 1 %, `best` when it gains nearly nothing. A `budget` in seconds
+    `effort` says how much work is done: `fast` only grows groups, `quick` has two short rounds,
+    `balanced`, the default, stops when a round gains less than 1 %, `best` when it gains nearly
+    nothing. A `budget` in seconds
     ends it earlier, and is used up by `best` unless another effort is named; the result then
     depends on the machine. Interrupted while it refines, it keeps what it has.
 
