@@ -9,10 +9,11 @@ import pytest
 import covey
 
 PUBLIC = {
-    "METHODS", "Column", "Comparison", "CoveyError", "Groups", "GuaranteeError", "InfeasibleError",
-    "KAnonymity", "OutputError", "Release", "Schema", "SchemaError", "Style", "TableError",
-    "Taxonomy", "TaxonomyError", "UsageError", "Verdict", "ViolationError", "anonymize", "cluster",
-    "compare", "inspect", "measure", "verify",
+    "METHODS", "AlphaK", "BetaLikeness", "Column", "Comparison", "CoveyError", "DeltaDisclosure",
+    "Groups", "GuaranteeError", "InfeasibleError", "KAnonymity", "LDiversity", "OutputError",
+    "Release", "Schema", "SchemaError", "Style", "TCloseness", "TableError", "Taxonomy",
+    "TaxonomyError", "UsageError", "Verdict", "ViolationError", "anonymize", "cluster", "compare",
+    "inspect", "measure", "population_risks", "verify",
 }  # fmt: skip
 
 

@@ -2,31 +2,97 @@
 
 It must be able to catch the mistakes of everything that made the table, so it imports none of it:
 no encoding, no groups, no clustering, no generalisation, no compiled code. It groups rows by the
-cells of their quasi-identifiers, exactly as written, and counts.
+cells of their quasi-identifiers, exactly as written, and counts. The sensitive columns are read as
+the schema declares them: numbers and dates by what they say, all else as written, and missing is
+one more value.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from covey import tables
-from covey.errors import SchemaError, TableError, ViolationError, count
-from covey.requirements import KAnonymity, Requirement
-from covey.schema import Role, Schema
+from covey.csv_files import Dialect
+from covey.errors import SchemaError, TableError, TaxonomyError, ViolationError, count
+from covey.requirements import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    KAnonymity,
+    LDiversity,
+    Requirement,
+    SensitiveRequirement,
+    TCloseness,
+)
+from covey.schema import Column, ColumnType, Role, Schema
+from covey.spread import TOLERANCE, Longs, Spread
 from covey.tables import Table
+from covey.taxonomy import Taxonomy
+
+SIMILAR = 0.05  # numbers within this share of their column's range are nearly the same
 
 
 @dataclass(frozen=True)
 class Check:
-    """One requirement: what was asked, what the table achieves."""
+    """One requirement: what was asked, what the table achieves.
+
+    `achieved` is None where no figure would do, or none can be told; then `reason` says why.
+    """
 
     requirement: str
     asked: float
-    achieved: float
+    achieved: float | None
     holds: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Achieved:
+    """What the classes keep of a sensitive column, whatever was asked.
+
+    The table has every l up to, and every c, t, α, β and δ from, what stands here; c and δ must be
+    above it. None is where no figure would do, or where the schema does not declare what the figure
+    needs.
+    """
+
+    column: str
+    distinct_l: int
+    frequency_l: float
+    entropy_l: float
+    recursive_c_for_2: float | None
+    recursive_c_for_3: float | None
+    t_equal: float
+    t_ordered: float | None
+    t_hierarchical: float | None
+    alpha: float
+    beta: float
+    enhanced_beta: float | None
+    delta: float | None
+    certain: float  # share of rows whose value is certain, since all of their class have it
+    similar: float | None  # share of rows whose class has numbers that are nearly the same
+
+
+@dataclass(frozen=True)
+class Risks:
+    """How likely a person is re-identified, if rows of a class cannot be told apart.
+
+    The prosecutor knows that his victim is in the table. The journalist wants anyone, and knows
+    everybody of the population; the marketer wants as many as possible, and is right about this
+    share. Where no population was given, the people of the table are all there are.
+    """
+
+    prosecutor: float  # the most that any row is at risk
+    prosecutor_average: float
+    journalist: float
+    marketer: float
+    population: int | None = None  # rows
+    uncovered: int = 0  # classes that hold fewer of the population than of the table
 
 
 @dataclass(frozen=True)
@@ -45,6 +111,8 @@ class Verdict:
     largest_class: int
     identifiers: tuple[str, ...]  # columns of that role that the table still has
     checks: tuple[Check, ...]
+    achieved: tuple[Achieved, ...]  # by each sensitive column
+    risks: Risks
 
     @property
     def holds(self) -> bool:
@@ -53,11 +121,7 @@ class Verdict:
 
     def raise_if_violated(self) -> None:
         """Raise `ViolationError`, with all that is wrong, unless the verdict holds."""
-        wrong = [
-            f"{check.requirement} does not hold: asked {check.asked:g}, found {check.achieved:g}"
-            for check in self.checks
-            if not check.holds
-        ]
+        wrong = [_complaint(check) for check in self.checks if not check.holds]
         if self.identifiers:
             names = ", ".join(map(repr, self.identifiers))
             wrong.append(f"the table has {count(len(self.identifiers), 'identifier')}: {names}")
@@ -69,37 +133,309 @@ class Verdict:
         return {"holds": self.holds, **asdict(self)}
 
 
+def _complaint(check: Check) -> str:
+    found = check.reason if check.achieved is None else f"found {check.achieved:g}"
+    return f"{check.requirement} does not hold: asked {check.asked:g}, {found}"
+
+
 def verify(
-    frame: Any, schema: Schema, require: Requirement | Sequence[Requirement] | None = None
+    frame: Any,
+    schema: Schema,
+    require: Requirement | Sequence[Requirement] | None = None,
+    *,
+    persons: Mapping[str, pl.Series] | None = None,
 ) -> Verdict:
     """Judge any table, also one that covey did not make.
 
     Without `require`, the schema's own requirements are asked for; a table with none is still
-    told what it achieves.
+    told what it achieves. Where persons are to be counted but their column is left out of the
+    table, the custodian hands it over in `persons`, by its name and row by row.
     """
     table = tables.read(frame, schema)
     if not table.frame.height:
         raise TableError("the table has no rows")
+    requirements = schema.requirements(require)
     quasi = _quasi_columns(table, schema)
-    classes = _classes([table.frame[name] for name in quasi])
-    sizes = classes[ROWS].to_list()
-    k = min(sizes)
+    members = _members([table.frame[name] for name in quasi])
+    k, total = int(members.sizes.min()), table.frame.height
     wildcard = _smallest_match(_classes([table.cells(name) for name in quasi]), k)
+    columns = {
+        name: _Sensitive.of(table, name, schema.columns[name], members)
+        for name in schema.names(Role.SENSITIVE)
+        if name in table.frame.columns
+    }
+    counted = {name: table.cells(name) for name in table.frame.columns} | dict(persons or {})
+    average = len(members.sizes) / total
     return Verdict(
-        rows=table.frame.height,
-        classes=classes.height,
+        rows=total,
+        classes=len(members.sizes),
         k=k,
         k_wildcard=wildcard,
-        largest_class=max(sizes),
+        largest_class=int(members.sizes.max()),
         identifiers=tuple(n for n in schema.names(Role.IDENTIFIER) if n in table.frame.columns),
-        checks=tuple(_check(requirement, k) for requirement in schema.requirements(require)),
+        checks=tuple(
+            _check_size(requirement, members, counted)
+            if isinstance(requirement, KAnonymity)
+            else _check(requirement, columns)
+            for requirement in requirements
+        ),
+        achieved=tuple(column.achieved() for column in columns.values()),
+        risks=Risks(1 / k, average, 1 / k, average),
     )
 
 
-def _check(requirement: Requirement, k: int) -> Check:
+# ── classes ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class _Members:
+    """The rows of the table, one class after the other."""
+
+    rows: Longs
+    sizes: Longs
+
+
+def _members(columns: Sequence[pl.Series]) -> _Members:
+    cells = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
+    names = cells.columns
+    grouped = cells.with_row_index(ROWS).group_by(names).agg(ROWS)[ROWS]
+    return _Members(
+        grouped.explode().to_numpy().astype(np.int64),
+        grouped.list.len().to_numpy().astype(np.int64),
+    )
+
+
+def _check_size(
+    requirement: KAnonymity, members: _Members, columns: Mapping[str, pl.Series]
+) -> Check:
+    """Rows or persons; the number of persons is told by nothing but their column."""
+    found: int | None = int(members.sizes.min())
+    reason = ""
+    if requirement.person is not None:
+        if requirement.person in columns:
+            found = _fewest_persons(columns[requirement.person], members)
+        elif int(members.sizes.min()) >= requirement.k:
+            found, reason = None, "which cannot be told of a table without that column"
+    holds = found is not None and found >= requirement.k
+    return Check(requirement.name, requirement.k, found, holds, reason)
+
+
+def _fewest_persons(persons: pl.Series, members: _Members) -> int:
+    if len(persons) != len(members.rows):
+        raise TableError("the column of persons has not one cell for each row")
+    label = np.repeat(np.arange(len(members.sizes)), members.sizes)
+    pairs = pl.DataFrame({"class": label, "person": persons.gather(members.rows)})
+    per_class = pairs.drop_nulls().unique().group_by("class").len()["len"]
+    return int(per_class.min()) if len(per_class) == len(members.sizes) else 0  # type: ignore[arg-type]
+
+
+# ── sensitive columns ───────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class _Sensitive:
+    """One sensitive column: how it spreads, and what its values are."""
+
+    name: str
+    spread: Spread
+    values: pl.Series  # the different ones, ascending, missing last
+    numbers: NDArray[np.float64] | None  # of the values, where they are numbers or days
+    tree: Taxonomy | None
+    dialect: Dialect
+    column: Column
+
+    @classmethod
+    def of(cls, table: Table, name: str, column: Column, members: _Members) -> "_Sensitive":
+        cells = _meanings(table.cells(name), column, table.dialect)
+        values = cells.unique().sort(nulls_last=True)
+        number = cells.rank("dense").cast(pl.Int64) - 1
+        coded = number.fill_null(len(values) - 1).to_numpy()
+        numbers = None
+        if column.is_ordered:
+            numbers = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        tree = None
+        if column.taxonomy is not None:
+            tree = _tree(name, column, values)
+        spread = Spread.of(members.sizes, coded[members.rows])
+        return cls(name, spread, values, numbers, tree, table.dialect, column)
+
+    def closeness(self, distance: str) -> Fraction | None:
+        """The t of the classes, where that distance is defined."""
+        match distance:
+            case "equal":
+                return self.spread.equal_distance()
+            case "ordered" if self.numbers is not None:
+                return self.spread.ordered_distance()
+            case "hierarchical" if self.tree is not None:
+                return self.spread.tree_distance(self.tree, _leaves(self.tree, self.values))
+        return None
+
+    def share(self, listed: Sequence[str] | None = None) -> Fraction:
+        """The largest share that a value, or one of those listed, has in a class."""
+        if listed is None:
+            return self.spread.largest_share()
+        wanted = _meanings(pl.Series(self.name, listed), self.column, self.dialect)
+        kept = self.values.cast(pl.String).is_in(wanted.cast(pl.String).implode())
+        return self.spread.largest_share(np.flatnonzero(kept.fill_null(False).to_numpy()))
+
+    def achieved(self) -> Achieved:
+        """All that can be asked for."""
+        spread, share, gain = self.spread, self.share(), self.spread.largest_gain()
+        return Achieved(
+            column=self.name,
+            distinct_l=int(spread.distinct.min()),
+            frequency_l=float(1 / share),
+            entropy_l=math.exp(spread.least_entropy),
+            recursive_c_for_2=_rounded(spread.recursive_bound(2)),
+            recursive_c_for_3=_rounded(spread.recursive_bound(3)),
+            t_equal=float(spread.equal_distance()),
+            t_ordered=_rounded(self.closeness("ordered")),
+            t_hierarchical=_rounded(self.closeness("hierarchical")),
+            alpha=float(share),
+            beta=float(gain),
+            enhanced_beta=float(gain) if spread.gains_are_bounded else None,
+            delta=spread.largest_log_ratio(),
+            certain=spread.certain(),
+            similar=None if self.numbers is None else spread.similar(self.numbers, SIMILAR),
+        )
+
+
+def _rounded(figure: Fraction | None) -> float | None:
+    return None if figure is None else float(figure)
+
+
+def _meanings(cells: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
+    """What the cells say: numbers, days since 1970, or themselves."""
+    match column.type:
+        case ColumnType.NUMERIC:
+            found = _numbers(cells, dialect)
+        case ColumnType.DATE:
+            found = _days(cells, column.format)
+        case _:
+            plain = cells.dtype in (pl.Boolean, pl.Null) or column.taxonomy is not None
+            return cells.cast(pl.String) if plain else cells
+    wrong = int((found.is_null() & cells.is_not_null()).sum())
+    if wrong:
+        raise TableError(
+            f"sensitive column {cells.name!r}: {count(wrong, 'row')} with a cell that is not of "
+            f"its type {column.type.value}; correct them, declare how the table is written, or "
+            "leave the type out"
+        )
+    return found
+
+
+def _numbers(cells: pl.Series, dialect: Dialect) -> pl.Series:
+    if cells.dtype != pl.String:
+        numbers = cells.cast(pl.Float64, strict=False)
+    else:
+        text = cells.str.strip_chars(" ")
+        written = pl.when(text.str.contains(dialect.number)).then(
+            text.str.replace(dialect.decimal, ".", literal=True).str.strip_prefix("+")
+        )
+        numbers = pl.select(written).to_series().cast(pl.Float64, strict=False)
+    finite = pl.select(pl.when(numbers.is_finite()).then(numbers)).to_series()
+    return finite + 0.0  # a negative zero is zero
+
+
+def _days(cells: pl.Series, written: str | None) -> pl.Series:
+    if cells.dtype == pl.String:
+        text = cells.str.strip_chars(" ")
+        dates = text.str.to_date(written or "%Y-%m-%d", strict=False)
+    else:
+        dates = cells.cast(pl.Date, strict=False)
+    return dates.cast(pl.Int32)
+
+
+def _tree(name: str, column: Column, values: pl.Series) -> Taxonomy:
+    present = values.drop_nulls().to_list()
+    try:
+        tree = column.taxonomy_over(present)
+    except TaxonomyError as error:
+        raise TaxonomyError(f"column {name!r}: {error}") from None
+    known = set(tree.leaves)
+    uncovered = sum(value not in known for value in present)
+    if uncovered:
+        raise TaxonomyError(
+            f"sensitive column {name!r}: {count(uncovered, 'value')} that its taxonomy does not "
+            "cover; add them as leaves, or correct the rows"
+        )
+    return tree.with_leaf("") if values.null_count() else tree
+
+
+def _leaves(tree: Taxonomy, values: pl.Series) -> Longs:
+    """The leaf of each value; that of a missing one has no label."""
+    places = {label: leaf for leaf, label in enumerate(tree.leaves)}
+    return np.array([places[value or ""] for value in values], dtype=np.int64)
+
+
+# ── requirements on sensitive columns ───────────────────────────────────────────────────────────
+
+
+def _check(requirement: SensitiveRequirement, columns: Mapping[str, _Sensitive]) -> Check:
+    if requirement.on not in columns:
+        raise SchemaError(f"sensitive column {requirement.on!r} is not in the table")
+    column = columns[requirement.on]
     match requirement:
-        case KAnonymity():
-            return Check("k-anonymity", requirement.k, k, k >= requirement.k)
+        case LDiversity():
+            return _check_diversity(requirement, column.spread)
+        case TCloseness(t=t, distance=distance):
+            return _at_most(requirement, t, column.closeness(distance or "equal"))
+        case AlphaK(alpha=alpha, values=values):
+            return _at_most(requirement, alpha, column.share(values))
+        case BetaLikeness(beta=beta, enhanced=enhanced):
+            bounded = not enhanced or column.spread.gains_are_bounded
+            return _at_most(requirement, beta, column.spread.largest_gain() if bounded else None)
+        case DeltaDisclosure(delta=delta):
+            ratio = column.spread.largest_log_ratio()
+            return _figure(requirement, delta, ratio, ratio is not None and ratio < delta)
+
+
+def _check_diversity(requirement: LDiversity, spread: Spread) -> Check:
+    asked = requirement.l
+    match requirement.kind:
+        case "distinct":
+            found = int(spread.distinct.min())
+            return _figure(requirement, asked, found, found >= asked)
+        case "frequency":
+            share = spread.largest_share()
+            return _figure(requirement, asked, float(1 / share), share * int(asked) <= 1)
+        case "entropy":
+            least = spread.least_entropy
+            return _figure(
+                requirement, asked, math.exp(least), least >= math.log(asked) - TOLERANCE
+            )
+        case "recursive":
+            assert requirement.c is not None
+            bound = spread.recursive_bound(int(asked))
+            holds = bound is not None and bound < _exactly(requirement.c)
+            return _figure(requirement, requirement.c, _rounded(bound), holds)
+
+
+def _at_most(requirement: SensitiveRequirement, asked: float, found: Fraction | None) -> Check:
+    holds = found is not None and found <= _exactly(asked)
+    return _figure(requirement, asked, _rounded(found), holds)
+
+
+def _figure(
+    requirement: SensitiveRequirement, asked: float, found: float | None, holds: bool
+) -> Check:
+    reason = "" if found is not None else _UNBOUNDED[type(requirement)]
+    return Check(requirement.name, asked, found, holds, reason)
+
+
+_UNBOUNDED: dict[type, str] = {
+    LDiversity: "which no c would do for a class of too few values",
+    BetaLikeness: "but some value is too likely in a class for any beta",
+    DeltaDisclosure: "but some class lacks a value, and then no delta would do",
+}
+
+
+def _exactly(asked: float) -> Fraction:
+    """The number that its digits say: 0.1 is one tenth."""
+    return Fraction(repr(asked))
+
+
+# ── quasi-identifiers ───────────────────────────────────────────────────────────────────────────
 
 
 def _quasi_columns(table: Table, schema: Schema) -> list[str]:
