@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import covey
@@ -196,7 +196,11 @@ def test_a_requirement_holds_exactly_when_its_definition_does(
     [
         (words("aab", "abc"), LDiversity(2, "word"), LDiversity(3, "word")),
         # two of six is exactly one of three
-        (words("aabbcc", "abc"), LDiversity(3, "word", "frequency"), LDiversity(4, "word", "frequency")),
+        (
+            words("aabbcc", "abc"),
+            LDiversity(3, "word", "frequency"),
+            LDiversity(4, "word", "frequency"),
+        ),
         # three even values have the entropy ln 3, which no float has
         (
             words("abc", "aabbcc"),
@@ -289,7 +293,7 @@ def test_a_frequent_value_that_becomes_certain_is_beyond_any_enhanced_beta() -> 
 
 def test_requirements_hold_together_or_not_at_all() -> None:
     rows = [("x", "a", 1.0), ("x", "b", 1.0), ("y", "a", 1.0), ("y", "b", 1.0)]
-    both = [KAnonymity(2), LDiversity(2, "word"), LDiversity(2, "number")]
+    both: list[Requirement] = [KAnonymity(2), LDiversity(2, "word"), LDiversity(2, "number")]
     verdict = covey.verify(frame_of(rows), SCHEMA, both)
     assert [check.holds for check in verdict.checks] == [True, True, False]
     with pytest.raises(covey.ViolationError, match=r"distinct l-diversity \(number\).*found 1"):
@@ -659,9 +663,43 @@ def test_settings_of_a_sensitive_column_must_fit_its_type() -> None:
 # ── beside another program ──────────────────────────────────────────────────────────────────────
 
 
-@given(st.lists(st.tuples(st.sampled_from("xy"), st.sampled_from("abc")), min_size=2, max_size=12))
-def test_pycanon_finds_the_same(rows: list[tuple[str, str]]) -> None:
-    """pyCANON 1.3.6, where it is right."""
-    anonymity = pytest.importorskip("pycanon.anonymity")
-    assume(rows)
-    assert anonymity
+def test_pycanon_finds_the_same() -> None:
+    """pyCANON, where it is right; it pins what covey needs newer, so no extra brings it.
+
+    `pip install --no-deps pycanon` does. Its other figures (read in 1.3.6) are not compared:
+
+    - entropy l is cut to a whole number, and three even values give 2 instead of 3;
+    - recursive (c, l) takes the least frequent value for r_1 instead of the most frequent, and
+      rounds c up;
+    - enhanced beta is the largest min(beta, -ln p) over all values, which may be below the gain
+      of some value;
+    - delta leaves out values that a class lacks, where ln 0 is infinite: it is compared only where
+      every class has all values;
+    - t of numbers divides by zero where there is one value, and k loses rows whose only
+      quasi-identifier is missing: there are several values here, and none missing.
+    """
+    reason = "pyCANON is not here: pip install --no-deps pycanon"
+    anonymity = pytest.importorskip("pycanon.anonymity", reason=reason)
+    dice = random.Random(5)
+    compared_delta = 0
+    for _ in range(40):
+        rows: list[Row] = [("xyz"[n % 3], "abcde"[n % 2], float(n % 2)) for n in range(6)]
+        values = dice.choice(["ab", "abc", "abcde"])
+        rows += [
+            (dice.choice("xyz"), dice.choice(values), float(dice.randrange(4)))
+            for _ in range(dice.randrange(40))
+        ]
+        frame = frame_of(rows)
+        table, quasi = frame.to_pandas().assign(r=1), ["q", "r"]
+        verdict = covey.verify(frame, SCHEMA)
+        word, number = verdict.achieved
+        assert anonymity.k_anonymity(table, quasi) == verdict.k
+        assert anonymity.l_diversity(table, quasi, ["word"]) == word.distinct_l
+        assert close(anonymity.alpha_k_anonymity(table, quasi, ["word"])[0], word.alpha)
+        assert close(anonymity.t_closeness(table, quasi, ["word"]), word.t_equal)
+        assert close(anonymity.t_closeness(table, quasi, ["number"]), number.t_ordered)
+        assert close(anonymity.basic_beta_likeness(table, quasi, ["word"]), word.beta)
+        if word.delta is not None:
+            compared_delta += 1
+            assert close(anonymity.delta_disclosure(table, quasi, ["word"]), word.delta)
+    assert compared_delta > 5

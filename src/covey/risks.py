@@ -14,6 +14,7 @@ import polars as pl
 
 from covey import tables
 from covey.encoding import Attribute, Category, encode
+from covey.errors import TableError
 from covey.generalisation import HIDDEN, MISSING, SHOWN, Nodes, parse_rows, shown_as
 from covey.kernels.arrays import Longs
 from covey.schema import Role, Schema
@@ -31,15 +32,12 @@ def population_risks(verdict: Verdict, released: Any, population: Any, schema: S
     quasi-identifiers as they are. A class that covers fewer of them than it has rows shows that
     somebody is missing; it is counted as `uncovered`, and by its own rows.
     """
-    table = tables.read(released, schema)
-    people = tables.read(population, schema)
-    tables.check_roles(people, schema, Role.QUASI)
-    attributes = encode(
-        people.with_frame(people.frame.select(list(schema.quasi))), schema
-    ).attributes
-    classes = _classes(table, schema)
+    classes = _classes(tables.read(released, schema), schema)
+    people = _quasi_only(tables.read(population, schema), schema)
+    attributes = encode(people, schema).attributes
     points = np.stack([_places(attribute) for attribute in attributes], axis=1)
-    low, high = (np.stack(ends, axis=1) for ends in zip(*(_box(a, classes) for a in attributes)))
+    boxes = [_box(attribute, classes) for attribute in attributes]
+    low, high = (np.stack(ends, axis=1) for ends in zip(*boxes, strict=True))
     covered = _count(points, low, high)
     rows = classes.frame[_ROWS].to_numpy().astype(np.int64)
     behind = np.maximum(covered, rows)
@@ -54,6 +52,16 @@ def population_risks(verdict: Verdict, released: Any, population: Any, schema: S
     return replace(verdict, risks=risks)
 
 
+def _quasi_only(people: Table, schema: Schema) -> Table:
+    """A register may hold anything besides; it is not going to be released."""
+    shared = [name for name in schema.quasi if name in people.frame.columns]
+    kept = people.with_frame(people.frame.select(shared))
+    tables.check_roles(kept, schema, Role.QUASI)
+    if not kept.frame.height:
+        raise TableError("the population has no rows")
+    return kept
+
+
 _ROWS = "\0rows"  # no table has a column of this name
 
 
@@ -64,7 +72,7 @@ def _classes(table: Table, schema: Schema) -> Table:
 
 
 def _places(attribute: Attribute) -> Longs:
-    """Where each person stands in the column: leaves and numbers in their order, missing ones last."""
+    """Where each person stands in the column, leaves and numbers in their order, missing last."""
     if isinstance(attribute, Category):
         return attribute.leaves.astype(np.int64)
     known = np.unique(attribute.values[~np.isnan(attribute.values)])

@@ -189,11 +189,11 @@ class Require(_Model):
 
     k: int | None = Field(default=None, strict=True, ge=2)
     person: str | None = Field(default=None, strict=True, min_length=1)
-    l: dict[str, Any] = {}  # noqa: E741, RUF012
-    t: dict[str, Any] = {}  # noqa: RUF012
-    alpha: dict[str, Any] = {}  # noqa: RUF012
-    beta: dict[str, Any] = {}  # noqa: RUF012
-    delta: dict[str, Any] = {}  # noqa: RUF012
+    l: dict[str, Any] = {}  # noqa: E741
+    t: dict[str, Any] = {}
+    alpha: dict[str, Any] = {}
+    beta: dict[str, Any] = {}
+    delta: dict[str, Any] = {}
 
     @field_validator("l", "t", "alpha", "beta", "delta")
     @classmethod
@@ -380,6 +380,7 @@ def _quasi(name: str, setting: object) -> Column | dict[str, Any]:
 PLAIN_WORDS = {
     "extra_forbidden": "there is no such setting",
     "missing": "is needed",
+    "dict_type": "is a table, with a setting for each column",
     "model_type": "is a table of settings",
 }
 
