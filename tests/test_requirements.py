@@ -383,6 +383,34 @@ def test_a_release_counts_persons_by_the_column_that_it_leaves_out(tmp_path: Any
         covey.anonymize(frame.drop("who"), schema, require=KAnonymity(4, person="who"))
 
 
+def test_whose_row_is_whose_is_known_in_the_order_of_the_release() -> None:
+    dice = random.Random(6)
+    frame = pl.DataFrame(
+        {
+            "who": [dice.choice([None, *"abcdefghij"]) for _ in range(90)],
+            "q": [dice.randrange(40) for _ in range(90)],
+            "s": [dice.choice([None, "x", "y"]) for _ in range(90)],
+        }
+    )
+    schema = covey.Schema.from_dict(
+        {
+            "columns": {
+                "who": {"role": "identifier"},
+                "q": {"role": "quasi", "type": "numeric", "missing": "drop-row"},
+                "s": {"role": "sensitive"},
+            }
+        }
+    )
+    frame = frame.with_columns(q=pl.when(pl.col("q") > 3).then(pl.col("q")))
+    asked = [KAnonymity(20), KAnonymity(2, "who")]
+    release = covey.anonymize(frame, schema, require=asked, method="mondrian")
+    parts: dict[str, list[object]] = {}
+    for row, q in zip(release.rows.tolist(), release.table["q"], strict=True):
+        parts.setdefault(q, []).append(frame["who"][row])
+    assert len(parts) > 1
+    assert release.verdict.checks[1].achieved == oracle.fewest_persons(list(parts.values()))
+
+
 # ── releases ────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -445,6 +473,26 @@ def test_columns_of_any_type_and_missing_in_any_way(cells: list[Any]) -> None:
     schema = covey.Schema.of(quasi={"q": "categorical"}, sensitive=["s"])
     present = {cell for cell in cells if cell is not None and cell == cell}
     assert covey.verify(frame, schema).achieved[0].distinct_l == len(present) + 1
+
+
+def test_sensitive_columns_may_be_given_with_their_settings() -> None:
+    schema = covey.Schema.of(
+        quasi={"q": "categorical"},
+        sensitive={"income": "numeric", "word": {"taxonomy": TREE}, "other": {}},
+    )
+    assert schema.columns["income"].is_ordered
+    assert schema.columns["word"].taxonomy == TREE
+    assert schema.columns["other"].type is None
+
+
+def test_a_format_that_makes_no_sense_is_refused_without_a_cell() -> None:
+    settings = {"role": "sensitive", "type": "date", "format": "%Q nonsense"}
+    schema = covey.Schema.from_dict(
+        {"columns": {"q": {"role": "quasi", "type": "categorical"}, "day": settings}}
+    )
+    with pytest.raises(covey.TableError) as caught:
+        covey.verify(pl.DataFrame({"q": ["x"], "day": ["Zq7canary"]}), schema)
+    assert "Zq7canary" not in str(caught.value)
 
 
 def test_tokens_of_missing_cells_are_one_value(tmp_path: Any) -> None:
@@ -537,6 +585,17 @@ def test_parameters_that_make_no_sense_are_refused(make: Any) -> None:
 def test_columns_that_cannot_be_asked_are_refused(requirement: Any, message: str) -> None:
     with pytest.raises(covey.SchemaError, match=message):
         covey.verify(frame_of([("x", "a", 1.0)]), SCHEMA, [requirement])
+
+
+def test_a_listed_value_that_does_not_occur_is_told() -> None:
+    """It may be misspelt, and would then be protected in name only."""
+    rows: list[Row] = [("x", "a", 1.0), ("x", "b", 2.0)]
+    assert judge(rows, AlphaK(0.5, "word", ("a", "b"))).reason == ""
+    check = judge(rows, AlphaK(0.5, "word", ("a", "A", "B")))
+    assert check.holds
+    assert "2 listed values not found" in check.reason
+    check = judge(rows, AlphaK(0.5, "number", ("1", "one")))
+    assert (check.achieved, check.reason[:14]) == (0.5, "1 listed value")
 
 
 def test_no_value_is_shown_by_a_requirement_that_lists_some() -> None:

@@ -63,6 +63,9 @@ def show_verdict(verdict: "Verdict", console: Console) -> None:
         grid.add_row("no identifiers", "0 columns", found, Text("NO", style="bold red"))
     if grid.row_count:
         console.print(grid)
+    for check in verdict.checks:
+        if check.reason:
+            console.print(Text(f"{check.requirement}: {check.reason}"), soft_wrap=True)
     if REQUIREMENT in [check.requirement for check in verdict.checks]:
         console.print(f"{verdict.rows:,} rows, which are not alike")
         return

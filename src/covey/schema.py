@@ -259,7 +259,7 @@ class Schema(_Model):
         cls,
         *,
         quasi: Mapping[str, str | Mapping[str, Any] | Column],
-        sensitive: Sequence[str] = (),
+        sensitive: Sequence[str] | Mapping[str, str | Mapping[str, Any]] = (),
         identifiers: Sequence[str] = (),
         insensitive: Sequence[str] = (),
         **settings: Any,
@@ -267,7 +267,8 @@ class Schema(_Model):
         """A schema from the names of the columns in each role.
 
         A quasi-identifier comes with its type, `{"age": "numeric"}`, or with all its settings,
-        `{"zip": {"type": "categorical", "weight": 2, "taxonomy": {"build": "prefixes"}}}`.
+        `{"zip": {"type": "categorical", "weight": 2, "taxonomy": {"build": "prefixes"}}}`. So may
+        a sensitive column, where it matters how far apart its values are.
         """
         if not isinstance(quasi, Mapping):
             raise SchemaError('quasi-identifiers come with their types: quasi={"age": "numeric"}')
@@ -280,7 +281,7 @@ class Schema(_Model):
             for name in [names] if isinstance(names, str) else names:
                 if name in columns:
                     raise SchemaError(f"column {name!r} has two roles")
-                columns[name] = {"role": role}
+                columns[name] = {**_settings(names, name), "role": role}
         return cls.from_dict({"columns": columns, **settings})
 
     @classmethod
@@ -363,6 +364,11 @@ class Schema(_Model):
             ordered = self.columns[requirement.on].is_ordered
             return replace(requirement, distance="ordered" if ordered else "equal")
         return requirement
+
+
+def _settings(names: Sequence[str] | Mapping[str, Any], name: str) -> dict[str, Any]:
+    setting = names[name] if isinstance(names, Mapping) else {}
+    return {"type": setting} if isinstance(setting, str) else dict(setting)
 
 
 def _quasi(name: str, setting: object) -> Column | dict[str, Any]:

@@ -9,7 +9,7 @@ one more value.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -42,7 +42,8 @@ SIMILAR = 0.05  # numbers within this share of their column's range are nearly t
 class Check:
     """One requirement: what was asked, what the table achieves.
 
-    `achieved` is None where no figure would do, or none can be told; then `reason` says why.
+    `achieved` is None where no figure would do, or none can be told; then `reason` says why. It may
+    also say what is odd about a requirement that holds.
     """
 
     requirement: str
@@ -143,7 +144,7 @@ def verify(
     schema: Schema,
     require: Requirement | Sequence[Requirement] | None = None,
     *,
-    persons: Mapping[str, pl.Series] | None = None,
+    persons: Mapping[str, pl.Series | Sequence[object]] | None = None,
 ) -> Verdict:
     """Judge any table, also one that covey did not make.
 
@@ -164,7 +165,8 @@ def verify(
         for name in schema.names(Role.SENSITIVE)
         if name in table.frame.columns
     }
-    counted = {name: table.cells(name) for name in table.frame.columns} | dict(persons or {})
+    known = {name: pl.Series(name, cells) for name, cells in (persons or {}).items()}
+    counted = {name: table.cells(name) for name in table.frame.columns} | known
     average = len(members.sizes) / total
     return Verdict(
         rows=total,
@@ -270,17 +272,16 @@ class _Sensitive:
                 return self.spread.tree_distance(self.tree, _leaves(self.tree, self.values))
         return None
 
-    def share(self, listed: Sequence[str] | None = None) -> Fraction:
-        """The largest share that a value, or one of those listed, has in a class."""
-        if listed is None:
-            return self.spread.largest_share()
-        wanted = _meanings(pl.Series(self.name, listed), self.column, self.dialect)
-        kept = self.values.cast(pl.String).is_in(wanted.cast(pl.String).implode())
-        return self.spread.largest_share(np.flatnonzero(kept.fill_null(False).to_numpy()))
+    def places(self, listed: Sequence[str]) -> Longs:
+        """Where those of the listed values that occur stand among the values."""
+        wanted = _read(pl.Series(self.name, listed), self.column, self.dialect)
+        found = self.values.cast(pl.String).is_in(wanted.drop_nulls().cast(pl.String).implode())
+        return np.flatnonzero(found.fill_null(False).to_numpy())
 
     def achieved(self) -> Achieved:
         """All that can be asked for."""
-        spread, share, gain = self.spread, self.share(), self.spread.largest_gain()
+        spread = self.spread
+        share, gain = spread.largest_share(), spread.largest_gain()
         return Achieved(
             column=self.name,
             distinct_l=int(spread.distinct.min()),
@@ -305,23 +306,31 @@ def _rounded(figure: Fraction | None) -> float | None:
 
 
 def _meanings(cells: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
-    """What the cells say: numbers, days since 1970, or themselves."""
-    match column.type:
-        case ColumnType.NUMERIC:
-            found = _numbers(cells, dialect)
-        case ColumnType.DATE:
-            found = _days(cells, column.format)
-        case _:
-            plain = cells.dtype in (pl.Boolean, pl.Null) or column.taxonomy is not None
-            return cells.cast(pl.String) if plain else cells
+    """What the cells say, each of them."""
+    try:
+        found = _read(cells, column, dialect)
+    except pl.exceptions.PolarsError:  # its text may quote a cell
+        raise TableError(f"sensitive column {cells.name!r} cannot be read as its type") from None
     wrong = int((found.is_null() & cells.is_not_null()).sum())
     if wrong:
         raise TableError(
             f"sensitive column {cells.name!r}: {count(wrong, 'row')} with a cell that is not of "
-            f"its type {column.type.value}; correct them, declare how the table is written, or "
+            f"its type {column.type}; correct them, declare how the table is written, or "
             "leave the type out"
         )
     return found
+
+
+def _read(cells: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
+    """Numbers, days since 1970, or the cells as they are; nothing where a cell is no such thing."""
+    match column.type:
+        case ColumnType.NUMERIC:
+            return _numbers(cells, dialect)
+        case ColumnType.DATE:
+            return _days(cells, column.format)
+        case _:
+            plain = cells.dtype in (pl.Boolean, pl.Null) or column.taxonomy is not None
+            return cells.cast(pl.String) if plain else cells
 
 
 def _numbers(cells: pl.Series, dialect: Dialect) -> pl.Series:
@@ -380,8 +389,8 @@ def _check(requirement: SensitiveRequirement, columns: Mapping[str, _Sensitive])
             return _check_diversity(requirement, column.spread)
         case TCloseness(t=t, distance=distance):
             return _at_most(requirement, t, column.closeness(distance or "equal"))
-        case AlphaK(alpha=alpha, values=values):
-            return _at_most(requirement, alpha, column.share(values))
+        case AlphaK():
+            return _check_share(requirement, column)
         case BetaLikeness(beta=beta, enhanced=enhanced):
             bounded = not enhanced or column.spread.gains_are_bounded
             return _at_most(requirement, beta, column.spread.largest_gain() if bounded else None)
@@ -409,6 +418,20 @@ def _check_diversity(requirement: LDiversity, spread: Spread) -> Check:
             bound = spread.recursive_bound(int(asked))
             holds = bound is not None and bound < _exactly(requirement.c)
             return _figure(requirement, requirement.c, _rounded(bound), holds)
+
+
+def _check_share(requirement: AlphaK, column: _Sensitive) -> Check:
+    """A listed value that does not occur may be written wrong, and is then not protected."""
+    if requirement.values is None:
+        return _at_most(requirement, requirement.alpha, column.spread.largest_share())
+    places = column.places(requirement.values)
+    check = _at_most(requirement, requirement.alpha, column.spread.largest_share(places))
+    absent = len(set(requirement.values)) - len(places)
+    if absent <= 0:
+        return check
+    return replace(
+        check, reason=f"{count(absent, 'listed value')} not found; mind how it is written"
+    )
 
 
 def _at_most(requirement: SensitiveRequirement, asked: float, found: Fraction | None) -> Check:
