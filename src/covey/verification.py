@@ -165,8 +165,10 @@ def verify(
         for name in schema.names(Role.SENSITIVE)
         if name in table.frame.columns
     }
-    known = {name: pl.Series(name, cells) for name, cells in (persons or {}).items()}
-    counted = {name: table.cells(name) for name in table.frame.columns} | known
+    counted = {name: pl.Series(name, cells) for name, cells in (persons or {}).items()}
+    for requirement in requirements:
+        if isinstance(requirement, KAnonymity) and requirement.person in table.frame.columns:
+            counted[requirement.person] = table.cells(requirement.person)
     average = len(members.sizes) / total
     return Verdict(
         rows=total,
