@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import covey
 from covey import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, TCloseness
 from covey.requirements import Requirement, parse
-from covey.verification import Achieved, Check
+from covey.sensitive import Achieved
+from covey.verification import Check
 from oracles import requirements as oracle
 
 TREE = {"top": {"ab": ["a", "b"], "cd": {"c": [], "de": ["d", "e"]}}}

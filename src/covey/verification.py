@@ -2,9 +2,7 @@
 
 It must be able to catch the mistakes of everything that made the table, so it imports none of it:
 no encoding, no groups, no clustering, no generalisation, no compiled code. It groups rows by the
-cells of their quasi-identifiers, exactly as written, and counts. The sensitive columns are read as
-the schema declares them: numbers and dates by what they say, all else as written, and missing is
-one more value.
+cells of their quasi-identifiers, exactly as written, and counts.
 """
 
 import math
@@ -15,11 +13,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from covey import tables
-from covey.csv_files import Dialect
-from covey.errors import SchemaError, TableError, TaxonomyError, ViolationError, count
+from covey.errors import SchemaError, TableError, ViolationError, count
 from covey.requirements import (
     AlphaK,
     BetaLikeness,
@@ -30,12 +26,10 @@ from covey.requirements import (
     SensitiveRequirement,
     TCloseness,
 )
-from covey.schema import Column, ColumnType, Role, Schema
+from covey.schema import Role, Schema
+from covey.sensitive import Achieved, SensitiveColumn, rounded
 from covey.spread import TOLERANCE, Longs, Spread
 from covey.tables import Table
-from covey.taxonomy import Taxonomy
-
-SIMILAR = 0.05  # numbers within this share of their column's range are nearly the same
 
 
 @dataclass(frozen=True)
@@ -51,32 +45,6 @@ class Check:
     achieved: float | None
     holds: bool
     reason: str = ""
-
-
-@dataclass(frozen=True)
-class Achieved:
-    """What the classes keep of a sensitive column, whatever was asked.
-
-    The table has every l up to, and every c, t, α, β and δ from, what stands here; c and δ must be
-    above it. None is where no figure would do, or where the schema does not declare what the figure
-    needs.
-    """
-
-    column: str
-    distinct_l: int
-    frequency_l: float
-    entropy_l: float
-    recursive_c_for_2: float | None
-    recursive_c_for_3: float | None
-    t_equal: float
-    t_ordered: float | None
-    t_hierarchical: float | None
-    alpha: float
-    beta: float
-    enhanced_beta: float | None
-    delta: float | None
-    certain: float  # share of rows whose value is certain, since all of their class have it
-    similar: float | None  # share of rows whose class has numbers that are nearly the same
 
 
 @dataclass(frozen=True)
@@ -161,14 +129,13 @@ def verify(
     k, total = int(members.sizes.min()), table.frame.height
     wildcard = _smallest_match(_classes([table.cells(name) for name in quasi]), k)
     columns = {
-        name: _Sensitive.of(table, name, schema.columns[name], members)
+        name: SensitiveColumn.of(
+            table, name, schema.columns[name], rows=members.rows, sizes=members.sizes
+        )
         for name in schema.names(Role.SENSITIVE)
         if name in table.frame.columns
     }
-    counted = {name: pl.Series(name, cells) for name, cells in (persons or {}).items()}
-    for requirement in requirements:
-        if isinstance(requirement, KAnonymity) and requirement.person in table.frame.columns:
-            counted[requirement.person] = table.cells(requirement.person)
+    counted = _persons(requirements, table, persons or {})
     average = len(members.sizes) / total
     return Verdict(
         rows=total,
@@ -224,6 +191,19 @@ def _check_size(
     return Check(requirement.name, requirement.k, found, holds, reason)
 
 
+def _persons(
+    requirements: Sequence[Requirement],
+    table: Table,
+    given: Mapping[str, pl.Series | Sequence[object]],
+) -> dict[str, pl.Series]:
+    """The columns that tell persons apart, those of the table before those handed over."""
+    columns = {name: pl.Series(name, cells) for name, cells in given.items()}
+    for asked in requirements:
+        if isinstance(asked, KAnonymity) and asked.person in table.frame.columns:
+            columns[asked.person] = table.cells(asked.person)
+    return columns
+
+
 def _fewest_persons(persons: pl.Series, members: _Members) -> int:
     if len(persons) != len(members.rows):
         raise TableError("the column of persons has not one cell for each row")
@@ -233,156 +213,10 @@ def _fewest_persons(persons: pl.Series, members: _Members) -> int:
     return int(per_class.min()) if len(per_class) == len(members.sizes) else 0  # type: ignore[arg-type]
 
 
-# ── sensitive columns ───────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, eq=False)
-class _Sensitive:
-    """One sensitive column: how it spreads, and what its values are."""
-
-    name: str
-    spread: Spread
-    values: pl.Series  # the different ones, ascending, missing last
-    numbers: NDArray[np.float64] | None  # of the values, where they are numbers or days
-    tree: Taxonomy | None
-    dialect: Dialect
-    column: Column
-
-    @classmethod
-    def of(cls, table: Table, name: str, column: Column, members: _Members) -> "_Sensitive":
-        cells = _meanings(table.cells(name), column, table.dialect)
-        values = cells.unique().sort(nulls_last=True)
-        number = cells.rank("dense").cast(pl.Int64) - 1
-        coded = number.fill_null(len(values) - 1).to_numpy()
-        numbers = None
-        if column.is_ordered:
-            numbers = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-        tree = None
-        if column.taxonomy is not None:
-            tree = _tree(name, column, values)
-        spread = Spread.of(members.sizes, coded[members.rows])
-        return cls(name, spread, values, numbers, tree, table.dialect, column)
-
-    def closeness(self, distance: str) -> Fraction | None:
-        """The t of the classes, where that distance is defined."""
-        match distance:
-            case "equal":
-                return self.spread.equal_distance()
-            case "ordered" if self.numbers is not None:
-                return self.spread.ordered_distance()
-            case "hierarchical" if self.tree is not None:
-                return self.spread.tree_distance(self.tree, _leaves(self.tree, self.values))
-        return None
-
-    def places(self, listed: Sequence[str]) -> Longs:
-        """Where those of the listed values that occur stand among the values."""
-        wanted = _read(pl.Series(self.name, listed), self.column, self.dialect)
-        found = self.values.cast(pl.String).is_in(wanted.drop_nulls().cast(pl.String).implode())
-        return np.flatnonzero(found.fill_null(False).to_numpy())
-
-    def achieved(self) -> Achieved:
-        """All that can be asked for."""
-        spread = self.spread
-        share, gain = spread.largest_share(), spread.largest_gain()
-        return Achieved(
-            column=self.name,
-            distinct_l=int(spread.distinct.min()),
-            frequency_l=float(1 / share),
-            entropy_l=math.exp(spread.least_entropy),
-            recursive_c_for_2=_rounded(spread.recursive_bound(2)),
-            recursive_c_for_3=_rounded(spread.recursive_bound(3)),
-            t_equal=float(spread.equal_distance()),
-            t_ordered=_rounded(self.closeness("ordered")),
-            t_hierarchical=_rounded(self.closeness("hierarchical")),
-            alpha=float(share),
-            beta=float(gain),
-            enhanced_beta=float(gain) if spread.gains_are_bounded else None,
-            delta=spread.largest_log_ratio(),
-            certain=spread.certain(),
-            similar=None if self.numbers is None else spread.similar(self.numbers, SIMILAR),
-        )
-
-
-def _rounded(figure: Fraction | None) -> float | None:
-    return None if figure is None else float(figure)
-
-
-def _meanings(cells: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
-    """What the cells say, each of them."""
-    try:
-        found = _read(cells, column, dialect)
-    except pl.exceptions.PolarsError:  # its text may quote a cell
-        raise TableError(f"sensitive column {cells.name!r} cannot be read as its type") from None
-    wrong = int((found.is_null() & cells.is_not_null()).sum())
-    if wrong:
-        raise TableError(
-            f"sensitive column {cells.name!r}: {count(wrong, 'row')} with a cell that is not of "
-            f"its type {column.type}; correct them, declare how the table is written, or "
-            "leave the type out"
-        )
-    return found
-
-
-def _read(cells: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
-    """Numbers, days since 1970, or the cells as they are; nothing where a cell is no such thing."""
-    match column.type:
-        case ColumnType.NUMERIC:
-            return _numbers(cells, dialect)
-        case ColumnType.DATE:
-            return _days(cells, column.format)
-        case _:
-            plain = cells.dtype in (pl.Boolean, pl.Null) or column.taxonomy is not None
-            return cells.cast(pl.String) if plain else cells
-
-
-def _numbers(cells: pl.Series, dialect: Dialect) -> pl.Series:
-    if cells.dtype != pl.String:
-        numbers = cells.cast(pl.Float64, strict=False)
-    else:
-        text = cells.str.strip_chars(" ")
-        written = pl.when(text.str.contains(dialect.number)).then(
-            text.str.replace(dialect.decimal, ".", literal=True).str.strip_prefix("+")
-        )
-        numbers = pl.select(written).to_series().cast(pl.Float64, strict=False)
-    finite = pl.select(pl.when(numbers.is_finite()).then(numbers)).to_series()
-    return finite + 0.0  # a negative zero is zero
-
-
-def _days(cells: pl.Series, written: str | None) -> pl.Series:
-    if cells.dtype == pl.String:
-        text = cells.str.strip_chars(" ")
-        dates = text.str.to_date(written or "%Y-%m-%d", strict=False)
-    else:
-        dates = cells.cast(pl.Date, strict=False)
-    return dates.cast(pl.Int32)
-
-
-def _tree(name: str, column: Column, values: pl.Series) -> Taxonomy:
-    present = values.drop_nulls().to_list()
-    try:
-        tree = column.taxonomy_over(present)
-    except TaxonomyError as error:
-        raise TaxonomyError(f"column {name!r}: {error}") from None
-    known = set(tree.leaves)
-    uncovered = sum(value not in known for value in present)
-    if uncovered:
-        raise TaxonomyError(
-            f"sensitive column {name!r}: {count(uncovered, 'value')} that its taxonomy does not "
-            "cover; add them as leaves, or correct the rows"
-        )
-    return tree.with_leaf("") if values.null_count() else tree
-
-
-def _leaves(tree: Taxonomy, values: pl.Series) -> Longs:
-    """The leaf of each value; that of a missing one has no label."""
-    places = {label: leaf for leaf, label in enumerate(tree.leaves)}
-    return np.array([places[value or ""] for value in values], dtype=np.int64)
-
-
 # ── requirements on sensitive columns ───────────────────────────────────────────────────────────
 
 
-def _check(requirement: SensitiveRequirement, columns: Mapping[str, _Sensitive]) -> Check:
+def _check(requirement: SensitiveRequirement, columns: Mapping[str, SensitiveColumn]) -> Check:
     if requirement.on not in columns:
         raise SchemaError(f"sensitive column {requirement.on!r} is not in the table")
     column = columns[requirement.on]
@@ -419,10 +253,10 @@ def _check_diversity(requirement: LDiversity, spread: Spread) -> Check:
             assert requirement.c is not None
             bound = spread.recursive_bound(int(asked))
             holds = bound is not None and bound < _exactly(requirement.c)
-            return _figure(requirement, requirement.c, _rounded(bound), holds)
+            return _figure(requirement, requirement.c, rounded(bound), holds)
 
 
-def _check_share(requirement: AlphaK, column: _Sensitive) -> Check:
+def _check_share(requirement: AlphaK, column: SensitiveColumn) -> Check:
     """A listed value that does not occur may be written wrong, and is then not protected."""
     if requirement.values is None:
         return _at_most(requirement, requirement.alpha, column.spread.largest_share())
@@ -438,7 +272,7 @@ def _check_share(requirement: AlphaK, column: _Sensitive) -> Check:
 
 def _at_most(requirement: SensitiveRequirement, asked: float, found: Fraction | None) -> Check:
     holds = found is not None and found <= _exactly(asked)
-    return _figure(requirement, asked, _rounded(found), holds)
+    return _figure(requirement, asked, rounded(found), holds)
 
 
 def _figure(
