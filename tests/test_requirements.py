@@ -420,6 +420,25 @@ def test_a_release_that_does_not_keep_l_is_not_made() -> None:
         covey.anonymize(frame, schema, require=[KAnonymity(3), LDiversity(6, "word")])
 
 
+def test_values_that_were_defused_for_spreadsheets_are_still_known(tmp_path: Any) -> None:
+    tree = {"tested": ["+", "-"], "other": ["unknown"]}
+    schema = covey.Schema.of(quasi={"q": "categorical"}, sensitive={"test": {"taxonomy": tree}})
+    frame = pl.DataFrame({"q": ["x"] * 4, "test": ["+", "-", "-", "unknown"]})
+    asked: list[Requirement] = [
+        KAnonymity(4),
+        TCloseness(0, "test", "hierarchical"),
+        AlphaK(0.25, "test", ("+", "unknown")),
+    ]
+    path = tmp_path / "released.csv"
+    covey.anonymize(frame, schema, require=asked).write(path)
+    assert "'+" in path.read_text()
+    checks = covey.verify(path, schema, asked).checks
+    assert [(c.holds, c.achieved, c.reason) for c in checks[1:]] == [
+        (True, 0, ""),
+        (True, 0.25, ""),
+    ]
+
+
 def test_rows_that_are_not_alike_promise_k_alone() -> None:
     frame = pl.DataFrame({"q": list("abcdefgh"), "word": list("aabbccdd")})
     schema = covey.Schema.of(quasi={"q": "categorical"}, sensitive=["word"])

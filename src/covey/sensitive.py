@@ -5,7 +5,7 @@ what they say where the schema declares them, all else as written; missing is on
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from covey.csv_files import Dialect
+from covey.csv_files import FORMULA_STARTS, Dialect
 from covey.errors import TableError, TaxonomyError, count
 from covey.schema import Column, ColumnType
 from covey.spread import Longs, Spread
@@ -49,7 +49,7 @@ class Achieved:
     similar: float | None  # share of rows whose class has numbers that are nearly the same
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SensitiveColumn:
     """One sensitive column: how it spreads, and what its values are."""
 
@@ -92,7 +92,8 @@ class SensitiveColumn:
 
     def places(self, listed: Sequence[str]) -> Longs:
         """Where those of the listed values that occur stand among the values."""
-        wanted = _read(pl.Series(self.name, listed), self.column, self.dialect)
+        defused = [f"'{value}" for value in listed if value.startswith(FORMULA_STARTS)]
+        wanted = _read(pl.Series(self.name, [*listed, *defused]), self.column, self.dialect)
         found = self.values.cast(pl.String).is_in(wanted.drop_nulls().cast(pl.String).implode())
         return np.flatnonzero(found.fill_null(False).to_numpy())
 
@@ -181,7 +182,7 @@ def _tree(name: str, column: Column, values: pl.Series) -> Taxonomy:
     except TaxonomyError as error:
         raise TaxonomyError(f"column {name!r}: {error}") from None
     known = set(tree.leaves)
-    uncovered = sum(value not in known for value in present)
+    uncovered = sum(_undefused(value, known) not in known for value in present)
     if uncovered:
         raise TaxonomyError(
             f"sensitive column {name!r}: {count(uncovered, 'value')} that its taxonomy does not "
@@ -193,4 +194,12 @@ def _tree(name: str, column: Column, values: pl.Series) -> Taxonomy:
 def _leaves(tree: Taxonomy, values: pl.Series) -> Longs:
     """The leaf of each value; that of a missing one has no label."""
     places = {label: leaf for leaf, label in enumerate(tree.leaves)}
-    return np.array([places[value or ""] for value in values], dtype=np.int64)
+    leaves = [places[_undefused(value or "", places)] for value in values]
+    return np.array(leaves, dtype=np.int64)
+
+
+def _undefused(value: str, known: Container[str]) -> str:
+    """The label that a value has in its taxonomy, if it was defused for spreadsheets."""
+    if value not in known and value[1:].startswith(FORMULA_STARTS):
+        return value.removeprefix("'")
+    return value
