@@ -452,3 +452,137 @@ def test_p20_no_bytes_bring_it_down(folder: Folder, start: bytes, rest: bytes) -
     assert "internal error" not in ended.err
     assert CANARY not in ended.err
     assert (folder.path / "out.csv").exists() == (ended.code == 0)
+
+
+# ── requirements beyond k ───────────────────────────────────────────────────────────────────────
+
+
+JUDGED = """
+[columns.q]
+role = "quasi"
+type = "categorical"
+[columns.word]
+role = "sensitive"
+[columns.number]
+role = "sensitive"
+type = "numeric"
+[columns.who]
+role = "identifier"
+[require]
+k = 2
+l = { word = 2 }
+"""
+RELEASED = "q,word,number\nx,a,1\nx,b,2\nx,b,9\ny,a,1\ny,b,2\ny,b,9\n"
+
+
+@pytest.fixture
+def judged(folder: Folder) -> Folder:
+    folder.write("s.toml", JUDGED)
+    folder.write("r.csv", RELEASED)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ([], {"k-anonymity": 3, "distinct l-diversity (word)": 2}),
+        (["-k", 3], {"k-anonymity": 3, "distinct l-diversity (word)": 2}),
+        (["-l", "word=frequency:2"], {"k-anonymity": 3, "frequency l-diversity (word)": 1.5}),
+        (
+            ["-l", "word=2", "-l", "word=entropy:1.8", "-l", "number=3"],
+            {
+                "k-anonymity": 3,
+                "distinct l-diversity (word)": 2,
+                "entropy l-diversity (word)": 3 / 2 ** (2 / 3),
+                "distinct l-diversity (number)": 3,
+            },
+        ),
+        (
+            ["-l", "word=recursive:2:2.5", "-t", "word=0", "-t", "number=0"],
+            {
+                "k-anonymity": 3,
+                "recursive (c, 2)-diversity (word)": 2,
+                "t-closeness (word, equal)": 0,
+                "t-closeness (number, ordered)": 0,
+            },
+        ),
+        (
+            ["--alpha", "word=0.3:a", "--beta", "word=basic:1", "--delta", "number=0.1"],
+            {
+                "k-anonymity": 3,
+                "distinct l-diversity (word)": 2,
+                "alpha (word, 1 listed)": 1 / 3,
+                "basic beta-likeness (word)": 0,
+                "delta-disclosure (number)": 0,
+            },
+        ),
+    ],
+)
+def test_verify_prints_what_was_asked_and_found(
+    judged: Folder, options: list[object], found: dict[str, float]
+) -> None:
+    shown = judged.covey("verify", "r.csv", "-s", "s.toml", *options)
+    ran = judged.covey("verify", "r.csv", "-s", "s.toml", *options, "--json")
+    checks = json.loads(ran.out)["checks"]
+    assert {c["requirement"]: c["achieved"] for c in checks} == pytest.approx(found)
+    assert ran.code == shown.code == (0 if all(c["holds"] for c in checks) else 1)
+    for check in checks:
+        assert check["requirement"] in shown.out
+    assert "what could be asked" in shown.out
+    assert "prosecutor 33.33% at most" in shown.out
+
+
+def test_persons_cannot_be_told_of_a_release(judged: Folder) -> None:
+    ran = judged.covey("verify", "r.csv", "-s", "s.toml", "--person", "who")
+    assert ran.code == 1
+    assert "cannot be told of a table without that column" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-l", "word"], "l is asked of a column, as COLUMN=VALUE"),
+        (["-l", "=3"], "l is asked of a column, as COLUMN=VALUE"),
+        (["-l", "word=many"], "column 'word': l must be a number"),
+        (["-l", "q=2"], "'q' is not a sensitive column of the schema"),
+        (["-t", "word=ordered:0.2"], "declare type"),
+        (["-t", "word=2"], "t lies between 0 and 1"),
+        (["--alpha", "word=1"], "alpha must be below 1"),
+        (["--beta", "word=0"], "beta must be above 0"),
+        (["--delta", "absent=1"], "'absent' is not a sensitive column"),
+        (["--person", "q"], "the person column 'q'"),
+        (["-k", "1"], "k = 1 hides nobody"),
+    ],
+)
+def test_wrong_requirements_are_wrong_usage(
+    judged: Folder, options: list[str], message: str
+) -> None:
+    for command in (["verify", "r.csv"], ["anonymize", "r.csv", "-o", "out.csv"]):
+        ran = judged.covey(*command, "-s", "s.toml", *options)
+        assert (ran.code, ran.out) == (2, "")
+        assert message in ran.err
+    assert judged.untouched()
+
+
+def test_a_release_keeps_what_the_options_ask_or_is_not_made(judged: Folder) -> None:
+    kept = ["anonymize", "r.csv", "-s", "s.toml", "-o", "out.csv"]
+    assert judged.covey(*kept, "-k", 3, "-l", "number=3", "-t", "word=0").code == 0
+    (judged.path / "out.csv").unlink()
+    ran = judged.covey(*kept, "-k", 3, "-l", "number=4")
+    assert ran.code == 1
+    assert judged.untouched()
+
+
+def test_risks_against_a_population(judged: Folder) -> None:
+    judged.write(
+        "everybody.csv", "name,q\n" + "".join(f"n{n},{'xxxxy'[n % 5]}\n" for n in range(25))
+    )
+    ran = judged.covey("verify", "r.csv", "-s", "s.toml", "--population", "everybody.csv", "--json")
+    risks = json.loads(ran.out)["risks"]
+    assert (ran.code, risks["population"], risks["uncovered"]) == (0, 25, 0)
+    assert risks["journalist"] == 1 / 5
+    assert risks["marketer"] == pytest.approx((3 / 20 + 3 / 5) / 6)
+    judged.write("few.csv", "q\nx\nx\nx\ny\n")
+    ran = judged.covey("verify", "r.csv", "-s", "s.toml", "--population", "few.csv")
+    assert "classes that hold fewer of the population than of the table: 1" in ran.out
+    assert "population of 4 rows" in ran.out

@@ -138,6 +138,7 @@ class Case:
         verdict = verify_rings(self.released, self.schema, self.encoded, self.rings, self.rows, k=4)
         (check,) = verdict.checks
         assert (check.requirement, check.asked) == (REQUIREMENT, 4)
+        assert check.achieved is not None
         assert verdict.holds == (check.achieved >= 4)
         return check.achieved
 

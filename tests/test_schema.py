@@ -162,10 +162,14 @@ def test_settings_that_do_not(settings: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.parametrize("role", ["identifier", "sensitive", "insensitive"])
-def test_other_roles_need_no_type_and_mind_no_settings(role: str) -> None:
+def test_other_roles_need_no_type(role: str) -> None:
     made = Schema.from_dict({"columns": {"x": {"role": role}}})
     assert made.columns["x"].role == role
     assert made.quasi == {}
+
+
+@pytest.mark.parametrize("role", ["identifier", "insensitive"])
+def test_columns_that_are_not_judged_mind_no_settings(role: str) -> None:
     odd = {"role": role, "type": "date", "grid": 5, "taxonomy": {"build": "flat"}}
     assert Schema.from_dict({"columns": {"x": odd}}).columns["x"].grid == 5
 
@@ -299,7 +303,8 @@ def test_a_schema_names_its_measure(measure: str) -> None:
         ({"table": {"decimal": ";"}}, "table.decimal: "),
         ({"table": {"missing": [1]}}, "table.missing.0: "),
         ({"table": {"encodign": "utf-8"}}, "table.encodign: there is no such setting"),
-        ({"require": {"l": 2}}, "require.l: there is no such setting"),
+        ({"require": {"l": 2}}, "require.l: is a table, with a setting for each column"),
+        ({"require": {"m": 2}}, "require.m: there is no such setting"),
         ({"colums": {}}, "colums: there is no such setting"),
         ({"columns": []}, "columns: "),
         ({"columns": {"x": "quasi"}}, "column 'x': is a table of settings"),

@@ -9,10 +9,11 @@ import pytest
 import covey
 
 PUBLIC = {
-    "METHODS", "Column", "Comparison", "CoveyError", "Curve", "Groups", "GuaranteeError",
-    "InfeasibleError", "KAnonymity", "OutputError", "Release", "Schema", "SchemaError", "Style",
-    "TableError", "Taxonomy", "TaxonomyError", "UsageError", "Verdict", "ViolationError",
-    "anonymize", "cluster", "compare", "curve", "inspect", "measure", "verify",
+    "METHODS", "AlphaK", "BetaLikeness", "Column", "Comparison", "CoveyError", "Curve",
+    "DeltaDisclosure", "Groups", "GuaranteeError", "InfeasibleError", "KAnonymity", "LDiversity", "OutputError",
+    "Release", "Schema", "SchemaError", "Style", "TCloseness", "TableError", "Taxonomy",
+    "TaxonomyError", "UsageError", "Verdict", "ViolationError", "anonymize", "cluster", "compare",
+    "curve", "inspect", "measure", "population_risks", "verify",
 }  # fmt: skip
 
 

@@ -30,26 +30,39 @@ if TYPE_CHECKING:
     from covey.groups import Groups
     from covey.inspection import inspect
     from covey.pipeline import Release, anonymize, cluster, measure
-    from covey.requirements import KAnonymity
+    from covey.requirements import (
+        AlphaK,
+        BetaLikeness,
+        DeltaDisclosure,
+        KAnonymity,
+        LDiversity,
+        TCloseness,
+    )
+    from covey.risks import population_risks
     from covey.schema import Column, Schema
     from covey.taxonomy import Taxonomy
     from covey.verification import Verdict, verify
 
 __all__ = [
     "METHODS",
+    "AlphaK",
+    "BetaLikeness",
     "Column",
     "Comparison",
     "CoveyError",
     "Curve",
+    "DeltaDisclosure",
     "Groups",
     "GuaranteeError",
     "InfeasibleError",
     "KAnonymity",
+    "LDiversity",
     "OutputError",
     "Release",
     "Schema",
     "SchemaError",
     "Style",
+    "TCloseness",
     "TableError",
     "Taxonomy",
     "TaxonomyError",
@@ -62,6 +75,7 @@ __all__ = [
     "curve",
     "inspect",
     "measure",
+    "population_risks",
     "verify",
 ]
 
@@ -74,7 +88,15 @@ _HOMES = {
     "groups": ("Groups",),
     "inspection": ("inspect",),
     "pipeline": ("Release", "anonymize", "cluster", "measure"),
-    "requirements": ("KAnonymity",),
+    "requirements": (
+        "AlphaK",
+        "BetaLikeness",
+        "DeltaDisclosure",
+        "KAnonymity",
+        "LDiversity",
+        "TCloseness",
+    ),
+    "risks": ("population_risks",),
     "schema": ("Column", "Schema"),
     "taxonomy": ("Taxonomy",),
     "verification": ("Verdict", "verify"),

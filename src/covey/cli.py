@@ -24,10 +24,12 @@ from covey.display import (
     err,
     out,
     say,
+    show_achieved,
     show_curve,
     show_losses,
     show_people,
     show_release,
+    show_risks,
     show_runs,
     show_verdict,
 )
@@ -66,6 +68,30 @@ SchemaPath = Annotated[
 ]
 K = Annotated[
     int | None, typer.Option("-k", metavar="K", help="Rows that must be alike, at least.")
+]
+Person = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Count persons by this column for k, instead of rows."),
+]
+L = Annotated[
+    list[str] | None,
+    typer.Option("-l", metavar="COLUMN=L", help="Also KIND:L, recursive:L:C; repeatable."),
+]
+T = Annotated[
+    list[str] | None,
+    typer.Option("-t", metavar="COLUMN=T", help="Also DISTANCE:T; repeatable."),
+]
+Alpha = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN=ALPHA", help="Largest share of a value; repeatable."),
+]
+Beta = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN=BETA", help="Largest gain of a value; repeatable."),
+]
+Delta = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN=DELTA", help="Largest |ln q/p| of a value; repeatable."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 ClassColumn = Annotated[
@@ -149,6 +175,12 @@ def anonymize(
         str, typer.Option("--output", "-o", metavar="FILE", help="Released table, - for stdout.")
     ],
     k: K = None,
+    person: Person = None,
+    l: L = None,  # noqa: E741
+    t: T = None,
+    alpha: Alpha = None,
+    beta: Beta = None,
+    delta: Delta = None,
     report: Annotated[
         Path | None, typer.Option(metavar="JSON", help="Write the report of the release here.")
     ] = None,
@@ -191,7 +223,6 @@ def anonymize(
     """Release a table in which everyone hides among at least k rows."""
     from covey import comparison, files, pipeline, tables
     from covey.generalisation import Style
-    from covey.requirements import KAnonymity
 
     if report is not None and report.suffix.lower() != ".json":
         raise UsageError("the report is JSON: give it a name that ends in .json")
@@ -199,9 +230,10 @@ def anonymize(
         raise UsageError("the costs are CSV: give them a name that ends in .csv")
     if output == "-" and as_json:
         raise UsageError("the table and the JSON result cannot both go to standard output")
-    own = {"effort": effort, "budget": budget, "max_suppressed": max_suppressed}
+    own: dict[str, Any] = {"effort": effort, "budget": budget, "max_suppressed": max_suppressed}
     _refuse_twice(option, own)
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
     outputs: list[str | Path] = [output, *(path for path in (report, costs) if path)]
     files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
     for path in outputs:
@@ -214,7 +246,6 @@ def anonymize(
         release = pipeline.anonymize(
             source,
             settings,
-            require=None if k is None else [KAnonymity(k)],
             method=method,
             seed=seed,
             class_column=class_column,
@@ -239,6 +270,16 @@ def verify(
     table: TablePath,
     schema: SchemaPath,
     k: K = None,
+    person: Person = None,
+    l: L = None,  # noqa: E741
+    t: T = None,
+    alpha: Alpha = None,
+    beta: Beta = None,
+    delta: Delta = None,
+    population: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE", help="Everybody with their quasi-identifiers, for risks."),
+    ] = None,
     as_json: AsJson = False,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -247,16 +288,22 @@ def verify(
 ) -> None:
     """Judge a table by its cells, whoever made it."""
     from covey import tables, verification
-    from covey.requirements import KAnonymity
 
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
     source = tables.read(table, settings)
     _tell(source.notes)
-    verdict = verification.verify(source, settings, None if k is None else [KAnonymity(k)])
+    verdict = verification.verify(source, settings)
+    if population is not None:
+        from covey.risks import population_risks
+
+        verdict = population_risks(verdict, source, population, settings)
     if as_json:
         typer.echo(json.dumps(verdict.to_dict(), indent=2))
     else:
         show_verdict(verdict, out)
+        show_achieved(verdict, out)
+        show_risks(verdict.risks, out)
     verdict.raise_if_violated()
 
 
@@ -572,6 +619,30 @@ def _refuse_twice(options: list[str] | None, own: dict[str, Any]) -> None:
         name = option.partition("=")[0]
         if own.get(name) is not None:
             raise UsageError(f"{name!r} is given twice; once is enough")
+
+
+def _asking(
+    schema: "Schema", k: int | None, person: str | None, **models: list[str] | None
+) -> "Schema":
+    """The schema with what the command line asks for, model by model, instead of its own."""
+    from covey.requirements import KAnonymity
+    from covey.schema import Schema
+
+    if k is not None:
+        KAnonymity(k, person)  # says more about a wrong k than the schema does
+    said: dict[str, Any] = {"k": k, "person": person}
+    for model, settings in models.items():
+        if settings:
+            said[model] = {}
+        for setting in settings or []:
+            column, sign, value = setting.rpartition("=")
+            if not sign or not column:
+                raise UsageError(f"{model} is asked of a column, as COLUMN=VALUE")
+            said[model].setdefault(column, []).append(value)
+    said = {name: value for name, value in said.items() if value is not None}
+    asked = {**schema.require.model_dump(exclude_unset=True), **said}
+    checked = Schema.from_dict({"columns": schema.columns, "require": asked})
+    return schema.model_copy(update={"require": checked.require})
 
 
 def _taxonomy_files(schema: "Schema") -> list[Path]:

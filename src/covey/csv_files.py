@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from covey.errors import TableError, count
-from covey.schema import ColumnType, Schema, TableFormat
+from covey.schema import ColumnType, Role, Schema, TableFormat
 
 MISSING_TOKENS = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 DELIMITERS = (",", ";", "\t", "|")
@@ -86,15 +86,23 @@ def read(
     found = [f"encoding {encoding}"] if declared.encoding is None else []
     found += [] if declared.delimiter else [f"delimiter {_name(delimiter)}"]
     dialect = Dialect(delimiter, encoding, declared.decimal or ".", declared.missing or ())
-    quasi = [name for name in frame.columns if schema is None or name in schema.quasi]
-    if declared.missing is None and (missing := _detect_missing(frame, quasi)):
+    read_as = [name for name in frame.columns if schema is None or _is_read(name, schema)]
+    if declared.missing is None and (missing := _detect_missing(frame, read_as)):
         dialect = replace(dialect, missing=missing)
         found += [f"missing cells {', '.join(map(_name, missing))}"] if missing != ("",) else []
-    numeric = [n for n in quasi if not schema or schema.columns[n].type is ColumnType.NUMERIC]
+    numeric = [n for n in read_as if not schema or schema.columns[n].type is ColumnType.NUMERIC]
     if declared.decimal is None and delimiter != "," and _has_decimal_comma(frame, numeric):
         dialect = replace(dialect, decimal=",")
         found.append("decimal comma")
     return frame, dialect, f"detected {', '.join(found)}" if found else ""
+
+
+def _is_read(name: str, schema: Schema) -> bool:
+    """Whether what the cells mean matters: of quasi-identifiers, and of sensitive numbers."""
+    column = schema.columns.get(name)
+    return name in schema.quasi or (
+        column is not None and column.role is Role.SENSITIVE and column.is_ordered
+    )
 
 
 def _cells(data: bytes, delimiter: str) -> pl.DataFrame:

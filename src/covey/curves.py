@@ -241,7 +241,7 @@ def prepare(
     asked = [KAnonymity(k) for k in (KS[:1] if ks is None else ks)]
     if not asked:
         raise UsageError("there is no k to draw a curve of")
-    requirements, most = pipeline.requirements_of(schema, asked)
+    _, most = pipeline.requirements_of(schema, asked)
     chosen = {**({"effort": EFFORT} if method == "covey" else {}), **options}
     pipeline.refuse_wrong_options(pipeline.function_of(method), chosen)
     progress("reading", 0.0)
@@ -250,7 +250,7 @@ def prepare(
     request = [pipeline.name_of(method), chosen, "curve", class_column]
     people = pipeline.ordered_people(table, schema, seed, request)
     encoded = pipeline.encode_people(people.table, schema, most, class_column)
-    sizes = KS if ks is None else sorted({requirement.k for requirement in requirements})
+    sizes = KS if ks is None else sorted({requirement.k for requirement in asked})
     task = Task(tuple(k for k in sizes if k <= encoded.rows), method, chosen, encoded, people.seed)
     progress("warming up", 0.0)
     some = people.table.with_frame(people.table.frame[:_SAMPLE])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from covey.curves import Curve
     from covey.loss import Losses
     from covey.pipeline import Release
-    from covey.verification import Verdict
+    from covey.verification import Risks, Verdict
 
 # What is shown holds names that others chose, so nothing in it is taken for markup.
 out = Console(highlight=False, markup=False, emoji=False)
@@ -58,12 +58,16 @@ def show_verdict(verdict: "Verdict", console: Console) -> None:
     grid = Grid("promise", "asked", "found", "holds")
     for check in verdict.checks:
         holds = Text("yes", style="green") if check.holds else Text("NO", style="bold red")
-        grid.add_row(check.requirement, f"{check.asked:g}", f"{check.achieved:g}", holds)
+        found = "–" if check.achieved is None else f"{check.achieved:g}"
+        grid.add_row(Text(check.requirement), f"{check.asked:g}", found, holds)
     if verdict.identifiers:
         found = count(len(verdict.identifiers), "column")
         grid.add_row("no identifiers", "0 columns", found, Text("NO", style="bold red"))
     if grid.row_count:
         console.print(grid)
+    for check in verdict.checks:
+        if check.reason:
+            console.print(Text(f"{check.requirement}: {check.reason}"), soft_wrap=True)
     if REQUIREMENT in [check.requirement for check in verdict.checks]:
         console.print(f"{verdict.rows:,} rows, which are not alike")
         return
@@ -75,6 +79,53 @@ def show_verdict(verdict: "Verdict", console: Console) -> None:
         console.print("cells are missing in too many ways to count matches with them as wildcards")
     elif verdict.k_wildcard > verdict.k:
         console.print(f"with missing cells as wildcards every row matches {verdict.k_wildcard:,}")
+
+
+def show_achieved(verdict: "Verdict", console: Console) -> None:
+    """What the classes keep of each sensitive column, whatever was asked."""
+    if not verdict.achieved:
+        return
+    grid = Grid("what could be asked", *(a.column for a in verdict.achieved))
+    for title, name, form in _ACHIEVED:
+        figures = [getattr(column, name) for column in verdict.achieved]
+        if any(figure is not None for figure in figures):
+            cells = ("–" if figure is None else format(figure, form) for figure in figures)
+            grid.add_row(title, *cells)
+    console.print(grid)
+
+
+_ACHIEVED = (
+    ("distinct l, at most", "distinct_l", ","),
+    ("frequency l, at most", "frequency_l", ".4g"),
+    ("entropy l, at most", "entropy_l", ".4g"),
+    ("recursive l = 2, c above", "recursive_c_for_2", ".4g"),
+    ("recursive l = 3, c above", "recursive_c_for_3", ".4g"),
+    ("t equal, at least", "t_equal", ".4f"),
+    ("t ordered, at least", "t_ordered", ".4f"),
+    ("t hierarchical, at least", "t_hierarchical", ".4f"),
+    ("alpha, at least", "alpha", ".4f"),
+    ("basic beta, at least", "beta", ".4g"),
+    ("enhanced beta, at least", "enhanced_beta", ".4g"),
+    ("delta, above", "delta", ".4g"),
+    ("rows whose value is certain", "certain", ".2%"),
+    ("rows whose numbers are alike", "similar", ".2%"),
+)
+
+
+def show_risks(risks: "Risks", console: Console) -> None:
+    """How likely people are re-identified, by whoever knows their quasi-identifiers."""
+    console.print(
+        f"risk of re-identification: prosecutor {risks.prosecutor:.2%} at most, "
+        f"{risks.prosecutor_average:.2%} on average; journalist {risks.journalist:.2%} at most; "
+        f"marketer {risks.marketer:.2%}",
+        soft_wrap=True,
+    )
+    if risks.population is not None:
+        console.print(f"journalist and marketer against a population of {risks.population:,} rows")
+    if risks.uncovered:
+        console.print(
+            f"classes that hold fewer of the population than of the table: {risks.uncovered:,}"
+        )
 
 
 def show_losses(losses: "Losses", console: Console) -> None:

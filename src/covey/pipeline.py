@@ -170,7 +170,8 @@ def anonymize(
         order = _leaving_order(released, people.rows[kept], keep_order=keep_order)
         released = released.with_frame(released.frame[order])
     with stage("verifying"):
-        judge = _judge(schema, requirements, encoded, groups, kept[order])
+        persons = _persons(table, requirements, people.rows[kept[order]])
+        judge = _judge(schema, requirements, encoded, groups, kept[order], persons)
         verdict = judge(released)
         verdict.raise_if_violated()
     with stage("measuring"):
@@ -432,14 +433,32 @@ def _judge(
     encoded: EncodedTable,
     groups: Groups | Rings,
     rows: Longs,
+    persons: dict[str, pl.Series],
 ) -> Callable[[Table], Verdict]:
     """Who judges the release: by its cells alone, or with the original if rows are not alike."""
     if isinstance(groups, Groups):
-        return partial(verify, schema=schema, require=requirements)
-    k = max(requirement.k for requirement in requirements)
+        return partial(verify, schema=schema, require=requirements, persons=persons)
+    if any(not isinstance(asked, KAnonymity) or asked.person for asked in requirements):
+        raise UsageError("rows that are not alike can keep k only: ask for nothing else")
+    k = _largest_k(requirements)
     return partial(
         matchings.verify_rings, schema=schema, original=encoded, rings=groups, rows=rows, k=k
     )
+
+
+def _persons(
+    table: Table, requirements: Sequence[Requirement], rows: Longs
+) -> dict[str, pl.Series]:
+    """Whose row each released one is, where persons are counted; for the verifier's eyes alone."""
+    names = {r.person for r in requirements if isinstance(r, KAnonymity) and r.person is not None}
+    absent = sorted(names - set(table.frame.columns))
+    if absent:
+        raise SchemaError(f"the person column {absent[0]!r} is not in the table")
+    return {name: table.cells(name)[rows] for name in names}
+
+
+def _largest_k(requirements: Sequence[Requirement]) -> int:
+    return max(asked.k for asked in requirements if isinstance(asked, KAnonymity))
 
 
 def refuse_wrong_options(method: Callable[..., Groups | Rings], options: Mapping[str, Any]) -> None:
@@ -560,7 +579,7 @@ def _configuration(
     return {
         "columns": columns,
         "table": asdict(dialect),
-        "require": {"k": max(r.k for r in requirements)},
+        "require": {"k": _largest_k(requirements)},
         "loss": schema.loss,
         "style": {"categories": style.categories, "intervals": style.intervals},
     }

@@ -7,6 +7,7 @@ passed through; no column is a quasi-identifier by default.
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -18,12 +19,14 @@ from pydantic import (
     FiniteFloat,
     PlainValidator,
     ValidationError,
+    ValidationInfo,
+    field_validator,
     model_validator,
 )
 
 from covey import taxonomy as trees
 from covey.errors import SchemaError, TaxonomyError
-from covey.requirements import KAnonymity, Requirement
+from covey.requirements import KAnonymity, Requirement, SensitiveRequirement, TCloseness, parse
 from covey.taxonomy import Measure, Taxonomy
 
 
@@ -37,7 +40,7 @@ class Role(StrEnum):
 
 
 class ColumnType(StrEnum):
-    """How the values of a quasi-identifier lie beside each other."""
+    """How the values of a column lie beside each other."""
 
     NUMERIC = "numeric"
     CATEGORICAL = "categorical"
@@ -115,7 +118,11 @@ def _taxonomy_source(value: object) -> TaxonomySource | None:
 
 
 class Column(_Model):
-    """One column. Everything but the role matters for quasi-identifiers alone."""
+    """One column.
+
+    Everything but the role matters for quasi-identifiers alone, but for the type and the taxonomy
+    of a sensitive column, which tell how far apart its values are.
+    """
 
     role: Role
     type: ColumnType | None = None
@@ -128,7 +135,8 @@ class Column(_Model):
 
     @model_validator(mode="after")
     def _settings_fit_the_type(self) -> Self:
-        wrong = list(self._misfits()) if self.role is Role.QUASI else []
+        judged = self.role is Role.SENSITIVE and self.type is not None
+        wrong = list(self._misfits()) if self.role is Role.QUASI or judged else []
         if self.domain is not None and not -LARGEST < self.domain[0] < self.domain[1] < LARGEST:
             wrong.append("a domain runs from a lower to a higher number, both within 2^53")
         if wrong:
@@ -136,7 +144,7 @@ class Column(_Model):
         return self
 
     def _misfits(self) -> Iterator[str]:
-        """What is wrong with the settings of a quasi-identifier."""
+        """What is wrong with the settings of a column that has a type, or needs one."""
         if self.type is None:
             yield 'a quasi-identifier needs a type: "numeric", "categorical" or "date"'
             return
@@ -151,6 +159,11 @@ class Column(_Model):
             yield 'the grid of numbers is a number, that of dates "month", "quarter" or "year"'
         elif not isinstance(self.grid, str) and not SMALLEST_GRID <= self.grid <= LARGEST:
             yield "a grid is a number above 0, neither below 1e-9 nor beyond 2^53"
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the values are declared to stand in a line."""
+        return self.type in (ColumnType.NUMERIC, ColumnType.DATE)
 
     def taxonomy_over(self, values: Collection[str]) -> Taxonomy:
         """The column's tree, made from `values` where it is not given as one."""
@@ -168,13 +181,53 @@ class Column(_Model):
 
 
 class Require(_Model):
-    """The `[require]` table of a schema file."""
+    """The `[require]` table of a schema file.
+
+    The models of sensitive values are given by column, each setting a number or a text as
+    `covey.requirements.parse` reads it, or a list of several.
+    """
 
     k: int | None = Field(default=None, strict=True, ge=2)
+    person: str | None = Field(default=None, strict=True, min_length=1)
+    l: dict[str, Any] = {}  # noqa: E741
+    t: dict[str, Any] = {}
+    alpha: dict[str, Any] = {}
+    beta: dict[str, Any] = {}
+    delta: dict[str, Any] = {}
+
+    @field_validator("l", "t", "alpha", "beta", "delta")
+    @classmethod
+    def _settings_can_be_read(cls, settings: dict[str, Any], field: ValidationInfo) -> Any:
+        wrong = []
+        for on, setting in settings.items():
+            try:
+                _parsed(str(field.field_name), on, setting)
+            except SchemaError as error:
+                wrong.append(f"column {on!r}: {error}")
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        return settings
+
+    @model_validator(mode="after")
+    def _persons_need_a_number(self) -> Self:
+        if self.person is not None and self.k is None:
+            raise ValueError("a person is counted for k, which is not given")
+        return self
 
     def requirements(self) -> tuple[Requirement, ...]:
         """The same as requirements."""
-        return () if self.k is None else (KAnonymity(self.k),)
+        sizes = () if self.k is None else (KAnonymity(self.k, self.person),)
+        return sizes + tuple(
+            requirement
+            for model in ("l", "t", "alpha", "beta", "delta")
+            for on, setting in getattr(self, model).items()
+            for requirement in _parsed(model, on, setting)
+        )
+
+
+def _parsed(model: str, on: str, setting: object) -> list[SensitiveRequirement]:
+    several = setting if isinstance(setting, list | tuple) else [setting]
+    return [parse(model, on, one) for one in several]
 
 
 class TableFormat(_Model):
@@ -194,12 +247,19 @@ class Schema(_Model):
     table: TableFormat = TableFormat()
     loss: Measure = "height"
 
+    @model_validator(mode="after")
+    def _requirements_fit_the_columns(self) -> Self:
+        wrong = [m for asked in self.require.requirements() for m in self._misfits(asked)]
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        return self
+
     @classmethod
     def of(
         cls,
         *,
         quasi: Mapping[str, str | Mapping[str, Any] | Column],
-        sensitive: Sequence[str] = (),
+        sensitive: Sequence[str] | Mapping[str, str | Mapping[str, Any]] = (),
         identifiers: Sequence[str] = (),
         insensitive: Sequence[str] = (),
         **settings: Any,
@@ -207,7 +267,8 @@ class Schema(_Model):
         """A schema from the names of the columns in each role.
 
         A quasi-identifier comes with its type, `{"age": "numeric"}`, or with all its settings,
-        `{"zip": {"type": "categorical", "weight": 2, "taxonomy": {"build": "prefixes"}}}`.
+        `{"zip": {"type": "categorical", "weight": 2, "taxonomy": {"build": "prefixes"}}}`. So may
+        a sensitive column, where it matters how far apart its values are.
         """
         if not isinstance(quasi, Mapping):
             raise SchemaError('quasi-identifiers come with their types: quasi={"age": "numeric"}')
@@ -220,7 +281,7 @@ class Schema(_Model):
             for name in [names] if isinstance(names, str) else names:
                 if name in columns:
                     raise SchemaError(f"column {name!r} has two roles")
-                columns[name] = {"role": role}
+                columns[name] = {**_settings(names, name), "role": role}
         return cls.from_dict({"columns": columns, **settings})
 
     @classmethod
@@ -267,10 +328,47 @@ class Schema(_Model):
     def requirements(
         self, asked: Requirement | Sequence[Requirement] | None = None
     ) -> tuple[Requirement, ...]:
-        """What was asked for, or else what the schema says."""
-        if isinstance(asked, KAnonymity):
-            return (asked,)
-        return self.require.requirements() if asked is None else tuple(asked)
+        """What was asked for, or else what the schema says; distances are those of the columns."""
+        if asked is None:
+            return tuple(map(self._with_distance, self.require.requirements()))
+        several = (asked,) if isinstance(asked, Requirement) else tuple(asked)
+        if not all(isinstance(one, Requirement) for one in several):
+            raise SchemaError("a requirement is one of covey's, such as covey.KAnonymity(10)")
+        wrong = [mistake for one in several for mistake in self._misfits(one)]
+        if wrong:
+            raise SchemaError("; ".join(wrong))
+        return tuple(map(self._with_distance, several))
+
+    def _misfits(self, requirement: Requirement) -> Iterator[str]:
+        """What is asked of a column that it cannot be asked of."""
+        if isinstance(requirement, KAnonymity):
+            person = requirement.person
+            if person is not None and self._role(person) in (None, Role.QUASI):
+                yield f"the person column {person!r} must be one of the schema, and not quasi"
+            return
+        on = requirement.on
+        if self._role(on) is not Role.SENSITIVE:
+            yield f"{requirement.name}: {on!r} is not a sensitive column of the schema"
+        elif isinstance(requirement, TCloseness):
+            column = self.columns[on]
+            if requirement.distance == "ordered" and not column.is_ordered:
+                yield f'{requirement.name}: declare type = "numeric" or "date" of column {on!r}'
+            if requirement.distance == "hierarchical" and column.taxonomy is None:
+                yield f"{requirement.name}: declare a taxonomy of column {on!r}"
+
+    def _role(self, name: str) -> Role | None:
+        return self.columns[name].role if name in self.columns else None
+
+    def _with_distance(self, requirement: Requirement) -> Requirement:
+        if isinstance(requirement, TCloseness) and requirement.distance is None:
+            ordered = self.columns[requirement.on].is_ordered
+            return replace(requirement, distance="ordered" if ordered else "equal")
+        return requirement
+
+
+def _settings(names: Sequence[str] | Mapping[str, Any], name: str) -> dict[str, Any]:
+    setting = names[name] if isinstance(names, Mapping) else {}
+    return {"type": setting} if isinstance(setting, str) else dict(setting)
 
 
 def _quasi(name: str, setting: object) -> Column | dict[str, Any]:
@@ -288,6 +386,7 @@ def _quasi(name: str, setting: object) -> Column | dict[str, Any]:
 PLAIN_WORDS = {
     "extra_forbidden": "there is no such setting",
     "missing": "is needed",
+    "dict_type": "is a table, with a setting for each column",
     "model_type": "is a table of settings",
 }
 

@@ -5,8 +5,10 @@ no encoding, no groups, no clustering, no generalisation, no compiled code. It g
 cells of their quasi-identifiers, exactly as written, and counts.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,19 +16,52 @@ import polars as pl
 
 from covey import tables
 from covey.errors import SchemaError, TableError, ViolationError, count
-from covey.requirements import KAnonymity, Requirement
+from covey.requirements import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    KAnonymity,
+    LDiversity,
+    Requirement,
+    SensitiveRequirement,
+    TCloseness,
+)
 from covey.schema import Role, Schema
+from covey.sensitive import Achieved, SensitiveColumn, rounded
+from covey.spread import TOLERANCE, Longs, Spread
 from covey.tables import Table
 
 
 @dataclass(frozen=True)
 class Check:
-    """One requirement: what was asked, what the table achieves."""
+    """One requirement: what was asked, what the table achieves.
+
+    `achieved` is None where no figure would do, or none can be told; then `reason` says why. It may
+    also say what is odd about a requirement that holds.
+    """
 
     requirement: str
     asked: float
-    achieved: float
+    achieved: float | None
     holds: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Risks:
+    """How likely a person is re-identified, if rows of a class cannot be told apart.
+
+    The prosecutor knows that his victim is in the table. The journalist wants anyone, and knows
+    everybody of the population; the marketer wants as many as possible, and is right about this
+    share. Where no population was given, the people of the table are all there are.
+    """
+
+    prosecutor: float  # the most that any row is at risk
+    prosecutor_average: float
+    journalist: float
+    marketer: float
+    population: int | None = None  # rows
+    uncovered: int = 0  # classes that hold fewer of the population than of the table
 
 
 @dataclass(frozen=True)
@@ -45,6 +80,8 @@ class Verdict:
     largest_class: int
     identifiers: tuple[str, ...]  # columns of that role that the table still has
     checks: tuple[Check, ...]
+    achieved: tuple[Achieved, ...]  # by each sensitive column
+    risks: Risks
 
     @property
     def holds(self) -> bool:
@@ -53,11 +90,7 @@ class Verdict:
 
     def raise_if_violated(self) -> None:
         """Raise `ViolationError`, with all that is wrong, unless the verdict holds."""
-        wrong = [
-            f"{check.requirement} does not hold: asked {check.asked:g}, found {check.achieved:g}"
-            for check in self.checks
-            if not check.holds
-        ]
+        wrong = [_complaint(check) for check in self.checks if not check.holds]
         if self.identifiers:
             names = ", ".join(map(repr, self.identifiers))
             wrong.append(f"the table has {count(len(self.identifiers), 'identifier')}: {names}")
@@ -69,37 +102,199 @@ class Verdict:
         return {"holds": self.holds, **asdict(self)}
 
 
+def _complaint(check: Check) -> str:
+    found = check.reason if check.achieved is None else f"found {check.achieved:g}"
+    return f"{check.requirement} does not hold: asked {check.asked:g}, {found}"
+
+
 def verify(
-    frame: Any, schema: Schema, require: Requirement | Sequence[Requirement] | None = None
+    frame: Any,
+    schema: Schema,
+    require: Requirement | Sequence[Requirement] | None = None,
+    *,
+    persons: Mapping[str, pl.Series | Sequence[object]] | None = None,
 ) -> Verdict:
     """Judge any table, also one that covey did not make.
 
     Without `require`, the schema's own requirements are asked for; a table with none is still
-    told what it achieves.
+    told what it achieves. Where persons are to be counted but their column is left out of the
+    table, the custodian hands it over in `persons`, by its name and row by row.
     """
     table = tables.read(frame, schema)
     if not table.frame.height:
         raise TableError("the table has no rows")
+    requirements = schema.requirements(require)
     quasi = _quasi_columns(table, schema)
-    classes = _classes([table.frame[name] for name in quasi])
-    sizes = classes[ROWS].to_list()
-    k = min(sizes)
+    members = _members([table.frame[name] for name in quasi])
+    k, total = int(members.sizes.min()), table.frame.height
     wildcard = _smallest_match(_classes([table.cells(name) for name in quasi]), k)
+    columns = {
+        name: SensitiveColumn.of(
+            table, name, schema.columns[name], rows=members.rows, sizes=members.sizes
+        )
+        for name in schema.names(Role.SENSITIVE)
+        if name in table.frame.columns
+    }
+    counted = _persons(requirements, table, persons or {})
+    average = len(members.sizes) / total
     return Verdict(
-        rows=table.frame.height,
-        classes=classes.height,
+        rows=total,
+        classes=len(members.sizes),
         k=k,
         k_wildcard=wildcard,
-        largest_class=max(sizes),
+        largest_class=int(members.sizes.max()),
         identifiers=tuple(n for n in schema.names(Role.IDENTIFIER) if n in table.frame.columns),
-        checks=tuple(_check(requirement, k) for requirement in schema.requirements(require)),
+        checks=tuple(
+            _check_size(requirement, members, counted)
+            if isinstance(requirement, KAnonymity)
+            else _check(requirement, columns)
+            for requirement in requirements
+        ),
+        achieved=tuple(column.achieved() for column in columns.values()),
+        risks=Risks(1 / k, average, 1 / k, average),
     )
 
 
-def _check(requirement: Requirement, k: int) -> Check:
+# ── classes ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class _Members:
+    """The rows of the table, one class after the other."""
+
+    rows: Longs
+    sizes: Longs
+
+
+def _members(columns: Sequence[pl.Series]) -> _Members:
+    cells = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
+    names = cells.columns
+    grouped = cells.with_row_index(ROWS).group_by(names).agg(ROWS)[ROWS]
+    return _Members(
+        grouped.explode().to_numpy().astype(np.int64),
+        grouped.list.len().to_numpy().astype(np.int64),
+    )
+
+
+def _check_size(
+    requirement: KAnonymity, members: _Members, columns: Mapping[str, pl.Series]
+) -> Check:
+    """Rows or persons; the number of persons is told by nothing but their column."""
+    found: int | None = int(members.sizes.min())
+    reason = ""
+    if requirement.person is not None:
+        if requirement.person in columns:
+            found = _fewest_persons(columns[requirement.person], members)
+        elif int(members.sizes.min()) >= requirement.k:
+            found, reason = None, "which cannot be told of a table without that column"
+    holds = found is not None and found >= requirement.k
+    return Check(requirement.name, requirement.k, found, holds, reason)
+
+
+def _persons(
+    requirements: Sequence[Requirement],
+    table: Table,
+    given: Mapping[str, pl.Series | Sequence[object]],
+) -> dict[str, pl.Series]:
+    """The columns that tell persons apart, those of the table before those handed over."""
+    columns = {name: pl.Series(name, cells) for name, cells in given.items()}
+    for asked in requirements:
+        if isinstance(asked, KAnonymity) and asked.person in table.frame.columns:
+            columns[asked.person] = table.cells(asked.person)
+    return columns
+
+
+def _fewest_persons(persons: pl.Series, members: _Members) -> int:
+    if len(persons) != len(members.rows):
+        raise TableError("the column of persons has not one cell for each row")
+    label = np.repeat(np.arange(len(members.sizes)), members.sizes)
+    pairs = pl.DataFrame({"class": label, "person": persons.gather(members.rows)})
+    per_class = pairs.drop_nulls().unique().group_by("class").len()["len"]
+    return int(per_class.min()) if len(per_class) == len(members.sizes) else 0  # type: ignore[arg-type]
+
+
+# ── requirements on sensitive columns ───────────────────────────────────────────────────────────
+
+
+def _check(requirement: SensitiveRequirement, columns: Mapping[str, SensitiveColumn]) -> Check:
+    if requirement.on not in columns:
+        raise SchemaError(f"sensitive column {requirement.on!r} is not in the table")
+    column = columns[requirement.on]
     match requirement:
-        case KAnonymity():
-            return Check("k-anonymity", requirement.k, k, k >= requirement.k)
+        case LDiversity():
+            return _check_diversity(requirement, column.spread)
+        case TCloseness(t=t, distance=distance):
+            return _at_most(requirement, t, column.closeness(distance or "equal"))
+        case AlphaK():
+            return _check_share(requirement, column)
+        case BetaLikeness(beta=beta, enhanced=enhanced):
+            bounded = not enhanced or column.spread.gains_are_bounded
+            return _at_most(requirement, beta, column.spread.largest_gain() if bounded else None)
+        case DeltaDisclosure(delta=delta):
+            ratio = column.spread.largest_log_ratio()
+            return _figure(requirement, delta, ratio, ratio is not None and ratio < delta)
+
+
+def _check_diversity(requirement: LDiversity, spread: Spread) -> Check:
+    asked = requirement.l
+    match requirement.kind:
+        case "distinct":
+            found = int(spread.distinct.min())
+            return _figure(requirement, asked, found, found >= asked)
+        case "frequency":
+            share = spread.largest_share()
+            return _figure(requirement, asked, float(1 / share), share * int(asked) <= 1)
+        case "entropy":
+            least = spread.least_entropy
+            return _figure(
+                requirement, asked, math.exp(least), least >= math.log(asked) - TOLERANCE
+            )
+        case "recursive":
+            assert requirement.c is not None
+            bound = spread.recursive_bound(int(asked))
+            holds = bound is not None and bound < _exactly(requirement.c)
+            return _figure(requirement, requirement.c, rounded(bound), holds)
+
+
+def _check_share(requirement: AlphaK, column: SensitiveColumn) -> Check:
+    """A listed value that does not occur may be written wrong, and is then not protected."""
+    if requirement.values is None:
+        return _at_most(requirement, requirement.alpha, column.spread.largest_share())
+    places = column.places(requirement.values)
+    check = _at_most(requirement, requirement.alpha, column.spread.largest_share(places))
+    absent = len(set(requirement.values)) - len(places)
+    if absent <= 0:
+        return check
+    return replace(
+        check, reason=f"{count(absent, 'listed value')} not found; mind how it is written"
+    )
+
+
+def _at_most(requirement: SensitiveRequirement, asked: float, found: Fraction | None) -> Check:
+    holds = found is not None and found <= _exactly(asked)
+    return _figure(requirement, asked, rounded(found), holds)
+
+
+def _figure(
+    requirement: SensitiveRequirement, asked: float, found: float | None, holds: bool
+) -> Check:
+    reason = "" if found is not None else _UNBOUNDED[type(requirement)]
+    return Check(requirement.name, asked, found, holds, reason)
+
+
+_UNBOUNDED: dict[type, str] = {
+    LDiversity: "which no c would do for a class of too few values",
+    BetaLikeness: "but some value is too likely in a class for any beta",
+    DeltaDisclosure: "but some class lacks a value, and then no delta would do",
+}
+
+
+def _exactly(asked: float) -> Fraction:
+    """The number that its digits say: 0.1 is one tenth."""
+    return Fraction(repr(asked))
+
+
+# ── quasi-identifiers ───────────────────────────────────────────────────────────────────────────
 
 
 def _quasi_columns(table: Table, schema: Schema) -> list[str]:

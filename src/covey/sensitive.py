@@ -1,0 +1,205 @@
+"""What the classes of a released table tell of a sensitive column: cells read, figures told.
+
+Part of the verifier, so it shares no code with what made the table. Numbers and dates are read by
+what they say where the schema declares them, all else as written; missing is one more value.
+"""
+
+import math
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from covey.csv_files import FORMULA_STARTS, Dialect
+from covey.errors import TableError, TaxonomyError, count
+from covey.schema import Column, ColumnType
+from covey.spread import Longs, Spread
+from covey.tables import Table
+from covey.taxonomy import Taxonomy
+
+SIMILAR = 0.05  # numbers within this share of their column's range are nearly the same
+
+
+@dataclass(frozen=True)
+class Achieved:
+    """What the classes keep of a sensitive column, whatever was asked.
+
+    The table has every l up to, and every c, t, α, β and δ from, what stands here; c and δ must be
+    above it. None is where no figure would do, or where the schema does not declare what the figure
+    needs.
+    """
+
+    column: str
+    distinct_l: int
+    frequency_l: float
+    entropy_l: float
+    recursive_c_for_2: float | None
+    recursive_c_for_3: float | None
+    t_equal: float
+    t_ordered: float | None
+    t_hierarchical: float | None
+    alpha: float
+    beta: float
+    enhanced_beta: float | None
+    delta: float | None
+    certain: float  # share of rows whose value is certain, since all of their class have it
+    similar: float | None  # share of rows whose class has numbers that are nearly the same
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SensitiveColumn:
+    """One sensitive column: how it spreads, and what its values are."""
+
+    name: str
+    spread: Spread
+    values: pl.Series  # the different ones, ascending, missing last
+    numbers: NDArray[np.float64] | None  # of the values, where they are numbers or days
+    tree: Taxonomy | None
+    dialect: Dialect
+    column: Column
+
+    @classmethod
+    def of(
+        cls, table: Table, name: str, column: Column, rows: Longs, sizes: Longs
+    ) -> "SensitiveColumn":
+        """The column of a table, whose rows come one class of these sizes after the other."""
+        cells = _meanings(table.cells(name), column, table.dialect)
+        values = cells.unique().sort(nulls_last=True)
+        number = cells.rank("dense").cast(pl.Int64) - 1
+        coded = number.fill_null(len(values) - 1).to_numpy()
+        numbers = None
+        if column.is_ordered:
+            numbers = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        tree = None
+        if column.taxonomy is not None:
+            tree = _tree(name, column, values)
+        spread = Spread.of(sizes, coded[rows])
+        return cls(name, spread, values, numbers, tree, table.dialect, column)
+
+    def closeness(self, distance: str) -> Fraction | None:
+        """The t of the classes, where that distance is defined."""
+        match distance:
+            case "equal":
+                return self.spread.equal_distance()
+            case "ordered" if self.numbers is not None:
+                return self.spread.ordered_distance()
+            case "hierarchical" if self.tree is not None:
+                return self.spread.tree_distance(self.tree, _leaves(self.tree, self.values))
+        return None
+
+    def places(self, listed: Sequence[str]) -> Longs:
+        """Where those of the listed values that occur stand among the values."""
+        defused = [f"'{value}" for value in listed if value.startswith(FORMULA_STARTS)]
+        wanted = _read(pl.Series(self.name, [*listed, *defused]), self.column, self.dialect)
+        found = self.values.cast(pl.String).is_in(wanted.drop_nulls().cast(pl.String).implode())
+        return np.flatnonzero(found.fill_null(False).to_numpy())
+
+    def achieved(self) -> Achieved:
+        """All that can be asked for."""
+        spread = self.spread
+        share, gain = spread.largest_share(), spread.largest_gain()
+        return Achieved(
+            column=self.name,
+            distinct_l=int(spread.distinct.min()),
+            frequency_l=float(1 / share),
+            entropy_l=math.exp(spread.least_entropy),
+            recursive_c_for_2=rounded(spread.recursive_bound(2)),
+            recursive_c_for_3=rounded(spread.recursive_bound(3)),
+            t_equal=float(spread.equal_distance()),
+            t_ordered=rounded(self.closeness("ordered")),
+            t_hierarchical=rounded(self.closeness("hierarchical")),
+            alpha=float(share),
+            beta=float(gain),
+            enhanced_beta=float(gain) if spread.gains_are_bounded else None,
+            delta=spread.largest_log_ratio(),
+            certain=spread.certain(),
+            similar=None if self.numbers is None else spread.similar(self.numbers, SIMILAR),
+        )
+
+
+def rounded(figure: Fraction | None) -> float | None:
+    """The nearest float."""
+    return None if figure is None else float(figure)
+
+
+def _meanings(cells: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
+    """What the cells say, each of them."""
+    try:
+        found = _read(cells, column, dialect)
+    except pl.exceptions.PolarsError:  # its text may quote a cell
+        raise TableError(f"sensitive column {cells.name!r} cannot be read as its type") from None
+    wrong = int((found.is_null() & cells.is_not_null()).sum())
+    if wrong:
+        raise TableError(
+            f"sensitive column {cells.name!r}: {count(wrong, 'row')} with a cell that is not of "
+            f"its type {column.type}; correct them, declare how the table is written, or "
+            "leave the type out"
+        )
+    return found
+
+
+def _read(cells: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
+    """Numbers, days since 1970, or the cells as they are; nothing where a cell is no such thing."""
+    match column.type:
+        case ColumnType.NUMERIC:
+            return _numbers(cells, dialect)
+        case ColumnType.DATE:
+            return _days(cells, column.format)
+        case _:
+            plain = cells.dtype in (pl.Boolean, pl.Null) or column.taxonomy is not None
+            return cells.cast(pl.String) if plain else cells
+
+
+def _numbers(cells: pl.Series, dialect: Dialect) -> pl.Series:
+    if cells.dtype != pl.String:
+        numbers = cells.cast(pl.Float64, strict=False)
+    else:
+        text = cells.str.strip_chars(" ")
+        written = pl.when(text.str.contains(dialect.number)).then(
+            text.str.replace(dialect.decimal, ".", literal=True).str.strip_prefix("+")
+        )
+        numbers = pl.select(written).to_series().cast(pl.Float64, strict=False)
+    finite = pl.select(pl.when(numbers.is_finite()).then(numbers)).to_series()
+    return finite + 0.0  # a negative zero is zero
+
+
+def _days(cells: pl.Series, written: str | None) -> pl.Series:
+    if cells.dtype == pl.String:
+        text = cells.str.strip_chars(" ")
+        dates = text.str.to_date(written or "%Y-%m-%d", strict=False)
+    else:
+        dates = cells.cast(pl.Date, strict=False)
+    return dates.cast(pl.Int32)
+
+
+def _tree(name: str, column: Column, values: pl.Series) -> Taxonomy:
+    present = values.drop_nulls().to_list()
+    try:
+        tree = column.taxonomy_over(present)
+    except TaxonomyError as error:
+        raise TaxonomyError(f"column {name!r}: {error}") from None
+    known = set(tree.leaves)
+    uncovered = sum(_undefused(value, known) not in known for value in present)
+    if uncovered:
+        raise TaxonomyError(
+            f"sensitive column {name!r}: {count(uncovered, 'value')} that its taxonomy does not "
+            "cover; add them as leaves, or correct the rows"
+        )
+    return tree.with_leaf("") if values.null_count() else tree
+
+
+def _leaves(tree: Taxonomy, values: pl.Series) -> Longs:
+    """The leaf of each value; that of a missing one has no label."""
+    places = {label: leaf for leaf, label in enumerate(tree.leaves)}
+    leaves = [places[_undefused(value or "", places)] for value in values]
+    return np.array(leaves, dtype=np.int64)
+
+
+def _undefused(value: str, known: Container[str]) -> str:
+    """The label that a value has in its taxonomy, if it was defused for spreadsheets."""
+    if value not in known and value[1:].startswith(FORMULA_STARTS):
+        return value.removeprefix("'")
+    return value
