@@ -14,7 +14,7 @@ the same to the last bit whatever the order of the table's columns.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 
@@ -23,8 +23,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from covey.csv_files import Dialect
+from covey.demands import Coded, Demands, demands_of
 from covey.errors import TableError, TaxonomyError, count
 from covey.kernels.arrays import Cells, Floats, Forest, Ints, Longs
+from covey.requirements import Requirement
 from covey.schema import LARGEST, Column, ColumnType, MissingPolicy, Role, Schema
 from covey.tables import Table
 from covey.taxonomy import ROOT, Measure, Taxonomy
@@ -82,7 +84,8 @@ class EncodedTable:
     rows: int
     measure: Measure = "height"
     classes: Ints | None = None  # of the class column, where one was asked for
-    sensitive: Mapping[str, pl.Series] = field(default_factory=dict)  # columns as they are
+    sensitive: Mapping[str, Coded] = field(default_factory=dict)
+    demands: Demands | None = None  # what is asked of groups besides their size
 
     @property
     def intervals(self) -> list[Interval]:
@@ -112,9 +115,25 @@ class EncodedTable:
         weights = np.array([a.column.weight for a in self.intervals], dtype=np.float64)
         return Cells(numbers, weights, codes)
 
+    def take(self, rows: Longs) -> "EncodedTable":
+        """Some of the rows; domains and trees remain those of the whole table."""
+        return replace(
+            self,
+            attributes=tuple(
+                replace(a, values=a.values[rows])
+                if isinstance(a, Interval)
+                else replace(a, leaves=a.leaves[rows])
+                for a in self.attributes
+            ),
+            rows=len(rows),
+            classes=None if self.classes is None else self.classes[rows],
+            sensitive={name: column.take(rows) for name, column in self.sensitive.items()},
+            demands=None if self.demands is None else self.demands.take(rows),
+        )
+
     def sensitive_values(self, name: str) -> Ints:
         """A sensitive column as numbers, equal ones for equal values; missing is a value too."""
-        return _numbered(self.sensitive[name])
+        return self.sensitive[name].values
 
     @cached_property
     def places(self) -> Ints:
@@ -175,19 +194,32 @@ def _leaf_ranges(ancestors: Ints, first: Ints, leaves: Ints) -> tuple[Ints, Ints
 # ── encoding ────────────────────────────────────────────────────────────────────────────────────
 
 
-def encode(table: Table, schema: Schema, *, class_column: str | None = None) -> EncodedTable:
-    """The quasi-identifiers of a table as arrays, and the classes of one column if asked for."""
+def encode(
+    table: Table,
+    schema: Schema,
+    *,
+    class_column: str | None = None,
+    require: Sequence[Requirement] = (),
+    persons: Mapping[str, pl.Series] | None = None,
+) -> EncodedTable:
+    """The quasi-identifiers of a table as arrays, and the classes of one column if asked for.
+
+    So are the sensitive columns, and whose row each is where persons are counted.
+    """
     ordered = sorted(schema.quasi.items(), key=lambda item: (_is_category(item[1]), item[0]))
+    sensitive = {
+        name: _coded(table, name, schema.columns[name])
+        for name in schema.names(Role.SENSITIVE)
+        if name in table.frame.columns
+    }
+    counted = {name: _numbered_persons(cells) for name, cells in (persons or {}).items()}
     return EncodedTable(
         attributes=tuple(_attribute(table, name, column) for name, column in ordered),
         rows=table.frame.height,
         measure=schema.loss,
         classes=None if class_column is None else _classes(table, class_column),
-        sensitive={
-            name: table.frame[name]
-            for name in schema.names(Role.SENSITIVE)
-            if name in table.frame.columns
-        },
+        sensitive=sensitive,
+        demands=demands_of(require, {**sensitive, **counted}),
     )
 
 
@@ -279,6 +311,36 @@ def _classes(table: Table, name: str) -> Ints:
     if name not in table.frame.columns:
         raise TableError(f"column {name!r} is not in the table, so it cannot be the class column")
     return _numbered(table.frame[name])
+
+
+def _coded(table: Table, name: str, column: Column) -> Coded:
+    """A sensitive column by what its cells say; missing is one more value, the last."""
+    cells = table.cells(name)
+    match column.type:
+        case ColumnType.NUMERIC:
+            cells = parse_numbers(cells, table.dialect)
+        case ColumnType.DATE:
+            cells = parse_dates(cells, column.format)
+        case _ if column.taxonomy is not None:
+            category = _category(name, column, cells.cast(pl.String), table.dialect)
+            used, own = np.unique(category.leaves, return_inverse=True)
+            labels = [category.tree.labels[leaf] or None for leaf in used]
+            return Coded(
+                own.astype(np.int32),
+                pl.Series(labels, dtype=pl.String),
+                category.tree,
+                used.astype(np.int64),
+            )
+    known = cells.unique().sort(nulls_last=True)
+    places = cells.rank("dense").cast(pl.Int64) - 1
+    values = places.fill_null(len(known) - 1).cast(pl.Int32).to_numpy().copy()
+    return Coded(values, known)
+
+
+def _numbered_persons(cells: pl.Series) -> Coded:
+    """Who is who; a row without a person counts for nobody."""
+    values = _numbered(cells) - 1
+    return Coded(values, cells.drop_nulls().unique().sort())
 
 
 def _numbered(cells: pl.Series) -> Ints:

@@ -23,7 +23,7 @@ import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
 from covey import files, loss, matchings, tables
-from covey.clustering import METHODS, method_named, refuse_infeasible
+from covey.clustering import METHODS, keep_demands, method_named, refined, refuse_infeasible
 from covey.csv_files import Dialect
 from covey.encoding import Category, EncodedTable, encode, rows_to_drop
 from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError
@@ -136,6 +136,7 @@ def anonymize(
     method: str | Callable[..., Groups | Rings] = "covey",
     seed: int | None = None,
     class_column: str | None = None,
+    refine: bool = False,
     style: Style = PLAIN,
     keep_order: bool = False,
     progress: Progress = silent,
@@ -148,8 +149,9 @@ def anonymize(
     else what the schema says. `method` is a name in `METHODS` or a function like those; `options`
     are its own. Without a `seed`, one is derived from the table and the request, so that the same
     request always gives the same release. The classes of `class_column` are to stay apart, as far
-    as the method knows how. `keep_order` releases the rows in the input's order, which tells who
-    is who to anyone who knows that order.
+    as the method knows how. With `refine`, the groups of any method are formed anew as covey's own
+    method does, as long as that lowers the loss. `keep_order` releases the rows in the input's
+    order, which tells who is who to anyone who knows that order.
     """
     requirements, k = requirements_of(schema, require)
     refuse_wrong_options(function_of(method), options)
@@ -158,20 +160,27 @@ def anonymize(
         table = tables.read(frame, schema)
         tables.check_roles(table, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
     with stage("ordering"):
-        request = [name_of(method), options, k, class_column]
+        request = [name_of(method), options, k, class_column, *_besides(requirements)]
+        if refine:
+            request.append("refined")
         people = ordered_people(table, schema, seed, request)
     with stage("encoding"):
-        encoded = encode_people(people.table, schema, k, class_column)
+        persons = _persons(table, requirements)
+        encoded = encode_people(
+            *(people.table, schema, k, class_column),
+            require=requirements,
+            persons={name: cells[people.rows] for name, cells in persons.items()},
+        )
     with stage("clustering"):
-        groups = form_groups(encoded, k, method, people.seed, progress, options)
+        groups = form_groups(encoded, k, method, people.seed, progress, options, refine=refine)
     with stage("generalising"):
         released = generalise(people.table, encoded, groups, style)
         kept = np.flatnonzero(groups.labels >= 0)
         order = _leaving_order(released, people.rows[kept], keep_order=keep_order)
         released = released.with_frame(released.frame[order])
     with stage("verifying"):
-        persons = _persons(table, requirements, people.rows[kept[order]])
-        judge = _judge(schema, requirements, encoded, groups, kept[order], persons)
+        whose = {name: cells[people.rows[kept[order]]] for name, cells in persons.items()}
+        judge = _judge(schema, requirements, encoded, groups, kept[order], whose)
         verdict = judge(released)
         verdict.raise_if_violated()
     with stage("measuring"):
@@ -388,14 +397,25 @@ def _derived_seed(frame: pl.DataFrame, schema: Schema, request: list[Any]) -> in
     return int.from_bytes(digest.digest()[:16])
 
 
-def encode_people(table: Table, schema: Schema, k: int, class_column: str | None) -> EncodedTable:
-    """The people as a method sees them, if there are enough for k and the class column is one."""
+def encode_people(
+    table: Table,
+    schema: Schema,
+    k: int,
+    class_column: str | None,
+    *,
+    require: Sequence[Requirement] = (),
+    persons: Mapping[str, pl.Series] | None = None,
+) -> EncodedTable:
+    """The people as a method sees them, if what is asked for can be had of them."""
     if not table.frame.height:
         raise UsageError("the table has no rows to release")
     refuse_infeasible(table.frame.height, k)
     if class_column is not None:
         _check_class_column(schema, class_column)
-    return encode(table, schema, class_column=class_column)
+    encoded = encode(table, schema, class_column=class_column, require=require, persons=persons)
+    if encoded.demands is not None:
+        encoded.demands.refuse_infeasible()
+    return encoded
 
 
 def _check_class_column(schema: Schema, name: str) -> None:
@@ -411,15 +431,43 @@ def form_groups(
     seed: int,
     progress: Progress,
     options: dict[str, Any],
+    *,
+    refine: bool = False,
 ) -> Groups | Rings:
-    """The groups that a method forms, none of them too small."""
+    """The groups that a method forms, none of them too small or without what is asked of them."""
     function = function_of(method)
     groups = function(encoded, k, seed=seed, progress=progress, **options)
     if isinstance(groups, Rings) and function not in METHODS.values():
         raise UsageError("rows that are not alike are released only by a method called by its name")
     if len(groups) != encoded.rows or groups.smallest < k:
         raise GuaranteeError("the method formed groups that are too small, or lost rows")
+    if isinstance(groups, Groups) and (refine or encoded.demands is not None):
+        return _settled(encoded, k, groups, seed, progress, refine=refine)
     return groups
+
+
+def _settled(
+    encoded: EncodedTable,
+    k: int,
+    groups: Groups,
+    seed: int,
+    progress: Progress,
+    *,
+    refine: bool,
+) -> Groups:
+    """Groups that keep what is asked, of the rows that are to be released.
+
+    What is asked may depend on how values are spread over these, so it is looked at anew where rows
+    have been left out.
+    """
+    kept = np.flatnonzero(groups.labels >= 0)
+    table, labels = encoded, groups.labels
+    if groups.suppressed:
+        table, labels = encoded.take(kept), labels[kept]
+    finish = refined if refine else keep_demands
+    settled = np.full(encoded.rows, SUPPRESSED, dtype=np.int64)
+    settled[kept] = finish(table, k, Groups(labels), seed=seed, progress=progress).labels
+    return Groups(settled)
 
 
 def function_of(method: str | Callable[..., Groups | Rings]) -> Callable[..., Groups | Rings]:
@@ -446,15 +494,18 @@ def _judge(
     )
 
 
-def _persons(
-    table: Table, requirements: Sequence[Requirement], rows: Longs
-) -> dict[str, pl.Series]:
-    """Whose row each released one is, where persons are counted; for the verifier's eyes alone."""
+def _besides(requirements: Sequence[Requirement]) -> list[str]:
+    """What is asked besides k, as text: another request, another seed."""
+    return [repr(asked) for asked in requirements if asked != KAnonymity(_largest_k(requirements))]
+
+
+def _persons(table: Table, requirements: Sequence[Requirement]) -> dict[str, pl.Series]:
+    """Whose row each is, where persons are counted; not for release."""
     names = {r.person for r in requirements if isinstance(r, KAnonymity) and r.person is not None}
     absent = sorted(names - set(table.frame.columns))
     if absent:
         raise SchemaError(f"the person column {absent[0]!r} is not in the table")
-    return {name: table.cells(name)[rows] for name in names}
+    return {name: table.cells(name) for name in names}
 
 
 def _largest_k(requirements: Sequence[Requirement]) -> int:

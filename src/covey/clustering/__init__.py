@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from covey.clustering.cb import cb
-from covey.clustering.covey import covey
+from covey.clustering.covey import covey, keep_demands, refined
 from covey.clustering.gaa_cp import gaa_cp
 from covey.clustering.ikac import ikac
 from covey.clustering.k_member import k_member
@@ -25,6 +25,8 @@ from covey.clustering.wf_c_means import wf_c_means
 from covey.encoding import EncodedTable
 from covey.errors import InfeasibleError, UsageError, count
 from covey.groups import Groups, Rings
+
+__all__ = ["METHODS", "Method", "keep_demands", "method_named", "refined", "refuse_infeasible"]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 import numpy as np
 
+from covey.demands import no_rules
 from covey.encoding import EncodedTable
 from covey.errors import UsageError
 from covey.groups import SUPPRESSED, Groups
@@ -101,18 +102,47 @@ def covey(
     work = _Work(table, k, seed, penalty, evenness, max_suppressed, progress)
     with ThreadPoolExecutor(workers()) as threads:
         work.start(threads, plan)
-        try:
-            for number in range(1, plan.rounds + 1):
-                if work.cost == 0.0 or time.monotonic() > end:
-                    break
-                before = work.cost
-                work.refine(threads, plan, number, end)
-                if before - work.cost < plan.gain * before:
-                    break
-        except KeyboardInterrupt:
-            progress(STOPPED, 1.0)
+        _rounds(work, threads, plan, end)
     progress("clustering", 1.0)
     return Groups(_numbered(work.labels))
+
+
+def keep_demands(
+    table: EncodedTable, k: int, groups: Groups, *, seed: int = 0, progress: Progress = silent
+) -> Groups:
+    """The groups of any method, put together where they miss the table's demands.
+
+    Each that misses them goes together with the one that costs least among those with which it
+    keeps them, in blocks of similar groups.
+    """
+    work = _Work(table, k, seed, progress=progress)
+    work.take_over(groups)
+    return Groups(_numbered(work.labels))
+
+
+def refined(
+    table: EncodedTable, k: int, groups: Groups, *, seed: int = 0, progress: Progress = silent
+) -> Groups:
+    """The groups of any method, formed anew as the own method does, as long as that pays."""
+    work, plan = _Work(table, k, seed, progress=progress), PLANS["balanced"]
+    work.take_over(groups)
+    with ThreadPoolExecutor(workers()) as threads:
+        _rounds(work, threads, plan, float("inf"))
+    return Groups(_numbered(work.labels))
+
+
+def _rounds(work: "_Work", threads: ThreadPoolExecutor, plan: Plan, end: float) -> None:
+    """Refine as long as that pays; interrupted, keep what there is."""
+    try:
+        for number in range(1, plan.rounds + 1):
+            if work.cost == 0.0 or time.monotonic() > end:
+                break
+            before = work.cost
+            work.refine(threads, plan, number, end)
+            if before - work.cost < plan.gain * before:
+                break
+    except KeyboardInterrupt:
+        work.progress(STOPPED, 1.0)
 
 
 def _is_number(value: object, above: float | None = None) -> bool:
@@ -170,6 +200,9 @@ class _Work:
         self.limit = int(max_suppressed * table.rows + 1e-9)
         self.price = lost if self.limit else float("inf")
         self.aim = Aim(k, float(evenness), self.price)
+        self.rules, self.values = no_rules(), np.zeros((table.rows, 0), dtype=np.int32)
+        if table.demands is not None:
+            self.rules, self.values = table.demands.rules, table.demands.values
 
     def random(self, *place: int) -> np.random.Generator:
         """Random numbers for one place in the work, whoever does it and when."""
@@ -196,9 +229,17 @@ class _Work:
         """What is minded of them besides."""
         from covey.kernels.refinement import Marks
 
-        if self.table.classes is None or self.penalty == 0.0:
+        demands, penalty = self.table.demands, self.penalty
+        if demands is None and penalty == 0.0:
             return None
-        return Marks(self.table.classes[own], self.penalty)
+        classes = np.zeros(len(own), dtype=np.int32)
+        values, sorts = np.zeros((len(own), 0), dtype=np.int32), np.zeros(len(own), dtype=np.int64)
+        if penalty > 0.0 and self.table.classes is not None:
+            classes = self.table.classes[own]
+        if demands is not None:
+            values = self.values[own]
+            sorts = np.unique(values, axis=0, return_inverse=True)[1]
+        return Marks(classes, penalty, values, sorts, self.rules)
 
     def start(self, threads: ThreadPoolExecutor, plan: Plan) -> None:
         """Grow groups in blocks of similar rows."""
@@ -209,17 +250,56 @@ class _Work:
         most = max(plan.start, _SMALLEST_BLOCK * self.aim.k)
         blocks = _large_enough(tile(self.cells, self.forest, everyone, most), self.aim.k)
 
-        def grow(number: int) -> float:
+        def grow(number: int) -> tuple[float, bool]:
             own = blocks[number]
-            rows = self.rows(own)
+            rows, marks = self.rows(own), self.marks(own)
             parts = refinement.new_parts(rows, len(own) // self.aim.k)
-            refinement.grow(rows, parts, self.aim, self.marks(own), self.random(0, number))
-            self.labels[own] = own[parts.labels]
-            return refinement.total_cost(parts, self.aim)
+            refinement.grow(rows, parts, self.aim, marks, self.random(0, number))
+            kept = refinement.repair(rows, parts, self.aim, marks)
+            self._save(own, parts)
+            return refinement.total_cost(parts, self.aim), kept
 
-        for number, cost in enumerate(_in_threads(threads, grow, len(blocks)), 1):
+        broken = []
+        for number, (cost, kept) in enumerate(_in_threads(threads, grow, len(blocks)), 1):
             self.cost += cost
+            broken.append(not kept)
             self.progress("clustering", number / len(blocks) / (plan.rounds + 1))
+        self._repair([own.astype(np.int64) for own in blocks], broken)
+
+    def take_over(self, groups: Groups) -> None:
+        """Begin with the groups of another method, put together where they miss the demands."""
+        _, first, own = np.unique(groups.labels, return_index=True, return_inverse=True)
+        self.labels = np.where(groups.labels < 0, SUPPRESSED, first[own])
+        blocks = self._blocks(PLANS["balanced"], 0)
+        self.cost = sum(map(self._cost_of, blocks))
+        self._repair(blocks, [not self._mend(own) for own in blocks])
+
+    def _cost_of(self, own: Longs) -> float:
+        from covey.kernels import refinement
+
+        return refinement.total_cost(self._load(own)[1], self.aim)
+
+    def _repair(self, blocks: list[Longs], broken: list[bool]) -> None:
+        """Put neighbouring blocks together as long as one of them misses the demands by itself."""
+        while any(broken) and len(blocks) > 1:
+            pairs = [blocks[place : place + 2] for place in range(0, len(blocks), 2)]
+            concerned = [any(broken[place : place + 2]) for place in range(0, len(blocks), 2)]
+            blocks = [np.concatenate(pair) for pair in pairs]
+            broken = [
+                touched and not self._mend(own)
+                for own, touched in zip(blocks, concerned, strict=True)
+            ]
+
+    def _mend(self, own: Longs) -> bool:
+        """Put groups of a block together until they keep the demands; whether they do."""
+        from covey.kernels import refinement
+
+        rows, parts, marks = self._load(own)
+        before = refinement.total_cost(parts, self.aim)
+        kept = refinement.repair(rows, parts, self.aim, marks)
+        self._save(own, parts)
+        self.cost += refinement.total_cost(parts, self.aim) - before
+        return kept
 
     def refine(self, threads: ThreadPoolExecutor, plan: Plan, number: int, end: float) -> None:
         """One round over all blocks of a new tiling.
@@ -277,7 +357,7 @@ class _Work:
         refinement.load(rows, parts, self.aim, marks, labels)
         return rows, parts, marks
 
-    def _save(self, own: Longs, parts: "Parts") -> None:
+    def _save(self, own: Longs | Ints, parts: "Parts") -> None:
         self.labels[own] = np.where(parts.labels < 0, SUPPRESSED, own[parts.labels])
 
     def _return_rows(self, threads: ThreadPoolExecutor, blocks: list[Longs]) -> None:
@@ -312,6 +392,8 @@ class _Work:
             return refinement.total_cost(parts, self.aim) - before
 
         self.cost += sum(_in_threads(threads, settle, len(concerned)))
+        if int(np.count_nonzero(self.labels == SUPPRESSED)) > self.limit:
+            self.cost = float("inf")  # some keep the demands nowhere
 
     def _blocks(self, plan: Plan, number: int) -> list[Longs]:
         """Blocks of whole groups, similar ones together.

@@ -17,6 +17,7 @@ import numpy as np
 from covey.kernels.arrays import Flags, Floats, Ints, Longs
 from covey.kernels.jit import kernel
 from covey.kernels.random import below
+from covey.kernels.rules import Rules, excess
 
 LEAST_GAIN = 1e-9
 _FAR = 1 << 30
@@ -56,6 +57,9 @@ class Marks(NamedTuple):
 
     classes: Ints  # (rows,)
     penalty: float  # for each member that is not of the most frequent class
+    values: Ints  # (rows, columns) sensitive ones
+    sorts: Longs  # (rows,) equal for rows of equal values
+    rules: Rules  # what every group must keep of the values
 
 
 class Parts(NamedTuple):
@@ -141,7 +145,7 @@ def _extra(
     """What a group costs besides its loss, without one of its members or with one more, or -1."""
     size = parts.size[group] - (leaving >= 0) + (joining >= 0)
     extra = aim.evenness * size * (size - aim.k) / aim.k
-    if marks is not None and size > 0:
+    if marks is not None and marks.penalty > 0.0 and size > 0:
         extra += marks.penalty * (size - _majority(marks, parts, group, size, leaving, joining))
     return extra  # type: ignore[no-any-return]
 
@@ -165,6 +169,43 @@ def _majority(marks: Marks, parts: Parts, group: int, size: int, leaving: int, j
             begin = i
         most = max(most, i + 1 - begin)
     return most
+
+
+@kernel
+def _missed(
+    marks: Marks, parts: Parts, group: int, other: int, leaving: int, joining: int, final: int
+) -> float:
+    """By how much a group misses the rules: with another, without or with a row, or with -1.
+
+    It is judged as one that will have `final` rows, or as it is if it has more.
+    """
+    size = parts.size[group] - (leaving >= 0) + (joining >= 0)
+    if other >= 0:
+        size += parts.size[other]
+    rules, values = marks.rules, np.empty(size, dtype=np.int32)
+    total, rule = 0.0, 0
+    while rule < len(rules.kind):
+        column, filled = rules.column[rule], 0
+        for part in (group, other):
+            row = parts.head[part] if part >= 0 else _NOBODY
+            while row >= 0:
+                if row != leaving:
+                    values[filled] = marks.values[row, column]
+                    filled += 1
+                row = parts.next[row]
+        if joining >= 0:
+            values[filled] = marks.values[joining, column]
+        values.sort()
+        while rule < len(rules.kind) and rules.column[rule] == column:
+            total += excess(rules, rule, values, max(size, final))
+            rule += 1
+    return total
+
+
+@kernel
+def _complies(marks: Marks, parts: Parts, group: int, leaving: int, joining: int) -> bool:
+    """Whether a group keeps the rules without or with a row, or with -1."""
+    return _missed(marks, parts, group, _NOBODY, leaving, joining, 0) == 0.0
 
 
 @kernel
@@ -267,19 +308,26 @@ def grow(
     """Groups of k, each from a random row and those that cost least; the rest where it costs least.
 
     The free rows are kept together in arrays of their own, and sums are given up once they are
-    above the best so far. A row of another class than the one before pays the penalty.
+    above the best so far. A row of another class than the one before pays the penalty. Where there
+    are rules, a group takes rows with which k could still keep them, if there are any; and once it
+    has k, those that bring it nearer to keeping them.
     """
     k, intervals, categories = aim.k, len(rows.weights), len(rows.first)
     numbers, codes, weights = rows.numbers.copy(), rows.codes.copy(), rows.weights
     tree_first, leaves, start, pairs = rows.first, rows.leaves, rows.start, rows.pairs
     ancestors, depth, node_loss = rows.ancestors, rows.depth, rows.loss
     free, left = np.arange(len(numbers)), len(numbers)
+    if marks is not None:
+        step, looked = 0, np.zeros(marks.sorts.max() + 1, dtype=np.int64)
+        fits = np.zeros(len(looked), dtype=np.bool_)
     for group in range(len(free) // k):
+        if left < k:
+            break
         low, high = parts.low[group], parts.high[group]
         first, last = parts.first[group], parts.last[group]
         low[:], high[:], first[:], last[:] = np.inf, -np.inf, _FAR, -1
         own, best, size, choice = 0.0, 0.0, 0, below(random, left)
-        while True:
+        while choice >= 0:
             row = free[choice]
             _attach(parts, group, row)
             _include(rows, parts, group, row)
@@ -288,13 +336,23 @@ def grow(
             free[choice] = free[left]
             numbers[choice, :] = numbers[left, :]
             codes[choice, :] = codes[left, :]
-            if size == k:
+            parts.size[group] = size
+            if marks is not None:
+                most = _missed(marks, parts, group, _NOBODY, _NOBODY, _NOBODY, k)
+                if left == 0 or (size >= k and most == 0.0):
+                    break
+                step += 1
+                if size >= k:
+                    most -= LEAST_GAIN
+            elif size == k:
                 break
             if best > own:
                 own = _own_loss(rows, parts, group)
             # Rows before the last one that fitted do not fit: the search goes on behind it.
             place, best, choice = choice - 1, np.inf, -1
-            for _ in range(left):
+            for look in range(left if marks is None else 2 * left):
+                if look == left and (choice >= 0 or size >= k):
+                    break  # else nobody keeps the rules, and a second time around anyone will do
                 place = place + 1 if place + 1 < left else 0
                 loss = 0.0
                 if marks is not None and marks.classes[free[place]] != marks.classes[row]:
@@ -322,13 +380,22 @@ def grow(
                             level -= 1
                         loss += node_loss[ancestors[one, level]]
                 if loss < best:
+                    if marks is not None and look < left:
+                        sort = marks.sorts[free[place]]
+                        if looked[sort] != step:
+                            looked[sort], other = step, free[place]
+                            now = _missed(marks, parts, group, _NOBODY, _NOBODY, other, k)
+                            fits[sort] = now <= most
+                        if not fits[sort]:
+                            continue
                     best, choice = loss, place
                     if loss <= own:
                         break
-        parts.size[group] = k
         _weigh(rows, parts, aim, marks, group)
     for i in range(left):
         choice, _ = _cheapest(rows, parts, aim, marks, free[i], _NOBODY, np.inf)
+        if choice < 0:  # whichever it joins, rules will have to be set right
+            choice, _ = _cheapest(rows, parts, aim, None, free[i], _NOBODY, np.inf)
         _join(rows, parts, aim, marks, choice, free[i])
 
 
@@ -490,6 +557,8 @@ def _cheapest(
             rise = (size + 1) * loss - size * before + larger
             if marks is not None and rise < best:
                 rise += _extra(parts, aim, marks, group, _NOBODY, row) - parts.extra[group] - larger
+                if rise < best and not _complies(marks, parts, group, _NOBODY, row):
+                    continue
             if rise < best:
                 best, choice = rise, group
     return choice, best
@@ -576,6 +645,8 @@ def _relocate(
         choice, _ = _cheapest(rows, parts, aim, marks, row, group, min(saved, aim.price))
         if choice < 0 and aim.price >= saved:
             continue
+        if marks is not None and not _complies(marks, parts, group, row, _NOBODY):
+            continue
         _detach(parts, row)
         parts.size[group] -= 1
         _measure_ends(rows, parts, group, ends)
@@ -612,7 +683,69 @@ def settle(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, returning: F
     for row in range(len(returning)):
         if returning[row]:
             choice, _ = _cheapest(rows, parts, aim, marks, row, _NOBODY, np.inf)
-            _join(rows, parts, aim, marks, choice, row)
+            if choice >= 0:
+                _join(rows, parts, aim, marks, choice, row)
+
+
+# ── rules ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@kernel
+def repair(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None) -> bool:
+    """Put groups that miss the rules together with others until all keep them; whether they do.
+
+    A union of groups that keep the rules keeps them too, so that a block which keeps them as a
+    whole can be repaired.
+    """
+    if marks is not None:
+        for group in range(len(parts.size)):
+            at = group
+            while parts.size[at] > 0 and not _complies(marks, parts, at, _NOBODY, _NOBODY):
+                partner = _partner(rows, parts, marks, at)
+                if partner < 0:
+                    return False
+                _unite(rows, parts, aim, marks, at, partner)
+                at = partner
+    return True
+
+
+@kernel
+def _partner(rows: Rows, parts: Parts, marks: Marks, group: int) -> int:
+    """The group with which one keeps the rules at least cost; the cheapest one if with none."""
+    best, choice, least, nearest = np.inf, _NOBODY, np.inf, _NOBODY
+    size, before = parts.size[group], parts.size[group] * parts.loss[group]
+    for other in range(len(parts.size)):
+        theirs = parts.size[other]
+        if theirs == 0 or other == group:
+            continue
+        loss = 0.0
+        for j in range(len(rows.weights)):
+            above = max(parts.high[group, j], parts.high[other, j])
+            under = min(parts.low[group, j], parts.low[other, j])
+            loss += rows.weights[j] * min(above - under, 1.0)
+        for j in range(len(rows.first)):
+            one = min(parts.first[group, j], parts.first[other, j])
+            end = max(parts.last[group, j], parts.last[other, j])
+            loss += pair_loss(rows, j, one, end)
+        rise = (size + theirs) * loss - before - theirs * parts.loss[other]
+        if rise < least:
+            least, nearest = rise, other
+        if rise < best and _missed(marks, parts, group, other, _NOBODY, _NOBODY, 0) == 0.0:
+            best, choice = rise, other
+    return choice if choice >= 0 else nearest
+
+
+@kernel
+def _unite(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int, other: int) -> None:
+    """All rows of one group go to another."""
+    row = parts.head[group]
+    while row >= 0:
+        after = parts.next[row]
+        _attach(parts, other, row)
+        row = after
+    parts.head[group] = -1
+    _recount(rows, parts, aim, marks, group)
+    _recount(rows, parts, aim, marks, other)
 
 
 # ── some groups anew ────────────────────────────────────────────────────────────────────────────
@@ -704,6 +837,8 @@ def _regroup(
     for _ in range(tries):
         new = new_parts(some, count // aim.k)
         grow(some, new, aim, marked, random)
+        if not repair(some, new, aim, marked):
+            continue
         sweep(some, new, aim, marked, scratch)
         cost = total_cost(new, aim)
         if cost < best:
@@ -736,7 +871,8 @@ def _select_marks(marks: Marks | None, own: Longs) -> Marks | None:
     # One return, so that the compiler sees one type: there are marks or there are none.
     selected = marks
     if marks is not None:
-        selected = Marks(marks.classes[own], marks.penalty)
+        classes, values, sorts = marks.classes[own], marks.values[own], marks.sorts[own]
+        selected = Marks(classes, marks.penalty, values, sorts, marks.rules)
     return selected
 
 

@@ -1,0 +1,287 @@
+"""What requirements ask of the groups of a table: sensitive values as numbers, and rules for them.
+
+All requirements are closed under union: groups that keep them keep them together. So there are
+groups that keep them exactly if the whole table does, which is told before any work.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from covey.errors import InfeasibleError
+from covey.kernels.arrays import Floats, Ints, Longs
+from covey.requirements import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    KAnonymity,
+    LDiversity,
+    Requirement,
+    TCloseness,
+)
+from covey.taxonomy import Taxonomy
+
+if TYPE_CHECKING:
+    from covey.kernels.rules import Rules
+
+NOBODY = -1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Coded:
+    """A column as numbers: those of its values that occur, in their order if they have one."""
+
+    values: Ints  # per row, -1 where it counts for nobody
+    known: pl.Series  # the values
+    tree: Taxonomy | None = None
+    leaves: Longs | None = None  # of the tree, for each value
+
+    @cached_property
+    def counts(self) -> Longs:
+        """How many rows have each value."""
+        return np.bincount(self.values[self.values >= 0], minlength=len(self.known))
+
+    @property
+    def shares(self) -> Floats:
+        """The share of each value in the table."""
+        return self.counts / len(self.values)
+
+    def listed(self, values: Sequence[str]) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        """Which of the values are among these."""
+        known = self.known.cast(pl.String)
+        if self.known.dtype.is_numeric():
+            known, wanted = self.known, pl.Series(values).cast(self.known.dtype, strict=False)
+        else:
+            wanted = pl.Series(values)
+        return known.is_in(wanted.implode()).fill_null(False).to_numpy()
+
+    def take(self, rows: Longs) -> "Coded":
+        """The same of some rows."""
+        known, values = np.unique(self.values[rows], return_inverse=True)
+        missing = int(known[0] == NOBODY)
+        known = known[missing:]
+        return replace(
+            self,
+            values=(values - missing).astype(np.int32),
+            known=self.known[known.tolist()],
+            leaves=None if self.leaves is None else self.leaves[known],
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Demands:
+    """Requirements, and the columns that they are about."""
+
+    requirements: tuple[Requirement, ...]
+    columns: Mapping[str, Coded]
+
+    @property
+    def values(self) -> Ints:
+        """The numbered values, a column for each."""
+        return np.stack([column.values for column in self.columns.values()], axis=1)
+
+    def take(self, rows: Longs) -> "Demands":
+        """The same of some rows."""
+        columns = {name: column.take(rows) for name, column in self.columns.items()}
+        return replace(self, columns=columns)
+
+    def refuse_infeasible(self) -> None:
+        """Say which requirement cannot be had of this table, and what could be."""
+        for requirement in self.requirements:
+            holds, best = _of_whole(requirement, self.columns[_column_of(requirement)])
+            if not holds:
+                raise InfeasibleError(f"{requirement.name} cannot be had of this table: {best}")
+
+    @cached_property
+    def rules(self) -> "Rules":
+        """As the kernels take them, those on one column together."""
+        places = {name: place for place, name in enumerate(self.columns)}
+        drafts = [
+            _rule(requirement, places[_column_of(requirement)], self.columns)
+            for requirement in self.requirements
+        ]
+        return _bundle(sorted(drafts, key=lambda draft: draft.column))
+
+
+def demands_of(requirements: Sequence[Requirement], columns: Mapping[str, Coded]) -> Demands | None:
+    """What is asked besides that groups have k rows, if anything is."""
+    asked = tuple(
+        requirement
+        for requirement in requirements
+        if not isinstance(requirement, KAnonymity) or requirement.person is not None
+    )
+    if not asked:
+        return None
+    names = {_column_of(requirement) for requirement in asked}
+    return Demands(asked, {name: columns[name] for name in sorted(names)})
+
+
+def _column_of(requirement: Requirement) -> str:
+    if isinstance(requirement, KAnonymity):
+        assert requirement.person is not None
+        return requirement.person
+    return requirement.on
+
+
+# ── what the whole table has ────────────────────────────────────────────────────────────────────
+
+
+def _of_whole(requirement: Requirement, column: Coded) -> tuple[bool, str]:
+    """Whether the whole table keeps a requirement, and what it could keep instead."""
+    counts, rows = column.counts, len(column.values)
+    most = int(counts.max(initial=0))
+    match requirement:
+        case KAnonymity(k=k):
+            return len(counts) >= k, f"asked {k}, and it has {len(counts)} persons"
+        case LDiversity(kind="distinct", l=l):
+            return len(counts) >= l, f"asked {l}, and it has {len(counts)} values"
+        case LDiversity(kind="frequency", l=l):
+            return most * int(l) <= rows, f"asked {l}, and at most {rows / most:.4g} could be"
+        case LDiversity(kind="entropy", l=l):
+            entropy = math.log(rows) - float(counts @ np.log(counts)) / rows
+            best = f"asked {l:g}, and at most {math.exp(entropy):.4g} could be"
+            return entropy >= math.log(l) - 1e-9, best
+        case LDiversity(l=l, c=c):
+            rest = int(np.sort(counts)[::-1][int(l) - 1 :].sum())
+            if not rest:
+                return False, f"it has {len(counts)} values, fewer than {l}"
+            best = f"asked a c of {c:g}, and it must be above {most / rest:.4g}"
+            return most < Fraction(str(c)) * rest, best
+        case AlphaK(alpha=alpha, values=values):
+            if values is not None:
+                most = int(counts[column.listed(values)].max(initial=0))
+            best = f"asked {alpha:g}, and at least {most / rows:.4g} could be"
+            return most <= Fraction(str(alpha)) * rows, best
+        case _:
+            return True, ""  # the whole table is as close to itself as can be
+
+
+# ── rules ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class _Rule:
+    column: int
+    kind: int
+    asked: float
+    values: int
+    factor: float = 0.0
+    high: "Floats | tuple[()]" = ()
+    low: "Floats | tuple[()]" = ()
+    tree: "_Edges | None" = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Edges:
+    """A taxonomy as the distance over it needs it: every node but the root has an edge above it.
+
+    An edge counts half the height that it spans, so that two leaves are as far apart as their
+    common ancestor is high.
+    """
+
+    above: Ints  # (values, depths)
+    share: Floats  # (nodes,)
+    span: Floats  # (nodes,)
+
+
+def _rule(requirement: Requirement, place: int, columns: Mapping[str, Coded]) -> _Rule:
+    from covey.kernels import rules
+
+    column = columns[_column_of(requirement)]
+    shares, number = column.shares, len(column.known)
+    match requirement:
+        case KAnonymity(k=k):
+            return _Rule(place, rules.DISTINCT, k, number)
+        case LDiversity(kind="distinct", l=l):
+            return _Rule(place, rules.DISTINCT, l, number)
+        case LDiversity(kind="frequency", l=l):
+            return _Rule(place, rules.SHARES, l, number, high=np.full(number, 1 / l))
+        case LDiversity(kind="entropy", l=l):
+            return _Rule(place, rules.ENTROPY, math.log(l), number)
+        case LDiversity(l=l, c=c):
+            return _Rule(place, rules.RECURSIVE, l, number, factor=c or 0.0)
+        case AlphaK(alpha=alpha, values=values):
+            bound = np.ones(number, dtype=bool) if values is None else column.listed(values)
+            return _Rule(place, rules.SHARES, alpha, number, high=np.where(bound, alpha, 1.0))
+        case BetaLikeness(beta=beta, enhanced=enhanced):
+            gain = np.minimum(beta, -np.log(shares)) if enhanced else beta
+            return _Rule(place, rules.SHARES, beta, number, high=shares * (1 + gain))
+        case DeltaDisclosure(delta=delta):
+            low, high = shares * math.exp(-delta), shares * math.exp(delta)
+            return _Rule(place, rules.BETWEEN, number, number, high=high, low=low)
+        case TCloseness(t=t, distance="ordered"):
+            line = np.cumsum(shares)
+            sums = np.concatenate([[0.0], np.cumsum(line)[:-1]])
+            return _Rule(place, rules.ORDERED, t, number, high=line, low=sums)
+        case TCloseness(t=t, distance="hierarchical"):
+            return _Rule(place, rules.TREE, t, number, tree=_edges(column))
+        case TCloseness(t=t):
+            return _Rule(place, rules.EQUAL, t, number, high=shares)
+
+
+def _edges(column: Coded) -> _Edges:
+    tree, leaves = column.tree, column.leaves
+    assert tree is not None
+    assert leaves is not None
+    height = max(tree.height, 1)
+    parents = tree.parent
+    span = np.zeros(len(parents))
+    inner = parents >= 0
+    span[inner] = (tree.subheight[parents[inner]] - tree.subheight[inner]) / (2 * height)
+    above = tree.ancestors[leaves, 1:]
+    share = np.zeros(len(parents))
+    for depth in range(above.shape[1]):
+        known = above[:, depth] >= 0
+        np.add.at(share, above[known, depth], column.shares[known])
+    return _Edges(above, share, span)
+
+
+def _bundle(drafts: Sequence[_Rule]) -> "Rules":
+    """Rules behind each other."""
+    from covey.kernels.rules import Rules
+
+    sizes = [len(draft.high) for draft in drafts]
+    trees = [draft.tree for draft in drafts if draft.tree is not None]
+    depths = max((tree.above.shape[1] for tree in trees), default=0)
+    leaf, node, above = [], 0, [np.empty((0, depths), dtype=np.int32)]
+    for draft in drafts:
+        leaf.append(sum(map(len, above)))
+        if draft.tree is not None:
+            padded = np.full((draft.values, depths), -1, dtype=np.int32)
+            known = draft.tree.above
+            padded[:, : known.shape[1]] = np.where(known >= 0, known + node, -1)
+            above.append(padded)
+            node += len(draft.tree.share)
+    return Rules(
+        column=np.array([draft.column for draft in drafts], dtype=np.int64),
+        kind=np.array([draft.kind for draft in drafts], dtype=np.int64),
+        asked=np.array([draft.asked for draft in drafts], dtype=np.float64),
+        factor=np.array([draft.factor for draft in drafts], dtype=np.float64),
+        values=np.array([draft.values for draft in drafts], dtype=np.int64),
+        begin=np.cumsum([0, *sizes], dtype=np.int64)[:-1].copy(),
+        high=np.concatenate([np.empty(0), *(draft.high for draft in drafts)]),
+        low=np.concatenate([np.empty(0), *map(_low, drafts)]),
+        leaf=np.array(leaf, dtype=np.int64),
+        above=np.concatenate(above),
+        share=np.concatenate([np.empty(0), *(tree.share for tree in trees)]),
+        span=np.concatenate([np.empty(0), *(tree.span for tree in trees)]),
+        base=np.array(
+            [0.0 if d.tree is None else float(d.tree.share @ d.tree.span) for d in drafts]
+        ),
+    )
+
+
+def _low(draft: _Rule) -> Floats:
+    """Where there is none, its place is kept: both are found by the same numbers."""
+    return np.asarray(draft.low if len(draft.low) else np.zeros(len(draft.high)))
+
+
+def no_rules() -> "Rules":
+    """Rules that ask nothing."""
+    return _bundle([])
