@@ -1,9 +1,10 @@
 """Draws the pictures of the page on covey's own method, from what the method really does.
 
-The people are invented. The table is small, so the method is given smaller blocks than it would
-take: else there would be but one. Run: python docs/make_pictures.py
+The people are invented. The table is small, so groups are grown in smaller blocks than they would
+be: else there would be but one. Run: python docs/make_pictures.py
 """
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from covey import METHODS, Schema, demo
-from covey.clustering.covey import PLANS, Plan
+from covey.clustering.covey import PLANS, Effort, Plan
 from covey.encoding import EncodedTable, encode
 from covey.groups import Groups, Rings
 from covey.kernels.box_tree import tile
@@ -26,9 +27,11 @@ from covey.tables import Table
 
 FOLDER = Path(__file__).parent / "methods"
 SCHEMA = Schema.of(quasi={"age": "numeric", "income": "numeric"})
-SMALL = Plan(rounds=40, gain=0.001, start=64, block=128, tries=8)
+SMALL = replace(PLANS["best"], start=64)
 INK, QUIET, FAINT, LEFT_OUT = "#1b1f24", "#5c6670", "#d7dde2", "#b3261e"
+EFFORT_INKS = {"fast": "#5c6670", "quick": "#3f7f5f", "balanced": "#1f5a7a", "best": "#1b1f24"}
 CHEAP_TO_DEAR = ["#d3e6f0", "#f7e6c9", "#e08a3e"]
+LOSS_LABELS = "datum.value < 0.8 ? datum.label : '0.8 or more'"
 COLUMNS = 3
 ROOM = 0.01  # around what is drawn, of the whole width
 
@@ -45,14 +48,17 @@ class Stage(NamedTuple):
 
     @property
     def subtitle(self) -> str:
+        """How many groups there are and what they lose."""
         count = len({label for label in self.labels if label >= 0})
+        out = sum(label < 0 for label in self.labels)
         if self.loss is None:
             return f"{count} blocks of similar rows"
-        return f"loss {self.loss:.1f} in {count} groups"
+        besides = f", {2 * out} of it for {out} rows left out" if out else ""
+        return f"loss {self.loss:.1f} in {count} groups{besides}"
 
 
 def neighbourhood(seed: int = 7) -> pl.DataFrame:
-    """Students, people at work, pensioners with much the same pensions, and three who are unusual."""
+    """Students, people at work, pensioners with much the same pensions, and three unusual ones."""
     random = np.random.default_rng(seed)
     crowds = [
         (random.normal(22, 2.5, 50), random.normal(11, 4, 50)),
@@ -129,7 +135,7 @@ def _panel(frame: pl.DataFrame, stage: Stage, number: int) -> alt.LayerChart:
         fill = alt.Color("loss:Q", title="what each row of a group loses, of 2")
         fill = fill.scale(domain=[0, 0.4, 0.8], range=CHEAP_TO_DEAR, interpolate="rgb", clamp=True)
         box = boxes.mark_rect(fillOpacity=1, stroke=INK, strokeWidth=0.7, aria=False)
-        box = box.encode(color=fill.legend(values=[0, 0.4, 0.8]))
+        box = box.encode(color=fill.legend(values=[0, 0.4, 0.8], labelExpr=LOSS_LABELS))
     kept, out = rows.filter(pl.col("label") >= 0), rows.filter(pl.col("label") < 0)
     dots = _dots(kept).mark_circle(color=INK, opacity=0.9, aria=False)
     crosses = _dots(out).mark_point(
@@ -182,6 +188,73 @@ def _domain(values: pl.Series) -> list[float]:
     return [low - 4 * ROOM * (high - low), high + 4 * ROOM * (high - low)]
 
 
+# ── what rounds bring ───────────────────────────────────────────────────────────────────────────
+
+
+class Step(NamedTuple):
+    """How much was lost after so many rounds."""
+
+    effort: str
+    round: int
+    loss: float
+
+
+def steps(table: EncodedTable, k: int) -> list[Step]:
+    """The loss after every round of every effort, as the method tells it while it works."""
+    return [step for effort in PLANS for step in _rounds(table, k, effort)]
+
+
+def _rounds(table: EncodedTable, k: int, effort: Effort) -> Iterator[Step]:
+    told: dict[int, float] = {}
+    parts = PLANS[effort].rounds + 1
+
+    def listen(stage: str, done: float) -> None:
+        loss = re.search(r"loss ([\d,]+)", stage)
+        if loss is not None:
+            told[math.ceil(done * parts - 1e-9) - 1] = float(loss[1].replace(",", ""))
+
+    METHODS["covey"](table, k, seed=1, effort=effort, progress=listen)
+    grown = METHODS["covey"](table, k, seed=1, effort="fast")
+    yield Step(effort, 0, measure_groups(table, grown).total_il)
+    for number, loss in told.items():
+        yield Step(effort, number, loss)
+
+
+def rounds_picture(found: Sequence[Step], greedy: float) -> alt.LayerChart:
+    """The loss after each round, as a share of what k-member loses."""
+    last = max(step.round for step in found)
+    ends = [max((s for s in found if s.effort == e), key=lambda s: s.round) for e in PLANS]
+    colour = alt.Color("effort:N").scale(domain=list(EFFORT_INKS), range=list(EFFORT_INKS.values()))
+
+    def chart(some: Sequence[Step]) -> alt.Chart:
+        values = [{"effort": s.effort, "round": s.round, "loss": s.loss / greedy} for s in some]
+        x = alt.X("round:Q", title="rounds").axis(format="d", tickMinStep=1)
+        y = alt.Y("loss:Q", title="loss, as a share of k-member's").scale(zero=False, padding=12)
+        return alt.Chart(alt.InlineData(values)).encode(
+            x=x, y=y.axis(format=".0%", gridColor=FAINT, grid=True), color=colour.legend(None)
+        )
+
+    k_member = alt.Chart(alt.InlineData([{"loss": 1, "round": last, "effort": "k-member"}]))
+    return alt.LayerChart(
+        layer=[
+            k_member.mark_rule(color=LEFT_OUT, strokeDash=[5, 4]).encode(y="loss:Q"),
+            k_member.mark_text(align="right", dy=-8, color=LEFT_OUT, fontSize=12).encode(
+                x="round:Q", y="loss:Q", text="effort:N"
+            ),
+            chart(found).mark_line(strokeWidth=2),
+            *(chart(some).mark_point(filled=True, opacity=1, size=36) for some in (found, ends)),
+            chart(ends)
+            .mark_text(align="left", dx=8, dy=-7, fontSize=12, fontWeight="bold")
+            .encode(text="effort:N"),
+        ],
+        width=460,
+        height=230,
+        padding=14,
+        background="white",
+        config=_config(),
+    )
+
+
 def _config() -> alt.Config:
     return alt.Config(
         view=alt.ViewConfig(stroke=FAINT),
@@ -200,6 +273,7 @@ def _config() -> alt.Config:
             orient="bottom",
             labelColor=QUIET,
             titleColor=INK,
+            labelFontSize=11,
             titleFontSize=12,
             titleFontWeight="normal",
             titleLimit=400,
@@ -220,7 +294,7 @@ def _config() -> alt.Config:
     )
 
 
-def svg(chart: alt.TopLevelMixin) -> str:
+def svg(chart: alt.ConcatChart | alt.LayerChart) -> str:
     """As text that a browser draws by itself."""
     written = StringIO()
     chart.save(written, format="svg")
@@ -230,9 +304,14 @@ def svg(chart: alt.TopLevelMixin) -> str:
 def main() -> None:
     """Draw all."""
     frame = neighbourhood()
-    drawn = picture(frame, stages(frame, k=7))
-    (FOLDER / "covey.svg").write_text(svg(drawn), encoding="utf-8")
-    drawn.save("/tmp/wt/doc4.png", format="png", scale_factor=2)
+    table = encode(Table(demo.people(10_000)), demo.schema())
+    greedy = measure_groups(table, METHODS["k-member"](table, 10)).total_il
+    drawn = {
+        "covey.svg": svg(picture(frame, stages(frame, k=7))),
+        "covey-rounds.svg": svg(rounds_picture(steps(table, k=10), greedy)),
+    }
+    for name, text in drawn.items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
