@@ -20,6 +20,7 @@ import polars as pl
 from covey import METHODS, Schema, demo
 from covey.clustering.covey import PLANS, Effort, Plan
 from covey.encoding import EncodedTable, encode
+from covey.errors import count
 from covey.groups import Groups, Rings
 from covey.kernels.box_tree import tile
 from covey.loss import measure_groups
@@ -49,12 +50,12 @@ class Stage(NamedTuple):
     @property
     def subtitle(self) -> str:
         """How many groups there are and what they lose."""
-        count = len({label for label in self.labels if label >= 0})
+        groups = len({label for label in self.labels if label >= 0})
         out = sum(label < 0 for label in self.labels)
         if self.loss is None:
-            return f"{count} blocks of similar rows"
-        besides = f", {2 * out} of it for {out} rows left out" if out else ""
-        return f"loss {self.loss:.1f} in {count} groups{besides}"
+            return f"{count(groups, 'block')} of similar rows"
+        besides = f", {2 * out} of it for {count(out, 'row')} left out" if out else ""
+        return f"loss {self.loss:.1f} in {count(groups, 'group')}{besides}"
 
 
 def neighbourhood(seed: int = 7) -> pl.DataFrame:

@@ -62,7 +62,7 @@ def test_stages_follow_each_other(stages: list[Stage]) -> None:
     _, grown, once, end, fewer, _ = (stage.loss or 0.0 for stage in stages)
     assert grown > once >= end > fewer
     assert stages[4].labels[-1] == -1
-    assert "2 of it for 1 rows left out" in stages[4].subtitle
+    assert "2 of it for 1 row left out" in stages[4].subtitle
 
 
 def test_every_group_is_drawn_around_its_rows(frame: pl.DataFrame, stages: list[Stage]) -> None:
