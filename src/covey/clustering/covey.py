@@ -37,6 +37,8 @@ class Plan:
     block: int = 8_192  # rows in a block in which groups are refined
     pool: int = 20  # rows that are formed anew together, or those of three groups
     tries: int = 4
+    whole: int = 0  # rows of a table that is also formed anew as a whole
+    restarts: int = 500  # how often
 
     def neighbours(self, k: int) -> int:
         """Groups that are formed anew together with each."""
@@ -47,7 +49,7 @@ PLANS: dict[Effort, Plan] = {
     "fast": Plan(rounds=0, gain=1.0),
     "quick": Plan(rounds=2, gain=0.01, tries=1),
     "balanced": Plan(rounds=5, gain=0.01),
-    "best": Plan(rounds=40, gain=0.001, tries=8, block=16_384),
+    "best": Plan(rounds=40, gain=0.001, tries=8, block=16_384, whole=100),
 }
 _SMALLEST_BLOCK = 8  # groups of k
 _LARGEST_TREE = 256  # leaves of a tree whose pairs are kept in a table
@@ -257,6 +259,8 @@ class _Work:
             before = refinement.total_cost(parts, self.aim)
             random = self.random(number, place)
             refinement.refine(rows, parts, aim, marks, neighbours, plan.tries, random)
+            if self.table.rows <= plan.whole:
+                refinement.start_over(rows, parts, aim, marks, plan.restarts, random)
             self._save(own, parts)
             return before - refinement.total_cost(parts, self.aim)
 

@@ -780,6 +780,19 @@ def _replace(
 
 
 @kernel
+def start_over(
+    rows: Rows,
+    parts: Parts,  # INOUT
+    aim: Aim,
+    marks: Marks | None,
+    tries: int,
+    random: np.random.Generator,
+) -> None:
+    """Form all groups anew, if that pays."""
+    _regroup(rows, parts, aim, marks, np.flatnonzero(parts.size > 0), tries, random)
+
+
+@kernel
 def refine(
     rows: Rows,
     parts: Parts,  # INOUT
