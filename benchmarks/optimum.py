@@ -6,6 +6,7 @@ the optimum. Run: python -m benchmarks.optimum [TABLES]
 """
 
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import polars as pl
 
 from covey import METHODS, Schema, demo
 from covey.encoding import Category, EncodedTable, Interval, encode
-from covey.groups import Groups
+from covey.groups import Groups, Rings
 from covey.tables import Table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -56,7 +57,10 @@ def _column(attribute: Interval | Category) -> Column:
 def main() -> None:
     tables = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     ratios: list[dict[str, object]] = []
-    contenders = {**METHODS, "covey, best": partial(METHODS["covey"], effort="best")}
+    contenders: dict[str, Callable[..., Groups | Rings]] = {
+        **METHODS,
+        "covey, best": partial(METHODS["covey"], effort="best"),
+    }
     for number in range(tables):
         table, oracle = sample(number)
         for k in SIZES:

@@ -172,7 +172,7 @@ def test_the_schema_may_promise_instead_of_the_command(folder: Folder) -> None:
 def test_styles_and_options_reach_the_release(folder: Folder) -> None:
     done = folder.anonymize(
         "people.csv", "-k", 4, "--value-sets", "--low-high", "--class-column", "diagnosis",
-        "-O", "seed_ref=random", "-O", "penalty=2.5", "--seed", 3, "--json",
+        "--method", "k-member", "-O", "seed_ref=random", "-O", "penalty=2.5", "--seed", 3, "--json",
     )  # fmt: skip
     assert done.code == 0
     report = json.loads(done.out)

@@ -10,10 +10,10 @@ import covey
 
 PUBLIC = {
     "METHODS", "AlphaK", "BetaLikeness", "Column", "Comparison", "CoveyError", "Curve",
-    "DeltaDisclosure", "Groups", "GuaranteeError", "InfeasibleError", "KAnonymity", "LDiversity", "OutputError",
-    "Release", "Schema", "SchemaError", "Style", "TCloseness", "TableError", "Taxonomy",
-    "TaxonomyError", "UsageError", "Verdict", "ViolationError", "anonymize", "cluster", "compare",
-    "curve", "inspect", "measure", "population_risks", "verify",
+    "DeltaDisclosure", "Groups", "GuaranteeError", "InfeasibleError", "KAnonymity", "LDiversity",
+    "OutputError", "Release", "Schema", "SchemaError", "Style", "TCloseness", "TableError",
+    "Taxonomy", "TaxonomyError", "UsageError", "Verdict", "ViolationError", "anonymize", "cluster",
+    "compare", "curve", "inspect", "measure", "population_risks", "verify",
 }  # fmt: skip
 
 

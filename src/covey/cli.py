@@ -190,7 +190,8 @@ def anonymize(
     ] = None,
     method: Annotated[str, typer.Option(metavar="NAME", help="See `covey methods`.")] = "covey",
     effort: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of the own method: fast, balanced or best.")
+        str | None,
+        typer.Option(metavar="NAME", help="Of the own method: fast, quick, balanced or best."),
     ] = None,
     budget: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Of the own method: best in this time.")

@@ -1,0 +1,319 @@
+"""Draws the pictures of the page on covey's own method, from what the method really does.
+
+The people are invented. The table is small, so groups are grown in smaller blocks than they would
+be: else there would be but one. Run: python docs/make_pictures.py
+"""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from covey import METHODS, Schema, demo
+from covey.clustering.covey import PLANS, Effort, Plan
+from covey.encoding import EncodedTable, encode
+from covey.errors import count
+from covey.groups import Groups, Rings
+from covey.kernels.box_tree import tile
+from covey.loss import measure_groups
+from covey.tables import Table
+
+FOLDER = Path(__file__).parent / "methods"
+SCHEMA = Schema.of(quasi={"age": "numeric", "income": "numeric"})
+SMALL = replace(PLANS["best"], start=64)
+INK, QUIET, FAINT, LEFT_OUT = "#1b1f24", "#5c6670", "#d7dde2", "#b3261e"
+EFFORT_INKS = {"fast": "#5c6670", "quick": "#3f7f5f", "balanced": "#1f5a7a", "best": "#1b1f24"}
+CHEAP_TO_DEAR = ["#d3e6f0", "#f7e6c9", "#e08a3e"]
+LOSS_LABELS = "datum.value < 0.8 ? datum.label : '0.8 or more'"
+COLUMNS = 3
+ROOM = 0.01  # around what is drawn, of the whole width
+
+
+# ── what is drawn ───────────────────────────────────────────────────────────────────────────────
+
+
+class Stage(NamedTuple):
+    """The rows of a table, put together in some way."""
+
+    title: str
+    labels: Sequence[int]  # -1 for a row that is left out
+    loss: float | None = None  # None for blocks, which are not shown to anybody
+
+    @property
+    def subtitle(self) -> str:
+        """How many groups there are and what they lose."""
+        groups = len({label for label in self.labels if label >= 0})
+        out = sum(label < 0 for label in self.labels)
+        if self.loss is None:
+            return f"{count(groups, 'block')} of similar rows"
+        besides = f", {2 * out} of it for {count(out, 'row')} left out" if out else ""
+        return f"loss {self.loss:.1f} in {count(groups, 'group')}{besides}"
+
+
+def neighbourhood(seed: int = 7) -> pl.DataFrame:
+    """Students, people at work, pensioners with much the same pensions, and three unusual ones."""
+    random = np.random.default_rng(seed)
+    crowds = [
+        (random.normal(22, 2.5, 50), random.normal(11, 4, 50)),
+        (random.normal(41, 9, 130), random.normal(38, 10, 130)),
+        (random.normal(71, 5, 40), np.full(40, 18.0)),
+        (random.choice([67, 70], 20), np.full(20, 26.0)),
+        (random.choice([30, 31], 17), np.full(17, 24.0)),
+        (np.array([27, 56, 87]), np.array([86, 90, 74])),
+    ]
+    age, income = (np.concatenate(values) for values in zip(*crowds, strict=True))
+    return pl.DataFrame({"age": age.round().clip(18, 95), "income": income.round().clip(2, None)})
+
+
+def stages(frame: pl.DataFrame, k: int, plan: Plan = SMALL) -> list[Stage]:
+    """One run of the method at four places, and what comes out with rows left out and elsewhere."""
+    table = encode(Table(frame), SCHEMA)
+    return [
+        Stage("1  Blocks", _blocks(table, max(plan.start, 8 * k))),
+        _stage("2  Groups grown in each", table, _own(table, k, replace(plan, rounds=0))),
+        _stage("3  After one round", table, _own(table, k, replace(plan, rounds=1))),
+        _stage("4  At the end", table, _own(table, k, plan)),
+        _stage("4  With up to 2 % left out", table, _own(table, k, plan, max_suppressed=0.02)),
+        _stage("k-member, for comparison", table, METHODS["k-member"](table, k, seed=1)),
+    ]
+
+
+def _own(table: EncodedTable, k: int, plan: Plan, **options: Any) -> Groups | Rings:
+    """A round draws the same random numbers however many follow, so runs begin alike."""
+    with patch.dict(PLANS, {"best": plan}):
+        return METHODS["covey"](table, k, seed=1, effort="best", **options)
+
+
+def _stage(title: str, table: EncodedTable, groups: Groups | Rings) -> Stage:
+    return Stage(title, groups.labels.tolist(), measure_groups(table, groups).total_il)
+
+
+def _blocks(table: EncodedTable, most: int) -> list[int]:
+    labels = np.empty(table.rows, dtype=np.int64)
+    rows = np.arange(table.rows, dtype=np.int32)
+    for number, own in enumerate(tile(table.cells, table.forest, rows, most)):
+        labels[own] = number
+    return [int(label) for label in labels]
+
+
+# ── drawing it ──────────────────────────────────────────────────────────────────────────────────
+
+
+def picture(frame: pl.DataFrame, some: Sequence[Stage]) -> alt.ConcatChart:
+    """The stages beside each other: rows as dots, and of each group the rectangle that it shows."""
+    panels = [_panel(frame, stage, number) for number, stage in enumerate(some)]
+    return alt.ConcatChart(
+        concat=panels,
+        columns=COLUMNS,
+        spacing=24,
+        padding=14,
+        background="white",
+        config=_config(),
+    )
+
+
+def _panel(frame: pl.DataFrame, stage: Stage, number: int) -> alt.LayerChart:
+    rows = frame.with_columns(label=pl.Series(stage.labels, dtype=pl.Int64))
+    x = alt.X("x:Q", title="age" if number >= COLUMNS else None)
+    y = alt.Y("y:Q", title="income, thousands" if number % COLUMNS == 0 else None)
+    boxes = alt.Chart(alt.InlineData(list(_boxes(rows)))).encode(
+        x=x.scale(domain=_domain(frame["age"]), nice=False),
+        y=y.scale(domain=_domain(frame["income"]), nice=False),
+        x2="x2:Q",
+        y2="y2:Q",
+    )
+    if stage.loss is None:
+        box = boxes.mark_rect(filled=False, stroke=INK, strokeDash=[4, 3], aria=False)
+    else:
+        fill = alt.Color("loss:Q", title="what each row of a group loses, of 2")
+        fill = fill.scale(domain=[0, 0.4, 0.8], range=CHEAP_TO_DEAR, interpolate="rgb", clamp=True)
+        box = boxes.mark_rect(fillOpacity=1, stroke=INK, strokeWidth=0.7, aria=False)
+        box = box.encode(color=fill.legend(values=[0, 0.4, 0.8], labelExpr=LOSS_LABELS))
+    kept, out = rows.filter(pl.col("label") >= 0), rows.filter(pl.col("label") < 0)
+    dots = _dots(kept).mark_circle(color=INK, opacity=0.9, aria=False)
+    crosses = _dots(out).mark_point(
+        shape="cross", angle=45, size=80, filled=True, color=LEFT_OUT, opacity=1, aria=False
+    )
+    size = alt.Size("people:Q").scale(domain=[1, 20], range=[7, 90]).legend(None)
+    return alt.LayerChart(
+        layer=[box, dots.encode(size=size), crosses],
+        width=280,
+        height=220,
+        title=alt.TitleParams(stage.title, subtitle=stage.subtitle),
+    )
+
+
+def _dots(rows: pl.DataFrame) -> alt.Chart:
+    """One for all rows that are equal, the larger the more there are."""
+    counted = rows.group_by("age", "income").len("people").sort("age", "income")
+    values = [{"x": age, "y": income, "people": n} for age, income, n in counted.iter_rows()]
+    return alt.Chart(alt.InlineData(values)).encode(x="x:Q", y="y:Q")
+
+
+def _boxes(rows: pl.DataFrame) -> Iterator[dict[str, float]]:
+    """What each group shows, a little wider so that one value can be seen too."""
+    age, income = (_width(rows[name]) for name in ("age", "income"))
+    groups = rows.filter(pl.col("label") >= 0).partition_by("label")
+    # The largest first, so that none is hidden behind another.
+    for own in sorted(groups, key=lambda own: -_width(own["age"]) * _width(own["income"])):
+        ages, incomes = _ends(own["age"]), _ends(own["income"])
+        yield {
+            "x": ages[0] - ROOM * age,
+            "x2": ages[1] + ROOM * age,
+            "y": incomes[0] - ROOM * income,
+            "y2": incomes[1] + ROOM * income,
+            "loss": _width(own["age"]) / age + _width(own["income"]) / income,
+        }
+
+
+def _ends(values: pl.Series) -> tuple[float, float]:
+    numbers = values.to_numpy()
+    return float(numbers.min()), float(numbers.max())
+
+
+def _width(values: pl.Series) -> float:
+    low, high = _ends(values)
+    return high - low
+
+
+def _domain(values: pl.Series) -> list[float]:
+    low, high = _ends(values)
+    return [low - 4 * ROOM * (high - low), high + 4 * ROOM * (high - low)]
+
+
+# ── what rounds bring ───────────────────────────────────────────────────────────────────────────
+
+
+class Step(NamedTuple):
+    """How much was lost after so many rounds."""
+
+    effort: str
+    round: int
+    loss: float
+
+
+def steps(table: EncodedTable, k: int) -> list[Step]:
+    """The loss after every round of every effort, as the method tells it while it works."""
+    return [step for effort in PLANS for step in _rounds(table, k, effort)]
+
+
+def _rounds(table: EncodedTable, k: int, effort: Effort) -> Iterator[Step]:
+    told: dict[int, float] = {}
+    parts = PLANS[effort].rounds + 1
+
+    def listen(stage: str, done: float) -> None:
+        loss = re.search(r"loss ([\d,]+)", stage)
+        if loss is not None:
+            told[math.ceil(done * parts - 1e-9) - 1] = float(loss[1].replace(",", ""))
+
+    METHODS["covey"](table, k, seed=1, effort=effort, progress=listen)
+    grown = METHODS["covey"](table, k, seed=1, effort="fast")
+    yield Step(effort, 0, measure_groups(table, grown).total_il)
+    for number, loss in told.items():
+        yield Step(effort, number, loss)
+
+
+def rounds_picture(found: Sequence[Step], greedy: float) -> alt.LayerChart:
+    """The loss after each round, as a share of what k-member loses."""
+    last = max(step.round for step in found)
+    ends = [max((s for s in found if s.effort == e), key=lambda s: s.round) for e in PLANS]
+    colour = alt.Color("effort:N").scale(domain=list(EFFORT_INKS), range=list(EFFORT_INKS.values()))
+
+    def chart(some: Sequence[Step]) -> alt.Chart:
+        values = [{"effort": s.effort, "round": s.round, "loss": s.loss / greedy} for s in some]
+        x = alt.X("round:Q", title="rounds").axis(format="d", tickMinStep=1)
+        y = alt.Y("loss:Q", title="loss, as a share of k-member's").scale(zero=False, padding=12)
+        return alt.Chart(alt.InlineData(values)).encode(
+            x=x, y=y.axis(format=".0%", gridColor=FAINT, grid=True), color=colour.legend(None)
+        )
+
+    k_member = alt.Chart(alt.InlineData([{"loss": 1, "round": last, "effort": "k-member"}]))
+    return alt.LayerChart(
+        layer=[
+            k_member.mark_rule(color=LEFT_OUT, strokeDash=[5, 4]).encode(y="loss:Q"),
+            k_member.mark_text(align="right", dy=-8, color=LEFT_OUT, fontSize=12).encode(
+                x="round:Q", y="loss:Q", text="effort:N"
+            ),
+            chart(found).mark_line(strokeWidth=2),
+            *(chart(some).mark_point(filled=True, opacity=1, size=36) for some in (found, ends)),
+            chart(ends)
+            .mark_text(align="left", dx=8, dy=-7, fontSize=12, fontWeight="bold")
+            .encode(text="effort:N"),
+        ],
+        width=460,
+        height=230,
+        padding=14,
+        background="white",
+        config=_config(),
+    )
+
+
+def _config() -> alt.Config:
+    return alt.Config(
+        view=alt.ViewConfig(stroke=FAINT),
+        axis=alt.AxisConfig(
+            labelColor=QUIET,
+            titleColor=INK,
+            labelFontSize=11,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            domain=False,
+            grid=False,
+            tickCount=5,
+            tickColor=FAINT,
+        ),
+        legend=alt.LegendConfig(
+            orient="bottom",
+            labelColor=QUIET,
+            titleColor=INK,
+            labelFontSize=11,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            titleLimit=400,
+            gradientLength=200,
+            gradientThickness=9,
+            offset=14,
+        ),
+        title=alt.TitleConfig(
+            anchor="start",
+            frame="group",
+            color=INK,
+            fontSize=14,
+            subtitleFontSize=12,
+            subtitleColor=QUIET,
+            subtitlePadding=3,
+            offset=8,
+        ),
+    )
+
+
+def svg(chart: alt.ConcatChart | alt.LayerChart) -> str:
+    """As text that a browser draws by itself."""
+    written = StringIO()
+    chart.save(written, format="svg")
+    return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", written.getvalue())
+
+
+def main() -> None:
+    """Draw all."""
+    frame = neighbourhood()
+    table = encode(Table(demo.people(10_000)), demo.schema())
+    greedy = measure_groups(table, METHODS["k-member"](table, 10)).total_il
+    drawn = {
+        "covey.svg": svg(picture(frame, stages(frame, k=7))),
+        "covey-rounds.svg": svg(rounds_picture(steps(table, k=10), greedy)),
+    }
+    for name, text in drawn.items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
