@@ -386,7 +386,7 @@ MODERATE: list[list[Requirement]] = [
     [KAnonymity(2), LDiversity(2, "word", "frequency")],
     [KAnonymity(2), LDiversity(1.8, "word", "entropy")],
     [KAnonymity(2), LDiversity(2, "word", "recursive", 2.5)],
-    [KAnonymity(3), TCloseness(0.4, "word")],
+    [KAnonymity(3), TCloseness(0.25, "word")],
     [KAnonymity(3), TCloseness(0.25, "number")],
     [KAnonymity(2), AlphaK(0.6, "word")],
     [KAnonymity(3), BetaLikeness(1, "word")],
