@@ -8,9 +8,10 @@ limits are five standard deviations away where a hit is a matter of chance.
 
 import datetime
 import hashlib
+import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,11 +22,13 @@ import pytest
 from numpy.typing import NDArray
 
 import covey
-from covey import Groups, KAnonymity, LDiversity, Verdict, demo
+from covey import Groups, KAnonymity, LDiversity, Style, Verdict, demo
 from covey.clustering import METHODS
 from covey.encoding import EncodedTable
+from covey.generalisation import generalise
 from covey.pipeline import Release
 from covey.progress import Progress
+from covey.tables import Table
 
 K = 5
 Bools: TypeAlias = NDArray[np.bool_]
@@ -141,18 +144,17 @@ def release(known: Known) -> Release:
 
 def beyond_chance(hits: float, tries: int, chance: float) -> bool:
     """Whether so many hits are five standard deviations above what chance gives."""
-    return hits > chance * tries + 5 * (tries * chance * (1 - chance)) ** 0.5
-
-
-def singletons(table: EncodedTable, k: int, *, seed: int, progress: Progress) -> Groups:
-    """Everybody alone."""
-    return Groups(np.arange(table.rows))
+    return hits > chance * tries + 5 * math.sqrt(tries * chance * (1 - chance))
 
 
 @pytest.fixture
-def unguarded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A build in which nobody looks at the size of groups, nor at the verdict."""
-    monkeypatch.setattr(Groups, "smallest", 10**9)
+def showing_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build that generalises everybody alone, and lets any verdict pass."""
+
+    def alone(table: Table, encoded: EncodedTable, groups: Groups, style: Style) -> Table:
+        return generalise(table, encoded, Groups(np.arange(len(groups))), style)
+
+    monkeypatch.setattr("covey.pipeline.generalise", alone)
     monkeypatch.setattr(Verdict, "raise_if_violated", lambda _: None)
 
 
@@ -179,8 +181,10 @@ def test_linking_finds_a_person_among_k_rows_at_best(known: Known, release: Rele
     assert not beyond_chance(hits, 1_000, 1 / K)
 
 
-def test_linking_finds_most_people_where_everybody_is_alone(known: Known, unguarded: None) -> None:
-    hits, fewest = link(known, known.release(method=singletons))
+def test_linking_finds_most_people_where_everybody_is_alone(
+    known: Known, showing_all: None
+) -> None:
+    hits, fewest = link(known, known.release())
     assert fewest == 1
     assert beyond_chance(hits, 1_000, 1 / K)
     assert hits > 400
@@ -215,7 +219,7 @@ def test_positions_tell_nothing(known: Known, release: Release) -> None:
     assert by_position(release) <= MOST_BY_CHANCE
     hits, classes = by_position_in_class(known, release)
     assert classes > 50
-    assert hits <= classes + 5 * classes**0.5
+    assert hits <= classes + 5 * math.sqrt(classes)
 
 
 def test_positions_tell_all_where_the_order_is_kept(known: Known) -> None:
@@ -336,36 +340,55 @@ def some_left_out(table: EncodedTable, k: int, *, seed: int, progress: Progress)
     return Groups(labels)
 
 
-def missing_by_position(known: Known, release: Release) -> tuple[int, int, int]:
-    """Guess who is missing, by reading the release beside the register: whoever does not fit.
-
-    If rows are in the register's order, whoever is not covered by the next row was left out. Told
-    are the hits, the guesses, and how many are missing.
-    """
-    fits = known.candidates(release.table, np.arange(known.rows))
+def who_does_not_follow(fits: Bools) -> list[int]:
+    """Read the release beside the register: whoever is not covered by the next row is missing."""
     guessed, place = [], 0
-    for person in range(known.rows):
-        if place < release.table.height and fits[person, place]:
+    for person, row in enumerate(fits):
+        if place < len(row) and row[place]:
             place += 1
         else:
             guessed.append(person)
-    missing = release.groups.labels < 0
-    return int(missing[guessed].sum()), len(guessed), int(missing.sum())
+    return guessed
 
 
-def test_positions_do_not_tell_who_is_missing(known: Known) -> None:
+def who_is_not_near(fits: Bools) -> list[int]:
+    """Whoever is covered by no row near the place that her row would have is missing."""
+    people, rows = fits.shape
+    near = 3 * math.ceil(math.sqrt(people - rows))
+    places = [round(person * rows / people) for person in range(people)]
+    return [
+        person
+        for person, place in enumerate(places)
+        if not fits[person, max(place - near, 0) : place + near].any()
+    ]
+
+
+Guess: TypeAlias = Callable[[Bools], list[int]]
+guesses = pytest.mark.parametrize("guess", [who_does_not_follow, who_is_not_near])
+
+
+def missing(known: Known, release: Release, guess: Guess) -> tuple[int, int, int]:
+    """Guess who is missing: the hits, the guesses, and how many are missing."""
+    guessed = guess(known.candidates(release.table, np.arange(known.rows)))
+    truly = release.groups.labels < 0
+    return int(truly[guessed].sum()), len(guessed), int(truly.sum())
+
+
+@guesses
+def test_positions_do_not_tell_who_is_missing(known: Known, guess: Guess) -> None:
     release = known.release(method=some_left_out)
-    hits, guesses, missing = missing_by_position(known, release)
-    assert missing >= 0.03 * known.rows
-    assert not beyond_chance(hits, guesses, missing / known.rows)
+    hits, tries, left_out = missing(known, release, guess)
+    assert left_out >= 0.03 * known.rows
+    assert not beyond_chance(hits, tries, left_out / known.rows)
 
 
-def test_positions_tell_who_is_missing_where_the_order_is_kept(known: Known) -> None:
+@guesses
+def test_positions_tell_who_is_missing_where_the_order_is_kept(known: Known, guess: Guess) -> None:
     release = known.release(method=some_left_out, keep_order=True)
-    hits, guesses, missing = missing_by_position(known, release)
-    assert beyond_chance(hits, guesses, missing / known.rows)
-    assert hits > 0.8 * guesses
-    assert hits > 0.8 * missing
+    hits, tries, left_out = missing(known, release, guess)
+    assert beyond_chance(hits, tries, left_out / known.rows)
+    assert hits > 0.8 * tries
+    assert hits > 0.2 * left_out
 
 
 @pytest.mark.parametrize("keep_order", [False, True])

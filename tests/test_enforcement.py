@@ -32,7 +32,7 @@ from covey import (
 )
 from covey.encoding import EncodedTable
 from covey.pipeline import Release
-from covey.progress import Progress
+from covey.progress import STOPPED, Progress
 from covey.requirements import Requirement
 from covey.schema import Column, Role
 from oracles.constrained import Asked, constrained_optimum, is_feasible, keeps
@@ -272,6 +272,19 @@ def test_what_can_be_had_is_released(
     check(release, table.frame, table.schema, request_)
 
 
+@methods
+@given(patients(), st.integers(2, 4))
+@settings(max_examples=20)
+def test_rows_alone_can_be_had_of_every_table_of_k(
+    method: Method, options: dict[str, Any], table: Patients, k: int
+) -> None:
+    assume(table.rows >= k)
+    asked = [KAnonymity(k)]
+    release = covey.anonymize(table.frame, table.schema, require=asked, method=method, **options)
+    assert release.table.height == table.rows
+    check(release, table.frame, table.schema, asked)
+
+
 @given(patients(), requests)
 @settings(max_examples=150)
 def test_what_cannot_be_had_is_refused_before_any_clustering(
@@ -474,6 +487,44 @@ def test_the_same_seed_gives_the_same_labels(request_: list[Requirement]) -> Non
     assert derived[0].equals(shuffled.table)
 
 
+@pytest.mark.parametrize("rounds", [1, 2, 5])
+def test_stopped_early_it_keeps_what_was_asked_for(rounds: int) -> None:
+    """Interrupted in its refinement, or out of time before it."""
+    frame, schema = invented(300)
+    for request_ in ENFORCED:
+        told: list[str] = []
+
+        def interrupt(stage: str, done: float, told: list[str] = told) -> None:
+            told.append(stage)
+            if stage.startswith("clustering,") and len(set(told)) > rounds + 3:
+                told.append(STOPPED)
+                raise KeyboardInterrupt
+
+        def once(stage: str, done: float, told: list[str] = told) -> None:
+            if STOPPED not in told:
+                interrupt(stage, done, told)
+
+        release = covey.anonymize(
+            frame, schema, require=request_, effort="best", seed=1, progress=once
+        )
+        check(release, frame, schema, request_)
+        hurried = covey.anonymize(frame, schema, require=request_, budget=1e-9 * rounds, seed=1)
+        check(hurried, frame, schema, request_)
+
+
+@enforced
+def test_the_number_of_threads_does_not_matter(
+    request_: list[Requirement], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame, schema = invented(300)
+    labels = []
+    for threads in (1, 3):
+        monkeypatch.setattr("covey.clustering.covey.workers", lambda threads=threads: threads)
+        release = covey.anonymize(frame, schema, require=request_, seed=2)
+        labels.append(release.groups.labels.tolist())
+    assert labels[0] == labels[1]
+
+
 # ── rows left out ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -509,7 +560,7 @@ def test_an_outlier_is_left_out() -> None:
         }
     )
     schema = covey.Schema.of(quasi={"x": "numeric"}, sensitive=["word"])
-    request_ = [KAnonymity(20), LDiversity(1.9, "word", "entropy")]
+    request_: list[Requirement] = [KAnonymity(20), LDiversity(1.9, "word", "entropy")]
     release = covey.anonymize(frame, schema, require=request_, max_suppressed=0.02)
     assert np.flatnonzero(release.groups.labels < 0).tolist() == [50]
     check(release, frame, schema, request_, left_out=1)
