@@ -2,7 +2,8 @@
 
 A column of a released table is a list of classes, each a list of the sensitive values of its rows;
 None is a missing value, and a value like others. Figures are exact fractions where the definition
-allows it; None where no finite figure would do.
+allows it; None where no finite figure would do. Where the classes are not all of the table, `whole`
+has the values of all of it.
 """
 
 import math
@@ -24,6 +25,11 @@ def distribution(values: Sequence[Value]) -> dict[Value, Fraction]:
 def everyone(classes: Classes) -> list[Value]:
     """Return the values of the whole table."""
     return [value for values in classes for value in values]
+
+
+def shares_of_table(classes: Classes, whole: Sequence[Value] | None) -> dict[Value, Fraction]:
+    """Return the share of each value in the whole table."""
+    return distribution(everyone(classes) if whole is None else whole)
 
 
 # ── persons and diversity ───────────────────────────────────────────────────────────────────────
@@ -152,9 +158,9 @@ def earth_mover(classes: Classes, distance: Distance) -> float:
     return worst
 
 
-def equal_t(classes: Classes) -> Fraction:
+def equal_t(classes: Classes, whole: Sequence[Value] | None = None) -> Fraction:
     """Return the largest half sum of the differences of shares."""
-    table = distribution(everyone(classes))
+    table = shares_of_table(classes, whole)
     worst = Fraction(0)
     for values in classes:
         here = distribution(values)
@@ -163,9 +169,9 @@ def equal_t(classes: Classes) -> Fraction:
     return worst
 
 
-def ordered_t(classes: Classes) -> Fraction:
+def ordered_t(classes: Classes, whole: Sequence[Value] | None = None) -> Fraction:
     """Return the largest sum of what must pass between neighbours in the order of values."""
-    table = distribution(everyone(classes))
+    table = shares_of_table(classes, whole)
     line = sorted(table, key=lambda value: (value is None, value))
     worst = Fraction(0)
     for values in classes:
@@ -178,13 +184,15 @@ def ordered_t(classes: Classes) -> Fraction:
     return worst
 
 
-def tree_t(classes: Classes, parent: Mapping[str, str]) -> Fraction:
+def tree_t(
+    classes: Classes, parent: Mapping[str, str], whole: Sequence[Value] | None = None
+) -> Fraction:
     """Return the largest cost by extras that meet at each node (Li et al. 2007, section 5)."""
     root = next(above for above in parent.values() if above not in parent)
     children: dict[str, list[str]] = {}
     for child, above in parent.items():
         children.setdefault(above, []).append(child)
-    table = distribution(everyone(classes))
+    table = shares_of_table(classes, whole)
 
     def height(label: str) -> int:
         return 1 + max(map(height, children[label])) if label in children else 0
@@ -214,9 +222,11 @@ def tree_t(classes: Classes, parent: Mapping[str, str]) -> Fraction:
 # ── gains ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def beta(classes: Classes, *, enhanced: bool) -> Fraction | None:
+def beta(
+    classes: Classes, whole: Sequence[Value] | None = None, *, enhanced: bool
+) -> Fraction | None:
     """Return the largest gain (q - p) / p of a value; None if a gain exceeds -ln p, if enhanced."""
-    table = distribution(everyone(classes))
+    table = shares_of_table(classes, whole)
     worst = Fraction(0)
     for values in classes:
         for value, q in distribution(values).items():
@@ -228,9 +238,9 @@ def beta(classes: Classes, *, enhanced: bool) -> Fraction | None:
     return worst
 
 
-def delta(classes: Classes) -> float | None:
+def delta(classes: Classes, whole: Sequence[Value] | None = None) -> float | None:
     """Return the largest |ln(q / p)|; None if a value of the table is absent from a class."""
-    table = distribution(everyone(classes))
+    table = shares_of_table(classes, whole)
     worst = 0.0
     for values in classes:
         here = distribution(values)

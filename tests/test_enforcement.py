@@ -1,0 +1,706 @@
+"""Requirements beyond k: kept by every release that can keep them, and refused at once if none can.
+
+What can be had, and the least loss at which, is told by oracles that know the definitions only.
+"""
+
+import importlib
+import math
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import covey
+from covey import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    Groups,
+    KAnonymity,
+    LDiversity,
+    TCloseness,
+    cli,
+    demo,
+)
+from covey.encoding import EncodedTable
+from covey.pipeline import Release
+from covey.progress import STOPPED, Progress
+from covey.requirements import Requirement
+from covey.schema import Column, Role
+from oracles.constrained import Asked, constrained_optimum, is_feasible, keeps
+from oracles.metrics import total_il
+from oracles.model import Column as OracleColumn
+from oracles.model import Numeric
+from tables_of_people import cells_of, people
+
+own = importlib.import_module("covey.clustering.covey")
+
+# Every cell of the columns that are asked about has one of these in it, and no message may.
+CANARIES = ("Zq7", "3133")
+WORDS = ("Zq7a", "Zq7b", "Zq7c", "Zq7d", "Zq7e")
+NUMBERS = (-31337.25, 31337.0, 31338.5, 313370.0, 31339.0)
+PERSONS = tuple(f"Zq7 person {number}" for number in range(8))
+TREE = {"top": {"ab": ["Zq7a", "Zq7b"], "cd": {"Zq7c": [], "de": ["Zq7d", "Zq7e"]}}}
+PARENT = {
+    "Zq7a": "ab",
+    "Zq7b": "ab",
+    "ab": "top",
+    "Zq7c": "cd",
+    "Zq7d": "de",
+    "Zq7e": "de",
+    "de": "cd",
+    "cd": "top",
+}
+ASKED_ABOUT = {
+    "word": Column.model_validate(
+        {"role": "sensitive", "type": "categorical", "taxonomy": TREE},
+    ),
+    "number": Column.model_validate({"role": "sensitive", "type": "numeric"}),
+    "who": Column.model_validate({"role": "identifier"}),
+}
+
+
+def sorted_blocks(table: EncodedTable, k: int, *, seed: int, progress: Progress) -> Groups:
+    """Cut the sorted rows into blocks of k: a method that is not covey's."""
+    labels = np.empty(table.rows, dtype=np.int64)
+    labels[table.lexicographic] = np.minimum(np.arange(table.rows) // k, table.rows // k - 1)
+    return Groups(labels)
+
+
+Method = str | Callable[..., Groups]
+METHODS: list[tuple[Method, dict[str, Any]]] = [
+    ("covey", {"effort": "fast"}),
+    ("covey", {"effort": "balanced"}),
+    ("covey", {"effort": "best"}),
+    ("k-member", {}),
+    ("cb", {}),
+    ("kacpc", {}),
+    ("mondrian", {}),
+    ("mdav", {}),
+    ("oka", {}),
+    ("kaca", {}),
+    (sorted_blocks, {}),
+]
+methods = pytest.mark.parametrize(
+    ("method", "options"),
+    METHODS,
+    ids=[
+        " ".join([m if isinstance(m, str) else "custom", *map(str, o.values())]) for m, o in METHODS
+    ],
+)
+
+
+# ── tables, and what is asked of them ───────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class Patients:
+    """A table with a sensitive word and number, and a column that tells whose row it is."""
+
+    frame: pl.DataFrame
+    schema: covey.Schema
+    oracle: dict[str, OracleColumn]
+
+    @property
+    def rows(self) -> int:
+        return self.frame.height
+
+    def asked(self, requirements: Sequence[Requirement]) -> list[Asked]:
+        """The same for the oracles."""
+        return [asked_of(self.frame, requirement) for requirement in requirements]
+
+    def loss(self, labels: Sequence[int]) -> float:
+        return total_il(self.oracle, labels, self.schema.loss)
+
+
+def asked_of(frame: pl.DataFrame, requirement: Requirement) -> Asked:
+    """One requirement on the rows of a frame, by its definition."""
+    if isinstance(requirement, KAnonymity):
+        if requirement.person is None:
+            return Asked("rows", Fraction(requirement.k), range(frame.height))
+        return Asked("persons", Fraction(requirement.k), frame[requirement.person].to_list())
+    values = frame[requirement.on].to_list()
+    match requirement:
+        case LDiversity(kind="recursive", c=c, l=l):
+            return Asked("recursive", Fraction(str(c)), values, l=int(l))
+        case LDiversity(kind=kind, l=l):
+            return Asked(kind, Fraction(str(l)), values)
+        case TCloseness(t=t, distance=distance, on=on):
+            usual = "equal" if frame.schema[on] == pl.String else "ordered"
+            return Asked(distance or usual, Fraction(str(t)), values, parent=PARENT)
+        case AlphaK(alpha=alpha, values=listed):
+            return Asked("alpha", Fraction(str(alpha)), values, listed=listed)
+        case BetaLikeness(beta=beta, enhanced=enhanced):
+            return Asked("enhanced" if enhanced else "basic", Fraction(str(beta)), values)
+        case DeltaDisclosure(delta=delta):
+            return Asked("delta", Fraction(str(delta)), values)
+
+
+@st.composite
+def patients(draw: st.DrawFn, least: int = 2, most: int = 14) -> Patients:
+    table = draw(people(least, most, columns=3))
+    words = draw(st.sampled_from([WORDS, WORDS[:3], WORDS[:2], WORDS[:1], (*WORDS[:2], None)]))
+    numbers = draw(st.sampled_from([NUMBERS, NUMBERS[:2], (*NUMBERS[:3], None)]))
+    persons = draw(st.sampled_from([PERSONS, PERSONS[:3], (*PERSONS[:5], None)]))
+    frame = table.frame.with_columns(
+        pl.Series("word", draw(cells_of(words, table.rows)), dtype=pl.String),
+        pl.Series("number", draw(cells_of(numbers, table.rows)), dtype=pl.Float64),
+        pl.Series("who", draw(cells_of(persons, table.rows)), dtype=pl.String),
+    )
+    columns = {**table.schema.columns, **ASKED_ABOUT}
+    schema = table.schema.model_copy(update={"columns": columns})
+    return Patients(frame, schema, dict(table.oracle))
+
+
+def some(*figures: float) -> st.SearchStrategy[Any]:
+    return st.sampled_from(figures)
+
+
+def on_a_column(on: str, distance: str) -> st.SearchStrategy[Requirement]:
+    return st.one_of(
+        st.builds(LDiversity, some(2, 3, 4), st.just(on)),
+        st.builds(LDiversity, some(2, 3), st.just(on), st.just("frequency")),
+        st.builds(LDiversity, some(1.5, 2, 2.5), st.just(on), st.just("entropy")),
+        st.builds(LDiversity, some(2, 3), st.just(on), st.just("recursive"), some(0.5, 1, 2.5, 6)),
+        st.builds(
+            TCloseness,
+            some(0, 0.1, 0.2, 0.35, 0.5, 0.8),
+            st.just(on),
+            st.sampled_from([None, "equal", distance]),
+        ),
+        st.builds(AlphaK, some(0.25, 0.34, 0.5, 0.75), st.just(on)),
+        st.builds(BetaLikeness, some(0.3, 1, 2), st.just(on), enhanced=st.booleans()),
+        st.builds(DeltaDisclosure, some(0.5, 1, 2), st.just(on)),
+    )
+
+
+listed = st.builds(
+    AlphaK,
+    some(0.2, 0.34, 0.5),
+    st.just("word"),
+    st.sampled_from([("Zq7a",), ("Zq7a", "Zq7c"), ("Zq7e", "Zq7 absent")]),
+)
+sizes: st.SearchStrategy[list[Requirement]] = st.one_of(
+    st.builds(lambda k: [KAnonymity(k)], st.integers(2, 4)),
+    st.builds(lambda k: [KAnonymity(k, "who")], st.integers(2, 4)),
+    st.builds(lambda k, p: [KAnonymity(k), KAnonymity(p, "who")], some(2, 5), some(2, 3)),
+)
+others = st.lists(
+    st.one_of(on_a_column("word", "hierarchical"), on_a_column("number", "ordered"), listed),
+    min_size=0,
+    max_size=3,
+)
+requests = st.builds(lambda k, more: [*k, *more], sizes, others)
+
+
+# ── what a release must show ────────────────────────────────────────────────────────────────────
+
+
+def check(
+    release: Release,
+    frame: pl.DataFrame,
+    schema: covey.Schema,
+    requirements: Sequence[Requirement],
+    *,
+    left_out: int = 0,
+) -> None:
+    """The release holds by covey's verdict and by the definitions, and shows the rows it was given.
+
+    Classes are the released rows with equal cells.
+    """
+    assert release.verdict.holds
+    assert len(release.verdict.checks) == len(requirements)
+    rows = release.rows.tolist()
+    assert len(set(rows)) == len(rows) == release.table.height >= frame.height - left_out
+    behind = frame[rows]
+    kept = schema.names(Role.SENSITIVE)
+    assert release.table.select(kept).equals(behind.select(kept))
+    classes: dict[tuple[object, ...], set[int]] = {}
+    for place, cells in enumerate(release.table.select(list(schema.quasi)).rows()):
+        classes.setdefault(cells, set()).add(place)
+    complies = keeps([asked_of(behind, requirement) for requirement in requirements])
+    assert all(complies(frozenset(members)) for members in classes.values())
+
+
+def numbers_in(message: str) -> list[float]:
+    found = re.findall(r"\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?", message)
+    return [float(number.replace(",", "")) for number in found]
+
+
+def check_refusal(message: str, frame: pl.DataFrame, requirements: Sequence[Requirement]) -> None:
+    """The message names something that cannot be had, and the best that could; it has no cell."""
+    everyone = frozenset(range(frame.height))
+    named = []
+    for requirement in requirements:
+        asked = asked_of(frame, requirement)
+        names = [requirement.name]
+        best = [asked.best(everyone)]
+        if isinstance(requirement, KAnonymity):
+            names.append(f"k = {requirement.k:,}")
+            best.append(frame.height)
+        if not asked.holds(everyone) and any(name in message for name in names):
+            named.append(best)
+    assert named, message
+    told = numbers_in(message)
+    for best in named:
+        assert None in best or any(
+            figure is not None and math.isclose(figure, number, rel_tol=5e-3, abs_tol=5e-3)
+            for figure in best
+            for number in told
+        ), message
+    assert not any(canary in message for canary in CANARIES)
+
+
+# ── what can be had is had, and the rest refused ────────────────────────────────────────────────
+
+
+@methods
+@given(patients(), requests)
+@settings(max_examples=60)
+def test_what_can_be_had_is_released(
+    method: Method, options: dict[str, Any], table: Patients, request_: list[Requirement]
+) -> None:
+    assume(is_feasible(table.asked(request_), table.rows))
+    release = covey.anonymize(table.frame, table.schema, require=request_, method=method, **options)
+    assert release.table.height == table.rows
+    check(release, table.frame, table.schema, request_)
+
+
+@methods
+@given(patients(), st.integers(2, 4))
+@settings(max_examples=20)
+def test_rows_alone_can_be_had_of_every_table_of_k(
+    method: Method, options: dict[str, Any], table: Patients, k: int
+) -> None:
+    assume(table.rows >= k)
+    asked = [KAnonymity(k)]
+    release = covey.anonymize(table.frame, table.schema, require=asked, method=method, **options)
+    assert release.table.height == table.rows
+    check(release, table.frame, table.schema, asked)
+
+
+@given(patients(), requests)
+@settings(max_examples=150)
+def test_what_cannot_be_had_is_refused_before_any_clustering(
+    table: Patients, request_: list[Requirement]
+) -> None:
+    assume(not is_feasible(table.asked(request_), table.rows))
+    called = []
+
+    def recording(table: EncodedTable, k: int, *, seed: int, progress: Progress) -> Groups:
+        called.append(k)
+        return Groups(np.zeros(table.rows, dtype=np.int64))
+
+    for method in (recording, "covey", "mondrian"):
+        with pytest.raises(covey.InfeasibleError) as caught:
+            covey.anonymize(table.frame, table.schema, require=request_, method=method)
+        check_refusal(str(caught.value), table.frame, request_)
+    assert not called
+
+
+def clusters(rows: int, words: Sequence[str | None]) -> pl.DataFrame:
+    """As many clusters as words, far apart, each with one word."""
+    number = np.arange(rows) % len(words)
+    dice = np.random.default_rng(rows)
+    return pl.DataFrame(
+        {
+            "x": number * 100.0 + dice.random(rows),
+            "y": dice.choice(list("pqr"), rows),
+            "word": [words[place] for place in number.tolist()],
+            "number": number * 2.0,
+            "who": [f"Zq7 {place}" for place in range(rows)],
+        },
+        schema_overrides={"word": pl.String},
+    )
+
+
+CLUSTERED = covey.Schema.from_dict(
+    {
+        "columns": {
+            "x": {"role": "quasi", "type": "numeric"},
+            "y": {"role": "quasi", "type": "categorical"},
+            **{name: column.model_dump() for name, column in ASKED_ABOUT.items()},
+        }
+    }
+)
+HARD: list[list[Requirement]] = [
+    [KAnonymity(4), LDiversity(3, "word")],
+    [KAnonymity(4), LDiversity(3, "word", "frequency")],
+    [KAnonymity(4), LDiversity(3, "word", "entropy")],
+    [KAnonymity(4), LDiversity(2, "word", "recursive", 0.6)],
+    [KAnonymity(4), TCloseness(0.05, "word")],
+    [KAnonymity(4), TCloseness(0.1, "word", "hierarchical")],
+    [KAnonymity(4), TCloseness(0.1, "number")],
+    [KAnonymity(4), AlphaK(0.4, "word")],
+    [KAnonymity(4), AlphaK(0.4, "word", ("Zq7b",))],
+    [KAnonymity(4), BetaLikeness(0.2, "word")],
+    [KAnonymity(4), BetaLikeness(0.2, "word", enhanced=False)],
+    [KAnonymity(4), DeltaDisclosure(0.3, "word")],
+    [KAnonymity(4, "who"), LDiversity(3, "word"), TCloseness(0.2, "number")],
+]
+
+
+@pytest.mark.parametrize("request_", HARD, ids=lambda asked: asked[-1].name)
+def test_clusters_of_one_word_have_to_mix(request_: list[Requirement]) -> None:
+    """Every method's own groups violate it here, so that nothing holds by chance."""
+    frame = clusters(90, WORDS[:3])
+    plain = covey.anonymize(frame, CLUSTERED, require=KAnonymity(4)).table
+    assert not covey.verify(plain, CLUSTERED, request_[1:]).holds
+    for method, options in METHODS:
+        release = covey.anonymize(frame, CLUSTERED, require=request_, method=method, **options)
+        assert release.table.height == 90
+        check(release, frame, CLUSTERED, request_)
+
+
+# ── near the optimum ────────────────────────────────────────────────────────────────────────────
+
+
+@methods
+@given(patients(most=8), requests)
+@settings(max_examples=25)
+def test_no_method_loses_less_than_the_optimum(
+    method: Method, options: dict[str, Any], table: Patients, request_: list[Requirement]
+) -> None:
+    asked = table.asked(request_)
+    assume(is_feasible(asked, table.rows))
+    release = covey.anonymize(table.frame, table.schema, require=request_, method=method, **options)
+    best = constrained_optimum(table.oracle, keeps(asked), table.schema.loss)
+    assert best is not None
+    assert table.loss(release.groups.labels.tolist()) >= best[0] - 1e-9
+    assert release.report.losses.total_il >= best[0] - 1e-9 or table.schema.loss != "height"
+
+
+def tiny(dice: random.Random) -> Patients:
+    """Eight rows of two numbers, none of them twice."""
+    xs = [dice.random() for _ in range(8)]
+    ys = [dice.random() for _ in range(8)]
+    frame = pl.DataFrame(
+        {
+            "x": xs,
+            "y": ys,
+            "word": [dice.choice(WORDS[:3]) for _ in range(8)],
+            "number": [dice.choice(NUMBERS) for _ in range(8)],
+            "who": [dice.choice(PERSONS) for _ in range(8)],
+        }
+    )
+    numeric = Column.model_validate({"role": "quasi", "type": "numeric"})
+    schema = CLUSTERED.model_copy(update={"columns": {"x": numeric, "y": numeric, **ASKED_ABOUT}})
+    return Patients(frame, schema, {"x": Numeric(xs), "y": Numeric(ys)})
+
+
+MODERATE: list[list[Requirement]] = [
+    [KAnonymity(2), LDiversity(2, "word")],
+    [KAnonymity(2), LDiversity(2, "word", "frequency")],
+    [KAnonymity(2), LDiversity(1.8, "word", "entropy")],
+    [KAnonymity(2), LDiversity(2, "word", "recursive", 2.5)],
+    [KAnonymity(3), TCloseness(0.25, "word")],
+    [KAnonymity(3), TCloseness(0.25, "number")],
+    [KAnonymity(2), AlphaK(0.6, "word")],
+    [KAnonymity(3), BetaLikeness(1, "word")],
+    [KAnonymity(3), DeltaDisclosure(1.2, "word")],
+    [KAnonymity(2, "who"), LDiversity(2, "word")],
+    [KAnonymity(2), LDiversity(2, "word"), TCloseness(0.3, "number")],
+]
+
+
+@pytest.mark.parametrize("request_", MODERATE, ids=lambda asked: ", ".join(r.name for r in asked))
+def test_the_own_method_is_near_the_optimum(request_: list[Requirement]) -> None:
+    dice = random.Random(1)
+    lost: list[float] = []
+    least: list[float] = []
+    plain: list[float] = []
+    while len(lost) < 15:
+        table = tiny(dice)
+        asked = table.asked(request_)
+        best = constrained_optimum(table.oracle, keeps(asked))
+        if best is None:
+            continue
+        release = covey.anonymize(table.frame, table.schema, require=request_, effort="best")
+        check(release, table.frame, table.schema, request_)
+        unasked = constrained_optimum(table.oracle, lambda g: len(g) >= request_[0].k)  # type: ignore[union-attr]
+        assert unasked is not None
+        plain.append(unasked[0])
+        lost.append(table.loss(release.groups.labels.tolist()))
+        least.append(best[0])
+        assert least[-1] - 1e-9 <= lost[-1] <= 2 * least[-1]
+    assert sum(plain) < sum(least) <= sum(lost) + 1e-9 <= 1.25 * sum(least)
+
+
+# ── refinement ──────────────────────────────────────────────────────────────────────────────────
+
+
+def invented(rows: int) -> tuple[pl.DataFrame, covey.Schema]:
+    """Invented people; whether they stayed for long is one more sensitive column."""
+    stay = pl.when(pl.col("length_of_stay") > 3).then(pl.lit("long")).otherwise(pl.lit("short"))
+    frame = demo.people(rows).with_columns(stay=stay)
+    columns = demo.schema().model_dump()["columns"]
+    columns["income"]["type"] = "numeric"
+    columns["length_of_stay"]["type"] = "numeric"
+    columns["stay"] = {"role": "sensitive"}
+    return frame, covey.Schema.from_dict({"columns": columns})
+
+
+ENFORCED: list[list[Requirement]] = [
+    [KAnonymity(5), LDiversity(3, "diagnosis"), LDiversity(2, "income", "frequency")],
+    [KAnonymity(5), LDiversity(3.5, "diagnosis", "entropy"), DeltaDisclosure(1.5, "stay")],
+    [KAnonymity(3), LDiversity(2, "diagnosis", "recursive", 1.5), AlphaK(0.7, "stay", ("long",))],
+    [KAnonymity(5), TCloseness(0.25, "income"), TCloseness(0.3, "length_of_stay")],
+    [KAnonymity(5), BetaLikeness(0.6, "stay"), LDiversity(2, "length_of_stay", "frequency")],
+    [KAnonymity(4, "name"), TCloseness(0.15, "stay")],
+]
+enforced = pytest.mark.parametrize(
+    "request_", ENFORCED, ids=lambda asked: ", ".join(r.name for r in asked)
+)
+
+
+@enforced
+def test_refinement_keeps_what_was_asked_for(request_: list[Requirement]) -> None:
+    frame, schema = invented(300)
+    losses = {}
+    for effort in ("fast", "quick", "balanced", "best"):
+        release = covey.anonymize(frame, schema, require=request_, effort=effort, seed=1)
+        check(release, frame, schema, request_)
+        assert release.table.height == 300
+        losses[effort] = release.report.losses.total_il
+    assert losses["best"] < losses["fast"]
+
+
+@enforced
+def test_the_same_seed_gives_the_same_labels(request_: list[Requirement]) -> None:
+    frame, schema = invented(200)
+    labels = [
+        covey.anonymize(frame, schema, require=request_, seed=seed).groups.labels.tolist()
+        for seed in (3, 3, 4)
+    ]
+    assert labels[0] == labels[1] != labels[2]
+    derived = [covey.anonymize(frame, schema, require=request_).table for _ in range(2)]
+    shuffled = covey.anonymize(
+        frame.sample(fraction=1, shuffle=True, seed=1), schema, require=request_
+    )
+    assert derived[0].equals(derived[1])
+    assert derived[0].equals(shuffled.table)
+
+
+@enforced
+def test_stopped_early_it_keeps_what_was_asked_for(request_: list[Requirement]) -> None:
+    """Interrupted while it refines, or out of time before."""
+    frame, schema = invented(300)
+    told: list[str] = []
+
+    def interrupt(stage: str, done: float) -> None:
+        told.append(stage)
+        if stage.startswith("clustering,") and STOPPED not in told:
+            raise KeyboardInterrupt
+
+    stopped = covey.anonymize(frame, schema, require=request_, seed=1, progress=interrupt)
+    assert STOPPED in told
+    check(stopped, frame, schema, request_)
+    hurried = covey.anonymize(frame, schema, require=request_, seed=1, budget=1e-9)
+    check(hurried, frame, schema, request_)
+
+
+@enforced
+def test_the_number_of_threads_does_not_matter(
+    request_: list[Requirement], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame, schema = invented(300)
+    small = own.Plan(rounds=2, gain=0.0, start=64, block=100)
+    monkeypatch.setitem(own.PLANS, "balanced", small)
+    labels = []
+    for threads in (1, 3):
+        monkeypatch.setattr(own, "workers", lambda threads=threads: threads)
+        release = covey.anonymize(frame, schema, require=request_, seed=2)
+        check(release, frame, schema, request_)
+        labels.append(release.groups.labels.tolist())
+    assert labels[0] == labels[1]
+
+
+# ── rows left out ───────────────────────────────────────────────────────────────────────────────
+
+
+@enforced
+@pytest.mark.parametrize("share", [0.01, 0.05])
+def test_no_more_rows_are_left_out_than_allowed(request_: list[Requirement], share: float) -> None:
+    frame, schema = invented(300)
+    most = round(share * 300)
+    release = covey.anonymize(frame, schema, require=request_, max_suppressed=share, seed=1)
+    check(release, frame, schema, request_, left_out=most)
+    rows = release.report.rows
+    assert rows.suppressed == 300 - release.table.height <= most
+    assert rows.suppressed == release.groups.suppressed
+
+
+@given(patients(), requests, some(0.1, 0.3))
+@settings(max_examples=80)
+def test_rows_may_be_left_out_of_small_tables_too(
+    table: Patients, request_: list[Requirement], share: float
+) -> None:
+    assume(is_feasible(table.asked(request_), table.rows))
+    release = covey.anonymize(table.frame, table.schema, require=request_, max_suppressed=share)
+    most = int(share * table.rows + 1e-9)
+    check(release, table.frame, table.schema, request_, left_out=most)
+
+
+def test_an_outlier_is_left_out() -> None:
+    """With him, one class covers all; without him, nobody is further than 4 from anybody."""
+    frame = pl.DataFrame(
+        {
+            "x": [float(i % 5) for i in range(50)] + [10_000.0],
+            "word": [WORDS[i % 2] for i in range(51)],
+        }
+    )
+    schema = covey.Schema.of(quasi={"x": "numeric"}, sensitive=["word"])
+    request_: list[Requirement] = [KAnonymity(20), LDiversity(1.9, "word", "entropy")]
+    release = covey.anonymize(frame, schema, require=request_, max_suppressed=0.02)
+    assert np.flatnonzero(release.groups.labels < 0).tolist() == [50]
+    check(release, frame, schema, request_, left_out=1)
+
+
+# ── persons ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@methods
+def test_every_class_holds_k_persons(method: Method, options: dict[str, Any]) -> None:
+    """Three rows each, alike in all quasi-identifiers: five rows are two persons."""
+    frame = pl.concat([demo.people(60)] * 3)
+    by_rows = covey.anonymize(frame, demo.schema(), require=KAnonymity(5), method=method, **options)
+    request_ = [KAnonymity(5, person="name")]
+    with pytest.raises(AssertionError):
+        check(by_rows, frame, demo.schema(), request_)
+    release = covey.anonymize(frame, demo.schema(), require=request_, method=method, **options)
+    assert release.table.height == 180
+    check(release, frame, demo.schema(), request_)
+
+
+@pytest.mark.parametrize("nobody", [0, 7])
+def test_fewer_persons_than_k_are_refused(nobody: int) -> None:
+    """Forty rows of four persons, and some of nobody."""
+    whose = [PERSONS[row % 4] for row in range(40)] + [None] * nobody
+    frame = pl.DataFrame({"x": range(len(whose)), "who": whose})
+    schema = covey.Schema.of(quasi={"x": "numeric"}, identifiers=["who"])
+    check(
+        covey.anonymize(frame, schema, require=KAnonymity(4, "who")),
+        frame,
+        schema,
+        [KAnonymity(4, "who")],
+    )
+    with pytest.raises(covey.InfeasibleError, match=r"persons \(who\)") as caught:
+        covey.anonymize(frame, schema, require=KAnonymity(5, "who"))
+    assert 4 in numbers_in(str(caught.value))
+    assert "Zq7" not in str(caught.value)
+
+
+# ── missing values ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("method", ["covey", "k-member", "mondrian"])
+def test_missing_is_a_value(method: str) -> None:
+    frame = clusters(60, ["Zq7a", None])
+    for requirement in (
+        LDiversity(2, "word"),
+        LDiversity(2, "word", "frequency"),
+        LDiversity(2, "word", "entropy"),
+        TCloseness(0, "word"),
+        DeltaDisclosure(0.5, "word"),
+    ):
+        asked = [KAnonymity(3), requirement]
+        release = covey.anonymize(frame, CLUSTERED, require=asked, method=method)
+        check(release, frame, CLUSTERED, asked)
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [LDiversity(2, "word"), LDiversity(2, "word", "frequency"), AlphaK(0.5, "word")],
+)
+def test_missing_is_one_value(requirement: Requirement) -> None:
+    frame = clusters(60, [None])
+    with pytest.raises(covey.InfeasibleError) as caught:
+        covey.anonymize(frame, CLUSTERED, require=[KAnonymity(3), requirement])
+    check_refusal(str(caught.value), frame, [requirement])
+
+
+# ── refusals ────────────────────────────────────────────────────────────────────────────────────
+
+
+IMPOSSIBLE: list[tuple[Requirement, str]] = [
+    (LDiversity(4, "word"), "distinct l-diversity (word)"),
+    (LDiversity(3, "word", "frequency"), "frequency l-diversity (word)"),
+    (LDiversity(2.9, "word", "entropy"), "entropy l-diversity (word)"),
+    (LDiversity(3, "word", "recursive", 1), "recursive (c, 3)-diversity (word)"),
+    (AlphaK(0.3, "word"), "alpha (word)"),
+    (AlphaK(0.3, "word", ("Zq7b", "Zq7c")), "alpha (word, 2 listed)"),
+    (KAnonymity(61, "who"), "k-anonymity of persons (who)"),
+]
+
+
+@pytest.mark.parametrize(("requirement", "name"), IMPOSSIBLE, ids=[name for _, name in IMPOSSIBLE])
+def test_a_refusal_names_the_requirement_and_the_best_that_can_be_had(
+    requirement: Requirement, name: str
+) -> None:
+    """Half of the rows have one word, a third another, a sixth a third one; persons have two."""
+    frame = clusters(120, ["Zq7a", "Zq7b", "Zq7a", "Zq7b", "Zq7a", "Zq7c"]).with_columns(
+        who=pl.Series([f"Zq7 {row // 2}" for row in range(120)])
+    )
+    asked = [KAnonymity(3), requirement]
+    with pytest.raises(covey.InfeasibleError) as caught:
+        covey.anonymize(frame, CLUSTERED, require=asked)
+    message = str(caught.value)
+    assert name in message
+    assert "\n" not in message
+    check_refusal(message, frame, [requirement])
+
+
+def test_the_command_line_writes_nothing_that_cannot_be_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    clusters(60, WORDS[:3]).with_columns(pl.lit("Zq7y").alias("y")).write_csv("in.csv")
+    Path("schema.toml").write_text(
+        "\n".join(
+            f"[columns.{name}]\n{settings}"
+            for name, settings in {
+                "x": 'role = "quasi"\ntype = "numeric"',
+                "y": 'role = "quasi"\ntype = "categorical"',
+                "word": 'role = "sensitive"',
+                "number": 'role = "sensitive"',
+                "who": 'role = "identifier"',
+            }.items()
+        )
+    )
+    Path("old.csv").write_text("old")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for arguments, name, best in (
+        (["-k", "3", "-l", "word=4"], "distinct l-diversity (word)", 3),
+        (["-k", "3", "--alpha", "word=0.25"], "alpha (word)", 0.333),
+        (["-k", "61", "--person", "who"], "k", 60),
+    ):
+        asked = ["anonymize", "in.csv", "-s", "schema.toml", *arguments]
+        for out in ("new.csv", "old.csv"):
+            code = cli._run([*asked, "-o", out, "--report", "report.json"])
+            told = capfd.readouterr()
+            assert code == 1
+            assert name in told.err
+            assert any(math.isclose(best, n, abs_tol=5e-3) for n in numbers_in(told.err))
+            assert not any(canary in told.err + told.out for canary in CANARIES)
+        assert sorted(path.name for path in tmp_path.iterdir()) == before
+        assert Path("old.csv").read_text() == "old"
+
+
+def test_the_command_line_releases_what_can_be_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the written bytes keep it."""
+    monkeypatch.chdir(tmp_path)
+    demo.write(tmp_path, 200)
+    arguments = ["-s", "people.toml", "-k", "4", "-l", "diagnosis=frequency:3", "-t", "income=0.8"]
+    assert cli._run(["anonymize", "people.csv", "-o", "out.csv", *arguments]) == 0
+    assert cli._run(["verify", "out.csv", *arguments]) == 0
