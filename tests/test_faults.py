@@ -84,7 +84,7 @@ def test_interrupted_it_stops_soon_and_releases_nothing(
 ) -> None:
     out = folder / "out.csv"
     out.write_text("old")
-    process = start(folder, "slow.csv")
+    process = start(folder, "slow.csv", "--method", "k-member")
     wait_for_clustering(folder, process)
     process.send_signal(sent)
     _, err = process.communicate(timeout=30)
@@ -92,6 +92,22 @@ def test_interrupted_it_stops_soon_and_releases_nothing(
     assert told in err
     assert b"Traceback" not in err
     assert out.read_text() == "old"
+    assert not drafts(folder)
+
+
+@pytest.mark.compiled
+def test_interrupted_while_it_refines_it_releases_what_it_has(folder: Path) -> None:
+    out = folder / "out.csv"
+    out.write_text("old")
+    process = start(folder, "slow.csv", "--effort", "best")
+    wait_for_clustering(folder, process)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert b"interrupted: the groups are released as good as they are" in err
+    schema = covey.Schema.from_toml(folder / "people.toml")
+    assert covey.verify(out, schema, [covey.KAnonymity(K)]).rows == SLOW_ROWS
     assert not drafts(folder)
 
 

@@ -305,8 +305,12 @@ def test_what_does_not_make_sense_is_refused() -> None:
     for match, settings in {
         "there is no method 'nope'": {"method": "nope"},
         "no option 'nope'": {"nope": 1},
-        "'seed_ref' must be one of last": {"seed_ref": "nope"},
-        "penalty must be a number, 0 or more": {"penalty": -1.0},
+        "'seed_ref' must be one of last": {
+            "method": "k-member",
+            "seed_ref": "nope",
+        },
+        "'effort' must be one of fast, quick": {"effort": "nope"},
+        "'penalty' must be a number 0 or more": {"penalty": -1.0},
         "class column 'age'": {"class_column": "age"},
         "class column 'nope'": {"class_column": "nope"},
         "seed is 0 or more": {"seed": -1},

@@ -376,8 +376,9 @@ def test_a_release_counts_persons_by_the_column_that_it_leaves_out(tmp_path: Any
     assert release.verdict.checks[0].achieved == 20
     release.write(tmp_path / "released.csv")
     everyone_twice = frame.with_columns(q=pl.Series([f"{n // 4}" for n in range(40)]))
-    with pytest.raises(covey.ViolationError, match=r"k-anonymity of persons \(who\).*found 2"):
-        covey.anonymize(everyone_twice, schema, require=KAnonymity(4, person="who"))
+    asked = covey.anonymize(everyone_twice, schema, require=KAnonymity(4, person="who"))
+    assert (asked.verdict.checks[0].achieved or 0) >= 4
+    assert asked.verdict.k >= 8
     with pytest.raises(covey.SchemaError, match="'who' is not in the table"):
         covey.anonymize(frame.drop("who"), schema, require=KAnonymity(4, person="who"))
 
