@@ -498,6 +498,8 @@ class Scratch(NamedTuple):
     members: Longs  # (rows,)
     homes: Longs  # (rows,)
     ends: Ends
+    theirs: Ends  # of a second group
+    without: Ends  # of the first one without a member
 
 
 @kernel
@@ -505,7 +507,11 @@ def new_scratch(rows: Rows) -> Scratch:
     """Room for the largest group."""
     count = len(rows.numbers)
     return Scratch(
-        np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64), _new_ends(rows)
+        np.empty(count, dtype=np.int64),
+        np.empty(count, dtype=np.int64),
+        _new_ends(rows),
+        _new_ends(rows),
+        _new_ends(rows),
     )
 
 
@@ -655,6 +661,100 @@ def _relocate(
             _join(rows, parts, aim, marks, choice, row)
         else:
             _leave_out(parts, row)
+
+
+@kernel
+def _exchange(
+    rows: Rows, parts: Parts, aim: Aim, marks: Marks, group: int, scratch: Scratch
+) -> None:
+    """Give members to groups where they cost little, each for one of theirs.
+
+    Where rules forbid that a row goes, one that is like it in what they ask for may come instead.
+    """
+    members, ends, theirs = scratch.members, scratch.ends, scratch.theirs
+    count = _members(parts, group, members, 0)
+    _measure_ends(rows, parts, group, ends)
+    for i in range(count):
+        row, size = members[i], parts.size[group]
+        loss = _loss_without(rows, ends, row)
+        saved = size * (parts.loss[group] - loss) - LEAST_GAIN
+        if size < 2 or saved <= 0.0:
+            continue
+        home, _ = _cheapest(rows, parts, aim, None, row, group, saved)
+        if home < 0:
+            continue
+        _leave(rows, ends, row, scratch.without)
+        _measure_ends(rows, parts, home, theirs)
+        _extend(rows, theirs, row)
+        many, best, choice = parts.size[home], _cost(parts, group) + _cost(parts, home), _NOBODY
+        best -= LEAST_GAIN
+        other = parts.head[home]
+        while other >= 0:
+            cost = size * _loss_with(rows, scratch.without, other)
+            if cost < best:
+                cost += many * _loss_without(rows, theirs, other)
+                cost += _extra_of_swap(parts, aim, marks, group, home, row, other)
+                if cost < best and _may_swap(marks, parts, group, home, row, other):
+                    best, choice = cost, other
+            other = parts.next[other]
+        if choice >= 0:
+            _detach(parts, row)
+            _detach(parts, choice)
+            _attach(parts, home, row)
+            _attach(parts, group, choice)
+            _recount(rows, parts, aim, marks, home)
+            _recount(rows, parts, aim, marks, group)
+            _measure_ends(rows, parts, group, ends)
+
+
+@kernel
+def _extra_of_swap(
+    parts: Parts, aim: Aim, marks: Marks, group: int, home: int, row: int, other: int
+) -> float:
+    if marks.penalty == 0.0:
+        return parts.extra[group] + parts.extra[home]  # type: ignore[no-any-return]
+    first = _extra(parts, aim, marks, group, row, other)
+    return first + _extra(parts, aim, marks, home, other, row)
+
+
+@kernel
+def _may_swap(marks: Marks, parts: Parts, group: int, home: int, row: int, other: int) -> bool:
+    if marks.sorts[row] == marks.sorts[other]:
+        return True
+    return _complies(marks, parts, group, row, other) and _complies(marks, parts, home, other, row)
+
+
+@kernel
+def _leave(rows: Rows, ends: Ends, row: int, into: Ends) -> None:
+    """The ends of a group without one of its members."""
+    for j in range(len(ends.numbers)):
+        low, high, value = ends.numbers[j, 0], ends.numbers[j, 3], rows.numbers[row, j]
+        if value == low and ends.numbers[j, 1] == 1:
+            low = ends.numbers[j, 2]
+        if value == high and ends.numbers[j, 4] == 1:
+            high = ends.numbers[j, 5]
+        into.numbers[j, 0], into.numbers[j, 3] = low, high
+    for j in range(len(ends.codes)):
+        one, end, leaf = ends.codes[j, 0], ends.codes[j, 3], rows.codes[row, j]
+        if leaf == one and ends.codes[j, 1] == 1:
+            one = ends.codes[j, 2]
+        if leaf == end and ends.codes[j, 4] == 1:
+            end = ends.codes[j, 5]
+        into.codes[j, 0], into.codes[j, 3] = one, end
+
+
+@kernel
+def _loss_with(rows: Rows, ends: Ends, row: int) -> float:
+    """The loss of a group of these ends with one more row."""
+    loss = 0.0
+    for j in range(len(rows.weights)):
+        value = rows.numbers[row, j]
+        width = max(ends.numbers[j, 3], value) - min(ends.numbers[j, 0], value)
+        loss += rows.weights[j] * min(width, 1.0)
+    for j in range(len(rows.first)):
+        leaf = rows.codes[row, j]
+        loss += pair_loss(rows, j, min(ends.codes[j, 0], leaf), max(ends.codes[j, 3], leaf))
+    return loss
 
 
 @kernel
@@ -809,8 +909,12 @@ def sweep(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, scratch: Scra
     for group in range(len(parts.size)):
         if parts.size[group] == 0 or _cost(parts, group) == 0.0:
             continue
-        if not _dissolve(rows, parts, aim, marks, group, scratch) and parts.size[group] > aim.k:
+        if _dissolve(rows, parts, aim, marks, group, scratch):
+            continue
+        if parts.size[group] > aim.k:
             _relocate(rows, parts, aim, marks, group, scratch)
+        if marks is not None:
+            _exchange(rows, parts, aim, marks, group, scratch)
 
 
 @kernel
