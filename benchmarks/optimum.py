@@ -63,13 +63,13 @@ def main() -> None:
     }
     for number in range(tables):
         table, oracle = sample(number)
-        for k in SIZES:
-            least, _ = optimum(oracle, k)
-            for name, method in contenders.items():
-                groups = method(table, k, seed=number)
-                if least > 0 and isinstance(groups, Groups):
-                    loss = total_il(oracle, groups.labels.tolist())
-                    ratios.append({"method": name, "k": k, "ratio": loss / least})
+        k = SIZES[number % len(SIZES)]  # one of them: the oracle takes its time
+        least, _ = optimum(oracle, k)
+        for name, method in contenders.items():
+            groups = method(table, k, seed=number)
+            if least > 0 and isinstance(groups, Groups):
+                loss = total_il(oracle, groups.labels.tolist())
+                ratios.append({"method": name, "k": k, "ratio": loss / least})
     frame = pl.DataFrame(ratios)
     print(f"{tables} tables of 10 to 16 rows, Total-IL over the optimum: mean (worst)\n")
     print("| method | " + " | ".join(f"k = {k}" for k in SIZES) + " |")
@@ -78,7 +78,7 @@ def main() -> None:
         cells = []
         for k in SIZES:
             own = frame.filter(pl.col("method") == name, pl.col("k") == k)["ratio"].to_numpy()
-            cells.append(f"{own.mean():.2f} ({own.max():.2f})")
+            cells.append(f"{own.mean():.3f} ({own.max():.2f})")
         print(f"| {name} | " + " | ".join(cells) + " |")
 
 

@@ -1,7 +1,9 @@
 """covey's own method beside the others: loss and time on tables of many kinds, and how it grows.
 
 Losses are Total-IL over that of effort "balanced", so above 1 is worse; seconds are of clustering
-alone, best of one run, on all processors. Run: python -m benchmarks.own [--data FOLDER] [--best]
+alone, one run, on all processors. Parts are `tables` of many kinds, `adult` at many k with what the
+processors worked in all, the large `census` beside cb, and `growth` with the number of rows.
+Run: python -m benchmarks.own [PART …] [--data FOLDER] [--best] [--rows N]
 """
 
 import argparse
@@ -24,6 +26,7 @@ from covey.tables import Table
 OTHERS = ("k-member", "kacpc", "systematic", "mdav", "mondrian", "cb")
 EFFORTS = ("fast", "balanced", "best")
 KS = (3, 10, 50)
+PARTS = ("tables", "adult", "census", "growth")
 CASC = ("CASCrefmicrodata", "Tarragona")
 
 
@@ -80,6 +83,37 @@ def side_by_side(folder: Path | None, efforts: Sequence[str]) -> None:
             print(f"| {name} | {k} | {base:,.0f} | " + " | ".join(cells) + " |", flush=True)
 
 
+def adult(folder: Path | None, efforts: Sequence[str]) -> None:
+    """Flat taxonomies, and seconds of all processors together."""
+    frame, schema = tables.adult(folder), tables.adult_schema(folder, flat=True)
+    table = encode(Table(frame), schema)
+    rivals = [("covey", {"effort": effort}) for effort in efforts]
+    rivals += [("k-member", {}), ("mondrian", {})]
+    titles = [", ".join([name, *options.values()]) for name, options in rivals]
+    print("\n| Adult, flat: k | " + " | ".join(titles) + " |")
+    print("| --- " * (len(titles) + 1) + "|")
+    for k in (2, 5, 10, 25, 50, 100):
+        cells = []
+        for name, options in rivals:
+            began = time.process_time()
+            loss, _ = run(frame, table, name, k, **options)
+            cells.append(f"{loss:,.0f}, {time.process_time() - began:.1f} s")
+        print(f"| {k} | " + " | ".join(cells) + " |", flush=True)
+
+
+def census(folder: Path | None, efforts: Sequence[str]) -> None:
+    frame = tables.census(folder, 600_000)
+    if frame is None:
+        print("\nno census table, so nothing beside cb")
+        return
+    table = encode(Table(frame), tables.census_schema())
+    base, seconds = run(frame, table, "cb", 100)
+    print(f"\ncensus, {table.rows:,} rows, k = 100: cb loses {base:,.0f} in {seconds:.1f} s")
+    for effort in efforts:
+        loss, seconds = run(frame, table, "covey", 100, effort=effort)
+        print(f"covey, {effort}: {loss / base:.3f} of that, {seconds:.1f} s", flush=True)
+
+
 def growth(most: int) -> None:
     print("\n| rows of the demonstration, k = 10 | " + " | ".join(EFFORTS[:2]) + " |")
     print("| --- | --- | --- |")
@@ -105,14 +139,22 @@ def growth(most: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     tables.add_data_option(parser)
+    parser.add_argument("parts", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--rows", type=int, default=1_000_000, help="of the largest table")
     parser.add_argument("--best", action="store_true", help="with the effort that takes longest")
     asked = parser.parse_args()
     small = encode(Table(demo.people(300)), demo.schema())
     for name in ("covey", *OTHERS):
         METHODS[name](small, 3)  # compiled, or loaded from the cache
-    side_by_side(asked.data, EFFORTS if asked.best else EFFORTS[:2])
-    growth(asked.rows)
+    efforts = EFFORTS if asked.best else EFFORTS[:2]
+    if "tables" in asked.parts:
+        side_by_side(asked.data, efforts)
+    if "adult" in asked.parts:
+        adult(asked.data, efforts)
+    if "census" in asked.parts:
+        census(asked.data, EFFORTS[:2])
+    if "growth" in asked.parts:
+        growth(asked.rows)
 
 
 if __name__ == "__main__":

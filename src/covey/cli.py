@@ -200,6 +200,9 @@ def anonymize(
         float | None,
         typer.Option(metavar="SHARE", help="Of rows that may be left out if that pays: 0.01"),
     ] = None,
+    refine: Annotated[
+        bool, typer.Option("--refine", help="Improve the groups of another method by the own one.")
+    ] = False,
     option: Options = None,
     seed: Seed = None,
     class_column: ClassColumn = None,
@@ -250,6 +253,7 @@ def anonymize(
             method=method,
             seed=seed,
             class_column=class_column,
+            refine=refine,
             style=style,
             keep_order=keep_order,
             progress=progress,
@@ -351,6 +355,12 @@ def compare(
     k: Annotated[
         str | None, typer.Option("-k", metavar="K,K", help="Each the least size of a class.")
     ] = None,
+    person: Person = None,
+    l: L = None,  # noqa: E741
+    t: T = None,
+    alpha: Alpha = None,
+    beta: Beta = None,
+    delta: Delta = None,
     methods: Annotated[
         str, typer.Option(metavar="NAMES", help="Such as k-member,mondrian:relaxed=true")
     ] = "all",
@@ -380,6 +390,7 @@ def compare(
     for path in outputs:
         comparison.refuse_format(path)
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    settings = _asking(settings, None, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
     sizes = _sizes(k, settings)
     files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
     for path in outputs:

@@ -29,7 +29,7 @@ from covey.loss import DEFINITIONS, Losses
 from covey.pipeline import Release
 from covey.progress import STOPPED, Progress, part_of, silent
 from covey.report import Rows
-from covey.requirements import KAnonymity
+from covey.requirements import KAnonymity, Requirement
 from covey.schema import Role, Schema
 from covey.tables import Table
 from covey.verification import Verdict
@@ -212,10 +212,10 @@ def runs(
     progress: Progress = silent,
 ) -> Iterator[Run]:
     """The runs of `compare`, one k after another, each as soon as it is done."""
-    requirements = _requirements(k)
+    requirements, besides = _requirements(k, schema)
     contenders = _contenders(methods, schema, class_column)
     progress("reading", 0.0)
-    task = _Task(tables.read(frame, schema), schema, seed, class_column, workload)
+    task = _Task(tables.read(frame, schema), schema, seed, class_column, workload, besides)
     task.check()
     for contender in contenders:
         progress(f"warming up {contender.label}", 0.0)
@@ -236,11 +236,16 @@ class _Contender:
     options: dict[str, Any]
 
 
-def _requirements(k: int | Sequence[int]) -> list[KAnonymity]:
-    asked = [KAnonymity(size) for size in (k if isinstance(k, Sequence) else [k])]
+def _requirements(
+    k: int | Sequence[int], schema: Schema
+) -> tuple[list[KAnonymity], tuple[Requirement, ...]]:
+    """Each k, and what the schema asks for besides."""
+    sizes = k if isinstance(k, Sequence) else [k]
+    asked = [KAnonymity(size, schema.require.person) for size in sizes]
     _refuse_none("k", asked)
     _refuse_repeated(f"k = {requirement.k}" for requirement in asked)
-    return asked
+    besides = [r for r in schema.requirements() if not isinstance(r, KAnonymity)]
+    return asked, tuple(besides)
 
 
 def _contenders(
@@ -326,6 +331,7 @@ class _Task:
     seed: int | None
     class_column: str | None
     workload: bool
+    besides: tuple[Requirement, ...]  # what is asked for besides k
 
     def release(
         self, contender: _Contender, requirement: KAnonymity, progress: Progress
@@ -334,7 +340,7 @@ class _Task:
         return pipeline.anonymize(
             self.table,
             self.schema,
-            require=requirement,
+            require=[requirement, *self.besides],
             method=contender.name,
             seed=self.seed,
             class_column=self.class_column,
@@ -355,7 +361,7 @@ class _Task:
         release = pipeline.anonymize(
             self.table,
             self.schema,
-            require=KAnonymity(2),
+            require=[KAnonymity(2, self.schema.require.person), *self.besides],
             method=_together,
             seed=self.seed,
             class_column=self.class_column,

@@ -31,7 +31,7 @@ from covey.generalisation import Style, generalise
 from covey.groups import SUPPRESSED, Groups, Rings
 from covey.kernels.arrays import Longs
 from covey.loss import Losses
-from covey.progress import Progress, silent
+from covey.progress import STOPPED, Progress, silent
 from covey.report import LIMITS, Output, Report, Rows
 from covey.requirements import KAnonymity, Requirement
 from covey.schema import ColumnType, Role, Schema, TableFormat
@@ -156,6 +156,7 @@ def anonymize(
     requirements, k = requirements_of(schema, require)
     refuse_wrong_options(function_of(method), options)
     stage = _Stages(progress)
+    progress = stage.tell
     with stage("reading"):
         table = tables.read(frame, schema)
         tables.check_roles(table, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
@@ -211,6 +212,8 @@ def anonymize(
                 *(released, schema, groups, options, class_column),
                 keep_order=keep_order,
                 chosen=seed is not None,
+                timed=stage.stopped or options.get("budget") is not None,
+                minded=[] if encoded.demands is None else list(encoded.demands.columns),
             )
         ),
         seconds=stage.seconds,
@@ -333,6 +336,12 @@ class _Stages:
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self.seconds: dict[str, float] = {}
+        self.stopped = False  # whether an interruption has ended one early
+
+    def tell(self, stage: str, done: float) -> None:
+        """Pass on how far a stage has come."""
+        self.stopped = self.stopped or stage == STOPPED
+        self._progress(stage, done)
 
     @contextlib.contextmanager
     def __call__(self, name: str) -> Iterator[None]:
@@ -645,9 +654,21 @@ def _warnings(
     *,
     keep_order: bool,
     chosen: bool,
+    timed: bool,
+    minded: Sequence[str],
 ) -> Iterator[str]:
+    if timed:
+        yield (
+            "the groups depend on how long the method worked: once more, the same request may give "
+            "another release, and the two can be laid over each other"
+        )
     if options.get("l") is not None:
         yield "the method has worked for l, which was not verified, and groups depend on it"
+    if minded:
+        yield (
+            f"groups depend on {', '.join(minded)}, of which more than k was asked: whoever knows "
+            "the method may learn a little from how they were formed"
+        )
     if class_column is not None and options.get("penalty") != 0:
         yield f"groups may depend on column {class_column!r}, and so tell about it"
     if isinstance(groups, Rings):

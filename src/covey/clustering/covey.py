@@ -138,8 +138,8 @@ def _rounds(work: "_Work", threads: ThreadPoolExecutor, plan: Plan, end: float) 
             if work.cost == 0.0 or time.monotonic() > end:
                 break
             before = work.cost
-            work.refine(threads, plan, number, end)
-            if before - work.cost < plan.gain * before:
+            counted = work.refine(threads, plan, number, end)
+            if counted and before - work.cost < plan.gain * before:
                 break
     except KeyboardInterrupt:
         work.progress(STOPPED, 1.0)
@@ -301,8 +301,8 @@ class _Work:
         self.cost += refinement.total_cost(parts, self.aim) - before
         return kept
 
-    def refine(self, threads: ThreadPoolExecutor, plan: Plan, number: int, end: float) -> None:
-        """One round over all blocks of a new tiling.
+    def refine(self, threads: ThreadPoolExecutor, plan: Plan, number: int, end: float) -> bool:
+        """One round over all blocks of a new tiling; whether it counts.
 
         Where rows may be left out, blocks leave out as many as pays, and then those return that
         cost least, until there are few enough; the round counts only if it has lowered the cost.
@@ -315,8 +315,10 @@ class _Work:
         except BaseException:
             self.labels, self.cost = before, cost
             raise
-        if self.cost > cost:
-            self.labels, self.cost = before, cost
+        if self.cost <= cost:
+            return True
+        self.labels, self.cost = before, cost
+        return False
 
     def _refine(
         self,
