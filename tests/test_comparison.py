@@ -85,7 +85,9 @@ def test_only_a_method_with_a_penalty_sees_the_classes(people: pl.DataFrame) -> 
         people, demo.schema(), k=4, methods=K_MEMBERS, seed=7, class_column=CLASSES
     ).runs
     assert (plain.method, plain.options) == ("k-member", {"penalty": 0})
-    release = covey.anonymize(people, demo.schema(), require=KAnonymity(4), seed=7)
+    release = covey.anonymize(
+        people, demo.schema(), require=KAnonymity(4), method="k-member", seed=7
+    )
     assert plain.verdict == release.verdict
     measured = covey.measure(people, release.table, demo.schema(), k=4, class_column=CLASSES)
     assert plain.losses == measured

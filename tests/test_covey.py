@@ -24,7 +24,7 @@ from covey.schema import Schema
 from covey.tables import Table
 from oracles.metrics import groups_of as groups_of_labels
 from oracles.metrics import total_il
-from oracles.model import total_weight
+from oracles.model import Categorical, Numeric, total_weight
 from oracles.optimum import optimum
 from tables_of_people import People, people
 
@@ -165,6 +165,26 @@ def test_small_tables_are_near_the_optimum(table: People, data: st.DataObject) -
     least, _ = optimum(table.oracle, k, table.schema.loss)
     loss = total_il(table.oracle, groups.labels.tolist(), table.schema.loss)
     assert least - 1e-9 <= loss <= 1.5 * least + 1e-9
+
+
+@pytest.mark.compiled
+def test_best_is_within_a_hundredth_of_the_optimum_on_average() -> None:
+    ratios = []
+    for number in range(60):
+        random = np.random.default_rng(number)
+        rows, k = int(random.integers(8, 11)), 2 + number % 3
+        x, y = (random.integers(0, 20, rows).tolist() for _ in range(2))
+        town = random.choice([*"abcd"], rows).tolist()
+        schema = Schema.of(quasi={"x": "numeric", "y": "numeric", "town": "categorical"})
+        table = encode(Table(pl.DataFrame({"x": x, "y": y, "town": town})), schema)
+        parents = dict.fromkeys(set(town), "any")
+        oracle: dict[str, Numeric | Categorical]
+        oracle = {"x": Numeric(x), "y": Numeric(y), "town": Categorical(town, parents)}
+        least, _ = optimum(oracle, k)
+        loss = total_il(oracle, groups_of(table, k, seed=number, effort="best").labels.tolist())
+        ratios.append(loss / least)
+    assert min(ratios) >= 1 - 1e-9
+    assert np.mean(ratios) <= 1.01
 
 
 # ── odd tables ──────────────────────────────────────────────────────────────────────────────────
