@@ -406,7 +406,7 @@ def test_a_real_interruption_ends_the_command(tmp_path: Path) -> None:
     program = (
         "import os, signal, sys\n"
         "from covey import cli, curves\n"
-        "told = curves._part\n"
+        "told = curves.part_of\n"
         "def part(progress, stage, done, total):\n"
         "    tell = told(progress, stage, done, total)\n"
         "    def hit(what, share):\n"
@@ -414,7 +414,7 @@ def test_a_real_interruption_ends_the_command(tmp_path: Path) -> None:
         "            os.kill(os.getpid(), signal.SIGINT)\n"
         "        tell(what, share)\n"
         "    return hit\n"
-        "curves._part = part\n"
+        "curves.part_of = part\n"
         "sys.exit(cli._run(sys.argv[1:]))\n"
     )
     request = ["curve", "people.csv", "-s", "people.toml", "-k", "5,10,15,20",
