@@ -60,7 +60,7 @@ def test_killed_at_any_instant_it_leaves_the_old_file_or_a_verified_new_one(fold
     assert finish(start(folder, "people.csv")) == 0
     usual = time.monotonic() - began
     dice, seen = random.Random(1), set()
-    for _ in range(20):
+    for _ in range(12):
         out.write_text("old")
         process = start(folder, "people.csv")
         time.sleep(dice.uniform(0.3, 1.1) * usual)

@@ -301,7 +301,7 @@ def test_the_speed_of_the_machine_does_not_matter(
     told: list[tuple[str, float]] = []
     again = METHODS[name](table, 4, seed=2, progress=lambda *share: told.append(share))
     assert again.labels.tolist() == labels
-    assert {stage for stage, _ in told} == {"clustering"}
+    assert {stage.partition(",")[0] for stage, _ in told} == {"clustering"}
     assert all(0.0 <= share <= 1.0 for _, share in told)
     assert told[-1][1] == 1.0
     assert len(told) >= (6 if seconds < 0 and name != "covey" else 1)

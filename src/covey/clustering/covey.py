@@ -79,8 +79,8 @@ def covey(
 
     `effort` says how much work is done: `fast` only grows groups, `quick` has two short rounds,
     `balanced`, the default, stops when a round gains less than 1 %, `best` when it gains nearly
-    nothing. A `budget` in seconds ends it earlier, and is used up by `best` unless another effort is
-    named; the result then depends on the machine. Interrupted while it refines, it keeps what it
+    nothing. A `budget` in seconds ends it earlier, and is used up by `best` unless another effort
+    is named; the result then depends on the machine. Interrupted while it refines, it keeps what it
     has.
 
     Where the table has classes, each row that is not of its group's most frequent class costs
