@@ -100,7 +100,7 @@ def test_every_round_keeps_groups_legal_and_lowers_the_cost(
 
 @pytest.mark.parametrize("effort", EFFORTS)
 @given(people(most=40), st.data())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 def test_no_more_rows_are_left_out_than_allowed_and_only_where_it_pays(
     effort: str, table: People, data: st.DataObject
 ) -> None:
@@ -307,6 +307,7 @@ def test_an_interruption_before_there_are_groups_ends_it() -> None:
         own(table, 5, progress=interrupt)
 
 
+@pytest.mark.compiled
 def test_a_budget_ends_it() -> None:
     """As good as no time at all: the groups are those that were grown."""
     table = encode(Table(demo.people(400)), demo.schema())
