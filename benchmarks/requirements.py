@@ -22,10 +22,10 @@ from covey.requirements import Requirement
 from covey.tables import Table
 
 K = 10
-ASKED: tuple[tuple[str, Requirement], ...] = (
-    ("occupation", LDiversity(3, on="occupation", kind="frequency")),
-    ("occupation", LDiversity(5, on="occupation", kind="entropy")),
-    ("salary-class", TCloseness(0.2, on="salary-class", distance="equal")),
+ASKED: tuple[tuple[str, float, Requirement], ...] = (
+    ("occupation", 3, LDiversity(3, on="occupation", kind="frequency")),
+    ("occupation", 5, LDiversity(5, on="occupation", kind="entropy")),
+    ("salary-class", 0.2, TCloseness(0.2, on="salary-class", distance="equal")),
 )
 
 
@@ -58,7 +58,7 @@ def main() -> None:
     frame, schema = tables.adult(folder), tables.adult_schema(folder)
     print("| asked besides k = 10 | k alone | fast | balanced | merging only |")
     print("| --- " * 5 + "|")
-    for sensitive, requirement in ASKED:
+    for sensitive, figure, requirement in ASKED:
         settings = schema_without(schema, sensitive)
         asked = [KAnonymity(K), requirement]
         table = encode(Table(frame), settings, require=asked)
@@ -74,11 +74,7 @@ def main() -> None:
         began = time.perf_counter()
         merged = keep_demands(table, K, groups)
         cells.append(told(table, merged, began, base))
-        print(f"| {requirement.name}, {_figure(requirement)} | " + " | ".join(cells) + " |")
-
-
-def _figure(requirement: Requirement) -> float:
-    return requirement.t if isinstance(requirement, TCloseness) else requirement.l  # type: ignore[union-attr]
+        print(f"| {requirement.name}, {figure:g} | " + " | ".join(cells) + " |")
 
 
 if __name__ == "__main__":

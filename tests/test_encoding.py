@@ -509,3 +509,14 @@ def test_the_sign_for_any_value_cannot_mean_missing(kind: str, cell: str) -> Non
 def test_a_format_with_times_is_refused(written: str) -> None:
     with pytest.raises(TableError, match="a date is a whole day"):
         encoded({"x": ["31.05.2024 10:30"]}, {"x": {"type": "date", "format": written}})
+
+
+def test_what_has_cells_in_it_does_not_show_them() -> None:
+    """Tracebacks and notebooks show objects by themselves."""
+    frame = pl.DataFrame({"age": [7391, 7392], "town": ["Quorn", "Quorn"], "ill": ["gout", "flu"]})
+    schema = Schema.of(quasi={"age": "numeric", "town": "categorical"}, sensitive=["ill"])
+    table = Table(frame)
+    encoded = encode(table, schema)
+    for thing in (table, encoded, *encoded.attributes, encoded.sensitive["ill"]):
+        shown = repr(thing)
+        assert not any(cell in shown for cell in ("739", "Quorn", "gout"))

@@ -701,3 +701,19 @@ def test_the_command_line_releases_what_can_be_had(
     arguments = ["-s", "people.toml", "-k", "4", "-l", "diagnosis=frequency:3", "-t", "income=0.8"]
     assert cli._run(["anonymize", "people.csv", "-o", "out.csv", *arguments]) == 0
     assert cli._run(["verify", "out.csv", *arguments]) == 0
+
+
+def test_listed_values_are_read_as_the_column_is_written() -> None:
+    """Dates in their format: else nothing would be asked of the groups, and the verdict refuse."""
+    frame = pl.DataFrame(
+        {
+            "x": [i // 10 for i in range(40)],
+            "day": ["03.05.2024"] * 10 + [f"{1 + i % 9:02}.06.2024" for i in range(30)],
+        }
+    )
+    column = {"type": "date", "format": "%d.%m.%Y"}
+    schema = covey.Schema.of(quasi={"x": "numeric"}, sensitive={"day": column})
+    half, fifth = (covey.AlphaK(share, on="day", values=("03.05.2024",)) for share in (0.5, 0.2))
+    assert covey.anonymize(frame, schema, require=[KAnonymity(4), half]).verdict.holds
+    with pytest.raises(covey.InfeasibleError, match=r"at least 0\.25"):
+        covey.anonymize(frame, schema, require=[KAnonymity(4), fifth])

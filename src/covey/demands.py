@@ -5,7 +5,7 @@ groups that keep them exactly if the whole table does, which is told before any 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -39,6 +39,7 @@ class Coded:
 
     values: Ints  # per row, -1 where it counts for nobody
     known: pl.Series  # the values
+    read: Callable[[pl.Series], pl.Series] = pl.Series.clone  # what cells of the column say
     tree: Taxonomy | None = None
     leaves: Longs | None = None  # of the tree, for each value
 
@@ -54,12 +55,9 @@ class Coded:
 
     def listed(self, values: Sequence[str]) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
         """Which of the values are among these."""
-        known = self.known.cast(pl.String)
-        if self.known.dtype.is_numeric():
-            known, wanted = self.known, pl.Series(values).cast(self.known.dtype, strict=False)
-        else:
-            wanted = pl.Series(values)
-        return known.is_in(wanted.implode()).fill_null(False).to_numpy()
+        wanted = self.read(pl.Series(values)).drop_nulls().cast(pl.String)
+        found = self.known.cast(pl.String).is_in(wanted.implode())
+        return found.fill_null(False).to_numpy()
 
     def take(self, rows: Longs) -> "Coded":
         """The same of some rows."""
@@ -103,8 +101,9 @@ class Demands:
         """As the kernels take them, those on one column together."""
         places = {name: place for place, name in enumerate(self.columns)}
         drafts = [
-            _rule(requirement, places[_column_of(requirement)], self.columns)
+            _rule(requirement, places[name], self.columns[name])
             for requirement in self.requirements
+            for name in [_column_of(requirement)]
         ]
         return _bundle(sorted(drafts, key=lambda draft: draft.column))
 
@@ -190,10 +189,9 @@ class _Edges:
     span: Floats  # (nodes,)
 
 
-def _rule(requirement: Requirement, place: int, columns: Mapping[str, Coded]) -> _Rule:
+def _rule(requirement: Requirement, place: int, column: Coded) -> _Rule:
     from covey.kernels import rules
 
-    column = columns[_column_of(requirement)]
     shares, number = column.shares, len(column.known)
     match requirement:
         case KAnonymity(k=k):

@@ -13,10 +13,10 @@ the same to the last bit whatever the order of the table's columns.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import polars as pl
@@ -35,7 +35,7 @@ MISSING_AT = 2.0
 MISSING_LEAF = ""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Interval:
     """A quasi-identifier of numbers or dates; dates are days since 1970-01-01."""
 
@@ -63,7 +63,7 @@ class Interval:
         return np.where(np.isnan(scaled), MISSING_AT, scaled)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Category:
     """A quasi-identifier of categories."""
 
@@ -76,7 +76,7 @@ class Category:
 Attribute = Interval | Category
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EncodedTable:
     """A table as arrays."""
 
@@ -319,8 +319,10 @@ def _coded(table: Table, name: str, column: Column) -> Coded:
     match column.type:
         case ColumnType.NUMERIC:
             cells = parse_numbers(cells, table.dialect)
+            return _ranked(cells, partial(_as_float, dialect=table.dialect))
         case ColumnType.DATE:
             cells = parse_dates(cells, column.format)
+            return _ranked(cells, partial(_as_days, written=column.format))
         case _ if column.taxonomy is not None:
             category = _category(name, column, cells.cast(pl.String), table.dialect)
             used, own = np.unique(category.leaves, return_inverse=True)
@@ -328,13 +330,17 @@ def _coded(table: Table, name: str, column: Column) -> Coded:
             return Coded(
                 own.astype(np.int32),
                 pl.Series(labels, dtype=pl.String),
-                category.tree,
-                used.astype(np.int64),
+                tree=category.tree,
+                leaves=used.astype(np.int64),
             )
+    return _ranked(cells, pl.Series.clone)
+
+
+def _ranked(cells: pl.Series, read: Callable[[pl.Series], pl.Series]) -> Coded:
     known = cells.unique().sort(nulls_last=True)
     places = cells.rank("dense").cast(pl.Int64) - 1
     values = places.fill_null(len(known) - 1).cast(pl.Int32).to_numpy().copy()
-    return Coded(values, known)
+    return Coded(values, known, read)
 
 
 def _numbered_persons(cells: pl.Series) -> Coded:
@@ -389,7 +395,7 @@ def _as_float(cells: pl.Series, dialect: Dialect) -> pl.Series:
 
 def parse_dates(cells: pl.Series, written: str | None = None) -> pl.Series:
     """Days since 1970-01-01 from cells that hold dates, ISO or as `written`."""
-    days = _as_date(cells, written).cast(pl.Int32)
+    days = _as_days(cells, written)
     known = days.is_between(_FIRST_DAY, _LAST_DAY)
     days = pl.select(pl.when(known).then(days).alias(cells.name)).to_series()
     wrong = int((days.is_null() & cells.is_not_null()).sum())
@@ -412,6 +418,10 @@ _NAMES_A_DAY = re.compile(
 
 
 _NAMES_A_TIME = re.compile(r"%[-_.:0-9]*[HIklMSpPfTRrXcsZz]")
+
+
+def _as_days(cells: pl.Series, written: str | None) -> pl.Series:
+    return _as_date(cells, written).cast(pl.Int32)
 
 
 def _as_date(cells: pl.Series, written: str | None) -> pl.Series:

@@ -26,7 +26,7 @@ from covey.files import STREAM
 from covey.schema import Role, Schema, TableFormat
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """A polars frame, how it came, and what was found out about it on the way."""
 
