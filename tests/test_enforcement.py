@@ -717,3 +717,24 @@ def test_listed_values_are_read_as_the_column_is_written() -> None:
     assert covey.anonymize(frame, schema, require=[KAnonymity(4), half]).verdict.holds
     with pytest.raises(covey.InfeasibleError, match=r"at least 0\.25"):
         covey.anonymize(frame, schema, require=[KAnonymity(4), fifth])
+
+
+def test_another_request_draws_another_seed() -> None:
+    """Also where it differs in the listed values only, which no name or repr tells."""
+    frame = pl.DataFrame({"x": range(40), "word": [*"abcd"] * 10})
+    schema = covey.Schema.of(quasi={"x": "numeric"}, sensitive=["word"])
+    requests: list[list[Any]] = [
+        [KAnonymity(4)],
+        [KAnonymity(4), covey.AlphaK(0.9, on="word", values=("a",))],
+        [KAnonymity(4), covey.AlphaK(0.9, on="word", values=("b",))],
+    ]
+    seeds: list[int] = []
+
+    def method(table: Any, k: int, *, seed: int, progress: Any) -> covey.Groups:
+        seeds.append(seed)
+        return covey.Groups(np.arange(table.rows) // k)
+
+    reports = [covey.anonymize(frame, schema, require=r, method=method).report for r in requests]
+    assert len(set(seeds)) == 3
+    besides = [report.configuration["require"]["besides"] for report in reports]
+    assert besides == [[], ["alpha (word, 1 listed)"], ["alpha (word, 1 listed)"]]

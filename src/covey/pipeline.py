@@ -161,7 +161,8 @@ def anonymize(
         table = tables.read(frame, schema)
         tables.check_roles(table, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
     with stage("ordering"):
-        request = [name_of(method), options, k, class_column, *_besides(requirements)]
+        request = [name_of(method), options, k, class_column]
+        request += [(asked.name, asdict(asked)) for asked in _besides(requirements)]
         if refine:
             request.append("refined")
         people = ordered_people(table, schema, seed, request)
@@ -503,9 +504,9 @@ def _judge(
     )
 
 
-def _besides(requirements: Sequence[Requirement]) -> list[str]:
-    """What is asked besides k, as text: another request, another seed."""
-    return [repr(asked) for asked in requirements if asked != KAnonymity(_largest_k(requirements))]
+def _besides(requirements: Sequence[Requirement]) -> list[Requirement]:
+    """What is asked besides k."""
+    return [asked for asked in requirements if asked != KAnonymity(_largest_k(requirements))]
 
 
 def _persons(table: Table, requirements: Sequence[Requirement]) -> dict[str, pl.Series]:
@@ -639,7 +640,11 @@ def _configuration(
     return {
         "columns": columns,
         "table": asdict(dialect),
-        "require": {"k": _largest_k(requirements)},
+        "require": {
+            "k": _largest_k(requirements),
+            # As the verdict names them; there stands what was asked of each.
+            "besides": [asked.name for asked in _besides(requirements)],
+        },
         "loss": schema.loss,
         "style": {"categories": style.categories, "intervals": style.intervals},
     }
