@@ -19,7 +19,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import covey
-from covey import cli, curves, demo, pipeline
+from covey import charts, cli, curves, demo, pipeline
 from covey.clustering import METHODS, Method
 from covey.curves import Curve, Point
 from covey.encoding import EncodedTable
@@ -250,7 +250,7 @@ def test_the_picture_has_axes_points_and_labels(tmp_path: Path) -> None:
     ],
 )
 def test_odd_curves_can_be_drawn(points: list[Point]) -> None:
-    texts = svg_texts(curve_of(*points)._svg())
+    texts = svg_texts(charts.svg(curve_of(*points).chart()))
     assert f"{points[-1].k:,}" in texts
     assert not [text for text in texts if "NaN" in text or "null" in text]
 
@@ -279,7 +279,7 @@ def test_without_the_extra_pictures_are_refused_and_tables_are_not(
     absent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = importlib.util.find_spec
-    monkeypatch.setattr(curves, "find_spec", lambda name: None if name == absent else known(name))
+    monkeypatch.setattr(charts, "find_spec", lambda name: None if name == absent else known(name))
     found = curve_of(point(2, 1.0))
     found.write(tmp_path / "c.csv")
     assert found._repr_svg_() is None

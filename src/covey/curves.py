@@ -11,15 +11,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
-from importlib.util import find_spec
-from io import BytesIO, StringIO
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from covey import files, pipeline, tables
+from covey import charts, files, pipeline, tables
+from covey.charts import FAINT, INK, LINE, PICTURES
 from covey.encoding import EncodedTable
 from covey.errors import CoveyError, OutputError, UsageError
 from covey.groups import Groups, Rings
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 KS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200)
 EFFORT = "quick"  # of the own method, where none is asked for: a curve is many runs
-PICTURES = (".svg", ".png")
 FORMATS = (".csv", ".json", *PICTURES)
 
 DEFINITIONS = {
@@ -90,7 +88,7 @@ class Curve:
 
     def chart(self) -> "alt.LayerChart":
         """The curve as an Altair chart, which comes with the extra `covey[charts]`."""
-        refuse_without_charts()
+        charts.refuse_without_charts()
         return _chart(self)
 
     def write(self, path: str | Path) -> None:
@@ -107,20 +105,11 @@ class Curve:
             return self.frame.write_csv().encode()
         if ending == ".json":
             return self.to_json().encode()
-        if ending == ".svg":
-            return self._svg().encode()
-        picture = BytesIO()
-        self.chart().save(picture, format="png", scale_factor=_PRINT)
-        return picture.getvalue()
-
-    def _svg(self) -> str:
-        picture = StringIO()
-        self.chart().save(picture, format="svg")
-        return picture.getvalue()
+        return charts.picture(self.chart(), ending)
 
     def _repr_svg_(self) -> str | None:
         """What a notebook shows, where the extra is there: a picture that asks nobody."""
-        return self._svg() if _has_charts() else None
+        return charts.svg(self.chart()) if charts.available() else None
 
 
 def refuse_format(path: str | Path) -> None:
@@ -128,19 +117,7 @@ def refuse_format(path: str | Path) -> None:
     if _ending(path) not in FORMATS:
         raise OutputError(f"a curve is a table or a picture: end its name in {', '.join(FORMATS)}")
     if _ending(path) in PICTURES:
-        refuse_without_charts()
-
-
-def refuse_without_charts() -> None:
-    """Pictures need packages that not everybody wants."""
-    if not _has_charts():
-        raise UsageError(
-            "pictures need Altair and vl-convert, which come with the extra covey[charts]"
-        )
-
-
-def _has_charts() -> bool:
-    return all(find_spec(name) is not None for name in ("altair", "vl_convert"))
+        charts.refuse_without_charts()
 
 
 def _ending(path: str | Path) -> str:
@@ -276,9 +253,6 @@ def rising(points: Sequence[Point]) -> list[Point]:
 
 # ── drawing it ──────────────────────────────────────────────────────────────────────────────────
 
-_PRINT = 3  # pixels for one on a screen
-_INK, _LINE, _FAINT = "#1b1f24", "#1f5a7a", "#d7dde2"
-
 
 def _chart(curve: Curve) -> "alt.LayerChart":
     """Loss over k, which counts by ratio: from 2 to 4 is as far as from 50 to 100."""
@@ -294,13 +268,13 @@ def _chart(curve: Curve) -> "alt.LayerChart":
     percent = "format(datum.value * 100, '.3~g') + ' %'"
     base = alt.Chart(alt.InlineData(values)).encode(
         x=x.axis(values=apart(ks, 0.07), format=",d", grid=False, tickSize=5),
-        y=y.axis(labelExpr=percent, tickCount=6, gridColor=_FAINT, domain=False, ticks=False),
+        y=y.axis(labelExpr=percent, tickCount=6, gridColor=FAINT, domain=False, ticks=False),
     )
     # The curve never falls, so there is room on the left above a point.
     text = base.transform_filter(alt.FieldOneOfPredicate("k", apart(ks, 0.13)))
     text = text.encode(text="label:N")
     layers = [
-        base.mark_area(color=_LINE, opacity=0.08),
+        base.mark_area(color=LINE, opacity=0.08),
         *(
             text.mark_text(
                 fontSize=11.5,
@@ -311,42 +285,23 @@ def _chart(curve: Curve) -> "alt.LayerChart":
                 stroke=ink,
                 strokeWidth=width,
             )
-            for ink, width in (("white", 5), (_INK, 0))
+            for ink, width in (("white", 5), (INK, 0))
         ),
-        base.mark_line(color=_LINE, strokeWidth=2.2),
-        base.mark_point(color=_LINE, filled=True, opacity=1, size=34),
+        base.mark_line(color=LINE, strokeWidth=2.2),
+        base.mark_point(color=LINE, filled=True, opacity=1, size=34),
     ]
-    title = alt.TitleParams(
-        "What privacy costs",
-        subtitle=f"{curve.rows:,} rows, method {curve.method}; "
-        "at 0 % every cell is as it was, at 100 % none tells anything",
-        anchor="start",
-        frame="group",
-        offset=16,
-        fontSize=16,
-        subtitleFontSize=11.5,
-        subtitleColor=_INK,
-        subtitlePadding=5,
-        color=_INK,
-    )
-    axes = alt.AxisConfig(
-        labelColor=_INK,
-        titleColor=_INK,
-        labelFontSize=11.5,
-        titleFontSize=12,
-        titleFontWeight="normal",
-        titlePadding=10,
-        domainColor=_INK,
-        tickColor=_INK,
-    )
     return alt.LayerChart(
         layer=layers,
-        title=title,
+        title=charts.title(
+            "What privacy costs",
+            f"{curve.rows:,} rows, method {curve.method}; "
+            "at 0 % every cell is as it was, at 100 % none tells anything",
+        ),
         width=560,
         height=320,
         padding=14,
         background="white",
-        config=alt.Config(view=alt.ViewConfig(stroke=None), axis=axes),
+        config=charts.config(),
     )
 
 
