@@ -256,23 +256,34 @@ def _bundle(drafts: Sequence[_Rule]) -> "Rules":
             padded[:, : known.shape[1]] = np.where(known >= 0, known + node, -1)
             above.append(padded)
             node += len(draft.tree.share)
+    begin = np.cumsum([0, *sizes])
+    places = [
+        (draft.column, draft.kind, draft.values, begin[i], leaf[i])
+        for i, draft in enumerate(drafts)
+    ]
+    asked = [(draft.asked, draft.factor, _nobody(draft.tree)) for draft in drafts]
     return Rules(
-        column=np.array([draft.column for draft in drafts], dtype=np.int64),
-        kind=np.array([draft.kind for draft in drafts], dtype=np.int64),
-        asked=np.array([draft.asked for draft in drafts], dtype=np.float64),
-        factor=np.array([draft.factor for draft in drafts], dtype=np.float64),
-        values=np.array([draft.values for draft in drafts], dtype=np.int64),
-        begin=np.cumsum([0, *sizes], dtype=np.int64)[:-1].copy(),
-        high=np.concatenate([np.empty(0), *(draft.high for draft in drafts)]),
-        low=np.concatenate([np.empty(0), *map(_low, drafts)]),
-        leaf=np.array(leaf, dtype=np.int64),
+        places=np.array(places, dtype=np.int64).reshape(-1, 5),
+        asked=np.array(asked, dtype=np.float64).reshape(-1, 3),
+        bounds=np.stack(
+            [
+                np.concatenate([np.empty(0), *(d.high for d in drafts)]),
+                np.concatenate([np.empty(0), *map(_low, drafts)]),
+            ]
+        ),
         above=np.concatenate(above),
-        share=np.concatenate([np.empty(0), *(tree.share for tree in trees)]),
-        span=np.concatenate([np.empty(0), *(tree.span for tree in trees)]),
-        base=np.array(
-            [0.0 if d.tree is None else float(d.tree.share @ d.tree.span) for d in drafts]
+        nodes=np.stack(
+            [
+                np.concatenate([np.empty(0), *(tree.share for tree in trees)]),
+                np.concatenate([np.empty(0), *(tree.span for tree in trees)]),
+            ]
         ),
     )
+
+
+def _nobody(tree: _Edges | None) -> float:
+    """The distance of a group with nobody in the tree."""
+    return 0.0 if tree is None else float(tree.share @ tree.span)
 
 
 def _low(draft: _Rule) -> Floats:

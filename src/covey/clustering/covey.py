@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from covey.kernels.refinement import Marks, Parts, Rows
 
 T = TypeVar("T")
+Block = TypeVar("Block", Ints, Longs)
 Effort = Literal["fast", "quick", "balanced", "best"]
 
 
@@ -53,6 +54,7 @@ PLANS: dict[Effort, Plan] = {
     "best": Plan(rounds=40, gain=0.001, tries=8, block=16_384, whole=100),
 }
 _SMALLEST_BLOCK = 8  # groups of k
+_WIDE = 32_768  # rows in a block in which groups look for what they miss
 _LARGEST_TREE = 256  # leaves of a tree whose pairs are kept in a table
 
 
@@ -102,7 +104,13 @@ def covey(
     work = _Work(table, k, seed, penalty, evenness, max_suppressed, progress)
     with ThreadPoolExecutor(workers()) as threads:
         work.start(threads, plan)
-        _rounds(work, threads, plan, end)
+        if table.demands is None:
+            _rounds(work, threads, plan, end)
+        else:
+            going_on = _rounds(work, threads, plan, (time.monotonic() + end) / 2)
+            work.comply(threads)
+            if going_on:
+                _rounds(work, threads, plan, end)
     progress("clustering", 1.0)
     return Groups(_numbered(work.labels))
 
@@ -110,13 +118,14 @@ def covey(
 def keep_demands(
     table: EncodedTable, k: int, groups: Groups, *, seed: int = 0, progress: Progress = silent
 ) -> Groups:
-    """The groups of any method, put together where they miss the table's demands.
+    """The groups of any method, changed where they miss the table's demands.
 
-    Each that misses them goes together with the one that costs least among those with which it
-    keeps them, in blocks of similar groups.
+    Each that misses them takes in rows of others, mostly for rows of its own, or goes together with
+    another one, whatever costs less for each step towards the demands.
     """
     work = _Work(table, k, seed, progress=progress)
-    work.take_over(groups)
+    with ThreadPoolExecutor(workers()) as threads:
+        work.take_over(groups, threads)
     return Groups(_numbered(work.labels))
 
 
@@ -125,14 +134,14 @@ def refined(
 ) -> Groups:
     """The groups of any method, formed anew as the own method does, as long as that pays."""
     work, plan = _Work(table, k, seed, progress=progress), PLANS["balanced"]
-    work.take_over(groups)
     with ThreadPoolExecutor(workers()) as threads:
+        work.take_over(groups, threads)
         _rounds(work, threads, plan, float("inf"))
     return Groups(_numbered(work.labels))
 
 
-def _rounds(work: "_Work", threads: ThreadPoolExecutor, plan: Plan, end: float) -> None:
-    """Refine as long as that pays; interrupted, keep what there is."""
+def _rounds(work: "_Work", threads: ThreadPoolExecutor, plan: Plan, end: float) -> bool:
+    """Refine as long as that pays; interrupted, keep what there is and say so."""
     try:
         for number in range(1, plan.rounds + 1):
             if work.cost == 0.0 or time.monotonic() > end:
@@ -143,6 +152,8 @@ def _rounds(work: "_Work", threads: ThreadPoolExecutor, plan: Plan, end: float) 
                 break
     except KeyboardInterrupt:
         work.progress(STOPPED, 1.0)
+        return False
+    return True
 
 
 def _is_number(value: object, above: float | None = None) -> bool:
@@ -196,13 +207,19 @@ class _Work:
         self.penalty = 0.0 if table.classes is None else float(penalty)
         # A row that is left out counts in every metric as one that has lost all: as if it were of
         # no class, and in a group with everyone.
-        lost = float(table.weights.sum()) + self.penalty + evenness * (table.rows - k) / k
-        self.limit = int(max_suppressed * table.rows + 1e-9)
-        self.price = lost if self.limit else float("inf")
-        self.aim = Aim(k, float(evenness), self.price)
+        self.lost = float(table.weights.sum()) + self.penalty + evenness * (table.rows - k) / k
+        self.aim = Aim(k, float(evenness), self.lost)
+        # Until `comply`, nothing but k is asked; and nobody is left out whom demands may need.
+        self.allowed = int(max_suppressed * table.rows + 1e-9)
+        self._permit(self.allowed if table.demands is None else 0)
         self.rules, self.values = no_rules(), np.zeros((table.rows, 0), dtype=np.int32)
-        if table.demands is not None:
-            self.rules, self.values = table.demands.rules, table.demands.values
+        self.parts = 1 if table.demands is None else 2
+        self.part = 0
+
+    def _permit(self, limit: int) -> None:
+        """So many rows may be left out."""
+        self.limit, self.price = limit, self.lost if limit else float("inf")
+        self.aim = self.aim._replace(price=self.price)
 
     def random(self, *place: int) -> np.random.Generator:
         """Random numbers for one place in the work, whoever does it and when."""
@@ -229,17 +246,16 @@ class _Work:
         """What is minded of them besides."""
         from covey.kernels.refinement import Marks
 
-        demands, penalty = self.table.demands, self.penalty
-        if demands is None and penalty == 0.0:
+        demanding = len(self.rules.places) > 0
+        if not demanding and self.penalty == 0.0:
             return None
-        classes = np.zeros(len(own), dtype=np.int32)
-        values, sorts = np.zeros((len(own), 0), dtype=np.int32), np.zeros(len(own), dtype=np.int64)
-        if penalty > 0.0 and self.table.classes is not None:
+        classes, sorts = np.zeros(len(own), dtype=np.int32), np.zeros(len(own), dtype=np.int64)
+        if self.penalty > 0.0 and self.table.classes is not None:
             classes = self.table.classes[own]
-        if demands is not None:
-            values = self.values[own]
-            sorts = np.unique(values, axis=0, return_inverse=True)[1]
-        return Marks(classes, penalty, values, sorts, self.rules)
+        if demanding:
+            sorts = np.unique(self.values[own], axis=0, return_inverse=True)[1]
+        tally = np.zeros((2, self.values.max(initial=-1) + 1), dtype=np.int32)
+        return Marks(classes, self.penalty, self.values[own], sorts, self.rules, tally)
 
     def start(self, threads: ThreadPoolExecutor, plan: Plan) -> None:
         """Grow groups in blocks of similar rows."""
@@ -248,58 +264,62 @@ class _Work:
 
         everyone = np.arange(self.table.rows, dtype=np.int32)
         most = max(plan.start, _SMALLEST_BLOCK * self.aim.k)
-        blocks = _large_enough(tile(self.cells, self.forest, everyone, most), self.aim.k)
+        blocks = _large_enough(
+            tile(self.cells, self.forest, everyone, most), lambda block: len(block) >= self.aim.k
+        )
 
-        def grow(number: int) -> tuple[float, bool]:
+        def grow(number: int) -> float:
             own = blocks[number]
             rows, marks = self.rows(own), self.marks(own)
             parts = refinement.new_parts(rows, len(own) // self.aim.k)
             refinement.grow(rows, parts, self.aim, marks, self.random(0, number))
-            kept = refinement.repair(rows, parts, self.aim, marks)
             self._save(own, parts)
-            return refinement.total_cost(parts, self.aim), kept
+            return refinement.total_cost(parts, self.aim)
 
-        broken = []
-        for number, (cost, kept) in enumerate(_in_threads(threads, grow, len(blocks)), 1):
+        for number, cost in enumerate(_in_threads(threads, grow, len(blocks)), 1):
             self.cost += cost
-            broken.append(not kept)
-            self.progress("clustering", number / len(blocks) / (plan.rounds + 1))
-        self._repair([own.astype(np.int64) for own in blocks], broken)
+            self._tell("clustering", number / len(blocks) / (plan.rounds + 1))
 
-    def take_over(self, groups: Groups) -> None:
-        """Begin with the groups of another method, put together where they miss the demands."""
+    def take_over(self, groups: Groups, threads: ThreadPoolExecutor) -> None:
+        """Begin with the groups of another method, changed where they miss the demands."""
         _, first, own = np.unique(groups.labels, return_index=True, return_inverse=True)
         self.labels = np.where(groups.labels < 0, SUPPRESSED, first[own])
-        blocks = self._blocks(PLANS["balanced"], 0)
-        self.cost = sum(map(self._cost_of, blocks))
-        self._repair(blocks, [not self._mend(own) for own in blocks])
+        self.comply(threads)
 
-    def _cost_of(self, own: Longs) -> float:
+    def comply(self, threads: ThreadPoolExecutor) -> None:
+        """Change groups that miss the demands; from here on no move may miss them.
+
+        A group looks for rows far and wide, since those like it are often alike in what is asked
+        too. A block that keeps the demands as a whole can be repaired by itself.
+        """
         from covey.kernels import refinement
 
-        return refinement.total_cost(self._load(own)[1], self.aim)
+        if self.table.demands is not None:
+            self.rules, self.values = self.table.demands.rules, self.table.demands.values
+        self._permit(self.allowed)
+        self.part = self.parts - 1
+        blocks = _large_enough(self._blocks(_WIDE, 0), self._is_able)
 
-    def _repair(self, blocks: list[Longs], broken: list[bool]) -> None:
-        """Put neighbouring blocks together as long as one of them misses the demands by itself."""
-        while any(broken) and len(blocks) > 1:
-            pairs = [blocks[place : place + 2] for place in range(0, len(blocks), 2)]
-            concerned = [any(broken[place : place + 2]) for place in range(0, len(blocks), 2)]
-            blocks = [np.concatenate(pair) for pair in pairs]
-            broken = [
-                touched and not self._mend(own)
-                for own, touched in zip(blocks, concerned, strict=True)
-            ]
+        def mend(place: int) -> float:
+            own = blocks[place]
+            rows, parts, marks = self._load(own)
+            refinement.repair(rows, parts, self.aim, marks)
+            self._save(own, parts)
+            return refinement.total_cost(parts, self.aim)
 
-    def _mend(self, own: Longs) -> bool:
-        """Put groups of a block together until they keep the demands; whether they do."""
+        self.cost = sum(_in_threads(threads, mend, len(blocks)))
+
+    def _is_able(self, own: Longs) -> bool:
+        """Whether a block keeps the demands as a whole."""
         from covey.kernels import refinement
 
-        rows, parts, marks = self._load(own)
-        before = refinement.total_cost(parts, self.aim)
-        kept = refinement.repair(rows, parts, self.aim, marks)
-        self._save(own, parts)
-        self.cost += refinement.total_cost(parts, self.aim) - before
-        return kept
+        if not len(self.rules.places):
+            return True
+        marks = self.marks(own[self.labels[own] != SUPPRESSED])
+        return marks is not None and len(marks.values) > 0 and refinement.keeps(marks)
+
+    def _tell(self, stage: str, share: float) -> None:
+        self.progress(stage, (self.part + share) / self.parts)
 
     def refine(self, threads: ThreadPoolExecutor, plan: Plan, number: int, end: float) -> bool:
         """One round over all blocks of a new tiling; whether it counts.
@@ -309,7 +329,7 @@ class _Work:
         """
         before, cost = self.labels.copy() if self.limit else self.labels, self.cost
         try:
-            blocks = self._blocks(plan, number)
+            blocks = self._blocks(plan.block, number + self.part * plan.rounds)
             self._refine(threads, blocks, plan, number, end)
             self._return_rows(threads, blocks)
         except BaseException:
@@ -339,7 +359,7 @@ class _Work:
             own = blocks[place]
             rows, parts, marks = self._load(own)
             before = refinement.total_cost(parts, self.aim)
-            random = self.random(number, place)
+            random = self.random(number + self.part * plan.rounds, place)
             refinement.refine(rows, parts, aim, marks, neighbours, plan.tries, random)
             if self.table.rows <= plan.whole:
                 refinement.start_over(rows, parts, aim, marks, plan.restarts, random)
@@ -349,7 +369,7 @@ class _Work:
         for done, gain in enumerate(_in_threads(threads, refine, len(blocks)), 1):
             self.cost -= gain
             share = (number + done / len(blocks)) / (plan.rounds + 1)
-            self.progress(f"clustering, loss {self.cost:,.0f}", share)
+            self._tell(f"clustering, loss {self.cost:,.0f}", share)
 
     def _load(self, own: Longs) -> "tuple[Rows, Parts, Marks | None]":
         from covey.kernels import refinement
@@ -397,7 +417,7 @@ class _Work:
         if int(np.count_nonzero(self.labels == SUPPRESSED)) > self.limit:
             self.cost = float("inf")  # some keep the demands nowhere
 
-    def _blocks(self, plan: Plan, number: int) -> list[Longs]:
+    def _blocks(self, block: int, number: int) -> list[Longs]:
         """Blocks of whole groups, similar ones together.
 
         Groups are put together by a random member, and attributes count by chance for more or less,
@@ -412,27 +432,28 @@ class _Work:
         member = np.full(self.table.rows, -1, dtype=np.int32)
         member[places[order]] = order
         cells, forest = _shaken(self.cells, self.forest, random)
-        most = max(plan.block // self.aim.k, _SMALLEST_BLOCK)
+        most = max(block // self.aim.k, _SMALLEST_BLOCK)
         tiles = tile(cells, forest, member[member >= 0], most)
         block_of = np.empty(self.table.rows, dtype=np.int64)
         for number_, own in enumerate(tiles):
             block_of[places[own]] = number_
-        block = block_of[places]
-        ends = np.cumsum(np.bincount(block, minlength=len(tiles)))
-        return np.split(np.argsort(block, kind="stable"), ends[:-1])
+        numbers = block_of[places]
+        ends = np.cumsum(np.bincount(numbers, minlength=len(tiles)))
+        return np.split(np.argsort(numbers, kind="stable"), ends[:-1])
 
 
-def _large_enough(blocks: Sequence[Ints], k: int) -> list[Ints]:
-    """Blocks of fewer than k rows go together with the next one, or with the last."""
-    waiting = np.empty(0, dtype=np.int32)
-    ready: list[Ints] = []
+def _large_enough(blocks: Sequence[Block], enough: Callable[[Block], bool]) -> list[Block]:
+    """Blocks that are not enough go together with the next one, or with the last."""
+    ready: list[Block] = []
+    waiting: list[Block] = []
     for block in blocks:
-        waiting = np.concatenate([waiting, block])
-        if len(waiting) >= k:
-            ready.append(waiting)
-            waiting = np.empty(0, dtype=np.int32)
-    if len(waiting):
-        ready[-1] = np.concatenate([ready[-1], waiting])
+        waiting.append(block)
+        together = np.concatenate(waiting)
+        if enough(together):
+            ready.append(together)
+            waiting = []
+    if waiting:
+        ready[-1:] = [np.concatenate([*ready[-1:], *waiting])]
     return ready
 
 

@@ -17,10 +17,11 @@ import numpy as np
 from covey.kernels.arrays import Flags, Floats, Ints, Longs
 from covey.kernels.jit import kernel
 from covey.kernels.random import below
-from covey.kernels.rules import Rules, excess
+from covey.kernels.rules import COLUMN, Rules, counted, excess, forget
 
 LEAST_GAIN = 1e-9
 _FAR = 1 << 30
+_CANDIDATES = 16  # rows that a group looks at more closely before it takes one in
 # Of the type of rows and groups: kernels are compiled once more for a literal.
 _NOBODY: int = np.int64(-1)  # type: ignore[assignment]
 
@@ -60,6 +61,7 @@ class Marks(NamedTuple):
     values: Ints  # (rows, columns) sensitive ones
     sorts: Longs  # (rows,) equal for rows of equal values
     rules: Rules  # what every group must keep of the values
+    tally: Ints  # (2, values) of the group that is being judged
 
 
 class Parts(NamedTuple):
@@ -182,23 +184,46 @@ def _missed(
     size = parts.size[group] - (leaving >= 0) + (joining >= 0)
     if other >= 0:
         size += parts.size[other]
-    rules, values = marks.rules, np.empty(size, dtype=np.int32)
-    total, rule = 0.0, 0
-    while rule < len(rules.kind):
-        column, filled = rules.column[rule], 0
-        for part in (group, other):
-            row = parts.head[part] if part >= 0 else _NOBODY
+    return _excess(
+        marks.rules,
+        marks.tally,
+        marks.values,
+        parts.head,
+        parts.next,
+        (group, other),
+        (leaving, joining),
+        (size, max(size, final)),
+    )
+
+
+@kernel
+def _excess(
+    rules: Rules,
+    tally: Ints,
+    values: Ints,
+    head: Longs,
+    following: Longs,
+    groups: tuple[int, int],
+    rows: tuple[int, int],
+    sizes: tuple[int, int],
+) -> float:
+    """The same from the arrays that it takes, since handing over all others takes longer."""
+    places, total, rule = rules.places, 0.0, 0
+    leaving, joining = rows
+    while rule < len(places):
+        column, found = places[rule, COLUMN], 0
+        for group in groups:
+            row = head[group] if group >= 0 else _NOBODY
             while row >= 0:
                 if row != leaving:
-                    values[filled] = marks.values[row, column]
-                    filled += 1
-                row = parts.next[row]
+                    found = counted(tally, values[row, column], found)
+                row = following[row]
         if joining >= 0:
-            values[filled] = marks.values[joining, column]
-        values.sort()
-        while rule < len(rules.kind) and rules.column[rule] == column:
-            total += excess(rules, rule, values, max(size, final))
+            found = counted(tally, values[joining, column], found)
+        while rule < len(places) and places[rule, COLUMN] == column:
+            total += excess(rules, rule, tally, found, sizes[0], sizes[1])
             rule += 1
+        forget(tally, found)
     return total
 
 
@@ -500,6 +525,7 @@ class Scratch(NamedTuple):
     ends: Ends
     theirs: Ends  # of a second group
     without: Ends  # of the first one without a member
+    spare: Ends  # of the second one without a member
 
 
 @kernel
@@ -509,6 +535,7 @@ def new_scratch(rows: Rows) -> Scratch:
     return Scratch(
         np.empty(count, dtype=np.int64),
         np.empty(count, dtype=np.int64),
+        _new_ends(rows),
         _new_ends(rows),
         _new_ends(rows),
         _new_ends(rows),
@@ -698,12 +725,7 @@ def _exchange(
                     best, choice = cost, other
             other = parts.next[other]
         if choice >= 0:
-            _detach(parts, row)
-            _detach(parts, choice)
-            _attach(parts, home, row)
-            _attach(parts, group, choice)
-            _recount(rows, parts, aim, marks, home)
-            _recount(rows, parts, aim, marks, group)
+            _swap(rows, parts, aim, marks, group, choice, row)
             _measure_ends(rows, parts, group, ends)
 
 
@@ -791,26 +813,236 @@ def settle(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, returning: F
 
 
 @kernel
-def repair(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None) -> bool:
-    """Put groups that miss the rules together with others until all keep them; whether they do.
+def keeps(marks: Marks) -> bool:
+    """Whether all rows of a block together keep the rules."""
+    size, missed = len(marks.values), 0.0
+    for rule in range(len(marks.rules.places)):
+        found = 0
+        for value in marks.values[:, marks.rules.places[rule, COLUMN]]:
+            found = counted(marks.tally, value, found)
+        missed += excess(marks.rules, rule, marks.tally, found, size, size)
+        forget(marks.tally, found)
+    return missed == 0.0
 
-    A union of groups that keep the rules keeps them too, so that a block which keeps them as a
-    whole can be repaired.
+
+@kernel
+def repair(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None) -> bool:
+    """Change groups that miss the rules until all keep them; whether they do.
+
+    Such a group takes in rows of others, mostly for rows of its own, or goes together with another
+    group, whatever costs less for each step towards the rules. A union of groups that keep the
+    rules keeps them too, so that a block which keeps them as a whole can be repaired.
     """
     if marks is not None:
+        scratch = new_scratch(rows)
         for group in range(len(parts.size)):
-            at = group
-            while parts.size[at] > 0 and not _complies(marks, parts, at, _NOBODY, _NOBODY):
-                partner = _partner(rows, parts, marks, at)
-                if partner < 0:
-                    return False
-                _unite(rows, parts, aim, marks, at, partner)
-                at = partner
+            while _take_in(rows, parts, aim, marks, group, scratch):
+                pass
+            if not _merge(rows, parts, aim, marks, group):
+                return False
     return True
 
 
 @kernel
-def _partner(rows: Rows, parts: Parts, marks: Marks, group: int) -> int:
+def _take_in(
+    rows: Rows, parts: Parts, aim: Aim, marks: Marks, group: int, scratch: Scratch
+) -> bool:
+    """Take rows of others in as long as these are the cheapest steps; whether to look anew."""
+    missed, took = 0.0, False
+    if parts.size[group] > 0:
+        missed = _missed(marks, parts, group, _NOBODY, _NOBODY, _NOBODY, 0)
+    if missed == 0.0:
+        return False
+    merging = _merging_rate(rows, parts, marks, group, missed)
+    _measure_ends(rows, parts, group, scratch.ends)
+    near, steps = np.empty(_CANDIDATES, dtype=np.int64), np.empty(marks.sorts.max() + 1)
+    count = _helpful(rows, parts, marks, group, missed, near)
+    while missed > 0.0:
+        best, choice, back = merging, _NOBODY, _NOBODY
+        for row in near[:count]:
+            if parts.labels[row] != group:
+                rate, other = _exchange_rate(
+                    rows, parts, aim, marks, group, row, missed, steps, scratch
+                )
+                if rate < best:
+                    best, choice, back = rate, row, other
+        if choice < 0:
+            return took
+        _swap(rows, parts, aim, marks, group, choice, back)
+        _measure_ends(rows, parts, group, scratch.ends)
+        missed, took = _missed(marks, parts, group, _NOBODY, _NOBODY, _NOBODY, 0), True
+    return False
+
+
+@kernel
+def _merging_rate(rows: Rows, parts: Parts, marks: Marks, group: int, missed: float) -> float:
+    """What it costs to put a group together with another one, for each step towards the rules."""
+    partner, rise = _partner(rows, parts, marks, group)
+    if partner < 0:
+        return np.inf
+    before = missed + _missed(marks, parts, partner, _NOBODY, _NOBODY, _NOBODY, 0)
+    after = _missed(marks, parts, group, partner, _NOBODY, _NOBODY, 0)
+    return rise / max(before - after, LEAST_GAIN)
+
+
+@kernel
+def _swap(
+    rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int, row: int, other: int
+) -> None:
+    """A row of another group comes, and a member goes there, or nobody if that is -1."""
+    home = parts.labels[row]
+    _detach(parts, row)
+    if other >= 0:
+        _detach(parts, other)
+        _attach(parts, home, other)
+    _attach(parts, group, row)
+    _recount(rows, parts, aim, marks, home)
+    _recount(rows, parts, aim, marks, group)
+
+
+@kernel
+def _helpful(rows: Rows, parts: Parts, marks: Marks, group: int, missed: float, near: Longs) -> int:
+    """The rows of other groups that widen one least, of those which bring it nearer to the rules.
+
+    How many there are; they are written in that order.
+    """
+    numbers, codes, weights, pairs = rows.numbers, rows.codes, rows.weights, rows.pairs
+    tree_first, leaves, start = rows.first, rows.leaves, rows.start
+    ancestors, depth, node_loss = rows.ancestors, rows.depth, rows.loss
+    low, high, first, last = (
+        parts.low[group],
+        parts.high[group],
+        parts.first[group],
+        parts.last[group],
+    )
+    labels, sorts = parts.labels, marks.sorts
+    helps = np.zeros(sorts.max() + 1, dtype=np.int8)  # 1 yes, -1 no, 0 not known yet
+    losses, count, limit = np.empty(len(near)), 0, np.inf
+    for row in range(len(labels)):
+        if labels[row] < 0 or labels[row] == group or helps[sorts[row]] < 0:
+            continue
+        loss = 0.0
+        for j in range(len(weights)):
+            value = numbers[row, j]
+            above = high[j] if high[j] > value else value
+            under = low[j] if low[j] < value else value
+            width = above - under
+            loss += weights[j] * (width if width < 1.0 else 1.0)
+        for j in range(len(first)):
+            if loss >= limit:
+                break
+            leaf = codes[row, j]
+            one = first[j] if first[j] < leaf else leaf
+            other = last[j] if last[j] > leaf else leaf
+            if one != other:
+                if start[j] >= 0:
+                    pair = (one - tree_first[j]) * leaves[j] + other - tree_first[j]
+                    loss += pairs[start[j] + pair]
+                else:
+                    level = depth[one] if depth[one] < depth[other] else depth[other]
+                    while ancestors[one, level] != ancestors[other, level]:
+                        level -= 1
+                    loss += node_loss[ancestors[one, level]]
+        if loss >= limit:
+            continue
+        if helps[sorts[row]] == 0:
+            after = _missed(marks, parts, group, _NOBODY, _NOBODY, row, 0)
+            helps[sorts[row]] = 1 if after < missed - LEAST_GAIN else -1
+            if helps[sorts[row]] < 0:
+                continue
+        place = min(count, len(near) - 1)
+        while place > 0 and losses[place - 1] > loss:
+            losses[place], near[place] = losses[place - 1], near[place - 1]
+            place -= 1
+        losses[place], near[place] = loss, row
+        count = min(count + 1, len(near))
+        limit = losses[-1] if count == len(near) else np.inf
+    return count
+
+
+@kernel
+def _exchange_rate(
+    rows: Rows,
+    parts: Parts,
+    aim: Aim,
+    marks: Marks,
+    group: int,
+    row: int,
+    missed: float,
+    steps: Floats,  # (sorts,) room
+    scratch: Scratch,
+) -> tuple[float, int]:
+    """What it costs to take a row in, for each step towards the rules; and who leaves for it."""
+    home, ends, theirs = parts.labels[row], scratch.ends, scratch.theirs
+    size, many = parts.size[group], parts.size[home]
+    before = size * parts.loss[group] + many * parts.loss[home]
+    sides = missed, _missed(marks, parts, home, _NOBODY, _NOBODY, _NOBODY, 0)
+    _measure_ends(rows, parts, home, theirs)
+    best, choice = np.inf, _NOBODY
+    if many > aim.k:
+        step = _step(marks, parts, group, home, row, _NOBODY, sides)
+        cost = (size + 1) * _loss_with(rows, ends, row) - before
+        cost += (many - 1) * _loss_without(rows, theirs, row)
+        best = cost / step if step > 0.0 else np.inf
+    _leave(rows, theirs, row, scratch.spare)
+    steps[:] = np.inf  # not known yet
+    steps[marks.sorts[row]] = 0.0
+    other = parts.head[group]
+    while other >= 0:
+        sort = marks.sorts[other]
+        if steps[sort] == np.inf:
+            steps[sort] = _step(marks, parts, group, home, row, other, sides)
+        if steps[sort] > 0.0:
+            _leave(rows, ends, other, scratch.without)
+            cost = size * _loss_with(rows, scratch.without, row) - before
+            cost += many * _loss_with(rows, scratch.spare, other)
+            if cost / steps[sort] < best:
+                best, choice = cost / steps[sort], other
+        other = parts.next[other]
+    return best, choice
+
+
+@kernel
+def _step(
+    marks: Marks,
+    parts: Parts,
+    group: int,
+    home: int,
+    row: int,
+    other: int,
+    missed: tuple[float, float],
+) -> float:
+    """By how much less two groups miss the rules after a swap; 0 if either misses them by more."""
+    own = missed[0] - _missed(marks, parts, group, _NOBODY, other, row, 0)
+    if own <= LEAST_GAIN:
+        return 0.0
+    theirs = missed[1] - _missed(marks, parts, home, _NOBODY, row, other, 0)
+    return own + theirs if theirs >= 0.0 else 0.0
+
+
+@kernel
+def merge(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None) -> bool:
+    """Put groups that miss the rules together with others until all keep them; whether they do."""
+    if marks is not None:
+        for group in range(len(parts.size)):
+            if not _merge(rows, parts, aim, marks, group):
+                return False
+    return True
+
+
+@kernel
+def _merge(rows: Rows, parts: Parts, aim: Aim, marks: Marks, group: int) -> bool:
+    while parts.size[group] > 0 and not _complies(marks, parts, group, _NOBODY, _NOBODY):
+        partner, _ = _partner(rows, parts, marks, group)
+        if partner < 0:
+            return False
+        _unite(rows, parts, aim, marks, group, partner)
+        group = partner
+    return True
+
+
+@kernel
+def _partner(rows: Rows, parts: Parts, marks: Marks, group: int) -> tuple[int, float]:
     """The group with which one keeps the rules at least cost; the cheapest one if with none."""
     best, choice, least, nearest = np.inf, _NOBODY, np.inf, _NOBODY
     size, before = parts.size[group], parts.size[group] * parts.loss[group]
@@ -832,7 +1064,7 @@ def _partner(rows: Rows, parts: Parts, marks: Marks, group: int) -> int:
             least, nearest = rise, other
         if rise < best and _missed(marks, parts, group, other, _NOBODY, _NOBODY, 0) == 0.0:
             best, choice = rise, other
-    return choice if choice >= 0 else nearest
+    return (choice, best) if choice >= 0 else (nearest, least)
 
 
 @kernel
@@ -941,7 +1173,7 @@ def _regroup(
     for _ in range(tries):
         new = new_parts(some, count // aim.k)
         grow(some, new, aim, marked, random)
-        if not repair(some, new, aim, marked):
+        if not merge(some, new, aim, marked):
             continue
         sweep(some, new, aim, marked, scratch)
         cost = total_cost(new, aim)
@@ -976,7 +1208,7 @@ def _select_marks(marks: Marks | None, own: Longs) -> Marks | None:
     selected = marks
     if marks is not None:
         classes, values, sorts = marks.classes[own], marks.values[own], marks.sorts[own]
-        selected = Marks(classes, marks.penalty, values, sorts, marks.rules)
+        selected = Marks(classes, marks.penalty, values, sorts, marks.rules, marks.tally)
     return selected
 
 
