@@ -26,9 +26,10 @@ from covey import files, loss, matchings, tables
 from covey.clustering import METHODS, keep_demands, method_named, refined, refuse_infeasible
 from covey.csv_files import Dialect
 from covey.encoding import Category, EncodedTable, encode, rows_to_drop
-from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError
-from covey.generalisation import Style, generalise
+from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError, count
+from covey.generalisation import Style, filled_in, generalise
 from covey.groups import SUPPRESSED, Groups, Rings
+from covey.imputation import without_gaps
 from covey.kernels.arrays import Longs
 from covey.loss import Losses
 from covey.progress import STOPPED, Progress, silent
@@ -210,7 +211,7 @@ def anonymize(
         configuration=_configuration(schema, encoded, style, requirements, table.dialect),
         warnings=tuple(
             _warnings(
-                *(released, schema, groups, options, class_column),
+                *(released, schema, encoded, groups, options, class_column),
                 keep_order=keep_order,
                 chosen=seed is not None,
                 timed=stage.stopped or options.get("budget") is not None,
@@ -445,7 +446,7 @@ def form_groups(
     refine: bool = False,
 ) -> Groups | Rings:
     """The groups that a method forms, none of them too small or without what is asked of them."""
-    function = function_of(method)
+    function, encoded = function_of(method), without_gaps(encoded)
     groups = function(encoded, k, seed=seed, progress=progress, **options)
     if isinstance(groups, Rings) and function not in METHODS.values():
         raise UsageError("rows that are not alike are released only by a method called by its name")
@@ -653,6 +654,7 @@ def _configuration(
 def _warnings(
     released: Table,
     schema: Schema,
+    encoded: EncodedTable,
     groups: Groups | Rings,
     options: Mapping[str, Any],
     class_column: str | None,
@@ -691,6 +693,12 @@ def _warnings(
             f"the ends of the intervals in {', '.join(exact)} are exact values of people in the "
             "table; a grid moves them outwards"
         )
+    for attribute in encoded.attributes:
+        if filled := filled_in(attribute, groups):
+            yield (
+                f"column {attribute.name!r}: {count(filled, 'row')} in which it was missing show "
+                "what others of their group have, though nothing is known of them"
+            )
     for name in schema.names(Role.INSENSITIVE):
         distinct = released.frame[name].n_unique()
         if distinct > released.frame.height / 2:
