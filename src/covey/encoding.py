@@ -83,7 +83,7 @@ class Category:
     @property
     def absent(self) -> NDArray[np.bool_]:
         """Which rows have no value."""
-        return self.leaves == self.tree.node_of.get(MISSING_LEAF, -1)
+        return np.equal(self.leaves, self.tree.node_of.get(MISSING_LEAF, -1))
 
 
 Attribute = Interval | Category

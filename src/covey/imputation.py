@@ -7,7 +7,6 @@ cells have in common.
 """
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,65 +14,70 @@ from numpy.typing import NDArray
 from covey.encoding import Attribute, EncodedTable, Interval, matches_anything
 from covey.kernels.arrays import Floats, Ints, Longs
 
-_ALIKE = 32  # rows, at most
+_ALIKE = (2_048, 256, 32)  # rows at most; the fewest that have any known cell count
 
 
 def without_gaps(table: EncodedTable) -> EncodedTable:
-    """The table as methods are to see it."""
-    attributes = tuple(_filled(table, attribute) for attribute in table.attributes)
-    if all(new is old for new, old in zip(attributes, table.attributes, strict=True)):
+    """The table as methods are to see it.
+
+    Which rows are alike is told by a table whose gaps hold what all rows have: rows must not be
+    alike because the same is missing in them.
+    """
+    gaps = [matches_anything(attribute) for attribute in table.attributes]
+    fillable = [bool(some.any()) and not some.all() for some in gaps]
+    if not any(fillable):
         return table
-    return replace(table, attributes=attributes)
+    everywhere = np.zeros(table.rows, dtype=np.int64)
+    filled = [
+        _filled(attribute, own, everywhere) if fill else attribute
+        for attribute, own, fill in zip(table.attributes, gaps, fillable, strict=True)
+    ]
+    rough = tuple(filled)
+    for place in np.flatnonzero(fillable).tolist():
+        others = replace(table, attributes=rough[:place] + rough[place + 1 :])
+        for most in _ALIKE if others.attributes else ():
+            filled[place] = _filled(filled[place], gaps[place], _blocks(others, most))
+    return replace(table, attributes=tuple(filled))
 
 
-def _filled(table: EncodedTable, attribute: Attribute) -> Attribute:
-    gaps = matches_anything(attribute)
-    if not gaps.any() or gaps.all():
-        return attribute
-    block = _blocks(table, attribute)
-    if isinstance(attribute, Interval):
-        values = attribute.values.copy()
-        values[gaps] = _middles(values[~gaps], block[~gaps], block.max() + 1)[block[gaps]]
-        return replace(attribute, values=values)
-    leaves = attribute.leaves.copy()
-    leaves[gaps] = _commonest(leaves[~gaps], block[~gaps], block.max() + 1)[block[gaps]]
-    return replace(attribute, leaves=leaves)
-
-
-def _blocks(table: EncodedTable, attribute: Attribute) -> Longs:
-    """In which block of rows each is that are alike in all other attributes."""
+def _blocks(table: EncodedTable, most: int) -> Longs:
+    """In which block of similar rows each is."""
     from covey.kernels.box_tree import tile
 
-    block = np.zeros(table.rows, dtype=np.int64)
-    others = replace(table, attributes=tuple(a for a in table.attributes if a is not attribute))
-    if others.attributes:
-        everyone = np.arange(table.rows, dtype=np.int32)
-        for number, own in enumerate(tile(others.cells, others.forest, everyone, _ALIKE)):
-            block[own] = number
+    block = np.empty(table.rows, dtype=np.int64)
+    everyone = np.arange(table.rows, dtype=np.int32)
+    for number, own in enumerate(tile(table.cells, table.forest, everyone, most)):
+        block[own] = number
     return block
 
 
+def _filled(attribute: Attribute, gaps: NDArray[np.bool_], block: Longs) -> Attribute:
+    """With what the known cells of its block have in the place of each gap, if there are any."""
+    if isinstance(attribute, Interval):
+        found = _middles(attribute.values[~gaps], block[~gaps], int(block.max()) + 1)[block[gaps]]
+        values = attribute.values.copy()
+        values[gaps] = np.where(np.isnan(found), values[gaps], found)
+        return replace(attribute, values=values)
+    leaf = _commonest(attribute.leaves[~gaps], block[~gaps], int(block.max()) + 1)[block[gaps]]
+    leaves = attribute.leaves.copy()
+    leaves[gaps] = np.where(leaf < 0, leaves[gaps], leaf)
+    return replace(attribute, leaves=leaves)
+
+
 def _middles(values: Floats, block: Longs, blocks: int) -> Floats:
-    """The middle value of each block, or of all rows where a block has none."""
-    values, block = _and_all(values, block, blocks)
+    """The middle value of each block, NaN where it has none."""
     order = np.lexsort((values, block))
-    rows = np.bincount(block, minlength=blocks + 1)
+    rows = np.bincount(block, minlength=blocks)
     middle = np.cumsum(rows) - rows + (rows - 1) // 2
-    found: Floats = values[order[middle]]
-    return np.where(rows, found, found[-1])
+    return np.where(rows > 0, values[order[middle]], np.nan)
 
 
 def _commonest(leaves: Ints, block: Longs, blocks: int) -> Ints:
-    """The most frequent leaf of each block, or of all rows where a block has none."""
-    leaves, block = _and_all(leaves, block, blocks)
-    pairs, often = np.unique(block * (int(leaves.max()) + 1) + leaves, return_counts=True)
-    of, leaf = np.divmod(pairs, int(leaves.max()) + 1)
-    order = np.lexsort((-leaf, often, of))
-    found = np.full(blocks + 1, -1, dtype=np.int32)
-    found[of[order]] = leaf[order]  # the last of each block remains
-    return np.where(found < 0, found[-1], found)
-
-
-def _and_all(values: NDArray[Any], block: Longs, blocks: int) -> tuple[NDArray[Any], Longs]:
-    """One more block, of all rows."""
-    return np.tile(values, 2), np.append(block, np.full(len(block), blocks))
+    """The most frequent leaf of each block, the first of several, -1 where it has none."""
+    width = int(leaves.max()) + 1
+    pairs, often = np.unique(block * width + leaves, return_counts=True)
+    own, leaf = np.divmod(pairs, width)
+    order = np.lexsort((-leaf, often, own))
+    found = np.full(blocks, -1, dtype=np.int32)
+    found[own[order]] = leaf[order]  # of those of one block, the last remains
+    return found
