@@ -36,12 +36,12 @@ def without_gaps(table: EncodedTable) -> EncodedTable:
     for place in np.flatnonzero(fillable).tolist():
         others = replace(table, attributes=rough[:place] + rough[place + 1 :])
         for most in _ALIKE if others.attributes else ():
-            filled[place] = _filled(filled[place], gaps[place], _blocks(others, most))
+            filled[place] = _filled(filled[place], gaps[place], blocks_of(others, most))
     return replace(table, attributes=tuple(filled))
 
 
-def _blocks(table: EncodedTable, most: int) -> Longs:
-    """In which block of similar rows each is."""
+def blocks_of(table: EncodedTable, most: int) -> Longs:
+    """In which block of similar rows each is, none of more than so many."""
     from covey.kernels.box_tree import tile
 
     block = np.empty(table.rows, dtype=np.int64)
@@ -49,6 +49,17 @@ def _blocks(table: EncodedTable, most: int) -> Longs:
     for number, own in enumerate(tile(table.cells, table.forest, everyone, most)):
         block[own] = number
     return block
+
+
+def typical(table: EncodedTable, block: Longs) -> tuple[Attribute, ...]:
+    """For each row, what its block has in the middle, or most often."""
+    blocks = int(block.max()) + 1
+    return tuple(
+        replace(attribute, values=_middles(attribute.values, block, blocks)[block])
+        if isinstance(attribute, Interval)
+        else replace(attribute, leaves=_commonest(attribute.leaves, block, blocks)[block])
+        for attribute in table.attributes
+    )
 
 
 def _filled(attribute: Attribute, gaps: NDArray[np.bool_], block: Longs) -> Attribute:

@@ -218,14 +218,29 @@ class GroupLosses(NamedTuple):
     gcp: float
 
 
+def _shown(
+    original: EncodedTable, groups: Groups | Rings
+) -> list[tuple[Attribute, Ranges | Nodes]]:
+    """What the groups would show of each attribute."""
+    return [
+        (a, summarise(a, groups) if isinstance(a, Interval) else common_nodes(a, groups))
+        for a in original.attributes
+    ]
+
+
+def losses_in_groups(original: EncodedTable, groups: Groups) -> Floats:
+    """What a row of each group would lose."""
+    shown = _shown(original, groups)
+    losses = [_cell_losses(*column, original.measure) for column in shown]
+    lost: Floats = original.weights @ np.array(losses)
+    return lost
+
+
 def measure_groups(original: EncodedTable, groups: Groups | Rings) -> GroupLosses:
     """The losses of the release in which these groups are shown in the plain style."""
     place = groups.place
     rows = np.bincount(place[place >= 0])
-    shown: list[tuple[Attribute, Ranges | Nodes]] = [
-        (a, summarise(a, groups) if isinstance(a, Interval) else common_nodes(a, groups))
-        for a in original.attributes
-    ]
+    shown = _shown(original, groups)
 
     def weighted(way: Measure) -> float:
         lost = [float(rows @ _cell_losses(*column, way)) for column in shown]

@@ -36,6 +36,7 @@ from covey.progress import STOPPED, Progress, silent
 from covey.report import LIMITS, Output, Report, Rows
 from covey.requirements import KAnonymity, Requirement
 from covey.schema import ColumnType, Role, Schema, TableFormat
+from covey.suppression import surplus
 from covey.tables import Table
 from covey.verification import Verdict, verify
 from covey.workload import Workload, classifier_accuracy, query_error
@@ -173,6 +174,7 @@ def anonymize(
             *(people.table, schema, k, class_column),
             require=requirements,
             persons={name: cells[people.rows] for name, cells in persons.items()},
+            max_suppressed=options.get("max_suppressed", 0.0),
         )
     with stage("clustering"):
         groups = form_groups(encoded, k, method, people.seed, progress, options, refine=refine)
@@ -416,17 +418,25 @@ def encode_people(
     *,
     require: Sequence[Requirement] = (),
     persons: Mapping[str, pl.Series] | None = None,
+    max_suppressed: float = 0.0,
 ) -> EncodedTable:
-    """The people as a method sees them, if what is asked for can be had of them."""
+    """The people as a method sees them, if what is asked for can be had of them.
+
+    It may be had of some of them only, if the others are few enough to be left out.
+    """
     if not table.frame.height:
         raise UsageError("the table has no rows to release")
     refuse_infeasible(table.frame.height, k)
     if class_column is not None:
         _check_class_column(schema, class_column)
     encoded = encode(table, schema, class_column=class_column, require=require, persons=persons)
-    if encoded.demands is not None:
-        encoded.demands.refuse_infeasible()
+    surplus(encoded, k, _most(encoded, max_suppressed))
     return encoded
+
+
+def _most(encoded: EncodedTable, max_suppressed: float) -> int:
+    """The rows that such a share allows to leave out."""
+    return int(max_suppressed * encoded.rows + 1e-9)
 
 
 def _check_class_column(schema: Schema, name: str) -> None:
@@ -446,15 +456,30 @@ def form_groups(
     refine: bool = False,
 ) -> Groups | Rings:
     """The groups that a method forms, none of them too small or without what is asked of them."""
-    function, encoded = function_of(method), without_gaps(encoded)
-    groups = function(encoded, k, seed=seed, progress=progress, **options)
+    share = options.get("max_suppressed", 0.0)
+    extra = surplus(encoded, k, _most(encoded, share))
+    if len(extra):
+        kept = np.setdiff1d(np.arange(encoded.rows), extra)
+        rest = {**options, "max_suppressed": (_most(encoded, share) - len(extra)) / len(kept)}
+        some = encoded.take(kept)
+        groups = form_groups(some, k, method, seed, progress, rest, refine=refine)
+        return _in_input_order(groups, kept, encoded.rows)
+    function, table = function_of(method), without_gaps(encoded)
+    groups = function(table, k, seed=seed, progress=progress, **options)
     if isinstance(groups, Rings) and function not in METHODS.values():
         raise UsageError("rows that are not alike are released only by a method called by its name")
     if len(groups) != encoded.rows or groups.smallest < k:
         raise GuaranteeError("the method formed groups that are too small, or lost rows")
-    if isinstance(groups, Groups) and (refine or encoded.demands is not None):
-        return _settled(encoded, k, groups, seed, progress, refine=refine)
-    return groups
+    if isinstance(groups, Rings) or not (refine or encoded.demands is not None):
+        return groups
+    settled = _settled(table, k, groups, seed, progress, refine=refine)
+    if share and groups.suppressed and settled.count < groups.count:
+        # Without the rows left out, values are spread otherwise, and groups that kept what is asked
+        # had to be put together: that may cost more than those rows would have.
+        rest = {**options, "max_suppressed": 0.0}
+        whole = form_groups(encoded, k, method, seed, progress, rest, refine=refine)
+        return min(settled, whole, key=lambda found: loss.measure_groups(encoded, found).total_il)
+    return settled
 
 
 def _settled(
