@@ -23,7 +23,7 @@ import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
 from covey import files, loss, matchings, tables
-from covey.clustering import METHODS, keep_demands, method_named, refined, refuse_infeasible
+from covey.clustering import METHODS, Method, keep_demands, method_named, refined, refuse_infeasible
 from covey.csv_files import Dialect
 from covey.encoding import Category, EncodedTable, encode, rows_to_drop
 from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError, count
@@ -157,6 +157,7 @@ def anonymize(
     """
     requirements, k = requirements_of(schema, require)
     refuse_wrong_options(function_of(method), options)
+    requirements += _kept_besides(method, options, schema, requirements)
     stage = _Stages(progress)
     progress = stage.tell
     with stage("reading"):
@@ -535,6 +536,20 @@ def _besides(requirements: Sequence[Requirement]) -> list[Requirement]:
     return [asked for asked in requirements if asked != KAnonymity(_largest_k(requirements))]
 
 
+def _kept_besides(
+    method: str | Callable[..., Groups | Rings],
+    options: Mapping[str, Any],
+    schema: Schema,
+    requirements: Sequence[Requirement],
+) -> tuple[Requirement, ...]:
+    """What the method keeps by its own options: it is verified like all that is asked."""
+    function = function_of(method)
+    if not isinstance(function, Method) or function.keeps is None:
+        return ()
+    kept = function.keeps(options, schema.names(Role.SENSITIVE))
+    return tuple(one for one in kept if one not in requirements)
+
+
 def _persons(table: Table, requirements: Sequence[Requirement]) -> dict[str, pl.Series]:
     """Whose row each is, where persons are counted; not for release."""
     names = {r.person for r in requirements if isinstance(r, KAnonymity) and r.person is not None}
@@ -694,8 +709,6 @@ def _warnings(
             "the groups depend on how long the method worked: once more, the same request may give "
             "another release, and the two can be laid over each other"
         )
-    if options.get("l") is not None:
-        yield "the method has worked for l, which was not verified, and groups depend on it"
     if minded:
         yield (
             f"groups depend on {', '.join(minded)}, of which more than k was asked: whoever knows "
