@@ -669,6 +669,13 @@ def test_other_methods_leave_nothing_out() -> None:
     check(release, frame, CLUSTERED, request_, left_out=2)
 
 
+@pytest.mark.parametrize("share", [-0.1, 1.0, 1e300, math.nan, math.inf])
+def test_what_is_no_share_is_refused_by_the_method(share: float) -> None:
+    frame = clusters(40, WORDS[:3])
+    with pytest.raises(covey.UsageError, match="max_suppressed"):
+        covey.anonymize(frame, CLUSTERED, require=KAnonymity(4), max_suppressed=share)
+
+
 def test_of_too_many_rows_those_far_from_others_are_left_out() -> None:
     xs = [float(place % 7) for place in range(60)] + [500.0, 900.0]
     words = [WORDS[place % 2] for place in range(60)] + ["Zq7a", "Zq7a"]

@@ -436,8 +436,8 @@ def encode_people(
 
 
 def _most(encoded: EncodedTable, max_suppressed: float) -> int:
-    """The rows that such a share allows to leave out."""
-    return int(max_suppressed * encoded.rows + 1e-9)
+    """The rows that such a share allows to leave out; what is no share, the method refuses."""
+    return int(max_suppressed * encoded.rows + 1e-9) if 0 <= max_suppressed < 1 else 0
 
 
 def _check_class_column(schema: Schema, name: str) -> None:
