@@ -1,14 +1,22 @@
-"""What it costs to ask for more than k: loss and time beside k alone, and beside merging only.
+"""What it costs to ask for more than k: loss and time beside k alone, and beside others.
 
-Adult with ARX's taxonomies, k = 10. "Merging only" takes the groups that covey's own method forms
-for k alone and puts those together that miss what is asked. Losses are Total-IL over that of k
-alone on the same quasi-identifiers; seconds are of clustering alone, one run, on all processors.
-Run: python -m benchmarks.requirements [--data FOLDER]
+`adult`: Adult with ARX's taxonomies, k = 10. "Merging only" takes the groups that covey's own
+method forms for k alone and puts those together that miss what is asked. Losses are Total-IL over
+that of k alone on the same quasi-identifiers.
+
+`census`: 600,000 rows of the census, k = 100, and no occupation in more than one of l rows. He's
+cb has its own construction for that, with its splitting; losses of the own method are over cb's.
+
+Seconds are of clustering alone, one run, on all processors.
+Run: python -m benchmarks.requirements [--part PART ...] [--data FOLDER]
 """
 
 import argparse
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from benchmarks import tables
@@ -21,7 +29,11 @@ from covey.loss import measure_groups
 from covey.requirements import Requirement
 from covey.tables import Table
 
-K = 10
+PARTS = ("adult", "census")
+K, CENSUS_K = 10, 100
+LS = (2, 4, 6, 8, 10)
+EFFORTS = ("fast", "quick")
+SAMPLE = 400  # rows that compile whatever a method compiles
 ASKED: tuple[tuple[str, float, Requirement], ...] = (
     ("occupation", 3, LDiversity(3, on="occupation", kind="frequency")),
     ("occupation", 5, LDiversity(5, on="occupation", kind="entropy")),
@@ -40,41 +52,87 @@ def schema_without(schema: Schema, sensitive: str) -> Schema:
     return Schema.of(quasi=quasi, sensitive=[sensitive], insensitive=rest)
 
 
-def own(table: EncodedTable, **options: Any) -> Groups:
-    groups = METHODS["covey"](table, K, **options)
+def formed(method: str, table: EncodedTable, k: int, **options: Any) -> Groups:
+    groups = METHODS[method](table, k, **options)
     assert isinstance(groups, Groups)
     return groups
 
 
-def told(table: EncodedTable, groups: Groups, began: float, base: float) -> str:
+def timed(table: EncodedTable, form: Callable[[], Groups]) -> tuple[float, float]:
+    """What groups lose, and the seconds that they took."""
+    began = time.perf_counter()
+    groups = form()
     seconds = time.perf_counter() - began
-    return f"{measure_groups(table, groups).total_il / base:.2f}, {seconds:.1f} s"
+    return measure_groups(table, groups).total_il, seconds
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    tables.add_data_option(parser)
-    folder = parser.parse_args().data
+def row(
+    first: str, table: EncodedTable, base: Callable[[], Groups], *others: Callable[[], Groups]
+) -> None:
+    """What one way loses, and the others over it."""
+    least, seconds = timed(table, base)
+    cells = [f"{least:,.0f}, {seconds:.1f} s"]
+    for way in others:
+        lost, seconds = timed(table, way)
+        cells.append(f"{lost / least:.2f}, {seconds:.1f} s")
+    print(f"| {first} | " + " | ".join(cells) + " |", flush=True)
+
+
+def head(*columns: str) -> None:
+    print("| " + " | ".join(columns) + " |")
+    print("| --- " * len(columns) + "|")
+
+
+def adult(folder: Path | None) -> None:
     frame, schema = tables.adult(folder), tables.adult_schema(folder)
-    print("| asked besides k = 10 | k alone | fast | balanced | merging only |")
-    print("| --- " * 5 + "|")
+    head("asked besides k = 10", "k alone", "fast", "balanced", "merging only")
     for sensitive, figure, requirement in ASKED:
         settings = schema_without(schema, sensitive)
         asked = [KAnonymity(K), requirement]
         table = encode(Table(frame), settings, require=asked)
         plain = replace(table, demands=None)
-        own(encode(Table(frame[:200]), settings, require=asked))  # compiled, or from the cache
-        began = time.perf_counter()
-        groups = own(plain)
-        base = measure_groups(table, groups).total_il
-        cells = [f"{base:,.0f}, {time.perf_counter() - began:.1f} s"]
-        for effort in ("fast", "balanced"):
-            began = time.perf_counter()
-            cells.append(told(table, own(table, effort=effort), began, base))
-        began = time.perf_counter()
-        merged = keep_demands(table, K, groups)
-        cells.append(told(table, merged, began, base))
-        print(f"| {requirement.name}, {figure:g} | " + " | ".join(cells) + " |")
+        formed("covey", encode(Table(frame[:SAMPLE]), settings, require=asked), K)
+        own = partial(formed, "covey", table, K)
+        merging = partial(keep_demands, table, K, formed("covey", plain, K))
+        row(
+            f"{requirement.name}, {figure:g}",
+            table,
+            partial(formed, "covey", plain, K),
+            *(partial(own, effort=effort) for effort in ("fast", "balanced")),
+            merging,
+        )
+
+
+def census(folder: Path | None) -> None:
+    frame = tables.census(folder, 600_000, tables.OCCUPATION)
+    if frame is None:
+        print("no census table, so nothing beside cb")
+        return
+    schema = tables.census_schema(tables.OCCUPATION)
+    head(f"l, besides k = {CENSUS_K}", "cb", *EFFORTS)
+    for diversity in LS:
+        requirement = LDiversity(diversity, on=tables.OCCUPATION, kind="frequency")
+        table, some = (
+            encode(Table(part), schema, require=[requirement]) for part in (frame, frame[:SAMPLE])
+        )
+        for method, options in (("covey", {}), ("cb", {"l": diversity})):
+            formed(method, some, diversity, **options)
+        own = partial(formed, "covey", table, CENSUS_K)
+        row(
+            str(diversity),
+            table,
+            partial(formed, "cb", table, CENSUS_K, l=diversity),
+            *(partial(own, effort=effort) for effort in EFFORTS),
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", choices=PARTS, action="append", help="all by default")
+    tables.add_data_option(parser)
+    asked = parser.parse_args()
+    for part in asked.part or PARTS:
+        {"adult": adult, "census": census}[part](asked.data)
 
 
 if __name__ == "__main__":

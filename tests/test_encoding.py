@@ -396,6 +396,7 @@ def test_policies_of_missing_cells() -> None:
         return np.flatnonzero(rows_to_drop(table, Schema.of(quasi=quasi))).tolist()
 
     assert dropped(a="category", b="category", c="category", d="category") == []
+    assert dropped(a="wildcard", b="wildcard", c="wildcard", d="category") == []
     assert dropped(a="drop-row") == [1, 4]
     assert dropped(a="drop-row", b="drop-row", d="category") == [1, 2, 4]
     assert dropped(c="drop-row") == [0]

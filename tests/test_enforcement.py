@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -560,6 +561,184 @@ def test_an_outlier_is_left_out() -> None:
     release = covey.anonymize(frame, schema, require=request_, max_suppressed=0.02)
     assert np.flatnonzero(release.groups.labels < 0).tolist() == [50]
     check(release, frame, schema, request_, left_out=1)
+
+
+# ── rows that make a requirement impossible ─────────────────────────────────────────────────────
+
+
+def fewest(frame: pl.DataFrame, request_: Sequence[Requirement], k: int) -> int | None:
+    """Without how many rows the others keep the request, by trying all."""
+    for removed in range(frame.height - k + 1):
+        for rows in combinations(range(frame.height), frame.height - removed):
+            rest = frame[list(rows)]
+            if is_feasible([asked_of(rest, asked) for asked in request_], rest.height):
+                return removed
+    return None
+
+
+def values_table(words: Sequence[str | None], numbers: Sequence[float]) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "x": [float(place * place) for place in range(len(words))],
+            "y": ["p"] * len(words),
+            "word": words,
+            "number": numbers,
+            "who": [f"Zq7 {place}" for place in range(len(words))],
+        },
+        schema_overrides={"word": pl.String},
+    )
+
+
+small_tables = st.integers(3, 8).flatmap(
+    lambda n: st.builds(
+        values_table,
+        cells_of([*WORDS[:3], "Zq7a", "Zq7a", None], n),
+        cells_of([NUMBERS[0], NUMBERS[0], NUMBERS[1], NUMBERS[2]], n),
+    )
+)
+alone = st.one_of(on_a_column("word", "hierarchical"), listed)
+
+
+@given(small_tables, alone, some(0.1, 0.2, 0.34, 0.5, 0.9))
+@settings(max_examples=120)
+def test_the_fewest_rows_are_left_out_that_make_it_possible(
+    frame: pl.DataFrame, requirement: Requirement, share: float
+) -> None:
+    request_: list[Requirement] = [KAnonymity(2), requirement]
+    least = fewest(frame, request_, 2)
+    most = int(share * frame.height + 1e-9)
+
+    def release(share: float) -> Release:
+        return covey.anonymize(
+            frame, CLUSTERED, require=request_, max_suppressed=share, effort="fast"
+        )
+
+    if least is not None and least <= most:
+        done = release(share)
+        check(done, frame, CLUSTERED, request_, left_out=most)
+        assert least <= done.report.rows.suppressed <= most
+        assert (done.groups.labels < 0).sum() == done.report.rows.suppressed
+        return
+    with pytest.raises(covey.InfeasibleError) as caught:
+        release(share)
+    message = str(caught.value)
+    check_refusal(message, frame, request_)
+    assert ("max_suppressed" in message) == (least is not None)
+    if least is not None:
+        told = numbers_in(message)
+        assert told[-2] == least
+        # What is told is enough, and just so.
+        assert release(told[-1]).report.rows.suppressed >= least
+        with pytest.raises(covey.InfeasibleError):
+            release((least - 0.5) / frame.height)
+
+
+@given(small_tables, st.lists(st.one_of(alone, on_a_column("number", "ordered")), min_size=2))
+@settings(max_examples=60)
+def test_rows_that_several_requirements_miss_by(
+    frame: pl.DataFrame, asked: list[Requirement]
+) -> None:
+    """Not the fewest, but what is told is enough, and nothing is promised that cannot be had."""
+    request_: list[Requirement] = [KAnonymity(2), *asked]
+    least = fewest(frame, request_, 2)
+    if least is None:
+        with pytest.raises(covey.InfeasibleError) as caught:
+            covey.anonymize(frame, CLUSTERED, require=request_)
+        assert "max_suppressed" not in str(caught.value)
+        return
+    try:
+        release = covey.anonymize(
+            frame, CLUSTERED, require=request_, max_suppressed=0.99, effort="fast"
+        )
+    except covey.InfeasibleError:
+        assume(False)  # the way it took ends nowhere, as the docs say it may
+    check(release, frame, CLUSTERED, request_, left_out=frame.height)
+    assert release.report.rows.suppressed >= least
+
+
+def test_other_methods_leave_nothing_out() -> None:
+    frame = clusters(40, [*WORDS[:3], "Zq7a"])
+    request_: list[Requirement] = [KAnonymity(4), LDiversity(2, "word", "frequency")]
+    frame = pl.concat([frame, frame[:1]])  # 21 of 41
+    for method in ("mondrian", "covey"):
+        with pytest.raises(covey.InfeasibleError, match="without 1 row it could"):
+            covey.anonymize(frame, CLUSTERED, require=request_, method=method)
+    with pytest.raises(covey.UsageError, match="no option 'max_suppressed'"):
+        covey.anonymize(frame, CLUSTERED, require=request_, method="mondrian", max_suppressed=0.05)
+    release = covey.anonymize(frame, CLUSTERED, require=request_, max_suppressed=0.05)
+    check(release, frame, CLUSTERED, request_, left_out=2)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0, 1e300, math.nan, math.inf])
+def test_what_is_no_share_is_refused_by_the_method(share: float) -> None:
+    frame = clusters(40, WORDS[:3])
+    with pytest.raises(covey.UsageError, match="max_suppressed"):
+        covey.anonymize(frame, CLUSTERED, require=KAnonymity(4), max_suppressed=share)
+
+
+def test_of_too_many_rows_those_far_from_others_are_left_out() -> None:
+    xs = [float(place % 7) for place in range(60)] + [500.0, 900.0]
+    words = [WORDS[place % 2] for place in range(60)] + ["Zq7a", "Zq7a"]
+    frame = pl.DataFrame({"x": xs, "word": words})
+    schema = covey.Schema.of(quasi={"x": "numeric"}, sensitive=["word"])
+    request_: list[Requirement] = [KAnonymity(5), LDiversity(2, "word", "frequency")]
+    release = covey.anonymize(frame, schema, require=request_, max_suppressed=0.04)
+    assert np.flatnonzero(release.groups.labels < 0).tolist() == [60, 61]
+    check(release, frame, schema, request_, left_out=2)
+    costs = release.costs.filter(pl.col("group") == -1)
+    assert costs["loss"].to_list() == [1.0, 1.0]
+
+
+def test_on_the_command_line_rows_may_be_left_out_too(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    frame = clusters(40, [*WORDS[:3], "Zq7a"]).drop("number", "who")
+    pl.concat([frame, frame[:1]]).write_csv(tmp_path / "t.csv")
+    (tmp_path / "t.toml").write_text(
+        "[columns.x]\nrole = 'quasi'\ntype = 'numeric'\n[columns.y]\nrole = 'quasi'\n"
+        "type = 'categorical'\n[columns.word]\nrole = 'sensitive'\n"
+    )
+    arguments = ["anonymize", str(tmp_path / "t.csv"), "-s", str(tmp_path / "t.toml"), "-k", "4"]
+    arguments += ["-o", str(tmp_path / "out.csv"), "-l", "word=frequency:2"]
+    assert cli._run(arguments) == 1
+    told = capfd.readouterr().err
+    assert "max_suppressed = 0.0244" in told
+    assert not any(canary in told for canary in CANARIES)
+    assert not (tmp_path / "out.csv").exists()
+    assert cli._run([*arguments, "--max-suppressed", "0.0244"]) == 0
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 41
+
+
+def test_rows_left_out_do_not_make_the_others_cost_more() -> None:
+    """Groups are as far from the table as t allows, and no longer so near once rows are gone."""
+    frame = pl.DataFrame(
+        {
+            "x": [0.0] * 10 + [1.0] * 10,
+            "word": (["Zq7a"] * 6 + ["Zq7b"] * 4) + (["Zq7a"] * 4 + ["Zq7b"] * 6),
+        }
+    )
+    schema = covey.Schema.of(quasi={"x": "numeric"}, sensitive=["word"])
+    request_: list[Requirement] = [KAnonymity(5), TCloseness(0.1, "word")]
+    calls = []
+
+    def by_x(
+        table: EncodedTable, k: int, *, seed: int, progress: Progress, max_suppressed: float = 0.0
+    ) -> Groups:
+        calls.append(max_suppressed)
+        labels = (table.cells.numbers[:, 0] > 0.5).astype(np.int64)
+        if max_suppressed:
+            first = np.flatnonzero((labels == 1) & (table.sensitive_values("word") == 0))
+            labels[first[: int(max_suppressed * table.rows)]] = -1
+        return Groups(labels)
+
+    for share in (0.05, 0.1, 0.15):
+        calls.clear()
+        release = covey.anonymize(
+            frame, schema, require=request_, method=by_x, max_suppressed=share
+        )
+        check(release, frame, schema, request_)
+        assert (release.report.losses.total_il, release.report.rows.suppressed) == (0, 0)
+        assert calls == [share, 0.0]
 
 
 # ── persons ─────────────────────────────────────────────────────────────────────────────────────

@@ -638,5 +638,34 @@ def test_a_release_warns_of_groups_that_depend_on_sensitive_columns() -> None:
         for options in asked
     ]
     assert [len(warnings) for warnings in told] == [1, 1, 0]
-    assert "not verified" in told[0][0]
+    assert "diagnosis" in told[0][0]
     assert "'diagnosis'" in told[1][0]
+
+
+@pytest.mark.parametrize("sensitive", [None, "diagnosis"])
+def test_the_l_of_cb_is_verified(sensitive: str | None) -> None:
+    people = demo.people(200).select(["age", "sex", "diagnosis"])
+    schema = covey.Schema.of(
+        quasi={"age": "numeric", "sex": "categorical"}, sensitive=["diagnosis"]
+    )
+    wanted = covey.LDiversity(3, "diagnosis", "frequency")
+
+    def release(*more: covey.LDiversity) -> Any:
+        return covey.anonymize(
+            people, schema, require=[KAnonymity(4), *more], method="cb", l=3, sensitive=sensitive
+        )
+
+    done = release()
+    assert [check.requirement for check in done.verdict.checks] == ["k-anonymity", wanted.name]
+    assert done.verdict.holds
+    assert done.report.configuration["require"]["besides"] == [wanted.name]
+    assert covey.verify(done.table, schema, wanted).holds
+    assert len(release(wanted).verdict.checks) == 2  # not twice
+    labels = covey.cluster(people, schema, k=4, method="cb", l=3).labels
+    assert covey.Groups(labels).count > 1
+
+
+def test_the_l_of_cb_names_its_column_if_there_are_several() -> None:
+    schema = demo.schema()
+    with pytest.raises(covey.UsageError, match="name one of"):
+        covey.anonymize(demo.people(60), schema, require=KAnonymity(3), method="cb", l=2)

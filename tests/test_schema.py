@@ -55,6 +55,7 @@ def test_what_is_not_said_has_a_default() -> None:
         ({"type": "numeric", "weight": 2}, {"weight": 2.0}),
         ({"type": "numeric", "missing": "drop-row"}, {"missing": MissingPolicy.DROP_ROW}),
         ({"type": "numeric", "missing": "error"}, {"missing": MissingPolicy.ERROR}),
+        ({"type": "date", "missing": "wildcard"}, {"missing": MissingPolicy.WILDCARD}),
         ({"type": "numeric", "grid": 5}, {"grid": 5.0}),
         ({"type": "numeric", "grid": 0.1}, {"grid": 0.1}),
         ({"type": "numeric", "domain": [0, 120]}, {"domain": (0.0, 120.0)}),

@@ -1,7 +1,8 @@
 """What requirements ask of the groups of a table: sensitive values as numbers, and rules for them.
 
 All requirements are closed under union: groups that keep them keep them together. So there are
-groups that keep them exactly if the whole table does, which is told before any work.
+groups that keep them exactly if the whole table does, which is told before any work. Where a table
+has too many rows of some values, it is also told without how many of them it would.
 """
 
 import math
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from covey.errors import InfeasibleError
 from covey.kernels.arrays import Floats, Ints, Longs
 from covey.requirements import (
     AlphaK,
@@ -89,12 +89,46 @@ class Demands:
         columns = {name: column.take(rows) for name, column in self.columns.items()}
         return replace(self, columns=columns)
 
-    def refuse_infeasible(self) -> None:
-        """Say which requirement cannot be had of this table, and what could be."""
-        for requirement in self.requirements:
-            holds, best = _of_whole(requirement, self.columns[_column_of(requirement)])
-            if not holds:
-                raise InfeasibleError(f"{requirement.name} cannot be had of this table: {best}")
+    @property
+    def missed(self) -> tuple[Requirement, ...]:
+        """Those that the whole table does not keep."""
+        return tuple(
+            asked
+            for asked in self.requirements
+            if not self._of_whole(asked, self._counts(asked))[0]
+        )
+
+    def refusal(self, requirement: Requirement) -> str:
+        """That it cannot be had of this table, and what could be."""
+        _, best = self._of_whole(requirement, self._counts(requirement))
+        return f"{requirement.name} cannot be had of this table: {best}"
+
+    def excess(self, requirement: Requirement) -> Longs | None:
+        """The fewest rows of each value without which a requirement is kept; None if none will do.
+
+        Whatever the number of rows that are left out, the others keep the requirement best if they
+        were always of the value that was the most frequent one then: no other way leaves counts
+        that are more even. So it is enough to look at these.
+        """
+        counts = self._counts(requirement)
+        bound = _bound(requirement, self.columns[_column_of(requirement)])
+        path = _Levelling.of(np.where(bound, counts, 0), int(counts.sum()))
+        for removed in np.flatnonzero(path.may_keep(requirement)).tolist():
+            rest = counts - path.taken(removed)
+            if rest.any() and self._of_whole(requirement, rest)[0]:
+                return counts - rest
+        return None
+
+    def values_of(self, requirement: Requirement) -> Ints:
+        """The numbered values of the column that it is about."""
+        return self.columns[_column_of(requirement)].values
+
+    def _counts(self, requirement: Requirement) -> Longs:
+        return self.columns[_column_of(requirement)].counts
+
+    def _of_whole(self, requirement: Requirement, counts: Longs) -> tuple[bool, str]:
+        column = self.columns[_column_of(requirement)]
+        return _of_whole(requirement, counts, _bound(requirement, column))
 
     @cached_property
     def rules(self) -> "Rules":
@@ -131,10 +165,21 @@ def _column_of(requirement: Requirement) -> str:
 # ── what the whole table has ────────────────────────────────────────────────────────────────────
 
 
-def _of_whole(requirement: Requirement, column: Coded) -> tuple[bool, str]:
-    """Whether the whole table keeps a requirement, and what it could keep instead."""
-    counts, rows = column.counts, len(column.values)
-    most = int(counts.max(initial=0))
+def _bound(requirement: Requirement, column: Coded) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    """The values that a requirement is about."""
+    if isinstance(requirement, AlphaK) and requirement.values is not None:
+        return column.listed(requirement.values)
+    return np.ones(len(column.known), dtype=np.bool_)
+
+
+def _of_whole(
+    requirement: Requirement,
+    counts: Longs,
+    bound: "np.ndarray[tuple[int], np.dtype[np.bool_]]",
+) -> tuple[bool, str]:
+    """Whether a whole table of these counts keeps a requirement, and what it could keep instead."""
+    rows, most = int(counts.sum()), int(counts[bound].max(initial=0))
+    counts = counts[counts > 0]
     match requirement:
         case KAnonymity(k=k):
             return len(counts) >= k, f"asked {k}, and it has {len(counts)} persons"
@@ -152,13 +197,74 @@ def _of_whole(requirement: Requirement, column: Coded) -> tuple[bool, str]:
                 return False, f"it has {len(counts)} values, fewer than {l}"
             best = f"asked a c of {c:g}, and it must be above {most / rest:.4g}"
             return most < Fraction(str(c)) * rest, best
-        case AlphaK(alpha=alpha, values=values):
-            if values is not None:
-                most = int(counts[column.listed(values)].max(initial=0))
+        case AlphaK(alpha=alpha):
             best = f"asked {alpha:g}, and at least {most / rows:.4g} could be"
             return most <= Fraction(str(alpha)) * rows, best
         case _:
             return True, ""  # the whole table is as close to itself as can be
+
+
+@dataclass(frozen=True, eq=False)
+class _Levelling:
+    """Rows taken away one by one, always of the value that is then the most frequent.
+
+    Entry r of each array is what holds after r of them.
+    """
+
+    counts: Longs
+    rows: Longs  # that remain, of all values
+    heights: Longs  # the count of the most frequent value
+
+    @classmethod
+    def of(cls, counts: Longs, total: int) -> "_Levelling":
+        """Of these counts, in a table of so many rows."""
+        most = int(counts.max(initial=0))
+        levels = np.arange(most, -1, -1)
+        having = len(counts) - np.searchsorted(np.sort(counts), levels[:-1])
+        heights = np.repeat(levels, np.append(having, 1))
+        return cls(counts, total - np.arange(len(heights)), heights)
+
+    def taken(self, removed: int) -> Longs:
+        """How many of each value are among so many."""
+        level = int(self.heights[removed])
+        rest = np.minimum(self.counts, level)
+        before = int((self.counts - rest).sum())
+        rest[np.flatnonzero(self.counts >= level)[: removed - before]] -= 1
+        return self.counts - rest
+
+    def may_keep(self, requirement: Requirement) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        """After which numbers a requirement may be kept; rounding may let one too many through."""
+        slack = 1 + 1e-9
+        match requirement:
+            case LDiversity(kind="frequency", l=l):
+                return self.heights * l <= self.rows * slack
+            case AlphaK(alpha=alpha):
+                return self.heights <= alpha * self.rows * slack
+            case LDiversity(kind="entropy", l=l):
+                return self._entropies >= math.log(l) - 1e-6
+            case LDiversity(kind="recursive", l=l, c=c):
+                rest = self.rows - self._largest(int(l) - 1)
+                return self.heights < (c or 0.0) * rest * slack
+            case _:
+                return np.zeros(len(self.rows), dtype=np.bool_)  # fewer rows do not help
+
+    @property
+    def _entropies(self) -> Floats:
+        weights = self.heights * np.log(np.maximum(self.heights, 1))
+        below = (self.heights - 1) * np.log(np.maximum(self.heights - 1, 1))
+        whole = float(self.counts @ np.log(np.maximum(self.counts, 1)))
+        sums = whole - np.concatenate([[0.0], np.cumsum(weights - below)[:-1]])
+        rows = np.maximum(self.rows, 1)
+        return np.log(rows) - sums / rows
+
+    def _largest(self, number: int) -> Longs:
+        """The rows of so many most frequent values."""
+        level = np.concatenate([[0], np.cumsum(np.diff(self.heights) != 0)])
+        last = np.append(np.flatnonzero(np.diff(self.heights)), len(self.heights) - 1)
+        having = last[level] - np.arange(len(level)) + 1  # values that are still as frequent
+        falls = np.cumsum(having <= number)
+        whole = int(np.sort(self.counts)[::-1][:number].sum())
+        return whole - np.concatenate([[0], falls[:-1]])
 
 
 # ── rules ───────────────────────────────────────────────────────────────────────────────────────

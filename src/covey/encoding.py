@@ -8,6 +8,9 @@ lose everything and one of missing numbers alone lose nothing, with no special c
 Categories become leaves of one forest: the trees of all columns behind each other, so that a
 single number names a node wherever it is. Missing is one more leaf, right under its root.
 
+Where a missing cell may be any value, `covey.imputation` puts another one in its place before
+methods see it.
+
 Attributes stand in a fixed order, numbers first and each kind by name, so that sums of losses are
 the same to the last bit whatever the order of the table's columns.
 """
@@ -56,6 +59,11 @@ class Interval:
         return self.high - self.low
 
     @property
+    def absent(self) -> NDArray[np.bool_]:
+        """Which rows have no value."""
+        return np.isnan(self.values)
+
+    @property
     def scaled(self) -> Floats:
         """The values as 0 … 1 of the domain, `MISSING_AT` where missing."""
         shifted = self.values - self.low
@@ -72,8 +80,20 @@ class Category:
     leaves: Ints  # per row, in the column's own tree
     tree: Taxonomy  # with a leaf for missing where the column has any
 
+    @property
+    def absent(self) -> NDArray[np.bool_]:
+        """Which rows have no value."""
+        return np.equal(self.leaves, self.tree.node_of.get(MISSING_LEAF, -1))
+
 
 Attribute = Interval | Category
+
+
+def matches_anything(attribute: Attribute) -> NDArray[np.bool_]:
+    """In which rows the cell is missing, and may be any value."""
+    if attribute.column.missing is MissingPolicy.WILDCARD:
+        return attribute.absent
+    return np.zeros(len(attribute.absent), dtype=np.bool_)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -227,7 +247,7 @@ def rows_to_drop(table: Table, schema: Schema) -> NDArray[np.bool_]:
     """Which rows the missing-value policies leave out; an error where a policy forbids them."""
     drop = np.zeros(table.frame.height, dtype=bool)
     for name, column in schema.quasi.items():
-        if column.missing is MissingPolicy.CATEGORY:
+        if column.missing in (MissingPolicy.CATEGORY, MissingPolicy.WILDCARD):
             continue
         missing = table.cells(name).is_null().to_numpy()
         if column.missing is MissingPolicy.ERROR and missing.any():

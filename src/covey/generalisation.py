@@ -1,7 +1,8 @@
 """What a group shows instead of its members' values, and how that is written and read.
 
 Numbers and dates show the interval from the lowest to the highest member, categories the lowest
-common ancestor. This module alone knows how such cells are spelled: `render` writes them, `parse`
+common ancestor. Members whose missing cell may be any value show what the others have in common.
+This module alone knows how such cells are spelled: `render` writes them, `parse`
 reads them back, also from tables that somebody else generalised.
 """
 
@@ -22,6 +23,7 @@ from covey.encoding import (
     Category,
     EncodedTable,
     Interval,
+    matches_anything,
     parse_dates,
     parse_numbers,
 )
@@ -99,23 +101,32 @@ def common_nodes(category: Category, groups: Groups | Rings) -> Nodes:
     """The lowest common ancestor of each group.
 
     Leaves stand in the order of their tree, so the first and the last of a group have the same
-    one as all of it.
+    one as all of it. That of missing is the last of all.
     """
     ancestors = category.tree.ancestors
     first = groups.fold(np.minimum, category.leaves)
-    last = groups.fold(np.maximum, category.leaves)
+    last = groups.fold(np.maximum, np.where(matches_anything(category), -1, category.leaves))
+    last = np.maximum(first, last)
     shared = (ancestors[first] == ancestors[last]) & (ancestors[first] >= 0)
     return Nodes(ancestors[first, shared.sum(axis=1) - 1])
 
 
 def summarise(interval: Interval, groups: Groups | Rings) -> Ranges:
     """The interval of each group, its ends moved outwards to the grid."""
-    absent = np.isnan(interval.values)
     low, high = (groups.fold(by, interval.values) for by in (np.fmin, np.fmax))
-    some, all_ = (groups.fold(by, absent) for by in (np.logical_or, np.logical_and))
+    some = groups.fold(np.logical_or, interval.absent & ~matches_anything(interval))
+    all_ = groups.fold(np.logical_and, interval.absent)
     state = np.select([all_, some], [MISSING, HIDDEN], SHOWN)
     low[state != SHOWN] = high[state != SHOWN] = np.nan
     return Ranges(*_snap(interval, low, high), state.astype(np.int8))
+
+
+def filled_in(attribute: Attribute, groups: Groups | Rings) -> int:
+    """How many missing cells show what others have."""
+    place = groups.place
+    nobody = groups.fold(np.logical_and, attribute.absent)
+    wild = matches_anything(attribute) & (place >= 0)
+    return int(np.count_nonzero(~nobody[place[wild]]))
 
 
 def _snap(interval: Interval, low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -228,6 +239,7 @@ def _value_sets(category: Category, nodes: Nodes, groups: Groups, cells: pl.Seri
     A set with missing in it stays at the root, and one that is spelled like a value at its node.
     """
     members = pl.DataFrame({"group": groups.labels, "leaf": category.leaves})
+    members = members.filter(pl.Series(~matches_anything(category)))
     inner = pl.Series(np.flatnonzero(nodes.node >= category.tree.leaf_count))
     sets = (
         members.filter(pl.col("group").is_in(inner.implode()))

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from covey.encoding import Attribute, Category, EncodedTable, Interval
+from covey.encoding import Attribute, Category, EncodedTable, Interval, matches_anything
 from covey.errors import TableError
 from covey.generalisation import (
     HIDDEN,
@@ -109,7 +109,8 @@ class Losses:
 
     A figure is None where nothing could be told: of classes where the release has none, of a class
     column that was not named, of groups that are not known, of queries that were not asked. The
-    non-uniform entropy is, where a cell covers no value of the original.
+    non-uniform entropy is, where a cell covers no value of the original, or a missing one of it may
+    be any value.
     """
 
     rows: int
@@ -217,14 +218,29 @@ class GroupLosses(NamedTuple):
     gcp: float
 
 
+def _shown(
+    original: EncodedTable, groups: Groups | Rings
+) -> list[tuple[Attribute, Ranges | Nodes]]:
+    """What the groups would show of each attribute."""
+    return [
+        (a, summarise(a, groups) if isinstance(a, Interval) else common_nodes(a, groups))
+        for a in original.attributes
+    ]
+
+
+def losses_in_groups(original: EncodedTable, groups: Groups) -> Floats:
+    """What a row of each group would lose."""
+    shown = _shown(original, groups)
+    losses = [_cell_losses(*column, original.measure) for column in shown]
+    lost: Floats = original.weights @ np.array(losses)
+    return lost
+
+
 def measure_groups(original: EncodedTable, groups: Groups | Rings) -> GroupLosses:
     """The losses of the release in which these groups are shown in the plain style."""
     place = groups.place
     rows = np.bincount(place[place >= 0])
-    shown: list[tuple[Attribute, Ranges | Nodes]] = [
-        (a, summarise(a, groups) if isinstance(a, Interval) else common_nodes(a, groups))
-        for a in original.attributes
-    ]
+    shown = _shown(original, groups)
 
     def weighted(way: Measure) -> float:
         lost = [float(rows @ _cell_losses(*column, way)) for column in shown]
@@ -379,16 +395,18 @@ def _column_bits(original: EncodedTable, column: _Column, suppressed: int) -> _B
     """The cells of one column, of which suppressed rows show one that covers everything.
 
     Whatever a cell covers is a run of the column's values in their order, so that what holds for
-    the rows it covers is a difference of two sums from the first value on.
+    the rows it covers is a difference of two sums from the first value on. A missing cell that may
+    be any value is none of them, and which of them it misses nobody can tell.
     """
     attribute, shown, counts, _ = column
+    known = ~matches_anything(attribute)
     if isinstance(shown, Nodes):
         assert isinstance(attribute, Category)
-        frequency = np.bincount(attribute.leaves, minlength=attribute.tree.leaf_count)
+        frequency = np.bincount(attribute.leaves[known], minlength=attribute.tree.leaf_count)
         first, behind = (ends[shown.node] for ends in leaf_ranges(original, attribute))
     else:
         assert isinstance(attribute, Interval)
-        values, frequency = _frequencies(attribute)
+        values, frequency = _frequencies(attribute.values[known])
         first, behind = _value_ranges(values, shown)
     ends = np.append(first, 0), np.append(behind, len(frequency))
     rows = np.append(counts, suppressed)
@@ -399,7 +417,8 @@ def _column_bits(original: EncodedTable, column: _Column, suppressed: int) -> _B
     # A value alone has no entropy, though the difference of two long sums may not say so.
     entropies[_sums(frequency > 0, *ends) < 2] = 0.0
     # The logarithms of true shares are log2 c - log2 n, those of covered ones likewise.
-    missing = _exact_sum(rows * logs, -parts) if covered[rows > 0].all() else None
+    told = known.all() and covered[rows > 0].all()
+    missing = _exact_sum(rows * logs, -parts) if told else None
     return _Bits(
         all=float(entropies[-1]),
         entropy=float(rows @ entropies) / original.rows,
@@ -417,10 +436,10 @@ def leaf_ranges(original: EncodedTable, category: Category) -> tuple[Longs, Long
     return begin.astype(np.int64) - start, end.astype(np.int64) - start
 
 
-def _frequencies(interval: Interval) -> tuple[Floats, Longs]:
+def _frequencies(numbers: Floats) -> tuple[Floats, Longs]:
     """The distinct numbers, and how many rows hold each; last, how many hold none."""
-    missing = np.isnan(interval.values)
-    values, counts = np.unique(interval.values[~missing], return_counts=True)
+    missing = np.isnan(numbers)
+    values, counts = np.unique(numbers[~missing], return_counts=True)
     return values, np.append(counts, np.count_nonzero(missing))
 
 
@@ -454,13 +473,13 @@ def _times_log(counts: Longs) -> Floats:
 def _information(original: EncodedTable, groups: Groups) -> float:
     """By the groups of the rows that were released; each row that was not has lost everything."""
     kept = groups.labels != SUPPRESSED
-    labels = groups.labels[kept]
     losses = [
-        attribute.column.weight * _conditional(labels, _codes(attribute)[kept])
+        attribute.column.weight * _conditional(groups.labels[known], _codes(attribute)[known])
         for attribute in original.attributes
+        for known in [kept & ~matches_anything(attribute)]
     ]
     weights = sum(attribute.column.weight for attribute in original.attributes)
-    share = len(labels) / len(groups)
+    share = np.count_nonzero(kept) / len(groups)
     return share * sum(losses) / weights + (1 - share)
 
 
@@ -472,7 +491,7 @@ def _codes(attribute: Attribute) -> Longs:
 
 def _conditional(labels: Longs, codes: Longs) -> float:
     """H(X | C) / H(X)."""
-    _, joint = np.unique(labels * (codes.max() + 1) + codes, return_counts=True)
+    _, joint = np.unique(labels * (codes.max(initial=0) + 1) + codes, return_counts=True)
     groups, values = np.bincount(labels), np.bincount(codes)
     within = _exact_sum(_times_log(groups), -_times_log(joint))
     whole = _exact_sum(_times_log(np.array([len(codes)])), -_times_log(values))

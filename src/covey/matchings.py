@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.encoding import Attribute, Category, EncodedTable
+from covey.encoding import Attribute, Category, EncodedTable, matches_anything
 from covey.errors import ViolationError
 from covey.generalisation import MISSING, SHOWN, Nodes, Ranges, parse_rows
 from covey.groups import Rings
@@ -78,14 +78,14 @@ def _are_disjoint(rings: Rings) -> bool:
 
 def _covers(attribute: Attribute, cells: Ranges | Nodes, people: Longs) -> NDArray[np.bool_]:
     """Whether the cell of each released row covers that of its person."""
+    anything = matches_anything(attribute)[people]
     if isinstance(cells, Nodes):
         assert isinstance(attribute, Category)
         tree = attribute.tree
         above = tree.ancestors[attribute.leaves[people], tree.depth[cells.node]]
-        return np.equal(above, cells.node)
+        return np.equal(above, cells.node) | anything
     assert not isinstance(attribute, Category)
     values = attribute.values[people]
     within = (cells.low <= values) & (values <= cells.high)
-    return np.select(
-        [cells.state == SHOWN, cells.state == MISSING], [within, np.isnan(values)], True
-    )
+    states = [cells.state == SHOWN, cells.state == MISSING]
+    return np.select(states, [within | anything, np.isnan(values)], True)

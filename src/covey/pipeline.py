@@ -23,18 +23,20 @@ import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
 from covey import files, loss, matchings, tables
-from covey.clustering import METHODS, keep_demands, method_named, refined, refuse_infeasible
+from covey.clustering import METHODS, Method, keep_demands, method_named, refined, refuse_infeasible
 from covey.csv_files import Dialect
 from covey.encoding import Category, EncodedTable, encode, rows_to_drop
-from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError
-from covey.generalisation import Style, generalise
+from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError, count
+from covey.generalisation import Style, filled_in, generalise
 from covey.groups import SUPPRESSED, Groups, Rings
+from covey.imputation import without_gaps
 from covey.kernels.arrays import Longs
 from covey.loss import Losses
 from covey.progress import STOPPED, Progress, silent
 from covey.report import LIMITS, Output, Report, Rows
 from covey.requirements import KAnonymity, Requirement
 from covey.schema import ColumnType, Role, Schema, TableFormat
+from covey.suppression import surplus
 from covey.tables import Table
 from covey.verification import Verdict, verify
 from covey.workload import Workload, classifier_accuracy, query_error
@@ -155,6 +157,7 @@ def anonymize(
     """
     requirements, k = requirements_of(schema, require)
     refuse_wrong_options(function_of(method), options)
+    requirements += _kept_besides(method, options, schema, requirements)
     stage = _Stages(progress)
     progress = stage.tell
     with stage("reading"):
@@ -172,6 +175,7 @@ def anonymize(
             *(people.table, schema, k, class_column),
             require=requirements,
             persons={name: cells[people.rows] for name, cells in persons.items()},
+            max_suppressed=options.get("max_suppressed", 0.0),
         )
     with stage("clustering"):
         groups = form_groups(encoded, k, method, people.seed, progress, options, refine=refine)
@@ -210,7 +214,7 @@ def anonymize(
         configuration=_configuration(schema, encoded, style, requirements, table.dialect),
         warnings=tuple(
             _warnings(
-                *(released, schema, groups, options, class_column),
+                *(released, schema, encoded, groups, options, class_column),
                 keep_order=keep_order,
                 chosen=seed is not None,
                 timed=stage.stopped or options.get("budget") is not None,
@@ -415,17 +419,25 @@ def encode_people(
     *,
     require: Sequence[Requirement] = (),
     persons: Mapping[str, pl.Series] | None = None,
+    max_suppressed: float = 0.0,
 ) -> EncodedTable:
-    """The people as a method sees them, if what is asked for can be had of them."""
+    """The people as a method sees them, if what is asked for can be had of them.
+
+    It may be had of some of them only, if the others are few enough to be left out.
+    """
     if not table.frame.height:
         raise UsageError("the table has no rows to release")
     refuse_infeasible(table.frame.height, k)
     if class_column is not None:
         _check_class_column(schema, class_column)
     encoded = encode(table, schema, class_column=class_column, require=require, persons=persons)
-    if encoded.demands is not None:
-        encoded.demands.refuse_infeasible()
+    surplus(encoded, k, _most(encoded, max_suppressed))
     return encoded
+
+
+def _most(encoded: EncodedTable, max_suppressed: float) -> int:
+    """The rows that such a share allows to leave out; what is no share, the method refuses."""
+    return int(max_suppressed * encoded.rows + 1e-9) if 0 <= max_suppressed < 1 else 0
 
 
 def _check_class_column(schema: Schema, name: str) -> None:
@@ -445,15 +457,30 @@ def form_groups(
     refine: bool = False,
 ) -> Groups | Rings:
     """The groups that a method forms, none of them too small or without what is asked of them."""
-    function = function_of(method)
-    groups = function(encoded, k, seed=seed, progress=progress, **options)
+    share = options.get("max_suppressed", 0.0)
+    extra = surplus(encoded, k, _most(encoded, share))
+    if len(extra):
+        kept = np.setdiff1d(np.arange(encoded.rows), extra)
+        rest = {**options, "max_suppressed": (_most(encoded, share) - len(extra)) / len(kept)}
+        some = encoded.take(kept)
+        groups = form_groups(some, k, method, seed, progress, rest, refine=refine)
+        return _in_input_order(groups, kept, encoded.rows)
+    function, table = function_of(method), without_gaps(encoded)
+    groups = function(table, k, seed=seed, progress=progress, **options)
     if isinstance(groups, Rings) and function not in METHODS.values():
         raise UsageError("rows that are not alike are released only by a method called by its name")
     if len(groups) != encoded.rows or groups.smallest < k:
         raise GuaranteeError("the method formed groups that are too small, or lost rows")
-    if isinstance(groups, Groups) and (refine or encoded.demands is not None):
-        return _settled(encoded, k, groups, seed, progress, refine=refine)
-    return groups
+    if isinstance(groups, Rings) or not (refine or encoded.demands is not None):
+        return groups
+    settled = _settled(table, k, groups, seed, progress, refine=refine)
+    if share and groups.suppressed and settled.count < groups.count:
+        # Without the rows left out, values are spread otherwise, and groups that kept what is asked
+        # had to be put together: that may cost more than those rows would have.
+        rest = {**options, "max_suppressed": 0.0}
+        whole = form_groups(encoded, k, method, seed, progress, rest, refine=refine)
+        return min(settled, whole, key=lambda found: loss.measure_groups(encoded, found).total_il)
+    return settled
 
 
 def _settled(
@@ -507,6 +534,20 @@ def _judge(
 def _besides(requirements: Sequence[Requirement]) -> list[Requirement]:
     """What is asked besides k."""
     return [asked for asked in requirements if asked != KAnonymity(_largest_k(requirements))]
+
+
+def _kept_besides(
+    method: str | Callable[..., Groups | Rings],
+    options: Mapping[str, Any],
+    schema: Schema,
+    requirements: Sequence[Requirement],
+) -> tuple[Requirement, ...]:
+    """What the method keeps by its own options: it is verified like all that is asked."""
+    function = function_of(method)
+    if not isinstance(function, Method) or function.keeps is None:
+        return ()
+    kept = function.keeps(options, schema.names(Role.SENSITIVE))
+    return tuple(one for one in kept if one not in requirements)
 
 
 def _persons(table: Table, requirements: Sequence[Requirement]) -> dict[str, pl.Series]:
@@ -653,6 +694,7 @@ def _configuration(
 def _warnings(
     released: Table,
     schema: Schema,
+    encoded: EncodedTable,
     groups: Groups | Rings,
     options: Mapping[str, Any],
     class_column: str | None,
@@ -667,8 +709,6 @@ def _warnings(
             "the groups depend on how long the method worked: once more, the same request may give "
             "another release, and the two can be laid over each other"
         )
-    if options.get("l") is not None:
-        yield "the method has worked for l, which was not verified, and groups depend on it"
     if minded:
         yield (
             f"groups depend on {', '.join(minded)}, of which more than k was asked: whoever knows "
@@ -691,6 +731,12 @@ def _warnings(
             f"the ends of the intervals in {', '.join(exact)} are exact values of people in the "
             "table; a grid moves them outwards"
         )
+    for attribute in encoded.attributes:
+        if filled := filled_in(attribute, groups):
+            yield (
+                f"column {attribute.name!r}: {count(filled, 'row')} in which it was missing show "
+                "what others of their group have, though nothing is known of them"
+            )
     for name in schema.names(Role.INSENSITIVE):
         distinct = released.frame[name].n_unique()
         if distinct > released.frame.height / 2:

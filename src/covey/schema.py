@@ -51,6 +51,7 @@ class MissingPolicy(StrEnum):
     """What a row is worth in which this column is missing."""
 
     CATEGORY = "category"  # missing is one more value
+    WILDCARD = "wildcard"  # missing may be any value: the row shows what its group shows
     DROP_ROW = "drop-row"  # the row is left out, and counted
     ERROR = "error"  # the table is refused
 

@@ -16,11 +16,15 @@ HIDDEN_ROOT = "\x00root"
 
 @dataclass(frozen=True)
 class Numeric:
-    """A numeric column (0.1). None is a missing value; a domain replaces the data range."""
+    """A numeric column (0.1). None is a missing value; a domain replaces the data range.
+
+    As a `wildcard`, a missing value is any value, and the row shows what the others have.
+    """
 
     values: Sequence[float | None]
     weight: float = 1.0
     domain: tuple[float, float] | None = None
+    wildcard: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what the specification gives no meaning to."""
@@ -43,6 +47,7 @@ class Categorical:
     values: Sequence[str | None]
     parent: Mapping[str, str]
     weight: float = 1.0
+    wildcard: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a broken tree, and values that are not leaves of it."""
@@ -174,7 +179,10 @@ def leaves_of_rows(column: Categorical, rows: Sequence[int]) -> list[str]:
 def categorical_loss(column: Categorical, rows: Sequence[int], measure: Measure) -> float:
     """Return the loss of the lowest common ancestor of the rows (0.2)."""
     tree = tree_of(column)
-    node = lowest_common_ancestor(tree, leaves_of_rows(column, rows))
+    leaves = leaves_of_rows(column, rows)
+    if column.wildcard:
+        leaves = [leaf for leaf in leaves if leaf != MISSING] or [MISSING]
+    node = lowest_common_ancestor(tree, leaves)
     return node_loss(tree, node, measure)
 
 
@@ -190,13 +198,16 @@ def normalised(column: Numeric) -> list[float | None]:
 
 
 def numeric_loss(column: Numeric, rows: Sequence[int]) -> float:
-    """Return the normalised range; 1.0 for missing mixed with present (0.2, C8)."""
+    """Return the normalised range; 1.0 for missing mixed with present (0.2, C8).
+
+    A wildcard has no part in the range.
+    """
     scaled = normalised(column)
     members = [scaled[row] for row in rows]
     present = [v for v in members if v is not None]
     if not present:
         return 0.0
-    if len(present) < len(members):
+    if len(present) < len(members) and not column.wildcard:
         return 1.0
     return max(present) - min(present)
 

@@ -5,11 +5,11 @@ A method is a function `(table, k, *, seed, progress, …) -> Groups` that sees 
 for the same seed. To add one, write its module and its line in `METHODS`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from covey.clustering.cb import cb
+from covey.clustering.cb import cb, diversity_of
 from covey.clustering.covey import covey, keep_demands, refined
 from covey.clustering.gaa_cp import gaa_cp
 from covey.clustering.ikac import ikac
@@ -25,6 +25,7 @@ from covey.clustering.wf_c_means import wf_c_means
 from covey.encoding import EncodedTable
 from covey.errors import InfeasibleError, UsageError, count
 from covey.groups import Groups, Rings
+from covey.requirements import Requirement
 
 __all__ = ["METHODS", "Method", "keep_demands", "method_named", "refined", "refuse_infeasible"]
 
@@ -38,6 +39,8 @@ class Method:
     paper: str
     cost: str
     specified: bool = True  # in full by its paper; else inferred in part
+    # What its groups keep besides k, by the options that it is given and the sensitive columns.
+    keeps: Callable[[Mapping[str, Any], Sequence[str]], Sequence[Requirement]] | None = None
 
     @property
     def summary(self) -> str:
@@ -65,6 +68,7 @@ METHODS: dict[str, Method] = {
             function=cb,
             paper="He, Chen, Chen, Dong, Wang, Huang 2012",
             cost="O(n log(n/k)), O(n²/k) at worst",
+            keeps=diversity_of,
         ),
         Method(name="kacpc", function=kacpc, paper="Wang, He, Zhu 2022", cost="O(n²/k)"),
         Method(

@@ -3,7 +3,8 @@
 He, Chen, Chen, Dong, Wang, Huang: Clustering-based k-anonymity, PAKDD 2012 (CB).
 """
 
-from typing import TYPE_CHECKING, Literal, get_args
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from covey.errors import InfeasibleError, UsageError
 from covey.groups import Groups
 from covey.kernels.arrays import Cells, Forest
 from covey.progress import Progress, in_steps, silent
+from covey.requirements import LDiversity
 
 if TYPE_CHECKING:
     from covey.kernels.cb import Halves, Scratch
@@ -69,6 +71,15 @@ def cb(
 
     in_steps(work, table.rows, progress)
     return Groups(stack.labels)
+
+
+def diversity_of(options: Mapping[str, Any], sensitive: Sequence[str]) -> list[LDiversity]:
+    """What the groups of these options keep; where they make no sense, cb itself says so."""
+    l, named = options.get("l"), options.get("sensitive")  # noqa: E741
+    on = [name for name in sensitive if named in (None, name)]
+    if not isinstance(l, int) or l < 2 or len(on) != 1:
+        return []
+    return [LDiversity(l, on[0], "frequency")]
 
 
 def _diversity(table: EncodedTable, l: int | None, sensitive: str | None) -> "Diversity":  # noqa: E741
