@@ -4,9 +4,11 @@ Altair and vl-convert come with the extra `covey[charts]`, so they are imported 
 drawn, and not before.
 """
 
+import json
+from collections.abc import Sequence
 from importlib.util import find_spec
 from io import BytesIO, StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covey.errors import UsageError
 
@@ -14,7 +16,9 @@ if TYPE_CHECKING:
     import altair as alt
 
 PICTURES = (".svg", ".png")
+# Pages that show pictures know these colours by their names, and have others for the dark.
 INK, LINE, QUIET, FAINT = "#1b1f24", "#1f5a7a", "#5c6670", "#d7dde2"
+SOFT, BEFORE = "#9fc3d6", "#a9b2ba"
 _PRINT = 3  # pixels for one on a screen
 
 
@@ -80,3 +84,68 @@ def picture(chart: Any, ending: str) -> bytes:
     png = BytesIO()
     chart.save(png, format="png", scale_factor=_PRINT)
     return png.getvalue()
+
+
+# ── bars ────────────────────────────────────────────────────────────────────────────────────────
+
+_NAMES, _BARS = 132, 250  # pixels for the names of bars and for the bars themselves
+
+
+class Bar(NamedTuple):
+    """A bar from one number to another, in one of the palette's colours."""
+
+    place: int  # of its name
+    low: float
+    high: float
+    colour: str
+    lane: int = 0  # beside others of the same name
+    told: str = ""  # what stands behind it
+
+
+def bars(names: Sequence[str], values: Sequence[Bar], *, x: str, form: str, thick: int = 13) -> Any:
+    """Horizontal bars, several beside each other where they stand in lanes.
+
+    Names are told by their place, so that two may be the same.
+    """
+    import altair as alt
+
+    lanes = 1 + max((bar.lane for bar in values), default=0)
+    furthest = max((bar.high for bar in values), default=0.0) or 1.0
+    height = len(names) * (thick * lanes + 9)
+    base = alt.Chart(alt.InlineData([bar._asdict() for bar in values]))
+    labels = json.dumps(list(names))
+    places = alt.Y("place:O", title=None, sort=None).scale(
+        domain=list(range(len(names))), paddingInner=0.25, paddingOuter=0.1
+    )
+    places = places.axis(
+        labelExpr=f"{labels}[datum.value]",
+        labelLimit=_NAMES - 8,
+        minExtent=_NAMES,
+        maxExtent=_NAMES,
+        domain=False,
+        ticks=False,
+        labelPadding=8,
+    )
+    along = alt.X("low:Q", title=x).scale(domain=[0, furthest], nice=False)
+    along = along.axis(
+        format=form, tickCount=4, gridColor=FAINT, domain=False, ticks=False, labelFlush=True
+    )
+    offset = alt.YOffset("lane:O").scale(domain=list(range(lanes)), paddingInner=0.08)
+    colour = alt.Color("colour:N", scale=None)
+    drawn = base.mark_bar().encode(y=places, yOffset=offset, x=along, x2="high:Q", color=colour)
+    told = base.mark_text(align="left", dx=5, fontSize=11, color=INK).encode(
+        y=places, yOffset=offset, x="high:Q", text="told:N"
+    )
+    return alt.LayerChart(
+        layer=[drawn, told],
+        width=_BARS - (52 if any(bar.told for bar in values) else 0),
+        height=height,
+        padding={
+            "left": 2,
+            "right": 6 if not any(b.told for b in values) else 52,
+            "top": 4,
+            "bottom": 4,
+        },
+        background="transparent",
+        config=config(),
+    )
