@@ -88,7 +88,8 @@ def picture(chart: Any, ending: str) -> bytes:
 
 # ── bars ────────────────────────────────────────────────────────────────────────────────────────
 
-_NAMES, _BARS = 132, 250  # pixels for the names of bars and for the bars themselves
+_NAMES, _BARS = 132, 250  # pixels for the names of bars, and for the bars themselves
+_TOLD = 50  # of these for numbers behind them
 
 
 class Bar(NamedTuple):
@@ -102,23 +103,23 @@ class Bar(NamedTuple):
     told: str = ""  # what stands behind it
 
 
-def bars(names: Sequence[str], values: Sequence[Bar], *, x: str, form: str, thick: int = 13) -> Any:
+def bars(names: Sequence[str], values: Sequence[Bar], *, thick: int) -> "alt.LayerChart":
     """Horizontal bars, several beside each other where they stand in lanes.
 
-    Names are told by their place, so that two may be the same.
+    Names are told by their place, so that two may be the same. Where numbers stand behind the bars,
+    there is no axis.
     """
     import altair as alt
 
+    told = any(bar.told for bar in values)
     lanes = 1 + max((bar.lane for bar in values), default=0)
     furthest = max((bar.high for bar in values), default=0.0) or 1.0
-    height = len(names) * (thick * lanes + 9)
     base = alt.Chart(alt.InlineData([bar._asdict() for bar in values]))
-    labels = json.dumps(list(names))
     places = alt.Y("place:O", title=None, sort=None).scale(
         domain=list(range(len(names))), paddingInner=0.25, paddingOuter=0.1
     )
     places = places.axis(
-        labelExpr=f"{labels}[datum.value]",
+        labelExpr=f"{json.dumps(list(names))}[datum.value]",
         labelLimit=_NAMES - 8,
         minExtent=_NAMES,
         maxExtent=_NAMES,
@@ -126,26 +127,24 @@ def bars(names: Sequence[str], values: Sequence[Bar], *, x: str, form: str, thic
         ticks=False,
         labelPadding=8,
     )
-    along = alt.X("low:Q", title=x).scale(domain=[0, furthest], nice=False)
-    along = along.axis(
-        format=form, tickCount=4, gridColor=FAINT, domain=False, ticks=False, labelFlush=True
-    )
+    along = alt.X("low:Q", title=None).scale(domain=[0, furthest], nice=False)
+    if told:
+        along = along.axis(None)
+    else:
+        along = along.axis(
+            format=",d", tickCount=4, gridColor=FAINT, domain=False, ticks=False, labelFlush=True
+        )
     offset = alt.YOffset("lane:O").scale(domain=list(range(lanes)), paddingInner=0.08)
-    colour = alt.Color("colour:N", scale=None)
-    drawn = base.mark_bar().encode(y=places, yOffset=offset, x=along, x2="high:Q", color=colour)
-    told = base.mark_text(align="left", dx=5, fontSize=11, color=INK).encode(
-        y=places, yOffset=offset, x="high:Q", text="told:N"
-    )
+    base = base.encode(y=places, yOffset=offset)
+    layers = [base.mark_bar().encode(x=along, x2="high:Q", color=alt.Color("colour:N", scale=None))]
+    if told:
+        text = base.mark_text(align="left", dx=5, fontSize=11.5, color=INK)
+        layers.append(text.encode(x="high:Q", text="told:N"))
     return alt.LayerChart(
-        layer=[drawn, told],
-        width=_BARS - (52 if any(bar.told for bar in values) else 0),
-        height=height,
-        padding={
-            "left": 2,
-            "right": 6 if not any(b.told for b in values) else 52,
-            "top": 4,
-            "bottom": 4,
-        },
+        layer=layers,
+        width=_BARS - (_TOLD if told else 0),
+        height=len(names) * (thick * lanes + 9),
+        padding={"left": 2, "right": 8, "top": 4, "bottom": 4},
         background="transparent",
         config=config(),
     )

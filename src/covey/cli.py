@@ -237,8 +237,8 @@ def anonymize(
     from covey.report import refuse_format
 
     reports = report or []
-    for path in reports:
-        refuse_format(path)
+    for name in reports:
+        refuse_format(name)
     if curve and not (reports or as_json):
         raise UsageError("the curve is shown in a report: ask for one, or use `covey curve`")
     if costs is not None and costs.suffix.lower() != ".csv":
@@ -399,8 +399,7 @@ def report(
         refuse_format(path)
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
     settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
-    inputs = [original, released, schema, *_taxonomy_files(settings)]
-    files.refuse_overwriting(output, inputs)
+    files.refuse_overwriting(output, [original, released, schema, *_taxonomy_files(settings)])
     for path in output:
         with files.draft(path):
             pass

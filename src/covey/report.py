@@ -23,7 +23,7 @@ LIMITS = (
 
 # What holds of every release, and cannot be seen from one.
 REMINDERS = (
-    "covey remembers no release: if this table, or another one about the same people, was or will "
+    "no release is remembered: if this table, or another one about the same people, was or will "
     "be released in any other form, the two can be laid over each other, and people who hide among "
     "k rows in each may be alone in both",
     "the promise is about the columns that were named as quasi-identifiers: a column that somebody "

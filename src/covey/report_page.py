@@ -11,7 +11,7 @@ from covey import charts
 from covey.charts import BEFORE, LINE, SOFT, Bar
 from covey.distributions import Distribution
 from covey.errors import count
-from covey.loss import DEFINITIONS
+from covey.loss import DEFINITIONS, ColumnLoss
 from covey.matchings import REQUIREMENT
 from covey.pages import Html, Part, element, figure, table, together
 from covey.pages import page as document
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MEANINGS = {
     REQUIREMENT: "Everyone may be behind at least this many released rows. Rows are not alike, so "
     "this is not k-anonymity.",
-    "k-anonymity of persons": "Every row is equal to rows of other people in all quasi-identifiers: "
+    "k-anonymity of persons": "Every row is equal to rows of others in all quasi-identifiers: "
     "together they belong to at least this many different persons.",
     "k-anonymity": "Every row is equal to others in all quasi-identifiers: together they are at "
     "least this many.",
@@ -211,32 +211,29 @@ def _sentence(text: str) -> str:
 
 def _promise(report: "Report") -> Html:
     verdict = report.verdict
-    rows: list[tuple[Part, ...]] = [
+    rows = [
         (
-            check.requirement,
+            _explained(check.requirement, meaning(check.requirement), check.reason),
             f"{check.asked:g}",
             check.found,
             _answer(check.holds),
-            meaning(check.requirement) + (f" Note: {check.reason}." if check.reason else ""),
         )
         for check in verdict.checks
     ]
-    found = count(len(verdict.identifiers), "column")
-    rows.append(
-        (
-            "no identifiers",
-            "0 columns",
-            found,
-            _answer(not verdict.identifiers),
-            "No column that names people is in the release.",
-        )
-    )
-    head = ("promise", "asked", "found", "holds", "what it means")
+    none = _explained("no identifiers", "No column that names people is in the release.")
+    rows.append((none, "0", f"{len(verdict.identifiers)}", _answer(not verdict.identifiers)))
+    head = ("promise", "asked", "found", "holds")
     return _section(
         "What was promised, and what the verifier found",
         _scrolled(table(head, rows, numbers=(1, 2)), "promises"),
         _missing_cells(report),
     )
+
+
+def _explained(name: str, sentence: str, note: str = "") -> Html:
+    """A name, and below it what it means."""
+    note = f" Note: {note}." if note else ""
+    return together((name, element("span", sentence + note, class_="explained")))
 
 
 def _answer(holds: bool) -> Html:
@@ -285,7 +282,14 @@ def _risks(report: "Report") -> Html | None:
         element(
             "p", "Three people who try, each of whom knows the quasi-identifiers of everybody:"
         ),
-        _scrolled(table(("who", "risk", "what it means"), rows, numbers=(1,)), "risks"),
+        _scrolled(
+            table(
+                ("who", "risk"),
+                [(_explained(who, how), risk) for who, risk, how in rows],
+                numbers=(1,),
+            ),
+            "risks",
+        ),
         element("p", whom, class_="quiet"),
         *(_sensitive(report) if verdict.achieved else ()),
     )
@@ -328,8 +332,6 @@ def _classes(report: "Report") -> Html | None:
             Bar(i, 0, sizes.rows, LINE, told=f"{sizes.rows:,}")
             for i, sizes in enumerate(report.classes)
         ],
-        x="rows in classes of this size",
-        form=",d",
         thick=18,
     )
     numbers = table(
@@ -340,16 +342,23 @@ def _classes(report: "Report") -> Html | None:
         ],
         numbers=(1, 2),
     )
+    said = element(
+        "p",
+        f"A class is the rows that are equal in all quasi-identifiers. There are "
+        f"{verdict.classes:,}, of {verdict.k:,} to {verdict.largest_class:,} rows. Classes that "
+        "are larger than k protect better, and cost more than they would have to.",
+    )
+    caption = "How many rows are in classes of each size."
+    name = "Rows in classes of each size"
     return _section(
         "How large the classes are",
-        element(
-            "p",
-            f"A class is the rows that are equal in all quasi-identifiers. There are "
-            f"{verdict.classes:,}, of {verdict.k:,} to {verdict.largest_class:,} rows. Classes that "
-            "are larger than k protect better, and cost more than they would have to.",
-        ),
-        figure(charts.svg(drawn), "Rows in classes of each size", numbers=numbers),
+        _beside(element("div", said), figure(charts.svg(drawn), name, caption, numbers=numbers)),
     )
+
+
+def _beside(*parts: Html) -> Html:
+    """Side by side where there is room."""
+    return element("div", *parts, class_="pair")
 
 
 def _sizes(least: int, most: int) -> str:
@@ -361,24 +370,7 @@ def _sizes(least: int, most: int) -> str:
 
 def _loss(report: "Report") -> Html:
     losses = report.losses
-    columns = sorted(losses.columns, key=lambda column: -column.share)
-    drawn = charts.bars(
-        [column.name for column in columns],
-        [Bar(i, 0, c.share, LINE, told=_percent(c.share)) for i, c in enumerate(columns)],
-        x="share of the whole loss",
-        form=".0%",
-        thick=18,
-    )
-    rows = [
-        (c.name, f"{c.weight:g}", _percent(c.il), _percent(c.share), _column_loss(c.il, c.share))
-        for c in columns
-    ]
-    head = ("column", "weight", "lost of a cell", "share", "in words")
-    worst = [
-        (f"{w.percent:g} % ({count(w.rows, 'row')})", _percent(w.share), f"{w.without:,.1f}")
-        for w in losses.worst
-    ]
-    everything = len(losses.columns) and sum(c.weight for c in losses.columns) * losses.rows
+    everything = sum(column.weight for column in losses.columns) * losses.rows
     return _section(
         "What it costs",
         element(
@@ -388,9 +380,45 @@ def _loss(report: "Report") -> Html:
             f"that is a Total-IL of {losses.total_il:,.1f}, of {everything:,.0f} if nothing were "
             "left.",
         ),
+        _beside(_paying_columns(report), _paying_rows(report)),
+        element("h3", "Column by column"),
+        _column_losses(report),
+        element(
+            "details",
+            element("summary", "All measures, and what they mean"),
+            table(("measure", "value"), losses.figures(), numbers=(1,)),
+            element("ul", *(element("li", text) for text in DEFINITIONS.values()), class_="small"),
+        ),
+    )
+
+
+def _by_share(report: "Report") -> list[ColumnLoss]:
+    return sorted(report.losses.columns, key=lambda column: -column.share)
+
+
+def _paying_columns(report: "Report") -> Html:
+    columns = _by_share(report)
+    drawn = charts.bars(
+        [column.name for column in columns],
+        [Bar(i, 0, c.share, LINE, told=_percent(c.share)) for i, c in enumerate(columns)],
+        thick=18,
+    )
+    caption = "Each column's share of the whole loss."
+    return element(
+        "div",
         element("h3", "Which columns pay"),
-        figure(charts.svg(drawn), "Share of the loss by column"),
-        _scrolled(table(head, rows, numbers=(1, 2, 3)), "loss by column"),
+        figure(charts.svg(drawn), "Share of the loss by column", caption),
+    )
+
+
+def _paying_rows(report: "Report") -> Html:
+    head = ("rows that lose most", "share of the loss", "Total-IL without them")
+    rows = [
+        (f"{worst.percent:g} % ({worst.rows:,})", _percent(worst.share), f"{worst.without:,.1f}")
+        for worst in report.losses.worst
+    ]
+    return element(
+        "div",
         element("h3", "Which rows pay"),
         element(
             "p",
@@ -398,34 +426,45 @@ def _loss(report: "Report") -> Html:
             "lose most hold this share of the loss; suppressed rows are among them and have lost "
             "everything.",
         ),
-        _scrolled(
-            table(("rows that lose most", "share of the loss", "Total-IL without them"), worst,
-                  numbers=(1, 2)),
-            "rows that lose most",
-        ),
-        element(
-            "details",
-            element("summary", "All measures, and what they mean"),
-            table(("measure", "value"), losses.figures(), numbers=(1,)),
-            element("ul", *(element("li", text) for text in DEFINITIONS.values()), class_="small"),
-        ),
-    )  # fmt: skip
+        _scrolled(table(head, rows, numbers=(1, 2)), head[0]),
+    )
 
 
-def _column_loss(il: float, share: float) -> str:
+def _column_losses(report: "Report") -> Html:
+    shown = {column.column: column for column in report.distributions}
+    head = ("column", "weight", "lost of a cell", "share of the loss")
+    rows = [
+        (
+            _explained(column.name, _in_words(column.il, shown[column.name])),
+            f"{column.weight:g}",
+            _percent(column.il),
+            _percent(column.share),
+        )
+        for column in _by_share(report)
+    ]
+    return _scrolled(table(head, rows, numbers=(1, 2, 3)), "loss by column")
+
+
+def _in_words(il: float, shown: Distribution) -> str:
     """One column's loss in a sentence."""
-    if il == 0:
-        return "Released as it was."
     how = next(text for most, text in _WORDS if il <= most)
-    return f"{how} It holds {_percent(share)} of the loss."
+    return f"{how}: {_shown(shown)}."
+
+
+def _shown(column: Distribution) -> str:
+    return (
+        f"{_percent(column.exact)} of the rows still show one value, "
+        f"{_percent(column.nothing)} show nothing"
+    )
 
 
 _WORDS = (
-    (0.05, "Nearly as it was."),
-    (0.2, "Told somewhat more coarsely."),
-    (0.5, "Told far more coarsely."),
-    (0.9, "Little is left of it."),
-    (1.0 + 1e-9, "Next to nothing is left of it."),
+    (0.0, "Released as it was"),
+    (0.05, "Nearly as it was"),
+    (0.2, "Told somewhat more coarsely"),
+    (0.5, "Told far more coarsely"),
+    (0.9, "Little is left of it"),
+    (2.0, "Next to nothing is left of it"),
 )
 
 
@@ -440,9 +479,9 @@ def _before_and_after(report: "Report") -> Html:
         ("spread", "after: rows that may, spread evenly over all that their cell covers"),
     )
     hidden = (
-        f"No number below k = {report.k:,} is told, of the original or of the release, and no value "
-        f"that fewer than {report.k:,} people have is named. Ranges end at round numbers, not at "
-        "anybody's."
+        f"No number below k = {report.k:,} is told, of the original or of the release, and no "
+        f"value that fewer than {report.k:,} people have is named. Ranges end at round numbers, "
+        "not at anybody's."
     )
     left = report.rows.dropped + report.rows.suppressed
     without = ""
@@ -458,9 +497,9 @@ def _before_and_after(report: "Report") -> Html:
         "Each column before and after",
         element(
             "p",
-            "How many rows have which values. Where the bars of a value are equally long, the "
-            "release still tells how many people there are; where the dark part is long, it also "
-            "tells which rows they are.",
+            "How many rows have which values. Where both bars of a value are equally long, the "
+            "release still tells how many rows have it; the part of rows that say so are those of "
+            "which it also tells that they do.",
         ),
         element("p", hidden + without, class_="quiet"),
         element(
@@ -480,7 +519,7 @@ def _column(column: Distribution, k: int) -> Html:
             Bar(place, 0, certain, LINE, 1),
             Bar(place, certain, max(bin_.after or 0.0, certain), SOFT, 1),
         ]
-    drawn = charts.bars([bin_.label for bin_ in column.bins], values, x="rows", form=",d", thick=8)
+    drawn = charts.bars([bin_.label for bin_ in column.bins], values, thick=8)
     numbers = table(
         ("value", "before", "after", "of them certain"),
         [
@@ -493,8 +532,7 @@ def _column(column: Distribution, k: int) -> Html:
         (
             element("strong", column.column),
             element("br"),
-            f"{_percent(column.exact)} of the rows still show one value, "
-            f"{_percent(column.nothing)} show nothing.",
+            f"{_shown(column)}.",
         )
     )
     name = f"{column.column}: rows with each value, before and after"
@@ -524,8 +562,8 @@ def _curve(report: "Report") -> Html | None:
         "What another k would cost",
         element(
             "p",
-            "The loss of groups that were formed for each k, and for nothing but k. Where the curve "
-            "is flat, a larger k is nearly free. No point is a release, and none was verified.",
+            "The loss of groups that were formed for each k, and for nothing but k. Where the "
+            "curve is flat, a larger k is nearly free. No point is a release, and none was verified.",
         ),
         figure(
             charts.svg(report.curve.chart()),
@@ -540,11 +578,10 @@ def _configuration(report: "Report") -> Html:
     settings = report.configuration
     columns = [
         (
-            name,
+            _explained(name, _details(column)),
             column["role"],
             column.get("type"),
             column.get("weight") and f"{column['weight']:g}",
-            _details(column),
         )
         for name, column in settings["columns"].items()
     ]
@@ -576,15 +613,15 @@ def _configuration(report: "Report") -> Html:
         "How it was made",
         element(
             "p",
-            "Before you publish a file, compare its SHA-256 with the one here: if they differ, it is "
-            "not the file that was verified."
+            "Before you publish a file, compare its SHA-256 with the one here: if they differ, it "
+            "is not the file that was verified."
             if output
             else "The table was handed over in memory, so there is no checksum of a file.",
         ),
         _scrolled(table(("what", "this release"), rest, class_="settings"), "settings"),
         element("h3", "Columns"),
         _scrolled(
-            table(("column", "role", "type", "weight", "settings"), columns, numbers=(3,)),
+            table(("column", "role", "type", "weight"), columns, numbers=(3,)),
             "columns",
         ),
     )
