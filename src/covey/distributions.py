@@ -28,6 +28,7 @@ from covey.workload import Column, released_columns
 
 MOST_BINS = 10
 OTHERS, EVERYTHING, MISSING = "other values", "all values", "missing"
+PRESENT = "not missing"
 _TAILS = 20  # one row in so many lies beyond the first, and beyond the last round number
 _COVERED = 0.9  # of the rows under a node must be under children that can be named
 
@@ -161,7 +162,8 @@ def _interval_bins(interval: Interval, column: Column, k: int, counted: Mask) ->
     if absent.any():
         nowhere = np.isnan(column.low).astype(np.float64)
         if np.count_nonzero(absent & counted) >= k:
-            labels, shares = [*labels, MISSING], [*shares, nowhere]
+            labels = [*(labels if len(labels) > 1 else [PRESENT]), MISSING]
+            shares = [*shares, nowhere]
         else:
             labels[-1] += f", or {MISSING}"
             shares[-1] = shares[-1] + nowhere

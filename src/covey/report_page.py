@@ -563,7 +563,8 @@ def _curve(report: "Report") -> Html | None:
         element(
             "p",
             "The loss of groups that were formed for each k, and for nothing but k. Where the "
-            "curve is flat, a larger k is nearly free. No point is a release, and none was verified.",
+            "curve is flat, a larger k is nearly free. No point is a release, and none was "
+            "verified.",
         ),
         figure(
             charts.svg(report.curve.chart()),
