@@ -1,21 +1,19 @@
 """The page in a real browser: drawn, readable in every light and width, and asking nobody."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from make_report_picture import CHROMIUM, FOLDER, QUIETLY
 
 import covey
 from covey import KAnonymity, demo
+from covey.requirements import Requirement
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
-QUIETLY = ["--no-sandbox", "--disable-gpu", "--disable-background-networking",
-           "--disable-component-update", "--disable-sync", "--no-first-run"]  # fmt: skip
 SCREENS = {"wide": (1280, 900), "phone": (360, 740)}
 PICTURES = 2 + 8 + 1  # sizes, shares; columns; curve
 
@@ -43,7 +41,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     release = covey.anonymize(people, schema, require=[KAnonymity(5)], effort="fast")
     found = {"good": folder / "good.html", "bad": folder / "bad.html"}
     release.write(folder / "released.csv", report=found["good"], curve=curve)
-    asked = [KAnonymity(50), covey.LDiversity(3, "diagnosis")]
+    asked: list[Requirement] = [KAnonymity(50), covey.LDiversity(3, "diagnosis")]
     covey.report_on(people, release.table, schema, require=asked).write(found["bad"])
     return found
 
@@ -186,3 +184,11 @@ def test_names_that_others_chose_do_not_run(tmp_path: Path, opened: Any) -> None
     seen.page.reload()
     assert (seen.told, seen.asked, dialogs) == ([], [], [])
     assert "<script>alert(1)</script>" in seen.page.locator("body").inner_text()
+
+
+@pytest.mark.parametrize("name", ["report.png", "report-columns.png"])
+def test_the_pictures_of_the_documentation_are_small(name: str) -> None:
+    data = (FOLDER / name).read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert len(data) < 300_000
+    assert f"]({name})" in (FOLDER / "report.md").read_text(encoding="utf-8")

@@ -74,7 +74,7 @@ class Release:
         self,
         path: str | Path,
         *,
-        report: str | Path | Sequence[str | Path] = (),
+        report: str | Path | Sequence[str | Path] | None = None,
         curve: Costs | None = None,
         defuse: bool = True,
     ) -> Report:
@@ -85,7 +85,7 @@ class Release:
         apostrophe in front, unless `defuse` is off. A report is a page if its name ends in .html,
         and JSON if in .json; a `curve` that is handed over is shown in it.
         """
-        reports = [report] if isinstance(report, str | Path) else list(report)
+        reports = [report] if isinstance(report, str | Path) else list(report or ())
         for name in reports:
             refuse_format(name)
         with contextlib.ExitStack() as drafts:

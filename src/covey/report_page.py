@@ -128,7 +128,14 @@ def _headline(report: "Report") -> str:
 def _lead(report: "Report") -> Html:
     rows, columns = report.rows, [column.name for column in report.losses.columns]
     names = _listed([element("strong", name) for name in columns])
-    if report.verdict.holds:
+    if report.verdict.holds and not _alike(report):
+        said: tuple[Part, ...] = (
+            f"By {report.k:,} pairings of people with released rows that have no pair in common, "
+            "each of which may be the true one, judged by ",
+            names,
+            " with the original at hand.",
+        )
+    elif report.verdict.holds:
         said = (
             f"Nobody can be linked to fewer than {report.k:,} of the "
             f"{count(rows.released, 'released row')} by ",
@@ -475,8 +482,8 @@ def _before_and_after(report: "Report") -> Html:
     told = any(bin_.before is not None for d in report.distributions for bin_ in d.bins)
     keys = (
         *((("before", "before: rows of the original"),) if told else ()),
-        ("certain", "after: rows that say so"),
-        ("spread", "after: rows that may, spread evenly over all that their cell covers"),
+        ("certain", "after: rows that say so for certain"),
+        ("spread", "after: rows that may, spread evenly over what their cells cover"),
     )
     hidden = (
         f"No number below k = {report.k:,} is told, of the original or of the release, and no "
@@ -498,8 +505,8 @@ def _before_and_after(report: "Report") -> Html:
         element(
             "p",
             "How many rows have which values. Where both bars of a value are equally long, the "
-            "release still tells how many rows have it; the part of rows that say so are those of "
-            "which it also tells that they do.",
+            "release still tells how many people have it. The first part of the lower bar are rows "
+            "whose cells leave no doubt.",
         ),
         element("p", hidden + without, class_="quiet"),
         element(
