@@ -322,20 +322,21 @@ def _under(category: Category, some: Mask | None) -> Longs:
 def _cut(category: Category, people: Longs, k: int) -> list[int]:
     """Nodes across the tree, as low as there is room for and as k people are under them."""
     tree = category.tree
-    below = [np.flatnonzero(tree.parent == node).tolist() for node in range(len(tree.labels))]
-    cut: list[int] = below[tree.root]
+    below: list[list[int]] = [[] for _ in tree.labels]
+    for node, above in enumerate(tree.parent[: tree.root].tolist()):
+        below[above].append(node)
+    cut = below[tree.root]
 
     def nameable(nodes: list[int]) -> list[int]:
         return [node for node in nodes if people[node] >= k]
 
     def finer() -> Iterator[list[int]]:
-        for node in sorted(cut, key=lambda node: -people[node]):
+        named = nameable(cut)
+        for node in sorted((n for n in named if below[n]), key=lambda node: -people[node]):
             children = nameable(below[node])
-            known = sum(int(people[child]) for child in children)
-            others = [other for other in cut if other != node]
-            room = len(nameable(others)) + len(children) < MOST_BINS
-            if children and room and known >= _COVERED * people[node]:
-                yield [*others, *below[node]]
+            room = len(named) - 1 + len(children) < MOST_BINS
+            if room and people[children].sum() >= _COVERED * people[node]:
+                yield [*(other for other in cut if other != node), *below[node]]
 
     while found := next(finer(), None):
         cut = found

@@ -468,8 +468,8 @@ def _shown(column: Distribution) -> str:
 _WORDS = (
     (0.0, "Released as it was"),
     (0.05, "Nearly as it was"),
-    (0.2, "Told somewhat more coarsely"),
-    (0.5, "Told far more coarsely"),
+    (0.3, "Told somewhat more coarsely"),
+    (0.6, "Told far more coarsely"),
     (0.9, "Little is left of it"),
     (2.0, "Next to nothing is left of it"),
 )
