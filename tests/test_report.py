@@ -187,6 +187,11 @@ def test_every_promise_has_a_meaning(requirement: Any) -> None:
         assert meaning(requirement.name) != meaning("k-anonymity")
 
 
+def test_a_promise_is_not_taken_for_another_by_the_name_of_its_column() -> None:
+    for column in ("k-anonymity of persons", "alpha", "t-closeness"):
+        assert meaning(LDiversity(2, column).name) == meaning("distinct l-diversity (d)")
+
+
 def test_a_promise_that_holds_is_the_first_thing_said(release: covey.Release) -> None:
     text = Page(release.report.to_html()).text
     assert 0 < text.index("the promise holds") < text.index("Every row looks like at least 4") < 200

@@ -205,10 +205,12 @@ def anonymize(
             classes=isinstance(groups, Groups),
             groups=groups if isinstance(groups, Groups) else None,
         )
-        among = kept if len(kept) < encoded.rows else None
-        told = encoded if among is None else encoded.take(among)
+        # Of the people who are in the release alone: the difference would tell of the others.
         spread = distributions(
-            *(told, released, k), persons=_counted(persons, people.rows[kept], requirements)
+            encoded if len(kept) == encoded.rows else encoded.take(kept),
+            released,
+            k,
+            persons=_counted(persons, people.rows[kept], requirements),
         )
     report = Report(
         version=_version(),

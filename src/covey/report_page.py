@@ -4,7 +4,7 @@ Every figure is one of the report's. The first screen answers a custodian's firs
 words; what follows explains, and the numbers behind each picture are there for whoever asks.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from covey import charts
@@ -19,10 +19,11 @@ from covey.pages import page as document
 if TYPE_CHECKING:
     from covey.report import Report
 
+_PERSONS = "k-anonymity of persons"
 _MEANINGS = {
     REQUIREMENT: "Everyone may be behind at least this many released rows. Rows are not alike, so "
     "this is not k-anonymity.",
-    "k-anonymity of persons": "Every row is equal to rows of others in all quasi-identifiers: "
+    _PERSONS: "Every row is equal to rows of others in all quasi-identifiers: "
     "together they belong to at least this many different persons.",
     "k-anonymity": "Every row is equal to others in all quasi-identifiers: together they are at "
     "least this many.",
@@ -43,8 +44,9 @@ _MEANINGS = {
 
 
 def meaning(requirement: str) -> str:
-    """What is promised, in a sentence."""
-    return next(text for name, text in _MEANINGS.items() if name in requirement)
+    """What is promised, in a sentence; behind its name may stand that of a column."""
+    promise = requirement.partition(" (")[0]
+    return next(text for name, text in _MEANINGS.items() if name in promise)
 
 
 def page(report: "Report") -> str:
@@ -116,47 +118,52 @@ def _headline(report: "Report") -> str:
         return "Do not publish this table as it is."
     if not _alike(report):
         return f"Everyone may be behind {k:,} released rows. This is not k-anonymity."
-    persons = any("persons" in check.requirement for check in report.verdict.checks)
-    others = "row" if k == 2 else "rows"
-    return (
-        f"Everyone hides among at least {k:,} people."
-        if persons
-        else f"Every row looks like at least {k - 1:,} other {others}."
-    )
+    if _counts_persons(report):
+        return f"Everyone hides among at least {k:,} people."
+    return f"Every row looks like at least {count(k - 1, 'other row')}."
+
+
+def _counts_persons(report: "Report") -> bool:
+    return any(check.requirement.startswith(_PERSONS) for check in report.verdict.checks)
 
 
 def _lead(report: "Report") -> Html:
-    rows, columns = report.rows, [column.name for column in report.losses.columns]
-    names = _listed([element("strong", name) for name in columns])
-    if report.verdict.holds and not _alike(report):
-        said: tuple[Part, ...] = (
-            f"By {report.k:,} pairings of people with released rows that have no pair in common, "
-            "each of which may be the true one, judged by ",
-            names,
-            " with the original at hand.",
+    columns = _listed([element("strong", column.name) for column in report.losses.columns])
+    if not report.verdict.holds:
+        return together((*_broken(report), "What was judged are the columns ", columns, "."))
+    if not _alike(report):
+        return together(
+            (
+                f"There are {report.k:,} pairings of people with released rows that have no pair "
+                "in common, and each may be the true one. This was judged by ",
+                columns,
+                ", with the original at hand.",
+            )
         )
-    elif report.verdict.holds:
-        said = (
+    where = "written file" if report.output else "cells"
+    return together(
+        (
             f"Nobody can be linked to fewer than {report.k:,} of the "
-            f"{count(rows.released, 'released row')} by ",
-            names,
-            f" alone. The verifier found this in the {'written file' if report.output else 'cells'}"
-            ", cell by cell, and shares no code with what made them.",
+            f"{count(report.rows.released, 'released row')} by ",
+            columns,
+            f" alone. The verifier found this in the {where}, cell by cell, and shares no code "
+            "with what made them.",
         )
-    else:
-        broken = [check.requirement for check in report.verdict.checks if not check.holds]
-        wrong = _listed(list(broken)) if broken else None
-        left = [element("strong", name) for name in report.verdict.identifiers]
-        said = (
-            *(("The verifier found that the released cells do not keep ", wrong, ". ")
-              if wrong else ()),
-            *(("Columns that name people are still there: ", _listed(left), ". ") if left else ()),
-            "What was judged are the columns ", names, ".",
-        )  # fmt: skip
-    return together(said)
+    )
 
 
-def _listed(parts: "list[Any]") -> Html:
+def _broken(report: "Report") -> Iterator[Part]:
+    """What is wrong with the release."""
+    broken = [check.requirement for check in report.verdict.checks if not check.holds]
+    if broken:
+        yield "The verifier found that the released cells do not keep "
+        yield from (_listed(broken), ". ")
+    if report.verdict.identifiers:
+        yield "Columns that name people are still there: "
+        yield from (_listed(report.verdict.identifiers), ". ")
+
+
+def _listed(parts: Sequence[Part]) -> Html:
     return together(
         part
         for place, item in enumerate(parts)
@@ -175,8 +182,9 @@ def _facts(report: "Report") -> Html:
 def _told(report: "Report") -> Iterator[tuple[str, str, str]]:
     rows, alike = report.rows, _alike(report)
     size = next(c for c in report.verdict.checks if c.requirement.startswith(_SIZES))
+    whom = "persons" if _counts_persons(report) else "rows"
     same = "cannot be told apart" if alike else "may be anyone's"
-    yield "k, asked and found", f"{size.asked:g} → {size.found}", f"rows that {same}, at least"
+    yield "k, asked and found", f"{size.asked:g} → {size.found}", f"{whom} that {same}, at least"
     if alike:
         risk = _percent(report.verdict.risks.prosecutor)
         yield "highest risk", risk, "that whoever knows a person picks the right row"
@@ -639,7 +647,8 @@ def _details(column: dict[str, Any]) -> str:
     told = {n: v for n, v in column.items() if n not in ("role", "type", "weight", "taxonomy")}
     parts = [f"{name}: {_plain(value)}" for name, value in told.items()]
     if tree := column.get("taxonomy"):
-        parts.append(f"taxonomy of {tree['leaves']:,} values, {tree['height']} levels")
+        sizes = count(tree["leaves"], "value"), count(tree["height"], "level")
+        parts.append(f"taxonomy of {sizes[0]}, {sizes[1]}")
     return "; ".join(parts)
 
 
