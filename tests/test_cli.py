@@ -298,7 +298,7 @@ def test_a_bad_table_is_told_in_one_line_without_a_cell(
         (2, "NAME=VALUE", "-k 2 -O nope"),
         (2, "'style' is no option of a method", "-k 2 -O style=1"),
         (2, "leave .gz off", "-k 2 -o out.parquet.gz"),
-        (2, "report is JSON", "-k 2 --report report.pdf"),
+        (2, "end its name in .html or .json", "-k 2 --report report.pdf"),
         (2, "No such option", "--nope"),
         (2, "there is no encoding", "-k 2 --encoding klingon"),
     ],

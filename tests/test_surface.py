@@ -11,9 +11,10 @@ import covey
 PUBLIC = {
     "METHODS", "AlphaK", "BetaLikeness", "Column", "Comparison", "CoveyError", "Curve",
     "DeltaDisclosure", "Groups", "GuaranteeError", "InfeasibleError", "KAnonymity", "LDiversity",
-    "OutputError", "Release", "Schema", "SchemaError", "Style", "TCloseness", "TableError",
-    "Taxonomy", "TaxonomyError", "UsageError", "Verdict", "ViolationError", "anonymize", "cluster",
-    "compare", "curve", "inspect", "measure", "population_risks", "verify",
+    "OutputError", "Release", "Report", "Schema", "SchemaError", "Style", "TCloseness",
+    "TableError", "Taxonomy", "TaxonomyError", "UsageError", "Verdict", "ViolationError",
+    "anonymize", "cluster", "compare", "curve", "inspect", "measure", "population_risks",
+    "report_on", "verify",
 }  # fmt: skip
 
 

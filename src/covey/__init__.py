@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from covey.generalisation import Style
     from covey.groups import Groups
     from covey.inspection import inspect
-    from covey.pipeline import Release, anonymize, cluster, measure
+    from covey.pipeline import Release, anonymize, cluster, measure, report_on
+    from covey.report import Report
     from covey.requirements import (
         AlphaK,
         BetaLikeness,
@@ -59,6 +60,7 @@ __all__ = [
     "LDiversity",
     "OutputError",
     "Release",
+    "Report",
     "Schema",
     "SchemaError",
     "Style",
@@ -76,6 +78,7 @@ __all__ = [
     "inspect",
     "measure",
     "population_risks",
+    "report_on",
     "verify",
 ]
 
@@ -87,7 +90,8 @@ _HOMES = {
     "generalisation": ("Style",),
     "groups": ("Groups",),
     "inspection": ("inspect",),
-    "pipeline": ("Release", "anonymize", "cluster", "measure"),
+    "pipeline": ("Release", "anonymize", "cluster", "measure", "report_on"),
+    "report": ("Report",),
     "requirements": (
         "AlphaK",
         "BetaLikeness",

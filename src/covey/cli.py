@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from covey.pipeline import Release
     from covey.progress import Progress
     from covey.schema import Schema, TableFormat
+    from covey.tables import Table
 
 HOLDS, VIOLATED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 QUERIES = 1000
@@ -94,6 +95,13 @@ Delta = Annotated[
     typer.Option(metavar="COLUMN=DELTA", help="Largest |ln q/p| of a value; repeatable."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Reports = Annotated[
+    list[Path] | None,
+    typer.Option("--report", metavar="FILE", help="Report as .html or .json; repeatable."),
+]
+WithCurve = Annotated[
+    bool, typer.Option("--curve", help="Show in the report what each k would cost.")
+]
 ClassColumn = Annotated[
     str | None,
     typer.Option("--class-column", metavar="NAME", help="Column whose classes should stay apart."),
@@ -181,9 +189,8 @@ def anonymize(
     alpha: Alpha = None,
     beta: Beta = None,
     delta: Delta = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="JSON", help="Write the report of the release here.")
-    ] = None,
+    report: Reports = None,
+    curve: WithCurve = False,
     costs: Annotated[
         Path | None,
         typer.Option(metavar="CSV", help="Write what each row has lost; not for publication."),
@@ -227,9 +234,13 @@ def anonymize(
     """Release a table in which everyone hides among at least k rows."""
     from covey import comparison, files, pipeline, tables
     from covey.generalisation import Style
+    from covey.report import refuse_format
 
-    if report is not None and report.suffix.lower() != ".json":
-        raise UsageError("the report is JSON: give it a name that ends in .json")
+    reports = report or []
+    for name in reports:
+        refuse_format(name)
+    if curve and not (reports or as_json):
+        raise UsageError("the curve is shown in a report: ask for one, or use `covey curve`")
     if costs is not None and costs.suffix.lower() != ".csv":
         raise UsageError("the costs are CSV: give them a name that ends in .csv")
     if output == "-" and as_json:
@@ -238,12 +249,14 @@ def anonymize(
     _refuse_twice(option, own)
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
     settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
-    outputs: list[str | Path] = [output, *(path for path in (report, costs) if path)]
+    outputs: list[str | Path] = [output, *reports, *([costs] if costs else [])]
     files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
     for path in outputs:
         with files.draft(path):
             pass  # a folder that cannot be written is better known before the work than after
     style = Style("values" if value_sets else "ancestor", "columns" if low_high else "text")
+    options = comparison.parse_options(option or [])
+    options |= {name: value for name, value in own.items() if value is not None}
     with _progress() as progress:
         source = tables.read(table, settings)
         _tell(source.notes)
@@ -257,11 +270,16 @@ def anonymize(
             style=style,
             keep_order=keep_order,
             progress=progress,
-            **comparison.parse_options(option or []),
-            **{name: value for name, value in own.items() if value is not None},
+            **options,
         )
+        drawn = None
+        if curve:
+            drawn = _curve_of(
+                source, settings, progress, method=method, seed=seed, class_column=class_column,
+                **{name: value for name, value in options.items() if name != "budget"},
+            )  # fmt: skip
         progress("writing", 0.0)
-        written = release.write(output, report=report, defuse=not formulas)
+        written = release.write(output, report=reports, curve=drawn, defuse=not formulas)
         if costs is not None:
             _write_costs(release, costs)
     if as_json:
@@ -346,6 +364,61 @@ def measure(
         typer.echo(json.dumps(losses.to_dict(), indent=2))
     else:
         show_losses(losses, out)
+
+
+@app.command()
+def report(
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The table before.")],
+    released: Annotated[str, typer.Argument(metavar="RELEASED", help="The table after.")],
+    schema: SchemaPath,
+    output: Annotated[
+        list[Path],
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Report as .html or .json; repeatable."
+        ),
+    ],
+    k: K = None,
+    person: Person = None,
+    l: L = None,  # noqa: E741
+    t: T = None,
+    alpha: Alpha = None,
+    beta: Beta = None,
+    delta: Delta = None,
+    curve: WithCurve = False,
+    class_column: ClassColumn = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+) -> None:
+    """Report on a released table: what it keeps, what it has lost, and what to mind."""
+    from covey import files, pipeline, tables
+    from covey.report import refuse_format
+
+    for path in output:
+        refuse_format(path)
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
+    files.refuse_overwriting(output, [original, released, schema, *_taxonomy_files(settings)])
+    for path in output:
+        with files.draft(path):
+            pass
+    with _progress() as progress:
+        source = tables.read(original, settings)
+        _tell(source.notes)
+        drawn = None
+        if curve:
+            drawn = _curve_of(source, settings, progress, class_column=class_column)
+        found = pipeline.report_on(
+            source, released, settings, class_column=class_column, curve=drawn, progress=progress
+        )
+        progress("writing", 0.0)
+        for path in output:
+            found.write(path)
+    show_verdict(found.verdict, err)
+    for warning in found.warnings:
+        say(f"note: {warning}")
+    found.verdict.raise_if_violated()
 
 
 @app.command()
@@ -506,28 +579,33 @@ def demo(
     k: Annotated[int, typer.Option("-k", metavar="K")] = 10,
 ) -> None:
     """Invent a table of people and release it, from beginning to end."""
+    from covey import charts, pipeline, tables
     from covey import demo as invented
-    from covey import pipeline, tables
     from covey.requirements import KAnonymity
     from covey.schema import Schema
 
     with _progress() as progress:
         table, schema = invented.write(output, rows)
-        released, report = output / "released.csv", output / "report.json"
+        released, reports = output / "released.csv", [output / "report.json"]
+        if charts.available():
+            reports.append(output / "report.html")
         settings = Schema.from_toml(schema)
         release = pipeline.anonymize(
             tables.read(table, settings), settings, require=[KAnonymity(k)], progress=progress
         )
-        release.write(released, report=report)
+        release.write(released, report=reports)
     shown = [i * len(release.rows) // 5 for i in range(5)]
     people = tables.read(table).frame
     for some in (shown,) if out.width >= 110 else (shown[:3], shown[3:]):
         show_people(people[release.rows[some].tolist()], release.table[some])
     show_release(release, out)
     for what, path in (
-        ("original", table), ("schema", schema), ("release", released), ("report", report)
+        ("original", table), ("schema", schema), ("release", released),
+        *(("report", report) for report in reports),
     ):  # fmt: skip
         out.print(f"{what:>9}  {path}", soft_wrap=True)
+    if not charts.available():
+        say("a report with pictures, for a browser, needs the extra covey[charts]")
 
 
 @app.command(name="warm-up", hidden=True)
@@ -709,6 +787,13 @@ def _write_costs(release: "Release", path: Path) -> None:
             draft.file.write(release.costs.write_csv().encode())
         draft.publish()
     say("the costs tell which rows are grouped together: keep that file, and do not publish it")
+
+
+def _curve_of(source: "Table", schema: "Schema", progress: "Progress", **request: Any) -> "Curve":
+    """The curve for a report: of k alone, whatever else is asked for."""
+    from covey import curves
+
+    return curves.curve(source, schema, progress=progress, **request)
 
 
 def _give_curve(result: "Curve", outputs: list[Path], *, as_json: bool) -> None:

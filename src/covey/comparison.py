@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from covey import files, pipeline, tables
+from covey import files, pages, pipeline, tables
 from covey.clustering import METHODS, method_named
 from covey.encoding import EncodedTable
 from covey.errors import CoveyError, OutputError, UsageError, ViolationError
@@ -135,6 +135,11 @@ class Comparison:
             "runs": [run.to_dict() for run in self.runs],
         }
 
+    def _repr_html_(self) -> str:
+        told = [(run.method, f"{run.k:,}", *_written(run)) for run in self.runs]
+        head = ("method", "k", "Total-IL", "GCP", "classes", "seconds", "refused")
+        return pages.snippet("Methods compared", pages.table(head, told, numbers=range(1, 6)))
+
     def to_json(self) -> str:
         """The comparison as text, with the losses of each column."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, default=str) + "\n"
@@ -147,6 +152,16 @@ class Comparison:
             with files.output_errors():
                 draft.file.write(text.encode())
             draft.publish()
+
+
+def _written(run: Run) -> tuple[str, ...]:
+    """Some figures of a run in writing, or why there are none."""
+    if run.losses is None or run.verdict is None or run.seconds is None:
+        return ("", "", "", "", run.error or "")
+    figures = run.figures()
+    classes = "" if figures["classes"] is None else f"{figures['classes']:,}"
+    il, gcp = f"{run.losses.total_il:,.1f}", f"{run.losses.gcp:.4f}"
+    return (il, gcp, classes, f"{run.seconds:.2f}", "")
 
 
 def refuse_format(path: str | Path) -> None:

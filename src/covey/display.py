@@ -58,8 +58,7 @@ def show_verdict(verdict: "Verdict", console: Console) -> None:
     grid = Grid("promise", "asked", "found", "holds")
     for check in verdict.checks:
         holds = Text("yes", style="green") if check.holds else Text("NO", style="bold red")
-        found = "–" if check.achieved is None else f"{check.achieved:g}"
-        grid.add_row(Text(check.requirement), f"{check.asked:g}", found, holds)
+        grid.add_row(Text(check.requirement), f"{check.asked:g}", check.found, holds)
     if verdict.identifiers:
         found = count(len(verdict.identifiers), "column")
         grid.add_row("no identifiers", "0 columns", found, Text("NO", style="bold red"))
@@ -137,27 +136,8 @@ def show_losses(losses: "Losses", console: Console) -> None:
         grid.add_row(c.name, f"{c.weight:g}", *figures)
     console.print(grid)
     totals = Grid(box=None, show_header=False, pad_edge=False)
-    queries = losses.queries
-    for name, value, form in (
-        (f"Total-IL by {losses.measure}", losses.total_il, ",.2f"),
-        ("GCP, mean NCP of a cell", losses.gcp, ".4f"),
-        ("GCP by LM", losses.gcp_lm, ".4f"),
-        ("precision, 1 at best", losses.precision, ".4f"),
-        ("discernibility", losses.discernibility, ","),
-        ("C_AVG, 1 at best", losses.average_class_size, ".3f"),
-        ("CM", losses.classification, ".4f"),
-        ("entropy, bits per row", losses.entropy, ".3f"),
-        ("  share of all bits", losses.entropy_share, ".4f"),
-        ("monotone entropy, bits per row", losses.monotone_entropy, ".3f"),
-        ("  share of all bits", losses.monotone_entropy_share, ".4f"),
-        ("non-uniform entropy, bits per row", losses.non_uniform_entropy, ".3f"),
-        ("  share of all bits", losses.non_uniform_entropy_share, ".4f"),
-        ("information lost in groups", losses.information, ".4f"),
-        ("query error, median", queries and queries.median, ".1%"),
-        ("query error, mean", queries and queries.mean, ".1%"),
-    ):
-        if value is not None:
-            totals.add_row(name, Text(format(value, form), justify="right"))
+    for name, value in losses.figures():
+        totals.add_row(name, Text(value, justify="right"))
     console.print(totals)
     for worst in losses.worst:
         console.print(

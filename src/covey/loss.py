@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from covey import pages
 from covey.encoding import Attribute, Category, EncodedTable, Interval, matches_anything
 from covey.errors import TableError
 from covey.generalisation import (
@@ -138,6 +139,51 @@ class Losses:
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists."""
         return asdict(self)
+
+    def figures(self) -> list[tuple[str, str]]:
+        """What each figure that is told is called, and its value in writing."""
+        queries = self.queries
+        return [
+            (name, format(value, form))
+            for name, value, form in (
+                (f"Total-IL by {self.measure}", self.total_il, ",.2f"),
+                ("GCP, mean NCP of a cell", self.gcp, ".4f"),
+                ("GCP by LM", self.gcp_lm, ".4f"),
+                ("precision, 1 at best", self.precision, ".4f"),
+                ("discernibility", self.discernibility, ","),
+                ("C_AVG, 1 at best", self.average_class_size, ".3f"),
+                ("CM", self.classification, ".4f"),
+                ("entropy, bits per row", self.entropy, ".3f"),
+                ("  share of all bits", self.entropy_share, ".4f"),
+                ("monotone entropy, bits per row", self.monotone_entropy, ".3f"),
+                ("  share of all bits", self.monotone_entropy_share, ".4f"),
+                ("non-uniform entropy, bits per row", self.non_uniform_entropy, ".3f"),
+                ("  share of all bits", self.non_uniform_entropy_share, ".4f"),
+                ("information lost in groups", self.information, ".4f"),
+                ("query error, median", queries and queries.median, ".1%"),
+                ("query error, mean", queries and queries.mean, ".1%"),
+            )
+            if value is not None
+        ]
+
+    def table(self) -> pages.Html:
+        """What the cells of each column lose, as a table of HTML."""
+        return pages.table(
+            ("column", "weight", "mean loss of a cell", "by NCP", "by LM", "share of the loss"),
+            [
+                (c.name, f"{c.weight:g}", f"{c.il:.1%}", f"{c.ncp:.1%}", f"{c.lm:.1%}",
+                 f"{c.share:.1%}")
+                for c in self.columns
+            ],
+            numbers=range(1, 6),
+        )  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        return pages.snippet(
+            "Information loss",
+            self.table(),
+            pages.table(("figure", "value"), self.figures(), numbers=(1,)),
+        )
 
 
 def measure(

@@ -14,6 +14,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -25,15 +26,16 @@ from pydantic import TypeAdapter, ValidationError
 from covey import files, loss, matchings, tables
 from covey.clustering import METHODS, Method, keep_demands, method_named, refined, refuse_infeasible
 from covey.csv_files import Dialect
-from covey.encoding import Category, EncodedTable, encode, rows_to_drop
+from covey.distributions import class_sizes, distributions
+from covey.encoding import Category, EncodedTable, Interval, encode, rows_to_drop
 from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError, count
-from covey.generalisation import Style, filled_in, generalise
+from covey.generalisation import Ranges, Style, filled_in, generalise, parse
 from covey.groups import SUPPRESSED, Groups, Rings
 from covey.imputation import without_gaps
 from covey.kernels.arrays import Longs
 from covey.loss import Losses
 from covey.progress import STOPPED, Progress, silent
-from covey.report import LIMITS, Output, Report, Rows
+from covey.report import LIMITS, Costs, Output, Report, Rows, refuse_format
 from covey.requirements import KAnonymity, Requirement
 from covey.schema import ColumnType, Role, Schema, TableFormat
 from covey.suppression import surplus
@@ -44,6 +46,7 @@ from covey.workload import Workload, classifier_accuracy, query_error
 PLAIN = Style()
 BY_CONTENT = "by released content"
 AS_READ = "as in the input: positions may tell who is who"
+UNKNOWN = "not known: somebody else has made the release"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,28 +69,42 @@ class Release:
         kept = ", ".join(f"{check.requirement} {check.achieved:g}" for check in checks)
         return f"Release({rows.released:,} of {rows.read:,} rows by {self.report.method}, {kept})"
 
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
+
     def write(
-        self, path: str | Path, *, report: str | Path | None = None, defuse: bool = True
+        self,
+        path: str | Path,
+        *,
+        report: str | Path | Sequence[str | Path] | None = None,
+        curve: Costs | None = None,
+        defuse: bool = True,
     ) -> Report:
-        """Write the release, and its report if asked, once the written bytes have been verified.
+        """Write the release, and its reports if asked, once the written bytes have been verified.
 
         The bytes are read back under a temporary name and judged by the verifier; only then do
         they get the name `path`. Text that a spreadsheet would run as a formula gets an
-        apostrophe in front, unless `defuse` is off.
+        apostrophe in front, unless `defuse` is off. A report is a page if its name ends in .html,
+        and JSON if in .json; a `curve` that is handed over is shown in it.
         """
-        with files.draft(path) as table, _optional_draft(report) as page:
+        reports = [report] if isinstance(report, str | Path) else list(report or ())
+        for name in reports:
+            refuse_format(name)
+        with contextlib.ExitStack() as drafts:
+            table = drafts.enter_context(files.draft(path))
+            pages = [drafts.enter_context(files.draft(name)) for name in reports]
             with files.output_errors():
                 tables.write(self._released, table.file, Path(path).name, defuse=defuse)
             data = table.read()
             self._verify(data)
-            written = self.report.with_output(_output(data))
-            if page is not None:
+            written = replace(self.report, output=_output(data), curve=curve)
+            for name, page in zip(reports, pages, strict=True):
+                text = written.written_as(name)
                 with files.output_errors():
-                    page.file.write(written.to_json().encode())
+                    page.file.write(text)
                 page.read()
-            table.publish()
-            if page is not None:
-                page.publish()
+            for draft in (table, *pages):
+                draft.publish()
         return written
 
     @property
@@ -117,12 +134,6 @@ class Release:
         if (ours.height, ours.columns) != (theirs.height, theirs.columns):
             raise ViolationError("the written table has lost rows or columns; it is not published")
         self._judge(again).raise_if_violated()
-
-
-def _optional_draft(
-    path: str | Path | None,
-) -> contextlib.AbstractContextManager[files.Draft | None]:
-    return contextlib.nullcontext() if path is None else files.draft(path)
 
 
 def _output(data: bytes) -> Output:
@@ -198,8 +209,16 @@ def anonymize(
             classes=isinstance(groups, Groups),
             groups=groups if isinstance(groups, Groups) else None,
         )
+        # Of the people who are in the release alone: the difference would tell of the others.
+        spread = distributions(
+            encoded if len(kept) == encoded.rows else encoded.take(kept),
+            released,
+            k,
+            persons=_counted(persons, people.rows[kept], requirements),
+        )
     report = Report(
         version=_version(),
+        date=_today(),
         rows=Rows(
             read=table.frame.height,
             dropped=table.frame.height - encoded.rows,
@@ -212,16 +231,19 @@ def anonymize(
         options=options,
         order=AS_READ if keep_order else BY_CONTENT,
         configuration=_configuration(schema, encoded, style, requirements, table.dialect),
-        warnings=tuple(
-            _warnings(
-                *(released, schema, encoded, groups, options, class_column),
+        warnings=(
+            *_warnings_of_method(
+                *(encoded, groups, options, class_column),
                 keep_order=keep_order,
                 chosen=seed is not None,
                 timed=stage.stopped or options.get("budget") is not None,
                 minded=[] if encoded.demands is None else list(encoded.demands.columns),
-            )
+            ),
+            *_warnings_of_release(encoded, released, schema, verdict),
         ),
         seconds=stage.seconds,
+        classes=class_sizes(encoded, released) if isinstance(groups, Groups) else (),
+        distributions=spread,
         limits=LIMITS if isinstance(groups, Groups) else matchings.LIMITS,
     )
     return Release(
@@ -288,14 +310,82 @@ def measure(
     tables.check_roles(table, schema, Role.QUASI)
     kept = np.flatnonzero(~rows_to_drop(table, schema))
     encoded = encode(table.with_frame(table.frame[kept]), schema)
-    # Numbers and missing cells are written alike in both, whatever the files' other habits.
-    alike = {"decimal": table.dialect.decimal, "missing": table.dialect.missing}
-    shown = tables.read(released, schema, declared=schema.table.model_copy(update=alike))
+    shown, _ = _read_release(released, schema, table.dialect)
     asked = schema.require.k if k is None else KAnonymity(k).k
     losses = loss.measure(encoded, shown, k=asked, class_column=class_column)
     if queries is None:
         return losses
     return replace(losses, queries=query_error(encoded, shown, queries=queries))
+
+
+def report_on(
+    original: Any,
+    released: Any,
+    schema: Schema,
+    *,
+    require: Requirement | Sequence[Requirement] | None = None,
+    class_column: str | None = None,
+    curve: Costs | None = None,
+    progress: Progress = silent,
+) -> Report:
+    """The report on a released table, whoever released it, beside the table that it was made from.
+
+    What must hold is `require`, or else what the schema says; the report tells whether it does.
+    """
+    requirements, k = requirements_of(schema, require)
+    stage = _Stages(progress)
+    with stage("reading"):
+        table = tables.read(original, schema)
+        tables.check_roles(table, schema, Role.QUASI)
+        kept = np.flatnonzero(~rows_to_drop(table, schema))
+        shown, output = _read_release(released, schema, table.dialect)
+    with stage("encoding"):
+        encoded = encode(table.with_frame(table.frame[kept]), schema)
+    with stage("verifying"):
+        verdict = verify(shown, schema, require=requirements)
+    with stage("measuring"):
+        losses = loss.measure(encoded, shown, k=k, class_column=class_column)
+        spread = distributions(
+            *(encoded, shown, k),
+            persons=_counted(_persons(table, requirements), kept, requirements),
+            # Nobody knows which rows were left out; their number alone may tell what they held.
+            same_rows=not losses.suppressed,
+        )
+    return Report(
+        version=_version(),
+        date=_today(),
+        rows=Rows(
+            read=table.frame.height,
+            dropped=table.frame.height - len(kept),
+            suppressed=losses.suppressed,
+            released=shown.frame.height,
+        ),
+        verdict=verdict,
+        losses=losses,
+        method=None,
+        options={},
+        order=UNKNOWN,
+        configuration=_configuration(schema, encoded, None, requirements, shown.dialect),
+        warnings=tuple(_warnings_of_release(encoded, shown, schema, verdict)),
+        seconds=stage.seconds,
+        classes=class_sizes(encoded, shown),
+        distributions=spread,
+        output=output,
+        curve=curve,
+    )
+
+
+def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Table, Output | None]:
+    """A released table, and its bytes in numbers where it is a file.
+
+    Numbers and missing cells are written as in the original, whatever the files' other habits.
+    """
+    alike = {"decimal": dialect.decimal, "missing": dialect.missing}
+    declared = schema.table.model_copy(update=alike)
+    if not isinstance(released, str | Path):
+        return tables.read(released, schema, declared=declared), None
+    data = tables.read_bytes(released)
+    return tables.from_bytes(data, schema, declared), _output(data)
 
 
 def workload(
@@ -559,6 +649,14 @@ def _persons(table: Table, requirements: Sequence[Requirement]) -> dict[str, pl.
     return {name: table.cells(name) for name in names}
 
 
+def _counted(
+    persons: Mapping[str, pl.Series], rows: Longs, requirements: Sequence[Requirement]
+) -> pl.Series | None:
+    """Whose row each is, if k counts persons."""
+    names = [r.person for r in requirements if isinstance(r, KAnonymity) and r.person is not None]
+    return persons[names[0]][rows] if names else None
+
+
 def _largest_k(requirements: Sequence[Requirement]) -> int:
     return max(asked.k for asked in requirements if isinstance(asked, KAnonymity))
 
@@ -641,6 +739,10 @@ def _costs(
 # ── what the report says ────────────────────────────────────────────────────────────────────────
 
 
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
 def _version() -> str:
     from importlib.metadata import version
 
@@ -657,7 +759,7 @@ def name_of(method: str | Callable[..., Groups | Rings]) -> str:
 def _configuration(
     schema: Schema,
     encoded: EncodedTable,
-    style: Style,
+    style: Style | None,
     requirements: Sequence[Requirement],
     dialect: Dialect,
 ) -> dict[str, Any]:
@@ -687,13 +789,11 @@ def _configuration(
             "besides": [asked.name for asked in _besides(requirements)],
         },
         "loss": schema.loss,
-        "style": {"categories": style.categories, "intervals": style.intervals},
+        "style": style and asdict(style),
     }
 
 
-def _warnings(
-    released: Table,
-    schema: Schema,
+def _warnings_of_method(
     encoded: EncodedTable,
     groups: Groups | Rings,
     options: Mapping[str, Any],
@@ -723,23 +823,48 @@ def _warnings(
         )
         if chosen:
             yield "whoever guesses the seed that was chosen, and knows the people, finds their rows"
-    exact = [
-        n for n, c in schema.quasi.items() if c.type is not ColumnType.CATEGORICAL and not c.grid
-    ]
-    if exact:
-        yield (
-            f"the ends of the intervals in {', '.join(exact)} are exact values of people in the "
-            "table; a grid moves them outwards"
-        )
+    if keep_order:
+        yield "the rows are in the input's order: whoever knows it knows whose row is whose"
     for attribute in encoded.attributes:
         if filled := filled_in(attribute, groups):
             yield (
                 f"column {attribute.name!r}: {count(filled, 'row')} in which it was missing show "
                 "what others of their group have, though nothing is known of them"
             )
-    for name in schema.names(Role.INSENSITIVE):
-        distinct = released.frame[name].n_unique()
+
+
+def _warnings_of_release(
+    original: EncodedTable, released: Table, schema: Schema, verdict: Verdict
+) -> Iterator[str]:
+    """What can be seen of any release that is laid beside its original."""
+    exact = [interval.name for interval in original.intervals if _ends_exactly(interval, released)]
+    if exact:
+        yield (
+            f"the ends of the intervals in {', '.join(exact)} are exact values of people in the "
+            "table; a grid moves them outwards"
+        )
+    for name in schema.names(Role.INSENSITIVE, Role.SENSITIVE):
+        distinct = released.frame[name].n_unique() if name in released.frame.columns else 0
         if distinct > released.frame.height / 2:
             yield f"column {name!r} is nearly unique ({distinct:,} values): it may identify people"
-    if keep_order:
-        yield "the rows are in the input's order: whoever knows it knows whose row is whose"
+    for achieved in verdict.achieved:
+        if achieved.certain:
+            yield (
+                f"{achieved.certain:.2%} of the rows are in classes that all have one value of "
+                f"{achieved.column!r}: whoever finds such a class has learnt it"
+            )
+    if left_out := original.rows - released.frame.height:
+        yield (
+            f"{count(left_out, 'row')} suppressed: beside totals of the whole table, the release "
+            "would tell what they held"
+        )
+
+
+def _ends_exactly(interval: Interval, released: Table) -> bool:
+    """Whether intervals end at values of the table: without a grid, covey's own do."""
+    shown, _ = parse(interval, released)
+    assert isinstance(shown, Ranges)
+    wide = shown.low < shown.high
+    ends = np.concatenate([shown.low[wide], shown.high[wide]])
+    exact = len(ends) > 0 and bool(np.isin(ends, interval.values).all())
+    return exact and interval.column.grid is None

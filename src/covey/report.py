@@ -1,17 +1,33 @@
 """What was promised, what was found, what it cost: numbers and column names, never cells."""
 
 import json
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
 
+from covey import charts, files
+from covey.distributions import ClassSizes, Distribution
+from covey.errors import UsageError, count
 from covey.loss import DEFINITIONS, Losses
+from covey.pages import element, snippet
 from covey.verification import Verdict
+
+FORMATS = (".html", ".json")
 
 LIMITS = (
     "k-anonymity keeps a person from being linked to fewer than k rows by the quasi-identifiers "
     "named here. It does not hide a sensitive value that all rows of a class share, does not "
     "protect columns that were not named as quasi-identifiers, and may be weakened by what else is "
     "known or by other releases of the same table."
+)
+
+# What holds of every release, and cannot be seen from one.
+REMINDERS = (
+    "no release is remembered: if this table, or another one about the same people, was or will "
+    "be released in any other form, the two can be laid over each other, and people who hide among "
+    "k rows in each may be alone in both",
+    "the promise is about the columns that were named as quasi-identifiers: a column that somebody "
+    "else knows, and that is called sensitive or insensitive here, may still single people out",
 )
 
 
@@ -34,39 +50,67 @@ class Output:
     sha256: str
 
 
+class Costs(Protocol):
+    """What each k would cost: a curve."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries and lists."""
+
+    def chart(self) -> Any:
+        """The curve as a picture."""
+
+
 @dataclass(frozen=True)
 class Report:
     """A release in numbers."""
 
     version: str
+    date: str
     rows: Rows
     verdict: Verdict
     losses: Losses
-    method: str
+    method: str | None  # None where somebody else has made the release
     options: dict[str, Any]
     order: str
     configuration: dict[str, Any]
     warnings: tuple[str, ...]
     seconds: dict[str, float]
+    classes: tuple[ClassSizes, ...]  # none where rows are not alike
+    distributions: tuple[Distribution, ...]
     output: Output | None = None
+    curve: Costs | None = None
     limits: str = LIMITS
+    reminders: tuple[str, ...] = REMINDERS
 
-    def with_output(self, output: Output) -> "Report":
-        """The same report, of a release that has been written."""
-        return replace(self, output=output)
+    @property
+    def k(self) -> int:
+        """What was asked for: no count of fewer people is told."""
+        return int(self.configuration["require"]["k"])
+
+    @property
+    def mean_loss(self) -> float:
+        """What a cell has lost on average, 0 … 1."""
+        weights = sum(column.weight for column in self.losses.columns)
+        return self.losses.total_il / (self.losses.rows * weights)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists, as the JSON report has them."""
         return {
             "covey": self.version,
+            "date": self.date,
             "rows": asdict(self.rows),
             "verdict": self.verdict.to_dict(),
+            "classes": [asdict(sizes) for sizes in self.classes],
             "loss": self.losses.to_dict(),
+            "mean_loss": self.mean_loss,
             "definitions": DEFINITIONS,
+            "distributions": [asdict(column) for column in self.distributions],
+            "curve": self.curve and self.curve.to_dict(),
             "method": {"name": self.method, "options": self.options},
             "order": self.order,
             "configuration": self.configuration,
             "warnings": list(self.warnings),
+            "reminders": list(self.reminders),
             "limits": self.limits,
             "seconds": {stage: round(time, 3) for stage, time in self.seconds.items()},
             "output": asdict(self.output) if self.output else None,
@@ -75,3 +119,45 @@ class Report:
     def to_json(self) -> str:
         """The report as text."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, default=str) + "\n"
+
+    def to_html(self) -> str:
+        """The report as a page of its own, which needs the extra `covey[charts]`."""
+        from covey.report_page import page
+
+        charts.refuse_without_charts()
+        return page(self)
+
+    def written_as(self, path: str | Path) -> bytes:
+        """The report as the ending of a file's name asks for it: a page or JSON."""
+        refuse_format(path)
+        return (self.to_html() if _ending(path) == ".html" else self.to_json()).encode()
+
+    def write(self, path: str | Path) -> None:
+        """Write HTML or JSON, as the name's ending asks, whole or not at all."""
+        data = self.written_as(path)
+        with files.draft(path) as draft:
+            with files.output_errors():
+                draft.file.write(data)
+            draft.publish()
+
+    def _repr_html_(self) -> str:
+        rows = self.rows
+        by = "" if self.method is None else f" by {self.method}"
+        return snippet(
+            f"{rows.released:,} of {count(rows.read, 'row')} released{by}",
+            self.verdict.table(),
+            element("p", f"Mean loss of a cell: {self.mean_loss:.2%}"),
+            *(element("p", f"Note: {warning}") for warning in self.warnings),
+        )
+
+
+def refuse_format(path: str | Path) -> None:
+    """A report is written as HTML or JSON; the page has pictures, which not everybody can draw."""
+    if _ending(path) not in FORMATS:
+        raise UsageError("a report is a page or JSON: end its name in .html or .json")
+    if _ending(path) == ".html":
+        charts.refuse_without_charts()
+
+
+def _ending(path: str | Path) -> str:
+    return Path(path).suffix.lower()

@@ -65,13 +65,17 @@ def read(
     declared = declared or (schema.table if schema else TableFormat())
     if not isinstance(source, str | Path):
         return _from_dataframe(source, declared)
+    return from_bytes(read_bytes(source), schema, declared)
+
+
+def read_bytes(source: str | Path) -> bytes:
+    """The bytes of a file, or of standard input for `-`."""
     try:
-        data = sys.stdin.buffer.read() if source == STREAM else Path(source).read_bytes()
+        return sys.stdin.buffer.read() if source == STREAM else Path(source).read_bytes()
     except OSError as error:
         raise TableError(f"the table cannot be read: {error.strerror}") from None
     except ValueError:
         raise TableError("the table cannot be read: there is no such path") from None
-    return from_bytes(data, schema, declared)
 
 
 def from_bytes(data: bytes, schema: Schema | None, declared: TableFormat) -> Table:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from covey import tables
+from covey import pages, tables
 from covey.errors import SchemaError, TableError, ViolationError, count
 from covey.requirements import (
     AlphaK,
@@ -45,6 +45,11 @@ class Check:
     achieved: float | None
     holds: bool
     reason: str = ""
+
+    @property
+    def found(self) -> str:
+        """What the table achieves, in writing."""
+        return "–" if self.achieved is None else f"{self.achieved:g}"
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,29 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists."""
         return {"holds": self.holds, **asdict(self)}
+
+    def table(self) -> pages.Html:
+        """What was asked, what was found, and whether that holds, as a table of HTML."""
+        rows: list[tuple[str, str, str, pages.Html]] = [
+            (check.requirement, f"{check.asked:g}", check.found, _answer(check.holds))
+            for check in self.checks
+        ]
+        if self.identifiers:
+            found = count(len(self.identifiers), "column")
+            rows.append(("no identifiers", "0 columns", found, _answer(False)))
+        return pages.table(("promise", "asked", "found", "holds"), rows, numbers=(1, 2))
+
+    def _repr_html_(self) -> str:
+        classes = f"{self.classes:,} classes of {self.k:,} to {self.largest_class:,} rows"
+        return pages.snippet(
+            "What was asked " + ("holds" if self.holds else "does not hold"),
+            self.table() if self.checks or self.identifiers else None,
+            pages.element("p", f"{count(self.rows, 'row')} in {classes}"),
+        )
+
+
+def _answer(holds: bool) -> pages.Html:
+    return pages.element("span", "yes" if holds else "NO", class_="yes" if holds else "no")
 
 
 def _complaint(check: Check) -> str:

@@ -1,0 +1,245 @@
+"""Before and after: counts that are right, and none that tells of fewer than k people."""
+
+import math
+import re
+from datetime import date, timedelta
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import covey
+from covey import KAnonymity
+from covey.distributions import (
+    EVERYTHING,
+    MISSING,
+    MOST_BINS,
+    OTHERS,
+    PRESENT,
+    Bin,
+    Distribution,
+    class_sizes,
+    distributions,
+)
+from covey.encoding import encode
+from covey.tables import Table
+
+TREE = {"Europe": {"North": ["no", "se"], "South": ["it", "es", "gr"]}, "Asia": ["jp", "in"]}
+LEAVES = {"Europe": ["no", "se", "it", "es", "gr"], "North": ["no", "se"],
+          "South": ["it", "es", "gr"], "Asia": ["jp", "in"]}  # fmt: skip
+SCHEMA = covey.Schema.from_dict(
+    {
+        "columns": {
+            "age": {"role": "quasi", "type": "numeric"},
+            "height": {"role": "quasi", "type": "numeric"},
+            "born": {"role": "quasi", "type": "date"},
+            "country": {"role": "quasi", "type": "categorical", "taxonomy": TREE},
+            "job": {"role": "quasi", "type": "categorical"},
+        }
+    }
+)
+AGES = st.none() | st.integers(-3, 90)
+HEIGHTS = st.none() | st.integers(100, 200).map(lambda cm: cm / 100)
+DAYS = st.none() | st.integers(-9000, 9000).map(lambda days: date(1990, 5, 17) + timedelta(days))
+COUNTRIES = st.none() | st.sampled_from(LEAVES["Europe"] + LEAVES["Asia"])
+JOBS = st.none() | st.integers(0, 30).map(lambda number: f"job {number // 3}")
+PEOPLE = st.lists(st.tuples(AGES, HEIGHTS, DAYS, COUNTRIES, JOBS), min_size=6, max_size=60)
+NAMES = ("age", "height", "born", "country", "job")
+
+
+def frame_of(people: list[tuple[Any, ...]]) -> pl.DataFrame:
+    kinds = (pl.Int64, pl.Float64, pl.Date, pl.String, pl.String)
+    columns = zip(*people, strict=True)
+    return pl.DataFrame(
+        [pl.Series(n, list(c), dtype=k) for n, c, k in zip(NAMES, columns, kinds, strict=True)]
+    )
+
+
+# What labels say, read without any of covey's code.
+
+
+def day(text: str, *, last: bool) -> date:
+    parts = [int(part) for part in text.split("-")]
+    if len(parts) == 3:
+        return date(*parts)
+    year, month = (parts[0], 12 if last else 1) if len(parts) == 1 else parts
+    if not last:
+        return date(year, month, 1)
+    return date(year + month // 12, month % 12 + 1, 1) - timedelta(1)
+
+
+def ends(label: str, column: str) -> tuple[Any, Any, bool]:
+    """The first value, the last, and whether that one is beyond."""
+    if label in (EVERYTHING, PRESENT):
+        return None, None, False
+    if column == "born":
+        if label.startswith("before "):
+            return None, day(label[7:], last=False), True
+        if label.startswith("from "):
+            return day(label[5:], last=False), None, False
+        low, _, high = label.partition(" to ")
+        return day(low, last=False), day(high or low, last=True), False
+    if label.startswith("under "):
+        return None, float(label[6:]), True
+    if label.endswith(" and more"):
+        return float(label[:-9]), None, False
+    low, _, high = label.partition(" to ")
+    return float(low), float((high or low).removeprefix("under ")), high.startswith("under")
+
+
+def holds(label: str, value: Any, column: str, labels: list[str]) -> bool:
+    if label == OTHERS:
+        return not any(holds(other, value, column, labels) for other in labels if other != OTHERS)
+    if value is None:
+        return label == EVERYTHING or (label.endswith(MISSING) and label != PRESENT)
+    if column in ("country", "job"):
+        return label in (EVERYTHING, value) or value in LEAVES.get(label, [])
+    if label == MISSING:
+        return False
+    low, high, beyond = ends(label.removesuffix(f", or {MISSING}"), column)
+    below = high is None or (value < high if beyond else value <= high)
+    return below and (low is None or value >= low)
+
+
+def check_before(found: Distribution, values: list[Any], k: int) -> None:
+    labels = [bin_.label for bin_ in found.bins]
+    column = found.column
+    assert len(labels) <= MOST_BINS + 2
+    for value in values:
+        assert sum(holds(label, value, column, labels) for label in labels) == 1, (value, labels)
+    for bin_ in found.bins:
+        number = sum(holds(bin_.label, value, column, labels) for value in values)
+        assert bin_.before == (number if number >= k else None)
+        # Nothing is hidden that the difference to all rows would tell, but that there is nobody.
+        assert number >= k or (number == 0 and bin_.label == OTHERS)
+
+
+@settings(deadline=None, max_examples=120)
+@given(people=PEOPLE, k=st.integers(2, 6))
+def test_counts_before_are_those_of_the_labels_and_never_below_k(
+    people: list[tuple[Any, ...]], k: int
+) -> None:
+    frame = frame_of(people)
+    encoded = encode(Table(frame), SCHEMA)
+    found = {d.column: d for d in distributions(encoded, Table(frame), k)}
+    for place, name in enumerate(NAMES):
+        check_before(found[name], [row[place] for row in people], k)
+
+
+@settings(deadline=None, max_examples=25)
+@given(people=PEOPLE, k=st.integers(2, 4))
+def test_counts_after_spread_cells_over_what_they_cover(
+    people: list[tuple[Any, ...]], k: int
+) -> None:
+    """By the released text alone; every whole number of an interval is equally likely."""
+    frame = frame_of(people).select("age", "country")
+    schema = covey.Schema(columns={n: SCHEMA.columns[n] for n in frame.columns})
+    release = covey.anonymize(frame, schema, require=[KAnonymity(k)], method="mondrian")
+    whole = [age for age, *_ in people if age is not None]
+    for found in release.report.distributions:
+        labels = [bin_.label for bin_ in found.bins]
+        cells = [covered(cell, found.column, whole, people) for cell in release.table[found.column]]
+        for bin_ in found.bins:
+            shares = [
+                sum(holds(bin_.label, v, found.column, labels) for v in cell) / len(cell)
+                for cell in cells
+            ]
+            after, certain = math.fsum(shares), sum(share == 1 for share in shares)
+            if abs(after - k) > 1e-6:
+                told = round(after, 1) if after >= k else None
+                assert bin_.after == (None if told is None else pytest.approx(told, abs=0.11))
+            assert bin_.certain == (certain if certain >= k else None)
+        single = sum(len(cell) == 1 for cell in cells)
+        assert found.exact == pytest.approx(single / len(cells))
+
+
+def covered(
+    cell: str | None, column: str, whole: list[int], people: list[tuple[Any, ...]]
+) -> list[Any]:
+    if cell is None:
+        return [None]
+    if column == "country":
+        missing = [None] if any(person[3] is None for person in people) else []
+        if cell == "*":
+            return LEAVES["Europe"] + LEAVES["Asia"] + missing
+        return LEAVES.get(cell, [cell])
+    if cell == "*":
+        return list(range(min(whole), max(whole) + 1))
+    low, high = (int(end) for end in cell.strip("[]").split(", ") * (1 if "," in cell else 2))
+    return list(range(low, high + 1))
+
+
+def test_rare_values_and_exact_ends_are_not_named() -> None:
+    rows = 200
+    frame = pl.DataFrame(
+        {
+            "age": [31 + i % 40 for i in range(rows - 2)] + [7, 113],
+            "job": ["baker", "clerk"] * 95 + [f"rare {i}" for i in range(10)],
+        }
+    )
+    schema = covey.Schema.of(quasi={"age": "numeric", "job": "categorical"})
+    found = distributions(encode(Table(frame), schema), Table(frame), 5)
+    age, job = ({bin_.label: bin_.before for bin_ in d.bins} for d in found)
+    assert job == {"baker": 95, "clerk": 95, OTHERS: 10}
+    assert not {"7", "31", "70", "113"} & {n for label in age for n in re.findall(r"\d+", label)}
+    assert sum(number or 0 for number in age.values()) == rows
+
+
+def test_few_missing_cells_are_told_with_others_and_many_on_their_own() -> None:
+    schema = covey.Schema.of(quasi={"age": "numeric"})
+    for missing in (3, 8):
+        ages = [20 + i % 50 for i in range(100)] + [None] * missing
+        frame = pl.DataFrame({"age": ages})
+        (found,) = distributions(encode(Table(frame), schema), Table(frame), 5)
+        assert found.bins[-1].label.endswith(MISSING)
+        assert (found.bins[-1].label == MISSING) is (missing == 8)
+        assert sum(bin_.before or 0 for bin_ in found.bins) == 100 + missing
+    frame = pl.DataFrame({"age": [None, None, 30, None, None]})
+    (found,) = distributions(encode(Table(frame), schema), Table(frame), 2)
+    assert [bin_.label for bin_ in found.bins] == [EVERYTHING]
+    frame = pl.DataFrame({"age": pl.Series([None] * 4, dtype=pl.Int64)})
+    (found,) = distributions(encode(Table(frame), schema), Table(frame), 2)
+    assert found.bins == (Bin(MISSING, 4, 4.0, 4),)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 40), st.none() | st.integers(0, 9)), min_size=8),
+    k=st.integers(2, 4),
+)
+def test_where_persons_count_every_bin_holds_k_of_them(
+    rows: list[tuple[int, int | None]], k: int
+) -> None:
+    frame = pl.DataFrame({"age": [age for age, _ in rows]})
+    schema = covey.Schema.of(quasi={"age": "numeric"})
+    whose = pl.Series([person for _, person in rows], dtype=pl.Int64)
+    (found,) = distributions(encode(Table(frame), schema), Table(frame), k, persons=whose)
+    labels = [bin_.label for bin_ in found.bins]
+    for label in labels if len(labels) > 1 else []:
+        inside = {p for age, p in rows if p is not None and holds(label, age, "age", labels)}
+        assert len(inside) >= k
+
+
+def test_nothing_is_told_of_an_original_that_holds_others_too() -> None:
+    frame = pl.DataFrame({"age": list(range(40))})
+    schema = covey.Schema.of(quasi={"age": "numeric"})
+    encoded = encode(Table(frame), schema)
+    (found,) = distributions(encoded, Table(frame[1:]), 4, same_rows=False)
+    assert [bin_.before for bin_ in found.bins] == [None] * len(found.bins)
+    assert sum(bin_.after or 0 for bin_ in found.bins) == 39
+
+
+@settings(deadline=None)
+@given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=20))
+def test_class_sizes_count_every_class_once(sizes: list[int]) -> None:
+    frame = pl.DataFrame({"age": [i for i, size in enumerate(sizes) for _ in range(size)]})
+    schema = covey.Schema.of(quasi={"age": "numeric"})
+    found = class_sizes(encode(Table(frame), schema), Table(frame))
+    for told in found:
+        inside = [size for size in sizes if told.least <= size <= told.most]
+        assert (told.classes, told.rows) == (len(inside), sum(inside))
+    assert sum(told.classes for told in found) == len(sizes)
+    assert all(one.most < other.least for one, other in pairwise(found))

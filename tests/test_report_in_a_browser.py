@@ -1,0 +1,194 @@
+"""The page in a real browser: drawn, readable in every light and width, and asking nobody."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+from make_report_picture import CHROMIUM, FOLDER, QUIETLY
+
+import covey
+from covey import KAnonymity, demo
+from covey.requirements import Requirement
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+SCREENS = {"wide": (1280, 900), "phone": (360, 740)}
+PICTURES = 2 + 8 + 1  # sizes, shares; columns; curve
+
+every_screen = pytest.mark.parametrize("screen", SCREENS)
+every_light = pytest.mark.parametrize("light", ["light", "dark"])
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium here")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=QUIETLY)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """One that holds, with all there is, and one that does not."""
+    folder = tmp_path_factory.mktemp("pages")
+    people, schema = demo.people(500), demo.schema()
+    curve = covey.curve(people, schema, ks=[2, 5, 20], effort="fast")
+    release = covey.anonymize(people, schema, require=[KAnonymity(5)], effort="fast")
+    found = {"good": folder / "good.html", "bad": folder / "bad.html"}
+    release.write(folder / "released.csv", report=found["good"], curve=curve)
+    asked: list[Requirement] = [KAnonymity(50), covey.LDiversity(3, "diagnosis")]
+    covey.report_on(people, release.table, schema, require=asked).write(found["bad"])
+    return found
+
+
+class Opened(NamedTuple):
+    page: Any
+    told: list[str]  # by the console, or by errors
+    asked: list[str]  # addresses other than the page's own
+
+
+@pytest.fixture
+def opened(browser: "Browser") -> Iterator[Any]:
+    contexts = []
+
+    def open_(path: Path, screen: str = "wide", light: Any = "light") -> Opened:
+        width, height = SCREENS[screen]
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=light
+        )
+        contexts.append(context)
+        page = context.new_page()
+        seen = Opened(page, [], [])
+
+        def route(route: Any) -> None:
+            if route.request.url == path.as_uri():
+                route.continue_()
+            else:
+                seen.asked.append(route.request.url)
+                route.abort()
+
+        context.route("**/*", route)
+        page.on("console", lambda message: seen.told.append(message.text))
+        page.on("pageerror", lambda error: seen.told.append(str(error)))
+        page.goto(path.as_uri())
+        return seen
+
+    yield open_
+    for context in contexts:
+        context.close()
+
+
+@every_screen
+@every_light
+def test_a_page_opens_quietly_and_draws_every_figure(
+    reports: dict[str, Path], opened: Any, screen: str, light: str
+) -> None:
+    seen = opened(reports["good"], screen, light)
+    figures = seen.page.locator("figure svg").all()
+    assert len(figures) == PICTURES
+    for figure in figures:
+        box = figure.bounding_box()
+        assert box["width"] > 200
+        assert box["height"] > 20
+        marks = figure.locator(".mark-rect path, .mark-line path, .mark-symbol path").all()
+        drawn = [mark.bounding_box() for mark in marks]
+        assert any(mark["width"] > 2 and mark["height"] > 2 for mark in drawn if mark)
+    assert seen.told == []
+    assert seen.asked == []
+    # A page that is wider than its screen would have to be moved to be read.
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= SCREENS[screen][0]
+
+
+@every_screen
+@every_light
+@pytest.mark.parametrize("which", ["good", "bad"])
+def test_a_page_is_accessible(
+    reports: dict[str, Path], opened: Any, screen: str, light: str, which: str
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is missing")
+    page = opened(reports[which], screen, light).page
+    page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    found = axe.Axe().run(page).response["violations"]
+    assert [(rule["id"], [n["html"][:150] for n in rule["nodes"]]) for rule in found] == []
+
+
+def test_a_picture_without_a_name_would_be_found(reports: dict[str, Path], opened: Any) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is missing")
+    page = opened(reports["good"]).page
+    page.evaluate("document.querySelector('figure svg').removeAttribute('aria-label')")
+    assert [rule["id"] for rule in axe.Axe().run(page).response["violations"]] == ["svg-img-alt"]
+
+
+def colours(page: Any) -> dict[str, str]:
+    ask = "([one, what]) => getComputedStyle(document.querySelector(one))[what]"
+    return {
+        "paper": page.evaluate(ask, ["body", "backgroundColor"]),
+        "ink": page.evaluate(ask, ["body", "color"]),
+        "text": page.evaluate(ask, ["figure svg text", "fill"]),
+        "bar": page.evaluate(ask, [".gallery svg .mark-rect path", "fill"]),
+    }
+
+
+def test_pictures_follow_the_light_and_paper_is_white(
+    reports: dict[str, Path], opened: Any
+) -> None:
+    light, dark = (
+        colours(opened(reports["good"], "wide", which).page) for which in ("light", "dark")
+    )
+    assert light["paper"] == "rgb(255, 255, 255)"
+    assert all(light[part] != dark[part] for part in light)
+    for shown in (light, dark):
+        assert shown["text"] == shown["ink"]
+    page = opened(reports["good"], "wide", "dark").page
+    page.emulate_media(media="print", color_scheme="dark")
+    assert colours(page)["paper"] == light["paper"]
+
+
+def test_the_first_screen_says_whether_the_promise_holds(
+    reports: dict[str, Path], opened: Any
+) -> None:
+    for which, words in (
+        ("good", "Every row looks like at least 4 other rows."),
+        ("bad", "Do not publish this table as it is."),
+    ):
+        for screen, (_, height) in SCREENS.items():
+            page = opened(reports[which], screen).page
+            heading = page.locator("h1")
+            assert heading.inner_text() == words
+            box = heading.bounding_box()
+            assert box["y"] + box["height"] < height
+
+
+def test_a_page_can_be_printed(reports: dict[str, Path], opened: Any) -> None:
+    data = opened(reports["good"]).page.pdf(format="A4")
+    assert data.startswith(b"%PDF")
+    assert len(data) > 20_000
+    pages = data.count(b"/Type /Page\n") + data.count(b"/Type /Page ")
+    assert 3 <= pages <= 14
+
+
+def test_names_that_others_chose_do_not_run(tmp_path: Path, opened: Any) -> None:
+    from test_report import evil_release
+
+    _, _, release = evil_release()
+    path = tmp_path / "evil.html"
+    release.report.write(path)
+    seen = opened(path)
+    dialogs: list[Any] = []
+    seen.page.on("dialog", lambda dialog: dialogs.append(dialog.dismiss()))
+    seen.page.reload()
+    assert (seen.told, seen.asked, dialogs) == ([], [], [])
+    assert "<script>alert(1)</script>" in seen.page.locator("body").inner_text()
+
+
+@pytest.mark.parametrize("name", ["report.png", "report-columns.png"])
+def test_the_pictures_of_the_documentation_are_small(name: str) -> None:
+    data = (FOLDER / name).read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert len(data) < 300_000
+    assert f"]({name})" in (FOLDER / "report.md").read_text(encoding="utf-8")
