@@ -4,9 +4,10 @@ Altair and vl-convert come with the extra `covey[charts]`, so they are imported 
 drawn, and not before.
 """
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from io import BytesIO, StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covey.errors import UsageError
 
@@ -16,6 +17,39 @@ if TYPE_CHECKING:
 PICTURES = (".svg", ".png")
 INK, LINE, QUIET, FAINT = "#1b1f24", "#1f5a7a", "#5c6670", "#d7dde2"
 _PRINT = 3  # pixels for one on a screen
+
+
+class _Look(NamedTuple):
+    """How one line of several is told from the others: by any one of these alone."""
+
+    colour: str
+    mark: str
+    dash: tuple[int, ...]
+
+
+# Colours that the colour-blind tell apart (after Okabe and Ito, darkened until they can be seen on
+# white), and marks and dashes for those who see or print no colour at all.
+_LOOKS = (
+    _Look("#0072b2", "circle", (1, 0)),
+    _Look("#c8500a", "square", (7, 3)),
+    _Look("#00805c", "triangle-up", (2, 2)),
+    _Look("#a64883", "diamond", (8, 3, 2, 3)),
+    _Look("#8a6100", "cross", (4, 4)),
+    _Look("#5b4fc4", "triangle-down", (10, 3)),
+)
+_OWN = _Look(INK, "stroke", (1, 0))
+# The same picture in the dark: what each colour becomes there.
+_DARK = {
+    INK: "#e6eaee",
+    QUIET: "#a3adb7",
+    FAINT: "#39424b",
+    "#0072b2": "#5db5f0",
+    "#c8500a": "#ff9257",
+    "#00805c": "#3ecb9e",
+    "#a64883": "#e693c5",
+    "#8a6100": "#e0b04a",
+    "#5b4fc4": "#a99ff5",
+}
 
 
 def available() -> bool:
@@ -80,3 +114,89 @@ def picture(chart: Any, ending: str) -> bytes:
     png = BytesIO()
     chart.save(png, format="png", scale_factor=_PRINT)
     return png.getvalue()
+
+
+def in_the_dark(picture: str) -> str:
+    """An SVG picture of `lines` with colours for a dark page."""
+    for light, dark in _DARK.items():
+        picture = picture.replace(light, dark)
+    return picture
+
+
+# ── lines ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class Point(NamedTuple):
+    """A point of a line, and how far the runs that it is the mean of lie apart."""
+
+    line: str
+    x: float
+    y: float
+    least: float
+    most: float
+
+
+def lines(
+    points: Sequence[Point],
+    *,
+    names: Sequence[str],
+    own: str,
+    x_title: str,
+    y_title: str,
+    from_zero: bool = True,
+    head: "alt.TitleParams | None" = None,
+    background: str = "white",
+) -> "alt.LayerChart":
+    """Several lines, of which the `own` one stands out; bands show how far runs lie apart."""
+    import altair as alt
+
+    rest = [name for name in names if name != own]
+    looks = dict(zip(rest, _LOOKS, strict=False)) | {own: _OWN}
+    known = [name for name in names if name in looks]
+    places = sorted({point.x for point in points})
+    large = max((point.most for point in points), default=0.0) >= 10_000
+    key = alt.Legend(title=None, orient="top", direction="horizontal", columns=6, offset=12,
+                     symbolSize=70, symbolOpacity=1, labelFontSize=11.5, labelColor=INK, labelLimit=0,
+                     columnPadding=14)  # fmt: skip
+    base = alt.Chart(alt.InlineData([point._asdict() for point in points])).encode(
+        x=alt.X("x:Q", title=x_title)
+        .scale(domain=[places[0], places[-1]] if places else [0, 1], nice=False, padding=10)
+        .axis(values=places, format=",d", grid=False, tickSize=5, labelOverlap="greedy"),
+        y=alt.Y("y:Q", title=y_title)
+        .scale(zero=from_zero, nice=True)
+        .axis(format="~s" if large else "~g", tickCount=6, gridColor=FAINT, domain=False,
+              ticks=False),
+        color=alt.Color(
+            "line:N",
+            scale=alt.Scale(domain=known, range=[looks[name].colour for name in known]),
+            legend=key,
+        ),
+    )  # fmt: skip
+    dashes = alt.StrokeDash(
+        "line:N",
+        scale=alt.Scale(domain=known, range=[list(looks[name].dash) for name in known]),
+        legend=None,
+    )
+    shapes = alt.Shape(
+        "line:N",
+        scale=alt.Scale(domain=known, range=[looks[name].mark for name in known]),
+        legend=key,
+    )
+    is_own = alt.FieldEqualPredicate(own, "line")
+    layers = [
+        base.mark_area(opacity=0.16).encode(y="least:Q", y2="most:Q"),
+        base.mark_line().encode(
+            strokeDash=dashes,
+            strokeWidth=alt.condition(is_own, alt.value(2.8), alt.value(1.9)),
+        ),
+        base.mark_point(filled=True, opacity=1, size=46).encode(shape=shapes),
+    ]
+    return alt.LayerChart(
+        layer=layers,
+        title=alt.Undefined if head is None else head,
+        width=500,
+        height=300,
+        padding=14,
+        background=background,
+        config=config(),
+    )

@@ -186,7 +186,9 @@ def _named(frame: pl.DataFrame) -> pl.DataFrame:
         if frame.width != len(_UCI):
             raise TableError(f"UCI's adult.data has {len(_UCI)} columns, this has {frame.width}")
         return frame.rename(dict(zip(frame.columns, _UCI, strict=True)))
-    tidy = {name: name.strip().lower().replace(".", "-").replace("_", "-") for name in frame.columns}
+    tidy = {
+        name: name.strip().lower().replace(".", "-").replace("_", "-") for name in frame.columns
+    }
     known = {name: _OTHER_NAMES.get(plain, plain) for name, plain in tidy.items()}
     try:
         return frame.rename(known)

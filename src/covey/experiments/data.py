@@ -40,7 +40,7 @@ class Source:
         names = [*quasi, *([self.class_column] if self.class_column else [])]
         kept = [self.class_column] if self.class_column else []
         schema = Schema.of(quasi=quasi, sensitive=kept, loss=self.measure)
-        return Part(Table(self.frame.select(names).head(rows)), schema, self.class_column)
+        return Part(Table(self.frame.select(names)[:rows]), schema, self.class_column)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,9 +188,7 @@ def _coded(path: Path, columns: Mapping[str, Sequence[str]], what: str) -> pl.Da
 
 
 _READERS = {
-    "adult-8": lambda places: _adult(
-        places, BYUN, measure="height", class_column=adult.SALARY
-    ),
+    "adult-8": lambda places: _adult(places, BYUN, measure="height", class_column=adult.SALARY),
     # Wang counts the loss of a category by levels.
     "adult-6": lambda places: _adult(places, WANG, measure="level"),
     "sal": lambda places: _he(places, "sal"),

@@ -110,9 +110,9 @@ def _tables_1_and_2() -> Worked:
 
 def _shown(group: int) -> tuple[str, ...]:
     rows = [row for row, label in enumerate(_TABLE_2) if label == group]
-    ranges = [_TABLE_1[name].gather(rows) for name in _TABLE_1.columns]
+    ranges = [[_TABLE_1[row, name] for row in rows] for name in _TABLE_1.columns]
     names = ", ".join(_PATIENTS[row] for row in rows)
-    return (names, *(f"[{values.min()}, {values.max()}]" for values in ranges))
+    return (names, *(f"[{min(values)}, {max(values)}]" for values in ranges))
 
 
 def _same(labels: list[int], others: tuple[int, ...]) -> bool:
@@ -202,7 +202,7 @@ _COMPLEXITY_K = 10
 
 
 def _complexity() -> Worked:
-    """How many distances the choice of centres adds up if each is summed anew, as Equation 7 has."""
+    """How many distances the choice of centres adds up, summed anew each time as in Equation 7."""
     sizes = (5_000, 10_000, 20_000, 30_000)
     k = _COMPLEXITY_K
     anew = [sum(i * (n - i * k) for i in range(1, n // k)) for n in sizes]

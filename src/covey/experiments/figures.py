@@ -90,9 +90,7 @@ class Line(NamedTuple):
 class Axis(NamedTuple):
     """The y axis: a figure of a run, and what a reader is told of it."""
 
-    measure: Literal[
-        "total_il", "discernibility", "classification", "gcp", "precision", "seconds"
-    ]
+    measure: Literal["total_il", "discernibility", "classification", "gcp", "precision", "seconds"]
     title: str
 
 
@@ -301,7 +299,11 @@ def _he_6(letter: str, table: str, shown: str, d: int) -> Figure:
         y=GCP,
         lines=_HE_LINES,
         claim=claim,
-        parts=(straight("CB", ROUGHLY), straight("NH", ROUGHLY), *(() if first else (below("CB", "NH"),))),
+        parts=(
+            straight("CB", ROUGHLY),
+            straight("NH", ROUGHLY),
+            *(() if first else (below("CB", "NH"),)),
+        ),
         columns=d,
         rows=_HE_ROWS,
     )
@@ -356,7 +358,9 @@ def _he_9(letter: str, table: str, shown: str) -> Figure:
         parts=(
             straight("CB", ROUGHLY),
             straight("NH", ROUGHLY),
-            below("NH", "CB"), at_most("CB", 500, "s")),
+            below("NH", "CB"),
+            at_most("CB", 500, "s"),
+        ),
         k=_K,
         columns=6,
     )
@@ -507,9 +511,7 @@ _WANG = (
         "; OKA is slowest, MDAV fastest, and KACPC faster than IKAC",
     ),
     *_wang_n(6, 10, (), ""),
-    *_wang_n(
-        7, 50, (spread_shrinks(["MDAV", "IKAC"]),), "; the gap between MDAV and IKAC narrows"
-    ),
+    *_wang_n(7, 50, (spread_shrinks(["MDAV", "IKAC"]),), "; the gap between MDAV and IKAC narrows"),
 )
 
 # ── all of them ─────────────────────────────────────────────────────────────────────────────────
@@ -523,7 +525,7 @@ def chosen(names: Iterable[str]) -> tuple[list[Figure], list[Example]]:
     wanted = list(dict.fromkeys(names))
     figures = [f for f in FIGURES if any(_named(f.name, name) for name in wanted)]
     shown = [e for e in EXAMPLES if any(_named(e.name, name) for name in wanted)]
-    known = [item.name for item in (*FIGURES, *EXAMPLES)]
+    known = [*(f.name for f in FIGURES), *(e.name for e in EXAMPLES)]
     for name in wanted:
         if not any(_named(item, name) for item in known):
             raise UsageError(f"there is no experiment {name!r}; `covey experiment list` shows all")

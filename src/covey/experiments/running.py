@@ -85,7 +85,9 @@ class Experiment:
         missing = self.missing()
         known: tuple[Request, Part] | None = None
         for done, (request, seed) in enumerate(missing):
-            stage = f"{done + 1} of {len(missing)}: {request.table}, {request.method}, k = {request.k}"
+            stage = (
+                f"{done + 1} of {len(missing)}: {request.table}, {request.method}, k = {request.k}"
+            )
             if known is None or known[0].part != request.part:
                 known = (request, self._part(request))
             tell = part_of(progress, stage, done, len(missing))
@@ -162,8 +164,8 @@ def _run(key: Key, table: str, part: Part, tell: Progress) -> Run:
         total_il=lost.total_il,
         gcp=lost.gcp,
         precision=1 - lost.mean,
-        discernibility=by_class and by_class.discernibility,
-        classification=by_class and by_class.classification,
+        discernibility=None if by_class is None else by_class.discernibility,
+        classification=None if by_class is None else by_class.classification,
         seconds=round(seconds, 6),
     )
 
