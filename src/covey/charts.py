@@ -30,14 +30,13 @@ class _Look(NamedTuple):
 # Colours that the colour-blind tell apart (after Okabe and Ito, darkened until they can be seen on
 # white), and marks and dashes for those who see or print no colour at all.
 _LOOKS = (
-    _Look("#0072b2", "circle", (1, 0)),
-    _Look("#c8500a", "square", (7, 3)),
-    _Look("#00805c", "triangle-up", (2, 2)),
-    _Look("#a64883", "diamond", (8, 3, 2, 3)),
-    _Look("#8a6100", "cross", (4, 4)),
-    _Look("#5b4fc4", "triangle-down", (10, 3)),
+    _Look("#0072b2", "square", (1, 0)),
+    _Look("#c8500a", "triangle-up", (7, 3)),
+    _Look("#00805c", "diamond", (2, 2)),
+    _Look("#a64883", "cross", (8, 3, 2, 3)),
+    _Look("#8a6100", "triangle-down", (4, 4)),
 )
-_OWN = _Look(INK, "stroke", (1, 0))
+_OWN = _Look(INK, "circle", (1, 0))
 # The same picture in the dark: what each colour becomes there.
 _DARK = {
     INK: "#e6eaee",
@@ -48,7 +47,6 @@ _DARK = {
     "#00805c": "#3ecb9e",
     "#a64883": "#e693c5",
     "#8a6100": "#e0b04a",
-    "#5b4fc4": "#a99ff5",
 }
 
 
@@ -147,49 +145,30 @@ def lines(
     head: "alt.TitleParams | None" = None,
     background: str = "white",
 ) -> "alt.LayerChart":
-    """Several lines, of which the `own` one stands out; bands show how far runs lie apart."""
+    """Up to five lines and the `own` one, which stands out; bands show how far runs lie apart."""
     import altair as alt
 
     rest = [name for name in names if name != own]
-    looks = dict(zip(rest, _LOOKS, strict=False)) | {own: _OWN}
-    known = [name for name in names if name in looks]
-    places = sorted({point.x for point in points})
-    large = max((point.most for point in points), default=0.0) >= 10_000
-    key = alt.Legend(title=None, orient="top", direction="horizontal", columns=6, offset=12,
-                     symbolSize=70, symbolOpacity=1, labelFontSize=11.5, labelColor=INK, labelLimit=0,
-                     columnPadding=14)  # fmt: skip
+    looks = dict(zip(rest, _LOOKS[: len(rest)], strict=True)) | {own: _OWN}
+    known = list(names)
+    colours = alt.Scale(domain=known, range=[looks[name].colour for name in known])
+    shapes = alt.Scale(domain=known, range=[looks[name].mark for name in known])
+    dashes = alt.Scale(domain=known, range=[list(looks[name].dash) for name in known])
+    key, thick = _key(), alt.FieldEqualPredicate(own, "line")
     base = alt.Chart(alt.InlineData([point._asdict() for point in points])).encode(
-        x=alt.X("x:Q", title=x_title)
-        .scale(domain=[places[0], places[-1]] if places else [0, 1], nice=False, padding=10)
-        .axis(values=places, format=",d", grid=False, tickSize=5, labelOverlap="greedy"),
-        y=alt.Y("y:Q", title=y_title)
-        .scale(zero=from_zero, nice=True)
-        .axis(format="~s" if large else "~g", tickCount=6, gridColor=FAINT, domain=False,
-              ticks=False),
-        color=alt.Color(
-            "line:N",
-            scale=alt.Scale(domain=known, range=[looks[name].colour for name in known]),
-            legend=key,
-        ),
-    )  # fmt: skip
-    dashes = alt.StrokeDash(
-        "line:N",
-        scale=alt.Scale(domain=known, range=[list(looks[name].dash) for name in known]),
-        legend=None,
+        x=_x(sorted({point.x for point in points}), x_title),
+        y=_y(max((point.most for point in points), default=0.0), y_title, from_zero=from_zero),
+        color=alt.Color("line:N", scale=colours, legend=key),
     )
-    shapes = alt.Shape(
-        "line:N",
-        scale=alt.Scale(domain=known, range=[looks[name].mark for name in known]),
-        legend=key,
-    )
-    is_own = alt.FieldEqualPredicate(own, "line")
     layers = [
         base.mark_area(opacity=0.16).encode(y="least:Q", y2="most:Q"),
         base.mark_line().encode(
-            strokeDash=dashes,
-            strokeWidth=alt.condition(is_own, alt.value(2.8), alt.value(1.9)),
+            strokeDash=alt.StrokeDash("line:N", scale=dashes, legend=None),
+            strokeWidth=alt.condition(thick, alt.value(2.8), alt.value(1.9)),
         ),
-        base.mark_point(filled=True, opacity=1, size=46).encode(shape=shapes),
+        base.mark_point(filled=True, opacity=1, size=46).encode(
+            shape=alt.Shape("line:N", scale=shapes, legend=key)
+        ),
     ]
     return alt.LayerChart(
         layer=layers,
@@ -199,4 +178,46 @@ def lines(
         padding=14,
         background=background,
         config=config(),
+    )
+
+
+def _key() -> "alt.Legend":
+    import altair as alt
+
+    return alt.Legend(
+        title=None,
+        orient="top",
+        direction="horizontal",
+        columns=6,
+        columnPadding=14,
+        offset=12,
+        symbolSize=70,
+        symbolOpacity=1,
+        symbolStrokeWidth=0,
+        labelFontSize=11.5,
+        labelColor=INK,
+        labelLimit=0,
+    )
+
+
+def _x(places: list[float], title: str) -> "alt.X":
+    """An axis with a tick at each place that has points, as far as there is room for labels."""
+    import altair as alt
+
+    ends = [places[0], places[-1]] if places else [0, 1]
+    return (
+        alt.X("x:Q", title=title)
+        .scale(domain=ends, nice=False, padding=10)
+        .axis(values=places, format=",d", grid=False, tickSize=5, labelOverlap="greedy")
+    )
+
+
+def _y(most: float, title: str, *, from_zero: bool) -> "alt.Y":
+    import altair as alt
+
+    written = "~s" if most >= 10_000 else "~g"
+    return (
+        alt.Y("y:Q", title=title)
+        .scale(zero=from_zero, nice=True)
+        .axis(format=written, tickCount=6, gridColor=FAINT, domain=False, ticks=False)
     )

@@ -90,7 +90,7 @@ def below(line: str, other: str, *, of: Sequence[float] | None = None) -> Part:
         one, two, places = _both(curves, line, other, of)
         holds = sum(a < b for a, b in zip(one, two, strict=True))
         return Finding(
-            f"{line} is below {other} at {holds} of {len(places)}: {_apart(one, two)}.",
+            f"{line} is below {other} at {holds} of {len(places)} points: {_apart(one, two)}.",
             holds / len(places),
         )
 
@@ -104,7 +104,7 @@ def above(line: str, other: str) -> Part:
         one, two, places = _both(curves, line, other, None)
         holds = sum(a > b for a, b in zip(one, two, strict=True))
         return Finding(
-            f"{line} is above {other} at {holds} of {len(places)}: {_apart(one, two)}.",
+            f"{line} is above {other} at {holds} of {len(places)} points: {_apart(one, two)}.",
             holds / len(places),
         )
 
@@ -119,8 +119,8 @@ def near(line: str, other: str, within: float) -> Part:
         ratios = [a / b - 1 for a, b in zip(one, two, strict=True)]
         holds = sum(abs(ratio) <= within for ratio in ratios)
         return Finding(
-            f"{line} is within {within:.0%} of {other} at {holds} of {len(places)}: it differs by "
-            f"{_signed(min(ratios))} to {_signed(max(ratios))}.",
+            f"{line} is within {_percent(within)} of {other} at {holds} of "
+            f"{len(places)} points: it differs by {signed(min(ratios))} to {signed(max(ratios))}.",
             holds / len(places),
         )
 
@@ -170,7 +170,8 @@ def straight(line: str, passes: float = NEARLY) -> Part:
         x, y = np.array(curves[line].x), np.array(curves[line].y)
         fit = float(np.corrcoef(x, y)[0, 1] ** 2) if np.ptp(y) > 0 else 1.0
         return Finding(
-            f"A straight line explains {fit:.1%} of how {line} varies; {passes:.0%} passes.",
+            f"A straight line explains {_percent(fit)} of how {line} varies; "
+            f"{_percent(passes)} passes.",
             float(fit >= passes),
         )
 
@@ -210,8 +211,9 @@ def gain(line: str, other: str, least: float, most: float) -> Part:
         gains = _gains(curves, line, other)
         holds = sum(least <= gain <= most for gain in gains)
         return Finding(
-            f"{line} is {least:.0%} to {most:.0%} better than {other} at {holds} of {len(gains)}: "
-            f"it is better by {_signed(min(gains))} to {_signed(max(gains))}.",
+            f"{line} is {_percent(least)} to {_percent(most)} better than {other} at "
+            f"{holds} of {len(gains)} points: it is better by {signed(min(gains))} to "
+            f"{signed(max(gains))}.",
             holds / len(gains),
         )
 
@@ -224,8 +226,8 @@ def gain_reaches(line: str, other: str, top: float, within: float) -> Part:
     def look(curves: Curves) -> Finding:
         largest = max(_gains(curves, line, other))
         return Finding(
-            f"{line} is better than {other} by {_signed(largest)} at most; {top - within:.1%} to "
-            f"{top + within:.1%} passes.",
+            f"{line} is better than {other} by {signed(largest)} at most; "
+            f"{_percent(top - within)} to {_percent(top + within)} passes.",
             float(abs(largest - top) <= within),
         )
 
@@ -240,7 +242,7 @@ def gain_widens(line: str, other: str) -> Part:
         steps = [after > before for before, after in pairwise(gains)]
         return Finding(
             f"What {line} gains on {other} widens in {sum(steps)} of {len(steps)} steps, from "
-            f"{_signed(gains[0])} to {_signed(gains[-1])}.",
+            f"{signed(gains[0])} to {signed(gains[-1])}.",
             sum(steps) / len(steps),
         )
 
@@ -261,7 +263,7 @@ def _spread(lines: Sequence[str], verb: str, so: Callable[[float, float], bool])
     def look(curves: Curves) -> Finding:
         ends = [[curves[line].y[place] for line in lines] for place in (0, -1)]
         first, last = (max(values) - min(values) for values in ends)
-        named = " and ".join(lines) if len(lines) == 2 else "highest and lowest of the paper's"
+        named = " and ".join(lines) if len(lines) == 2 else "highest and lowest of the paper’s"
         how = verb if so(first, last) else "does not " + verb.removesuffix("s")
         return Finding(
             f"The gap between {named} {how}: {_number(first)} at first, {_number(last)} at last.",
@@ -284,7 +286,7 @@ def best(line: str, others: Sequence[str], *, low: bool) -> Part:
             curves[line].at(x) < rival if low else curves[line].at(x) > rival
             for x, (rival, _) in zip(places, rivals, strict=True)
         ]
-        says = f"{line} is the best of the paper's methods at {sum(wins)} of {len(places)}."
+        says = f"{line} is the best of the paper’s methods at {sum(wins)} of {len(places)} points."
         if not all(wins):
             ahead = dict.fromkeys(
                 name for (_, name), win in zip(rivals, wins, strict=True) if not win
@@ -317,7 +319,7 @@ def _apart(one: Sequence[float], two: Sequence[float]) -> str:
     if max(ratios) > 1:
         times = [ratio + 1 for ratio in ratios]
         return f"{_number(min(times))} to {_number(max(times))} times as much"
-    return f"{_signed(min(ratios))} to {_signed(max(ratios))}"
+    return f"{signed(min(ratios))} to {signed(max(ratios))}"
 
 
 def _exponent(curve: Curve) -> float:
@@ -325,8 +327,16 @@ def _exponent(curve: Curve) -> float:
     return math.log(rise) / math.log(curve.x[-1] / curve.x[0])
 
 
-def _signed(ratio: float) -> str:
-    return f"{100 * ratio:+.1f} %".replace("-", "−")
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}{_NO_BREAK}%"
+
+
+def signed(ratio: float) -> str:
+    """`+4.2 %` or `−4.2 %`, which no line end parts."""
+    return f"{100 * ratio:+.1f}{_NO_BREAK}%".replace("-", "−")
 
 
 def _number(value: float) -> str:

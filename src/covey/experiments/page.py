@@ -17,7 +17,7 @@ import polars as pl
 from covey import charts, files
 from covey.experiments.examples import Example, Worked
 from covey.experiments.figures import OWN, PAPERS, Figure
-from covey.experiments.judging import Curves, Outcome, Verdict
+from covey.experiments.judging import Curves, Outcome, Verdict, signed
 from covey.experiments.running import Drawn
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _head(results: Results, counts: Counter[Outcome]) -> str:
     told = results.circumstances
     how = "a quick run on small samples" if told.quick else "a full run"
     cards = "".join(
-        f'<li class="{_CLASSES[outcome]}"><b>{counts[outcome]}</b> {escape(outcome.value)}</li>'
+        f'<li class="{_CLASSES[outcome]}"><b>{counts[outcome]}</b> {_OF_MANY[outcome]}</li>'
         for outcome in Outcome
         if counts[outcome]
     )
@@ -143,8 +143,8 @@ def _head(results: Results, counts: Counter[Outcome]) -> str:
         "<header>\n<h1>The papers’ figures, drawn anew</h1>\n"
         "<p class=lead>Each figure of three papers on k-anonymity by clustering, from covey’s own "
         "methods, beside what the paper claims and whether the points bear it out. covey’s own "
-        "method is one more line in each, in black.</p>\n"
-        f"<ul class=counts>{cards}</ul>\n"
+        "method is one more line in each, the thick one.</p>\n"
+        f"<p>Of {counts.total()} claims</p>\n<ul class=counts>{cards}</ul>\n"
         f"<p class=quiet>{escape(told.date)}, {how}. Lines are means; the bands around them run "
         f"from the least to the most of {told.runs} runs of methods that draw at random. Others "
         "run once.</p>\n</header>"
@@ -152,20 +152,21 @@ def _head(results: Results, counts: Counter[Outcome]) -> str:
 
 
 def _overview(results: Results) -> str:
-    rows = []
-    for paper, told in PAPERS.items():
-        for name, number, title, verdict in _entries(results, paper):
-            rows.append(
-                f"<tr><td>{escape(told.title.split(',')[0])}</td>"
-                f'<td><a href="#{name}">{escape(number)}</a></td><td>{escape(title)}</td>'
-                f"<td>{_badge(verdict.outcome)}</td></tr>"
-            )
+    cards = "".join(
+        f"<div><h3>{escape(PAPERS[paper].title)}</h3><ul>"
+        + "".join(
+            f'<li class="{_CLASSES[verdict.outcome]}">'
+            f"<span class=sign>{_sign(verdict.outcome)}</span>"
+            f'<a href="#{name}">{escape(number)}</a> {escape(title)}</li>'
+            for name, number, title, verdict in _entries(results, paper)
+        )
+        + "</ul></div>\n"
+        for paper in PAPERS
+        if _has(results, paper)
+    )
     return (
         "<nav aria-labelledby=overview>\n<h2 id=overview>At a glance</h2>\n"
-        "<div class=scroll tabindex=0 role=group aria-labelledby=overview><table>\n"
-        "<thead><tr><th scope=col>Paper</th><th scope=col>Figure</th>"
-        "<th scope=col>What it shows</th><th scope=col>The claim</th></tr></thead>\n"
-        f"<tbody>{''.join(rows)}</tbody>\n</table></div>\n</nav>"
+        f"<div class=glance>\n{cards}</div>\n</nav>"
     )
 
 
@@ -212,7 +213,7 @@ def _figure(drawn: Drawn, picture: str | None, *, quick: bool) -> str:
     return _article(
         figure.name,
         f"{figure.number}: {figure.title}",
-        f"<figure>{shown}<figcaption>{escape(data)}</figcaption></figure>",
+        f"<figure>{shown}<figcaption>Data: {_unbroken(data)}</figcaption></figure>",
         figure.claim,
         drawn.verdict,
         f"<p class=own>{escape(standing(figure, drawn.curves))}</p>{_numbers(drawn)}",
@@ -224,7 +225,7 @@ def _example(example: Example, worked: Worked) -> str:
     return _article(
         example.name,
         f"{example.number}: {example.title}",
-        f"<figure>{table}<figcaption>{escape(example.origin)}</figcaption></figure>",
+        f"<figure>{table}<figcaption>Data: {_unbroken(example.origin)}</figcaption></figure>",
         example.claim,
         worked.verdict,
         "",
@@ -290,10 +291,9 @@ def standing(figure: Figure, curves: Curves) -> str:
             gains.append(own.at(x) / best - 1)
     if not gains:
         return ""
-    low, high = (f"{100 * gain:+.1f} %".replace("-", "−") for gain in (min(gains), max(gains)))
     return (
-        f"covey’s own method against the best of the others, point by point: {low} to {high} in "
-        f"{figure.y.title.split(',')[0]}."
+        f"covey’s own method against the best of the others, point by point: "
+        f"{signed(min(gains))} to {signed(max(gains))} in {figure.y.title.split(',')[0]}."
     )
 
 
@@ -335,6 +335,11 @@ def _sign(outcome: Outcome) -> str:
     )
 
 
+def _unbroken(text: str) -> str:
+    """Text in which no line ends within `n = 3,000`."""
+    return escape(text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"))
+
+
 def _value(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
@@ -348,6 +353,12 @@ _CLASSES = {
     Outcome.IN_PART: "part",
     Outcome.FAILS: "fails",
     Outcome.OPEN: "open",
+}
+_OF_MANY = {
+    Outcome.HOLDS: "hold",
+    Outcome.IN_PART: "hold in part",
+    Outcome.FAILS: "do not hold",
+    Outcome.OPEN: "not measured yet",
 }
 _SIGNS = {Outcome.HOLDS: "✓", Outcome.IN_PART: "◐", Outcome.FAILS: "✕", Outcome.OPEN: "…"}
 
@@ -393,6 +404,12 @@ a:focus-visible, summary:focus-visible, .scroll:focus-visible {
 }
 .counts li { padding: .5rem 1.1rem; border-radius: .6rem; }
 .counts b { font-size: 1.3rem; margin-right: .3rem; }
+.glance { display: grid; gap: 1.5rem 2.2rem; margin-top: 1.2rem; }
+@media (min-width: 60rem) { .glance { grid-template-columns: repeat(3, 1fr); } }
+.glance h3 { font-size: 1rem; margin: 0 0 .5rem; }
+.glance ul { margin: 0; padding: 0; list-style: none; font-size: .93rem; }
+.glance li { padding: .12rem 0 .12rem 1.4em; text-indent: -1.4em; color: var(--ink); }
+.glance .sign { text-indent: 0; font-weight: 700; }
 article {
   margin: 1.6rem 0; padding: 1.5rem; background: var(--card); border: 1px solid var(--line);
   border-radius: .8rem;
@@ -417,19 +434,18 @@ blockquote { margin: 0 0 1.3rem; padding-left: .9rem; border-left: 3px solid var
 .findings { padding: 0; margin: 0 0 1rem; list-style: none; font-size: .93rem; }
 .findings li { padding-left: 1.4em; text-indent: -1.4em; margin: .3rem 0; color: var(--ink); }
 .findings .sign { text-indent: 0; font-weight: 700; }
-.findings .holds .sign { color: var(--holds); } .findings .part .sign { color: var(--part); }
-.findings .fails .sign { color: var(--fails); }
+li.holds .sign { color: var(--holds); } li.part .sign { color: var(--part); }
+li.fails .sign { color: var(--fails); } li.open .sign { color: var(--open); }
 .own { font-size: .93rem; padding-top: .8rem; border-top: 1px solid var(--line); }
 .unseen {
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
   white-space: nowrap;
 }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .93rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .35rem .9rem .35rem 0; text-align: left; border-bottom: 1px solid var(--line); }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .35rem 1.1rem .35rem 0; text-align: left; border-bottom: 1px solid var(--line); }
 thead th { color: var(--quiet); font-weight: 600; }
 .numbers { margin-top: .6rem; font-size: .85rem; }
-.numbers th, .numbers td { padding-right: 1.1rem; }
 .numbers td, .numbers thead th:not(:first-child) { text-align: right; }
 .numbers tbody th { font-weight: 400; }
 summary { cursor: pointer; color: var(--link); font-size: .93rem; }
