@@ -573,16 +573,24 @@ def experiment(
     sources = Sources(Places(adult, ipums, census))
     task = Experiment(drawn, sources, Store(output / "points.csv"), quick=quick)
     done = [(example, example.work()) for example in worked]
+    given = {"--adult": adult, "--ipums": ipums, "--census": census}
+    with _progress() as progress:
+        progress("reading", 0.0)
+        missing = task.missing()
     try:
         with _progress() as progress:
-            task.run(progress)
+            task.run(missing, progress)
     finally:
         # Interrupted or not: the points that were taken are worth a look.
-        written = page.write(output, page.Results(task.drawn(), done, _circumstances(quick=quick)))
-        out.print(f"{written}", soft_wrap=True)
+        with _progress() as progress:
+            results = page.Results(task.drawn(), done, _circumstances(names, given, quick=quick))
+            written = page.write(output, results, progress)
+        out.print(str(written), soft_wrap=True)
 
 
-def _circumstances(*, quick: bool) -> "Circumstances":
+def _circumstances(
+    names: list[str], given: dict[str, Path | None], *, quick: bool
+) -> "Circumstances":
     """When and how this is run; of paths only the names, since folders may tell who runs it."""
     import datetime
     import platform
@@ -590,10 +598,12 @@ def _circumstances(*, quick: bool) -> "Circumstances":
     from covey.experiments.figures import QUICK_RUNS, RUNS
     from covey.experiments.page import Circumstances
 
-    words = [Path(word).name if Path(word).is_absolute() else word for word in sys.argv[1:]]
+    words = [*names, *(["--quick"] if quick else [])]
+    for option, path in given.items():
+        words += [option, path.name] if path else []
     return Circumstances(
         date=datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
-        command=" ".join(["covey", *words]),
+        command=" ".join(["covey experiment", *words]),
         machine=f"covey {version('covey')}, Python {platform.python_version()}, "
         f"numba {version('numba')}, {os.cpu_count()} cores",
         quick=quick,

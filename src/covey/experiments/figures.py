@@ -167,12 +167,13 @@ class Figure:
             k=x if self.x == "k" else self.k,
         )
 
-    def setting(self, *, quick: bool) -> str:
-        """What does not vary in the figure."""
-        rows = QUICK_ROWS[self.table] if quick else self.rows
+    def setting(self, *, quick: bool, most: int) -> str:
+        """What does not vary in the figure, of a table with so many rows."""
+        asked = QUICK_ROWS[self.table] if quick else self.rows
+        rows = most if asked is None else min(asked, most)
         fixed = [f"k = {self.k}"] if self.x != "k" else []
         if self.x != "rows":
-            fixed.append("all rows" if rows is None else f"n = {rows:,}")
+            fixed.append(f"n = {rows:,}")
         if self.x != "columns" and self.columns is not None:
             fixed.append(f"d = {self.columns}")
         return ", ".join(fixed)

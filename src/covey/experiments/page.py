@@ -19,6 +19,7 @@ from covey.experiments.examples import Example, Worked
 from covey.experiments.figures import OWN, PAPERS, Figure
 from covey.experiments.judging import Curves, Outcome, Verdict, signed
 from covey.experiments.running import Drawn
+from covey.progress import Progress, silent
 
 if TYPE_CHECKING:
     import altair as alt
@@ -46,10 +47,11 @@ class Results:
     circumstances: Circumstances
 
 
-def write(folder: Path, results: Results) -> Path:
+def write(folder: Path, results: Results, progress: Progress = silent) -> Path:
     """Write the pictures, the summary and the page, each whole or not at all; the page's path."""
     pictures = {}
-    for drawn in results.drawn:
+    for done, drawn in enumerate(results.drawn):
+        progress("drawing", done / len(results.drawn))
         if any(curve.x for curve in drawn.curves.values()):
             told = _chart(drawn, titled=True)
             for ending in charts.PICTURES:
@@ -182,12 +184,9 @@ def _entries(results: Results, paper: str) -> Iterator[tuple[str, str, str, Verd
 
 def _paper(key: str, results: Results, pictures: dict[str, str]) -> str:
     paper = PAPERS[key]
-    quick = results.circumstances.quick
     parts = [_example(e, worked) for e, worked in results.worked if e.paper == key]
     parts += [
-        _figure(d, pictures.get(d.figure.name), quick=quick)
-        for d in results.drawn
-        if d.figure.paper == key
+        _figure(d, pictures.get(d.figure.name)) for d in results.drawn if d.figure.paper == key
     ]
     return (
         f"<section aria-labelledby={key}>\n<h2 id={key}>{escape(paper.title)}</h2>\n"
@@ -197,7 +196,7 @@ def _paper(key: str, results: Results, pictures: dict[str, str]) -> str:
     )
 
 
-def _figure(drawn: Drawn, picture: str | None, *, quick: bool) -> str:
+def _figure(drawn: Drawn, picture: str | None) -> str:
     figure = drawn.figure
     shown = "<p class=quiet>No point has been taken yet.</p>"
     if picture is not None:
@@ -206,7 +205,7 @@ def _figure(drawn: Drawn, picture: str | None, *, quick: bool) -> str:
             f'<picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
             f'<img src="{_address(picture)}" alt="{escape(_in_words(drawn))}"></picture>'
         )
-    data = f"{drawn.origin}; {figure.setting(quick=quick)}"
+    data = f"{drawn.origin}; {drawn.setting}"
     if drawn.left_out:
         places = ", ".join(f"{x:,}" for x in drawn.left_out)
         data += f"; the table has too few rows for n = {places}"

@@ -29,6 +29,7 @@ class Drawn:
     curves: Curves
     verdict: Verdict
     origin: str
+    setting: str  # what does not vary in it
     left_out: tuple[int, ...]  # places for which the table has too few rows
 
 
@@ -79,10 +80,8 @@ class Experiment:
 
     # ── doing it ────────────────────────────────────────────────────────────────────────────────
 
-    def run(self, progress: Progress = silent) -> None:
+    def run(self, missing: Sequence[tuple[Request, int]], progress: Progress = silent) -> None:
         """Do the runs that are missing; interrupted, those that were done remain."""
-        progress("reading", 0.0)
-        missing = self.missing()
         known: tuple[Request, Part] | None = None
         for done, (request, seed) in enumerate(missing):
             stage = (
@@ -123,6 +122,7 @@ class Experiment:
             curves=curves,
             verdict=judge(figure.parts, curves) if whole else Verdict(()),
             origin=self._sources[figure.table].origin,
+            setting=figure.setting(quick=self.quick, most=self._sources[figure.table].frame.height),
             left_out=tuple(x for x in figure.places(quick=self.quick) if x not in places),
         )
 
