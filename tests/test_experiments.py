@@ -579,6 +579,7 @@ def test_the_page_asks_nobody_and_tells_everything(ran: Path) -> None:
     assert all(address.startswith(("#", "data:")) for address in seen.addresses)
     assert all(f"{address[1:]}" in seen.ids for address in seen.addresses if address[0] == "#")
     assert not {"script", "link", "iframe", "object"} & set(seen.tags)
+    assert seen.tags.count("main") == 1
     assert "url(" not in text
     assert "@import" not in text
     assert len(seen.alts) == 3

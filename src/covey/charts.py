@@ -215,7 +215,7 @@ def _x(places: list[float], title: str) -> "alt.X":
 def _y(most: float, title: str, *, from_zero: bool) -> "alt.Y":
     import altair as alt
 
-    written = "~s" if most >= 10_000 else "~g"
+    written = "~s" if most >= 10_000 else ",~r"
     return (
         alt.Y("y:Q", title=title)
         .scale(zero=from_zero, nice=True)

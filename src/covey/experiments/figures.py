@@ -390,7 +390,13 @@ _WANG_LINES = (
     Line(OWN, "covey"),
 )
 _THEIRS = [line.label for line in _WANG_LINES if line.label != OWN]
-_OTHERS = [label for label in _THEIRS if label != "KACPC"]
+
+
+def _all_but(label: str) -> list[str]:
+    return [line for line in _THEIRS if line != label]
+
+
+_OTHERS = _all_but("KACPC")
 _WANG_K = Grid((10, 20, 30, 40, 50, 60, 70, 80, 90, 100), (10, 50, 100))
 _WANG_D = Grid((2, 3, 4, 5, 6), (2, 4, 6))
 
@@ -486,7 +492,7 @@ _WANG = (
         "to 20.7 %, more and more so, and better than OKA by a steady 30 to 40 %.",
         [
             best("KACPC", _OTHERS, low=False),
-            *(falls(label) for label in _THEIRS if label != "MDAV"),
+            *(falls(label) for label in _all_but("MDAV")),
             gain_reaches("KACPC", "IKAC", 0.207, 0.05),
             gain_widens("KACPC", "IKAC"),
             gain("KACPC", "OKA", 0.3, 0.4),
@@ -505,8 +511,8 @@ _WANG = (
         5,
         50,
         (
-            *(above("OKA", label) for label in _THEIRS if label != "OKA"),
-            *(below("MDAV", label) for label in _THEIRS if label != "MDAV"),
+            best("OKA", _all_but("OKA"), low=False, called="slowest"),
+            best("MDAV", _all_but("MDAV"), low=True, called="fastest"),
             below("KACPC", "IKAC"),
         ),
         "; OKA is slowest, MDAV fastest, and KACPC faster than IKAC",

@@ -179,7 +179,7 @@ def straight(line: str, passes: float = NEARLY) -> Part:
 
 
 def power(line: str, least: float, most: float) -> Part:
-    """A line grows like a power of x, from the first point to the last."""
+    """A line grows like a power of x."""
 
     def look(curves: Curves) -> Finding:
         exponent = _exponent(curves[line])
@@ -273,8 +273,8 @@ def _spread(lines: Sequence[str], verb: str, so: Callable[[float, float], bool])
     return look
 
 
-def best(line: str, others: Sequence[str], *, low: bool) -> Part:
-    """A line is the best of several at every x."""
+def best(line: str, others: Sequence[str], *, low: bool, called: str = "best") -> Part:
+    """A line is the lowest or the highest of several at every x."""
 
     def look(curves: Curves) -> Finding:
         places = curves[line].x
@@ -286,7 +286,9 @@ def best(line: str, others: Sequence[str], *, low: bool) -> Part:
             curves[line].at(x) < rival if low else curves[line].at(x) > rival
             for x, (rival, _) in zip(places, rivals, strict=True)
         ]
-        says = f"{line} is the best of the paper’s methods at {sum(wins)} of {len(places)} points."
+        says = (
+            f"{line} is the {called} of the paper’s methods at {sum(wins)} of {len(places)} points."
+        )
         if not all(wins):
             ahead = dict.fromkeys(
                 name for (_, name), win in zip(rivals, wins, strict=True) if not win
@@ -323,8 +325,8 @@ def _apart(one: Sequence[float], two: Sequence[float]) -> str:
 
 
 def _exponent(curve: Curve) -> float:
-    rise = curve.y[-1] / curve.y[0] if curve.y[0] > 0 else math.inf
-    return math.log(rise) / math.log(curve.x[-1] / curve.x[0])
+    """The slope of the straight line through the logarithms of all points."""
+    return float(np.polyfit(np.log(curve.x), np.log(curve.y), 1)[0])
 
 
 _NO_BREAK = "\N{NO-BREAK SPACE}"

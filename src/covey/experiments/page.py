@@ -114,8 +114,10 @@ def html(results: Results, pictures: dict[str, str]) -> str:
     body = "\n".join(
         [
             _head(results, Counter(outcomes.values())),
+            "<main>",
             _overview(results),
             *(_paper(key, results, pictures) for key in PAPERS if _has(results, key)),
+            "</main>",
             _foot(results.circumstances),
         ]
     )
