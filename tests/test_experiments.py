@@ -484,7 +484,9 @@ def test_a_run_is_what_the_release_loses(
 
 
 def run_of(seed: int, **changes: Any) -> Run:
-    plain = Run("1", "ab", "oka", 5, seed, "adult-6", 10, 2, 2, 5, 1.5, 0.1, 0.9, None, None, 0.25)
+    plain = Run(
+        "1", "ab", "oka", 5, seed, "adult-6", 10, 2, 2, 5, 1.5, 0.1, 0.9, None, None, 0.5, 0.25
+    )
     return replace(plain, **changes)
 
 

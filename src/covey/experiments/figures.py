@@ -90,7 +90,9 @@ class Line(NamedTuple):
 class Axis(NamedTuple):
     """The y axis: a figure of a run, and what a reader is told of it."""
 
-    measure: Literal["total_il", "discernibility", "classification", "gcp", "precision", "seconds"]
+    measure: Literal[
+        "total_il", "discernibility", "classification", "gcp", "precision", "cpu_seconds"
+    ]
     title: str
 
 
@@ -106,7 +108,7 @@ DM = Axis("discernibility", "DM, discernibility")
 CM = Axis("classification", "CM, share of rows outside their majority class")
 GCP = Axis("gcp", "GCP, mean loss of a cell")
 PRECISION = Axis("precision", "precision")
-SECONDS = Axis("seconds", "seconds")
+SECONDS = Axis("cpu_seconds", "seconds of processor time")
 
 
 class Request(NamedTuple):

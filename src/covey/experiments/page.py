@@ -16,7 +16,7 @@ import polars as pl
 
 from covey import charts, files
 from covey.experiments.examples import Example, Worked
-from covey.experiments.figures import OWN, PAPERS, Figure
+from covey.experiments.figures import OWN, PAPERS, SECONDS, Figure
 from covey.experiments.judging import Curves, Outcome, Verdict, signed
 from covey.experiments.running import Drawn
 from covey.progress import Progress, silent
@@ -281,8 +281,11 @@ def standing(figure: Figure, curves: Curves) -> str:
     own = curves[OWN]
     if not own.x:
         return ""
-    if figure.y.measure == "seconds":
-        return f"covey’s own method takes {_value(min(own.y))} to {_value(max(own.y))} s."
+    if figure.y is SECONDS:
+        return (
+            f"covey’s own method takes {_value(min(own.y))} to {_value(max(own.y))} s, those of all "
+            "its threads together."
+        )
     high_is_good = figure.y.measure == "precision"
     gains = []
     for x in own.x:
@@ -314,9 +317,9 @@ def _foot(told: Circumstances) -> str:
         "<footer>\n<h2>How it was made</h2>\n"
         f"<p>{escape(told.date)}, with <code>{escape(told.command)}</code>, "
         f"{escape(told.machine)}. "
-        "Seconds are those of forming groups alone, one run at a time, after everything has been "
-        "compiled. Every run is a line of <code>points.csv</code>, every point of a figure one of "
-        f"<code>{SUMMARY}</code>.</p>\n"
+        "Seconds are the processor’s, of forming groups alone, one run at a time, after all "
+        "has been compiled. Every run is a line of <code>points.csv</code>, every point of figures "
+        f"one of <code>{SUMMARY}</code>.</p>\n"
         "<p>A claim <em>holds</em> if all its parts hold everywhere, <em>does not hold</em> if "
         "none holds anywhere, and else <em>holds in part</em>.</p>\n</footer>"
     )

@@ -18,7 +18,7 @@ from covey.errors import UsageError
 
 
 class Key(NamedTuple):
-    """All that determines a run but how long it takes."""
+    """All that determines a run, but for how long it takes."""
 
     covey: str  # version
     data: str  # fingerprint
@@ -46,7 +46,8 @@ class Run:
     precision: float
     discernibility: int | None
     classification: float | None
-    seconds: float
+    seconds: float  # as a clock on the wall has it
+    cpu_seconds: float  # of the processor, all its cores together
 
     @property
     def key(self) -> Key:

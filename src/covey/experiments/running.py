@@ -1,4 +1,8 @@
-"""Taking the points of figures: one run at a time, so that its seconds mean something."""
+"""Taking the points of figures: one run at a time, so that its seconds mean something.
+
+Figures of time show the processor's seconds: those on the wall depend on what else the machine is
+doing, and on how many cores it has.
+"""
 
 import time
 from collections.abc import Sequence
@@ -149,9 +153,9 @@ def _curve(figure: Figure, runs: dict[int, list[Run]]) -> Curve:
 def _run(key: Key, table: str, part: Part, tell: Progress) -> Run:
     name, options = _method(key.method)
     encoded = part.encoded
-    began = time.perf_counter()
+    began, began_cpu = time.perf_counter(), time.process_time()
     groups = pipeline.form_groups(encoded, key.k, name, key.seed, tell, options)
-    seconds = time.perf_counter() - began
+    seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - began_cpu
     lost = loss.measure_groups(encoded, groups)
     by_class = _class_losses(part, groups, key.k)
     return Run(
@@ -167,6 +171,7 @@ def _run(key: Key, table: str, part: Part, tell: Progress) -> Run:
         discernibility=None if by_class is None else by_class.discernibility,
         classification=None if by_class is None else by_class.classification,
         seconds=round(seconds, 6),
+        cpu_seconds=round(cpu_seconds, 6),
     )
 
 
