@@ -283,8 +283,8 @@ def standing(figure: Figure, curves: Curves) -> str:
         return ""
     if figure.y is SECONDS:
         return (
-            f"covey’s own method takes {_value(min(own.y))} to {_value(max(own.y))} s, those of all "
-            "its threads together."
+            f"covey’s own method takes {_value(min(own.y))} to {_value(max(own.y))} s, those of "
+            "all its threads together."
         )
     high_is_good = figure.y.measure == "precision"
     gains = []
