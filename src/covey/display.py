@@ -3,7 +3,7 @@
 Results go to standard output, everything else to standard error.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich import box
@@ -17,6 +17,8 @@ from covey.errors import count
 if TYPE_CHECKING:
     from covey.comparison import Run
     from covey.curves import Curve
+    from covey.experiments.examples import Example
+    from covey.experiments.figures import Figure
     from covey.loss import Losses
     from covey.pipeline import Release
     from covey.verification import Risks, Verdict
@@ -275,6 +277,19 @@ def show_curve(curve: "Curve") -> None:
         grid.add_row(*figures, Bar(1.0, 0.0, point.loss))
     out.print(grid)
     out.print(f"{curve.rows:,} rows, method {curve.method}; covey anonymize makes the release")
+
+
+def show_experiments(figures: Sequence["Figure"], examples: Sequence["Example"]) -> None:
+    """Each figure and worked example of the papers by its name, and what it shows."""
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("name", "in the paper", "what it shows"):
+        grid.add_column(title, overflow="fold")
+    for example in examples:
+        grid.add_row(example.name, example.number, example.title)
+    for figure in figures:
+        grid.add_row(figure.name, figure.number, figure.title)
+    out.print(grid)
+    out.print("he-6 names all its parts, he all of its paper, all everything")
 
 
 def show_people(before: Any, after: Any) -> None:

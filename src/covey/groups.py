@@ -139,11 +139,26 @@ class Rings:
         return place
 
     def fold(self, by: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
-        """The values of the `k` rows that each row is shown with, brought together."""
-        folded = values[self.member(0)]
-        for step in range(1, self.k):
-            folded = by(folded, values[self.member(step)])
-        return folded
+        """The values of the `k` rows that each row is shown with, brought together.
+
+        Neighbours are folded two by two, then four by four and so on, and k is put together from
+        these: `by` must not mind how its terms are bracketed.
+        """
+        sizes, begin = np.repeat(self.sizes, self.sizes), np.repeat(self.begin[:-1], self.sizes)
+        place = np.arange(len(self.order)) - begin
+        start = begin + (place - np.repeat(self.shift, self.sizes)) % sizes
+        run, width, taken = values[self.order], 1, 0  # of so many rows from each place on
+        folded: NDArray[Any] | None = None
+        while True:
+            if self.k & width:
+                part = run[begin + (start - begin + taken) % sizes]
+                folded = part if folded is None else by(folded, part)
+                taken += width
+            if 2 * width > self.k:
+                assert folded is not None
+                return folded
+            run = by(run, run[begin + (place + width) % sizes])
+            width *= 2
 
     def within(self, rows: NDArray[np.int64], total: int) -> "Rings":
         """The same rings in a larger table, in which these are the rows."""

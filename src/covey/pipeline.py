@@ -37,7 +37,7 @@ from covey.loss import Losses
 from covey.progress import STOPPED, Progress, silent
 from covey.report import LIMITS, Costs, Output, Report, Rows, refuse_format
 from covey.requirements import KAnonymity, Requirement
-from covey.schema import ColumnType, Role, Schema, TableFormat
+from covey.schema import Role, Schema, TableFormat
 from covey.suppression import surplus
 from covey.tables import Table
 from covey.verification import Verdict, verify

