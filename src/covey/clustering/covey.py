@@ -213,8 +213,8 @@ class _Work:
         self.allowed = int(max_suppressed * table.rows + 1e-9)
         self._permit(self.allowed if table.demands is None else 0)
         self.rules, self.values = no_rules(), np.zeros((table.rows, 0), dtype=np.int32)
-        self.parts = 1 if table.demands is None else 2
-        self.part = 0
+        self.stages = 1 if table.demands is None else 2
+        self.stage = 0
 
     def _permit(self, limit: int) -> None:
         """So many rows may be left out."""
@@ -297,7 +297,7 @@ class _Work:
         if self.table.demands is not None:
             self.rules, self.values = self.table.demands.rules, self.table.demands.values
         self._permit(self.allowed)
-        self.part = self.parts - 1
+        self.stage = self.stages - 1
         blocks = _large_enough(self._blocks(_WIDE, 0), self._is_able)
 
         def mend(place: int) -> float:
@@ -319,7 +319,7 @@ class _Work:
         return marks is not None and len(marks.values) > 0 and refinement.keeps(marks)
 
     def _tell(self, stage: str, share: float) -> None:
-        self.progress(stage, (self.part + share) / self.parts)
+        self.progress(stage, (self.stage + share) / self.stages)
 
     def refine(self, threads: ThreadPoolExecutor, plan: Plan, number: int, end: float) -> bool:
         """One round over all blocks of a new tiling; whether it counts.
@@ -329,7 +329,7 @@ class _Work:
         """
         before, cost = self.labels.copy() if self.limit else self.labels, self.cost
         try:
-            blocks = self._blocks(plan.block, number + self.part * plan.rounds)
+            blocks = self._blocks(plan.block, number + self.stage * plan.rounds)
             self._refine(threads, blocks, plan, number, end)
             self._return_rows(threads, blocks)
         except BaseException:
@@ -359,7 +359,7 @@ class _Work:
             own = blocks[place]
             rows, parts, marks = self._load(own)
             before = refinement.total_cost(parts, self.aim)
-            random = self.random(number + self.part * plan.rounds, place)
+            random = self.random(number + self.stage * plan.rounds, place)
             refinement.refine(rows, parts, aim, marks, neighbours, plan.tries, random)
             if self.table.rows <= plan.whole:
                 refinement.start_over(rows, parts, aim, marks, plan.restarts, random)
