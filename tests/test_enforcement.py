@@ -359,6 +359,30 @@ def test_clusters_of_one_word_have_to_mix(request_: list[Requirement]) -> None:
         check(release, frame, CLUSTERED, request_)
 
 
+@pytest.mark.parametrize("request_", HARD, ids=lambda asked: asked[-1].name)
+def test_blocks_that_miss_it_by_themselves_go_together(
+    request_: list[Requirement], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Similar rows have one word here: a block of them cannot keep anything."""
+    monkeypatch.setattr(own, "_WIDE", 32)
+    frame = clusters(120, WORDS[:3])
+    for effort in ("fast", "balanced"):
+        release = covey.anonymize(frame, CLUSTERED, require=request_, effort=effort)
+        assert release.table.height == 120
+        check(release, frame, CLUSTERED, request_)
+
+
+def test_groups_swap_rows_rather_than_go_together() -> None:
+    """Two pairs of one illness each: a swap gives two mixed pairs, a union one group of four."""
+    frame = pl.DataFrame({"age": [30, 30, 31, 31, 90, 90], "illness": list("aabbab")})
+    schema = covey.Schema.of(quasi={"age": "numeric"}, sensitive=["illness"])
+    asked: list[Requirement] = [KAnonymity(2), LDiversity(2, "illness", "frequency")]
+    release = covey.anonymize(frame, schema, require=asked, method=sorted_blocks)
+    check(release, frame, schema, asked)
+    assert sorted(release.groups.sizes.tolist()) == [2, 2, 2]
+    assert release.report.losses.total_il == pytest.approx(4 / 60)
+
+
 # ── near the optimum ────────────────────────────────────────────────────────────────────────────
 
 
@@ -513,6 +537,7 @@ def test_the_number_of_threads_does_not_matter(
     frame, schema = invented(300)
     small = own.Plan(rounds=2, gain=0.0, start=64, block=100)
     monkeypatch.setitem(own.PLANS, "balanced", small)
+    monkeypatch.setattr(own, "_WIDE", 60)
     labels = []
     for threads in (1, 3):
         monkeypatch.setattr(own, "workers", lambda threads=threads: threads)

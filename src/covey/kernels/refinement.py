@@ -864,7 +864,8 @@ def _take_in(
                 rate, other = _exchange_rate(
                     rows, parts, aim, marks, group, row, missed, steps, scratch
                 )
-                if rate < best:
+                # Of a swap and a union that cost the same, a swap leaves more groups.
+                if rate < best or (rate <= merging and choice < 0):
                     best, choice, back = rate, row, other
         if choice < 0:
             return took
