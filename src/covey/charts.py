@@ -238,7 +238,7 @@ def _key() -> "alt.Legend":
         orient="top",
         direction="horizontal",
         columns=6,
-        columnPadding=14,
+        columnPadding=28,  # pages may show names in a wider face than they are measured in
         offset=12,
         symbolSize=70,
         symbolOpacity=1,

@@ -215,7 +215,7 @@ def _drawn(drawn: Drawn, picture: str | None) -> Html:
         numbers = scrolled(_numbers(drawn), f"Numbers of {title}")
         shown = figure(picture, _in_words(drawn), _unbroken(data), numbers=numbers, wide=True)
     own = standing(told, drawn.curves)
-    more = together((element("h4", "covey’s own method"), element("p", own))) if own else None
+    more = element("p", own, class_="own") if own else None
     return _article(told.name, title, shown, told.claim, drawn.verdict, more)
 
 
