@@ -10,7 +10,7 @@ from make_report_picture import CHROMIUM, FOLDER, QUIETLY
 import covey
 from covey import KAnonymity, demo
 from covey.experiments import page as experiments
-from covey.experiments.figures import OWN, chosen
+from covey.experiments.figures import chosen
 from covey.experiments.judging import Curve, judge
 from covey.experiments.running import Drawn
 from covey.requirements import Requirement
@@ -58,8 +58,8 @@ def papers_figures(folder: Path) -> Path:
     for figure in figures:
         places = () if figure.name == "byun-7" else tuple(map(float, figure.grid.full))
         curves = {
-            label: Curve(places, y, y, tuple(1.1 * value for value in y))
-            for height, label in enumerate((*(line.label for line in figure.lines), OWN), start=1)
+            line.label: Curve(places, y, y, tuple(1.1 * value for value in y))
+            for height, line in enumerate(figure.lines, start=1)
             for y in [tuple(height / x for x in places)]
         }
         verdict = judge(figure.parts, curves)
