@@ -1,4 +1,4 @@
-"""The page in a real browser: drawn, readable in every light and width, and asking nobody."""
+"""The pages in a real browser: drawn, readable in every light and width, and asking nobody."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,13 +9,18 @@ from make_report_picture import CHROMIUM, FOLDER, QUIETLY
 
 import covey
 from covey import KAnonymity, demo
+from covey.experiments import page as experiments
+from covey.experiments.figures import chosen
+from covey.experiments.judging import Curve, judge
+from covey.experiments.running import Drawn
 from covey.requirements import Requirement
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 SCREENS = {"wide": (1280, 900), "phone": (360, 740)}
-PICTURES = 2 + 8 + 1  # sizes, shares; columns; curve
+# Sizes, shares; columns; curve. Of the papers' figures, two.
+PICTURES = {"good": 2 + 8 + 1, "experiments": 2}
 
 every_screen = pytest.mark.parametrize("screen", SCREENS)
 every_light = pytest.mark.parametrize("light", ["light", "dark"])
@@ -34,7 +39,7 @@ def browser() -> "Iterator[Browser]":
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """One that holds, with all there is, and one that does not."""
+    """One that holds, with all there is, one that does not, and the page of experiments."""
     folder = tmp_path_factory.mktemp("pages")
     people, schema = demo.people(500), demo.schema()
     curve = covey.curve(people, schema, ks=[2, 5, 20], effort="fast")
@@ -43,7 +48,25 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     release.write(folder / "released.csv", report=found["good"], curve=curve)
     asked: list[Requirement] = [KAnonymity(50), covey.LDiversity(3, "diagnosis")]
     covey.report_on(people, release.table, schema, require=asked).write(found["bad"])
-    return found
+    return found | {"experiments": papers_figures(folder)}
+
+
+def papers_figures(folder: Path) -> Path:
+    """The page of two figures with made-up points, of one without any, and of worked examples."""
+    figures, examples = chosen(["byun-6", "wang-3a", "byun-7", "he-tables", "wang-1"])
+    drawn = []
+    for figure in figures:
+        places = () if figure.name == "byun-7" else tuple(map(float, figure.grid.full))
+        curves = {
+            line.label: Curve(places, y, y, tuple(1.1 * value for value in y))
+            for height, line in enumerate(figure.lines, start=1)
+            for y in [tuple(height / x for x in places)]
+        }
+        verdict = judge(figure.parts, curves)
+        drawn.append(Drawn(figure, curves, verdict, "made-up points", "n = 1", (7,)))
+    told = experiments.Circumstances("2025-01-01", "covey experiment", "a machine", True, 3)
+    worked = [(example, example.work()) for example in examples]
+    return experiments.write(folder, experiments.Results(drawn, worked, told))
 
 
 class Opened(NamedTuple):
@@ -85,12 +108,13 @@ def opened(browser: "Browser") -> Iterator[Any]:
 
 @every_screen
 @every_light
+@pytest.mark.parametrize("which", PICTURES)
 def test_a_page_opens_quietly_and_draws_every_figure(
-    reports: dict[str, Path], opened: Any, screen: str, light: str
+    reports: dict[str, Path], opened: Any, screen: str, light: str, which: str
 ) -> None:
-    seen = opened(reports["good"], screen, light)
+    seen = opened(reports[which], screen, light)
     figures = seen.page.locator("figure svg").all()
-    assert len(figures) == PICTURES
+    assert len(figures) == PICTURES[which]
     for figure in figures:
         box = figure.bounding_box()
         assert box["width"] > 200
@@ -106,7 +130,7 @@ def test_a_page_opens_quietly_and_draws_every_figure(
 
 @every_screen
 @every_light
-@pytest.mark.parametrize("which", ["good", "bad"])
+@pytest.mark.parametrize("which", ["good", "bad", "experiments"])
 def test_a_page_is_accessible(
     reports: dict[str, Path], opened: Any, screen: str, light: str, which: str
 ) -> None:
@@ -147,6 +171,20 @@ def test_pictures_follow_the_light_and_paper_is_white(
     page = opened(reports["good"], "wide", "dark").page
     page.emulate_media(media="print", color_scheme="dark")
     assert colours(page)["paper"] == light["paper"]
+
+
+def test_lines_follow_the_light(reports: dict[str, Path], opened: Any) -> None:
+    ask = "all => all.map(one => getComputedStyle(one).stroke)"
+    light, dark, printed = (
+        opened(reports["experiments"], "wide", which).page for which in ("light", "dark", "dark")
+    )
+    printed.emulate_media(media="print", color_scheme="dark")
+    drawn = "figure svg .mark-line.role-mark path"
+    by_day, by_night, on_paper = (
+        page.locator(drawn).evaluate_all(ask) for page in (light, dark, printed)
+    )
+    assert len(set(by_day)) == len(set(by_night)) == 6
+    assert not set(by_night) & {*by_day, *on_paper}
 
 
 def test_the_first_screen_says_whether_the_promise_holds(

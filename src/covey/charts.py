@@ -40,17 +40,6 @@ _LOOKS = (
     _Look("#8a6100", "triangle-down", (4, 4)),
 )
 _OWN = _Look(INK, "circle", (1, 0))
-# The same picture in the dark: what each colour becomes there.
-_DARK = {
-    INK: "#e6eaee",
-    QUIET: "#a3adb7",
-    FAINT: "#39424b",
-    "#0072b2": "#5db5f0",
-    "#c8500a": "#ff9257",
-    "#00805c": "#3ecb9e",
-    "#a64883": "#e693c5",
-    "#8a6100": "#e0b04a",
-}
 
 
 def available() -> bool:
@@ -181,13 +170,6 @@ def bars(names: Sequence[str], values: Sequence[Bar], *, thick: int) -> "alt.Lay
     )
 
 
-def in_the_dark(picture: str) -> str:
-    """An SVG picture of `lines` with colours for a dark page."""
-    for light, dark in _DARK.items():
-        picture = picture.replace(light, dark)
-    return picture
-
-
 # ── lines ───────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -256,7 +238,7 @@ def _key() -> "alt.Legend":
         orient="top",
         direction="horizontal",
         columns=6,
-        columnPadding=14,
+        columnPadding=28,  # pages may show names in a wider face than they are measured in
         offset=12,
         symbolSize=70,
         symbolOpacity=1,

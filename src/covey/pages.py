@@ -88,6 +88,20 @@ def table(
     )
 
 
+def scrolled(grid: Html, name: str) -> Html:
+    """A table that may be wider than a telephone, to be moved also from the keyboard."""
+    return element("div", grid, class_="scroll", tabindex="0", role="region", aria_label=name)
+
+
+def facts(told: Iterable[tuple[str, str, str]]) -> Html:
+    """The few figures that matter most: what each is, the figure itself, and what it means."""
+    return element("dl", *(
+        element("div", element("dt", name), element("dd", figure, class_="figure"),
+                element("dd", explained, class_="explained"))
+        for name, figure, explained in told
+    ), class_="facts")  # fmt: skip
+
+
 def figure(
     svg: str, name: str, caption: Part = None, *, numbers: Html | None = None, wide: bool = False
 ) -> Html:
@@ -96,7 +110,7 @@ def figure(
     if wide:  # too wide for a telephone, where it can be moved instead, also from the keyboard
         shown = element(
             "div", _named(svg, name), class_="picture wide", tabindex="0", role="group",
-            aria_label=f"{name}, a picture that can be moved",
+            aria_label="a picture that can be moved",
         )  # fmt: skip
     behind = element("details", element("summary", "Numbers"), numbers) if numbers else None
     return element("figure", element("figcaption", caption) if caption else None, shown, behind)

@@ -13,7 +13,7 @@ from covey.distributions import Distribution
 from covey.errors import count
 from covey.loss import DEFINITIONS, ColumnLoss
 from covey.matchings import REQUIREMENT
-from covey.pages import Html, Part, element, figure, table, together
+from covey.pages import Html, Part, element, facts, figure, scrolled, table, together
 from covey.pages import page as document
 
 if TYPE_CHECKING:
@@ -73,11 +73,6 @@ def _section(title: str, *inside: Part, **attributes: str) -> Html:
     return element("section", element("h2", title), *inside, **attributes)
 
 
-def _scrolled(grid: Html, name: str) -> Html:
-    """A table that may be wider than a telephone, to be moved also from the keyboard."""
-    return element("div", grid, class_="scroll", tabindex="0", role="region", aria_label=name)
-
-
 # ── the first screen ────────────────────────────────────────────────────────────────────────────
 
 
@@ -102,7 +97,7 @@ def _header(report: "Report") -> Html:
             ),
             element("h1", _headline(report)),
             element("p", _lead(report), class_="lead"),
-            _facts(report),
+            facts(_told(report)),
         ),
     )
 
@@ -171,14 +166,6 @@ def _listed(parts: Sequence[Part]) -> Html:
     )
 
 
-def _facts(report: "Report") -> Html:
-    return element("dl", *(
-        element("div", element("dt", name), element("dd", figure, class_="figure"),
-                element("dd", explained, class_="explained"))
-        for name, figure, explained in _told(report)
-    ), class_="facts")  # fmt: skip
-
-
 def _told(report: "Report") -> Iterator[tuple[str, str, str]]:
     rows, alike = report.rows, _alike(report)
     size = next(c for c in report.verdict.checks if c.requirement.startswith(_SIZES))
@@ -240,7 +227,7 @@ def _promise(report: "Report") -> Html:
     head = ("promise", "asked", "found", "holds")
     return _section(
         "What was promised, and what the verifier found",
-        _scrolled(table(head, rows, numbers=(1, 2)), "promises"),
+        scrolled(table(head, rows, numbers=(1, 2)), "promises"),
         _missing_cells(report),
     )
 
@@ -297,7 +284,7 @@ def _risks(report: "Report") -> Html | None:
         element(
             "p", "Three people who try, each of whom knows the quasi-identifiers of everybody:"
         ),
-        _scrolled(
+        scrolled(
             table(
                 ("who", "risk"),
                 [(_explained(who, how), risk) for who, risk, how in rows],
@@ -330,7 +317,7 @@ def _sensitive(report: "Report") -> Iterator[Html]:
         "certain where a class has no other. The distance is that of t-closeness: at 0 every class "
         "is like the table, at 1 it has nothing in common with it.",
     )
-    yield _scrolled(table(head, rows, numbers=range(1, 5)), "sensitive columns")
+    yield scrolled(table(head, rows, numbers=range(1, 5)), "sensitive columns")
 
 
 # ── classes ─────────────────────────────────────────────────────────────────────────────────────
@@ -441,7 +428,7 @@ def _paying_rows(report: "Report") -> Html:
             "lose most hold this share of the loss; suppressed rows are among them and have lost "
             "everything.",
         ),
-        _scrolled(table(head, rows, numbers=(1, 2)), head[0]),
+        scrolled(table(head, rows, numbers=(1, 2)), head[0]),
     )
 
 
@@ -457,7 +444,7 @@ def _column_losses(report: "Report") -> Html:
         )
         for column in _by_share(report)
     ]
-    return _scrolled(table(head, rows, numbers=(1, 2, 3)), "loss by column")
+    return scrolled(table(head, rows, numbers=(1, 2, 3)), "loss by column")
 
 
 def _in_words(il: float, shown: Distribution) -> str:
@@ -634,9 +621,9 @@ def _configuration(report: "Report") -> Html:
             if output
             else "The table was handed over in memory, so there is no checksum of a file.",
         ),
-        _scrolled(table(("what", "this release"), rest, class_="settings"), "settings"),
+        scrolled(table(("what", "this release"), rest, class_="settings"), "settings"),
         element("h3", "Columns"),
-        _scrolled(
+        scrolled(
             table(("column", "role", "type", "weight"), columns, numbers=(3,)),
             "columns",
         ),
