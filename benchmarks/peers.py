@@ -35,7 +35,7 @@ import tempfile
 import venv
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -209,9 +209,10 @@ def run(who: Anonymizer, folder: Path, k: int, options: argparse.Namespace) -> d
 class Result:
     """One release, what it took and what it is worth."""
 
-    who: Anonymizer
+    run: str
     rows: int
     k: int
+    used: str  # versions
     seconds: float
     cpu: float
     mebibytes: float
@@ -243,9 +244,10 @@ def judged(
     verdict = covey.verify(released, schema, covey.KAnonymity(k))
     losses = covey.measure(rows, released, schema, k=k)
     return Result(
-        who,
+        who.run,
         rows.height,
         k,
+        VERSIONS.format(**about),
         **{name: about[name] for name in ("seconds", "cpu", "mebibytes")},
         suppressed=losses.suppressed,
         holds=verdict.holds,
@@ -268,36 +270,56 @@ def compare(options: argparse.Namespace) -> list[Result]:
     """Everyone on every size at every k, but for those who have given up on fewer rows."""
     everybody = tables.adult(options.data)
     schema = tables.adult_schema(options.data, flat=options.flat)
-    results: list[Result] = []
-    versions: dict[str, str] = {}
+    known = Known(options.results)
     given_up: set[tuple[Anonymizer, int]] = set()
     for size in options.sizes:
         rows = everybody.sample(size, seed=0)
         for k, who in product(options.k, contenders(options.only)):
             if (who, k) in given_up:
                 continue
-            with inputs(rows, schema) as folder:
-                try:
-                    about = run(who, folder, k, options)
-                    results.append(judged(who, rows, schema, folder, k, about))
-                    versions[package(who)] = VERSIONS.format(**about)
-                    cells = str(results[-1])
-                except FailedError as error:
-                    given_up.add((who, k))
-                    cells = f"{error} | | | | | | |"
+            result: Result | FailedError | None = known.find(who, size, k)
+            if result is None:
+                with inputs(rows, schema) as folder:
+                    try:
+                        about = run(who, folder, k, options)
+                        result = judged(who, rows, schema, folder, k, about)
+                        known.add(result)
+                    except FailedError as error:
+                        given_up.add((who, k))
+                        result = error
+            cells = f"{result} | | | | | | |" if isinstance(result, FailedError) else f"{result}"
             print(f"| {who.label} | {size:,} | {k} | {cells} |", flush=True)
     print()
-    for name, used in versions.items():
+    for name, used in {package(result.run): result.used for result in known.results}.items():
         print(f"- {name}: {used}")
-    return results
+    return known.results
 
 
-def package(who: Anonymizer) -> str:
-    return who.run.partition("-")[0]
+class Known:
+    """The results so far, in a file if there is one, so that a long comparison can go on."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        lines = path.read_text().splitlines() if path is not None and path.exists() else []
+        self.results = [Result(**json.loads(line)) for line in lines]
+
+    def find(self, who: Anonymizer, rows: int, k: int) -> Result | None:
+        wanted = (who.run, rows, k)
+        return next((r for r in self.results if (r.run, r.rows, r.k) == wanted), None)
+
+    def add(self, result: Result) -> None:
+        self.results.append(result)
+        if self.path is not None:
+            with self.path.open("a") as file:
+                file.write(json.dumps(asdict(result)) + "\n")
+
+
+def package(name: str) -> str:
+    return name.partition("-")[0]
 
 
 def contenders(only: str | None) -> list[Anonymizer]:
-    return [who for who in (*EFFORTS, *METHODS, *PEERS) if only in (None, package(who))]
+    return [who for who in (*EFFORTS, *METHODS, *PEERS) if only in (None, package(who.run))]
 
 
 # ── the picture ─────────────────────────────────────────────────────────────────────────────────
@@ -308,8 +330,13 @@ def draw(results: list[Result], folder: Path) -> None:
     ks = sorted({result.k for result in results})
     rows, k = max(result.rows for result in results), ks[len(ks) // 2]
     shown = [result for result in results if (result.rows, result.k) == (rows, k)]
+    everyone = {who.run: who for who in contenders(None)}
+    spots = [
+        charts.Spot(everyone[r.run].series, everyone[r.run].point, r.cpu, r.per_cell, not r.holds)
+        for r in shown
+    ]
     chart = charts.scatter(
-        [charts.Spot(r.who.series, r.who.point, r.cpu, r.per_cell, not r.holds) for r in shown],
+        spots,
         names=(OWN, PAPERS, OTHERS),
         own=OWN,
         x_title="processor seconds, user and system, for one release (by ratio)",
@@ -345,6 +372,7 @@ def arguments() -> argparse.Namespace:
     add("--venvs", type=Path, metavar="FOLDER", help="keep the peers' environments here")
     add("--only", choices=("covey", "anonypy", "anonypyx", "anjana"), help="this package alone")
     add("--k", type=int, nargs="+", default=KS, metavar="K", help="each of these")
+    add("--results", type=Path, metavar="FILE", help="keep results here, and run only the rest")
     add("--picture", type=Path, metavar="FOLDER", help="draw peers.svg and peers.png there")
     add("--sizes", type=int, nargs="+", default=SIZES, metavar="ROWS", help="fewer rows first")
     add("--flat", action="store_true", help="flat taxonomies in place of ARX's")
