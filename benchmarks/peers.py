@@ -115,7 +115,7 @@ PEERS = (
         Anonymizer(
             f"anjana-{percent}",
             f"anjana, {percent} % suppression",
-            f"anjana, {percent} %",
+            f"anjana, ≤ {percent} % left out",
             ("anjana>=1.2.3,<2",),
         )
         for percent in (10, 20, 50)
@@ -339,9 +339,9 @@ def draw(results: list[Result], folder: Path) -> None:
         spots,
         names=(OWN, PAPERS, OTHERS),
         own=OWN,
-        x_title="processor seconds, user and system, for one release (by ratio)",
-        y_title="information lost per cell (by ratio)",
-        y_format=".0%",
+        x_title="processor seconds for one release, user and system (logarithmic)",
+        y_title="information lost per cell (logarithmic)",
+        y_label="round(100 * datum.value) + ' %'",
         head=charts.title(
             f"What a release of Adult loses, and what it takes, at k = {k}",
             f"{rows:,} people, 8 quasi-identifiers, one evaluator; further down and left is better"

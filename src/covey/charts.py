@@ -377,10 +377,13 @@ def scatter(
     own: str,
     x_title: str,
     y_title: str,
-    y_format: str = ",~r",
+    y_label: str = "format(datum.value, ',~r')",
     head: "alt.TitleParams",
 ) -> "alt.LayerChart":
-    """Named points of up to six series by ratio on both axes; the `own` series is joined."""
+    """Named points of up to six series on logarithmic axes; the `own` series is joined.
+
+    `y_label` is how a number on the upright axis is written, as an expression of Vega.
+    """
     import altair as alt
 
     rest = [name for name in names if name != own]
@@ -398,7 +401,7 @@ def scatter(
         x=x.axis(values=_round_numbers(*x_ends), format=",~r", gridColor=FAINT, tickSize=5),
         y=y.axis(
             values=_round_numbers(*y_ends),
-            format=y_format,
+            labelExpr=y_label,
             gridColor=FAINT,
             domain=False,
             ticks=False,
@@ -435,7 +438,10 @@ def _label(base: "alt.Chart", spot: Spot, place: _Place, *, bold: bool, halo: bo
     """The label of one point, or the white that parts it from what lies below."""
     import altair as alt
 
-    text = base.properties(data=alt.InlineData([spot._asdict()])).mark_text(
+    own = base.properties(data=alt.InlineData([spot._asdict()])).encode(text="label:N")
+    if halo:
+        own = own.encode(color=alt.value("white"))
+    text: alt.Chart = own.mark_text(
         align=place.align,
         baseline="middle",
         dx=place.dx,
@@ -446,8 +452,7 @@ def _label(base: "alt.Chart", spot: Spot, place: _Place, *, bold: bool, halo: bo
         strokeWidth=4 if halo else 0,
         strokeJoin="round",
     )
-    text = text.encode(text="label:N")
-    return text.encode(color=alt.value("white")) if halo else text
+    return text
 
 
 def _ends(values: Sequence[float]) -> list[float]:
