@@ -51,7 +51,7 @@ from covey.schema import ColumnType
 
 KS = (5, 10, 50)
 SIZES = (3_000, 10_000, 30_162)
-OWN, PAPERS, OTHERS = "covey’s own method", "methods of papers, in covey", "other packages"
+OWN, PAPERS, OTHERS = "covey’s own method", "methods of papers, in covey", "other Python packages"
 WIDTHS = {"age": ((5, 10, 20), 0), "education-num": ((2, 4, 8), 1)}  # for anjana: steps, origin
 RUNNER = Path(__file__).with_name("peer_runs.py")
 
