@@ -78,14 +78,15 @@ def anjana(folder: Path, k: int, suppression: int) -> Work:
     return lambda: k_anonymity(frame, [], names, k, suppression, hierarchies)[frame.columns]
 
 
-def covey(folder: Path, k: int, method: str) -> Work:
+def covey(folder: Path, k: int, method: str, **options: str) -> Work:
     """The whole path from a dataframe to a verified release, on compiled code."""
     package = import_module("covey")
     frame = import_module("pandas").read_csv(folder / "rows.csv")
     schema = package.Schema.from_toml(folder / "schema.toml")
 
     def work(table: Any = frame) -> Any:
-        return package.anonymize(table, schema, require=package.KAnonymity(k), method=method).table
+        asked = package.KAnonymity(k)
+        return package.anonymize(table, schema, require=asked, method=method, **options).table
 
     work(frame.head(max(1_000, 2 * k)))  # compiled, or loaded from the cache
     return work
@@ -103,7 +104,9 @@ RUNS: dict[str, Callable[[Path, int], Work]] = {
 
 def find_run(name: str) -> Callable[[Path, int], Work]:
     if name.startswith("covey-"):
-        return lambda folder, k: covey(folder, k, name.removeprefix("covey-"))
+        method, _, effort = name.removeprefix("covey-").partition(":")
+        options = {"effort": effort} if effort else {}
+        return lambda folder, k: covey(folder, k, method, **options)
     return RUNS[name]
 
 

@@ -3,8 +3,11 @@
 Adult with the eight quasi-identifiers of Byun et al. 2007. Each peer is installed into an
 environment of its own, runs in a process of its own (`benchmarks/peer_runs.py`), and is tried on
 more and more rows until it needs more than `--limit` seconds or `--memory` gibibytes. covey runs in
-the same way, from a dataframe to a verified release, with its code compiled before; its time
-includes the verification and the report.
+the same way with each of its methods, its own at every effort, from a dataframe to a verified
+release, with its code compiled before; its time includes the verification and the report.
+
+Processor seconds are those of the process in user and system mode, all its threads together, so
+that other work on the machine changes them little; memory is the most that the process held.
 
 What a peer releases is spelled as covey spells it, `[low, high]` and `{a, b}`, and then judged by
 `covey.measure` and `covey.verify`. A set of values counts as their lowest common ancestor, a
@@ -19,8 +22,9 @@ suppressed row as lost entirely. Neither is part of a peer's seconds.
   or 50 % of the rows suppressed; 50 is what its own example allows. It gets the same hierarchies as
   covey, and for ages intervals of 5, 10 and 20 years, for schooling of 2, 4 and 8 ranks.
 
-It needs a package index and `covey[pandas]`. The output is Markdown; `benchmarks/tables.py` says
-what the table is. Run: python -m benchmarks.peers [--data FOLDER] [--venvs FOLDER]
+It needs a package index and `covey[charts,pandas]`. The output is Markdown, and with `--picture` a
+picture of loss against time; `benchmarks/tables.py` says what the table is.
+Run: python -m benchmarks.peers [--data FOLDER] [--venvs FOLDER] [--picture FOLDER]
 """
 
 import argparse
@@ -31,7 +35,7 @@ import tempfile
 import venv
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -40,13 +44,14 @@ import polars as pl
 from benchmarks import tables
 
 import covey
-from covey import taxonomy
+from covey import charts, taxonomy
+from covey.clustering.covey import PLANS
 from covey.generalisation import spell_set
 from covey.schema import ColumnType
 
 KS = (5, 10, 50)
 SIZES = (3_000, 10_000, 30_162)
-COVEY_METHODS = ("covey", "k-member", "mondrian", "mdav")
+OWN, PAPERS, OTHERS = "covey’s own method", "methods of papers, in covey", "other Python packages"
 WIDTHS = {"age": ((5, 10, 20), 0), "education-num": ((2, 4, 8), 1)}  # for anjana: steps, origin
 RUNNER = Path(__file__).with_name("peer_runs.py")
 
@@ -85,19 +90,45 @@ class Anonymizer:
 
     run: str  # its name in peer_runs.py
     label: str
+    point: str  # its label in the picture
     packages: tuple[str, ...] = ()  # of its own environment; none for covey's
     spell: Callable[[pl.DataFrame], pl.DataFrame] = as_it_is
+    series: str = OTHERS
 
 
 ANONYPYX = ("anonypyx>=0.2.11,<0.3", "pandas<3")
 PEERS = (
-    Anonymizer("anonypy", "anonypy, Mondrian", ("anonypy>=0.2.1,<0.3", "pandas"), as_covey_spells),
-    Anonymizer("anonypyx-mondrian", "anonypyx, Mondrian", ANONYPYX, as_covey_spells),
-    Anonymizer("anonypyx-mdav", "anonypyx, MDAV-generic", ANONYPYX, as_covey_spells),
+    Anonymizer(
+        "anonypy",
+        "anonypy, Mondrian",
+        "anonypy",
+        ("anonypy>=0.2.1,<0.3", "pandas"),
+        as_covey_spells,
+    ),
+    Anonymizer(
+        "anonypyx-mondrian", "anonypyx, Mondrian", "anonypyx, Mondrian", ANONYPYX, as_covey_spells
+    ),
+    Anonymizer(
+        "anonypyx-mdav", "anonypyx, MDAV-generic", "anonypyx, MDAV", ANONYPYX, as_covey_spells
+    ),
     *(
-        Anonymizer(f"anjana-{percent}", f"anjana, {percent} % suppression", ("anjana>=1.2.3,<2",))
+        Anonymizer(
+            f"anjana-{percent}",
+            f"anjana, {percent} % suppression",
+            f"anjana, ≤ {percent} % left out",
+            ("anjana>=1.2.3,<2",),
+        )
         for percent in (10, 20, 50)
     ),
+)
+EFFORTS = tuple(
+    Anonymizer(f"covey-covey:{effort}", f"**covey, {effort}**", effort, series=OWN)
+    for effort in PLANS
+)
+METHODS = tuple(
+    Anonymizer(f"covey-{name}", f"covey, {name}", name, series=PAPERS)
+    for name in covey.METHODS
+    if name != "covey"
 )
 
 
@@ -174,56 +205,152 @@ def run(who: Anonymizer, folder: Path, k: int, options: argparse.Namespace) -> d
     return about
 
 
-def judged(who: Anonymizer, rows: pl.DataFrame, schema: covey.Schema, folder: Path, k: int) -> str:
-    """The cells of the table of results that the release itself decides."""
+@dataclass(frozen=True)
+class Result:
+    """One release, what it took and what it is worth."""
+
+    run: str
+    rows: int
+    k: int
+    used: str  # versions
+    seconds: float
+    cpu: float
+    mebibytes: float
+    suppressed: int
+    holds: bool
+    achieved: int
+    total_il: float
+    per_cell: float
+    gcp: float
+
+    def __str__(self) -> str:
+        kept = f"yes, {self.achieved}" if self.holds else f"**no**, {self.achieved}"
+        return (
+            f"{self.cpu:.2f} | {self.seconds:.2f} | {self.mebibytes:,.0f} | {self.suppressed:,} | "
+            f"{kept} | {self.total_il:,.0f} | {self.per_cell:.4f} | {self.gcp:.4f}"
+        )
+
+
+def judged(
+    who: Anonymizer,
+    rows: pl.DataFrame,
+    schema: covey.Schema,
+    folder: Path,
+    k: int,
+    about: dict[str, Any],
+) -> Result:
+    """What the verifier and the measures of covey say of the release in the folder."""
     released = who.spell(pl.read_csv(folder / "released.csv", infer_schema=False))
     verdict = covey.verify(released, schema, covey.KAnonymity(k))
     losses = covey.measure(rows, released, schema, k=k)
-    achieved = f"{verdict.k}" if verdict.holds else f"**{verdict.k}, broken**"
-    return (
-        f"{losses.suppressed:,} | {achieved} | {losses.total_il:,.0f} | "
-        f"{1 - losses.precision:.4f} | {losses.gcp:.4f}"
+    return Result(
+        who.run,
+        rows.height,
+        k,
+        VERSIONS.format(**about),
+        **{name: about[name] for name in ("seconds", "cpu", "mebibytes")},
+        suppressed=losses.suppressed,
+        holds=verdict.holds,
+        achieved=verdict.k,
+        total_il=losses.total_il,
+        per_cell=1 - losses.precision,
+        gcp=losses.gcp,
     )
 
 
 # ── the table of results ────────────────────────────────────────────────────────────────────────
 
 HEAD = """
-| | rows | k | seconds | CPU | MiB | suppressed | k achieved | Total-IL | per cell | GCP |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
+| | rows | k | processor seconds | elapsed | MiB | suppressed | k-anonymous | Total-IL | per cell | GCP |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""  # noqa: E501
 VERSIONS = "version {version}, Python {python}, pandas {pandas}"
 
 
-def compare(options: argparse.Namespace) -> None:
+def compare(options: argparse.Namespace) -> list[Result]:
     """Everyone on every size at every k, but for those who have given up on fewer rows."""
     everybody = tables.adult(options.data)
     schema = tables.adult_schema(options.data, flat=options.flat)
-    versions: dict[str, str] = {}
+    known = Known(options.results)
     given_up: set[tuple[Anonymizer, int]] = set()
     for size in options.sizes:
         rows = everybody.sample(size, seed=0)
-        for k, who in product(KS, contenders(options.only)):
+        for k, who in product(options.k, contenders(options.only)):
             if (who, k) in given_up:
                 continue
-            with inputs(rows, schema) as folder:
-                try:
-                    about = run(who, folder, k, options)
-                    time = "{seconds:.2f} | {cpu:.2f} | {mebibytes:.0f}".format(**about)
-                    cells = f"{time} | {judged(who, rows, schema, folder, k)}"
-                    versions[who.label] = VERSIONS.format(**about)
-                except FailedError as error:
-                    given_up.add((who, k))
-                    cells = f"{error} | | | | | | |"
+            result: Result | FailedError | None = known.find(who, size, k)
+            if result is None:
+                with inputs(rows, schema) as folder:
+                    try:
+                        about = run(who, folder, k, options)
+                        result = judged(who, rows, schema, folder, k, about)
+                        known.add(result)
+                    except FailedError as error:
+                        given_up.add((who, k))
+                        result = error
+            cells = f"{result} | | | | | | |" if isinstance(result, FailedError) else f"{result}"
             print(f"| {who.label} | {size:,} | {k} | {cells} |", flush=True)
     print()
-    for label, used in versions.items():
-        print(f"- {label}: {used}")
+    for name, used in {package(result.run): result.used for result in known.results}.items():
+        print(f"- {name}: {used}")
+    return known.results
+
+
+class Known:
+    """The results so far, in a file if there is one, so that a long comparison can go on."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        lines = path.read_text().splitlines() if path is not None and path.exists() else []
+        self.results = [Result(**json.loads(line)) for line in lines]
+
+    def find(self, who: Anonymizer, rows: int, k: int) -> Result | None:
+        wanted = (who.run, rows, k)
+        return next((r for r in self.results if (r.run, r.rows, r.k) == wanted), None)
+
+    def add(self, result: Result) -> None:
+        self.results.append(result)
+        if self.path is not None:
+            with self.path.open("a") as file:
+                file.write(json.dumps(asdict(result)) + "\n")
+
+
+def package(name: str) -> str:
+    return name.partition("-")[0]
 
 
 def contenders(only: str | None) -> list[Anonymizer]:
-    known = [name for name in COVEY_METHODS if name in covey.METHODS]
-    ours = [Anonymizer(f"covey-{name}", f"covey, {name}") for name in known]
-    return [who for who in (*ours, *PEERS) if only in (None, who.run.partition("-")[0])]
+    return [who for who in (*EFFORTS, *METHODS, *PEERS) if only in (None, package(who.run))]
+
+
+# ── the picture ─────────────────────────────────────────────────────────────────────────────────
+
+
+def draw(results: list[Result], folder: Path) -> None:
+    """Loss against time, of the middle k on the most rows."""
+    ks = sorted({result.k for result in results})
+    rows, k = max(result.rows for result in results), ks[len(ks) // 2]
+    shown = [result for result in results if (result.rows, result.k) == (rows, k)]
+    everyone = {who.run: who for who in contenders(None)}
+    spots = [
+        charts.Spot(everyone[r.run].series, everyone[r.run].point, r.cpu, r.per_cell, not r.holds)
+        for r in shown
+    ]
+    chart = charts.scatter(
+        spots,
+        names=(OWN, PAPERS, OTHERS),
+        own=OWN,
+        x_title="processor seconds for one release, user and system (logarithmic)",
+        y_title="information lost per cell (logarithmic)",
+        y_label="round(100 * datum.value) + ' %'",
+        head=charts.title(
+            f"What a release of Adult loses, and what it takes, at k = {k}",
+            f"{rows:,} people, 8 quasi-identifiers, one evaluator; further down and left is better"
+            + ("" if all(r.holds for r in shown) else "; hollow: the release is not k-anonymous"),
+        ),
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    for ending in charts.PICTURES:
+        (folder / f"peers{ending}").write_bytes(charts.picture(chart, ending))
 
 
 def main() -> None:
@@ -233,7 +360,9 @@ def main() -> None:
         trees = "flat" if options.flat else tables.taxonomies(options.data)
         print(f"Adult with {trees} taxonomies")
         print(HEAD, flush=True)
-        compare(options)
+        results = compare(options)
+    if options.picture is not None:
+        draw(results, options.picture)
 
 
 def arguments() -> argparse.Namespace:
@@ -242,6 +371,9 @@ def arguments() -> argparse.Namespace:
     add = parser.add_argument
     add("--venvs", type=Path, metavar="FOLDER", help="keep the peers' environments here")
     add("--only", choices=("covey", "anonypy", "anonypyx", "anjana"), help="this package alone")
+    add("--k", type=int, nargs="+", default=KS, metavar="K", help="each of these")
+    add("--results", type=Path, metavar="FILE", help="keep results here, and run only the rest")
+    add("--picture", type=Path, metavar="FOLDER", help="draw peers.svg and peers.png there")
     add("--sizes", type=int, nargs="+", default=SIZES, metavar="ROWS", help="fewer rows first")
     add("--flat", action="store_true", help="flat taxonomies in place of ARX's")
     add("--limit", type=float, default=120.0, help="seconds for one run (default: 120)")
