@@ -22,6 +22,8 @@ $(VENV)/installed: pyproject.toml
 
 $(VENV)/tools: $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	# Tests compare with it. It pins older versions of what covey uses, and works with these.
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps 'pycanon>=1.3.5,<1.4'
 	touch $@
 
 # All that CI runs.

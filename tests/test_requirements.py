@@ -756,7 +756,7 @@ def test_pycanon_finds_the_same() -> None:
     - t of numbers divides by zero where there is one value, and k loses rows whose only
       quasi-identifier is missing: there are several values here, and none missing.
     """
-    reason = "pyCANON is not here: pip install --no-deps pycanon"
+    reason = "pyCANON is not here: `make test` installs it"
     anonymity = pytest.importorskip("pycanon.anonymity", reason=reason)
     dice = random.Random(5)
     compared_delta = 0
