@@ -395,7 +395,7 @@ def scatter(
     hollow = marks.transform_filter("datum.hollow").encode(color=alt.value("white"))
     layers = [
         base.transform_filter(mine).mark_line(strokeWidth=2.8),
-        marks.mark_point(filled=True, opacity=1).encode(
+        marks.mark_point(filled=True, opacity=1, stroke="white", strokeWidth=1).encode(
             size=alt.condition(mine, alt.value(120), alt.value(80))
         ),
         hollow.mark_point(filled=True, opacity=1, size=24),
