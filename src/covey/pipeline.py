@@ -564,13 +564,19 @@ def form_groups(
     if isinstance(groups, Rings) or not (refine or encoded.demands is not None):
         return groups
     settled = _settled(table, k, groups, seed, progress, refine=refine)
-    if share and groups.suppressed and settled.count < groups.count:
+    lost = partial(_total_il, encoded)
+    if share and groups.suppressed and lost(settled) > lost(groups):
         # Without the rows left out, values are spread otherwise, and groups that kept what is asked
-        # had to be put together: that may cost more than those rows would have.
+        # had to be changed: that may cost more than those rows would have.
         rest = {**options, "max_suppressed": 0.0}
         whole = form_groups(encoded, k, method, seed, progress, rest, refine=refine)
-        return min(settled, whole, key=lambda found: loss.measure_groups(encoded, found).total_il)
+        assert isinstance(whole, Groups)
+        return min(settled, whole, key=lost)
     return settled
+
+
+def _total_il(encoded: EncodedTable, groups: Groups) -> float:
+    return loss.measure_groups(encoded, groups).total_il
 
 
 def _settled(
