@@ -32,14 +32,14 @@ test: $(VENV)/tools
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 -p no:cacheprovider
+	$(BIN)/pytest -n 2 --dist worksteal -p no:cacheprovider
 	$(MAKE) uncompiled
 
 # The kernels as plain Python: what the compiler does must not matter.
 uncompiled: $(VENV)/tools
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 -p no:cacheprovider -q -m "not compiled" \
-		tests/oracles tests/test_k_member.py tests/test_methods.py tests/test_rings.py \
-		tests/test_covey.py tests/test_examples.py tests/test_generalisation.py tests/test_loss.py
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 --dist worksteal -p no:cacheprovider -q -m "not compiled" \
+		tests/test_k_member.py tests/test_methods.py tests/test_rings.py tests/test_covey.py \
+		tests/test_examples.py
 
 format: $(VENV)/tools
 	$(BIN)/ruff format .
