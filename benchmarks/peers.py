@@ -349,8 +349,7 @@ def draw(results: list[Result], folder: Path) -> None:
         ),
     )
     folder.mkdir(parents=True, exist_ok=True)
-    for ending in charts.PICTURES:
-        (folder / f"peers{ending}").write_bytes(charts.picture(chart, ending))
+    (folder / "peers.svg").write_text(charts.svg(chart), encoding="utf-8")
 
 
 def main() -> None:
@@ -373,7 +372,7 @@ def arguments() -> argparse.Namespace:
     add("--only", choices=("covey", "anonypy", "anonypyx", "anjana"), help="this package alone")
     add("--k", type=int, nargs="+", default=KS, metavar="K", help="each of these")
     add("--results", type=Path, metavar="FILE", help="keep results here, and run only the rest")
-    add("--picture", type=Path, metavar="FOLDER", help="draw peers.svg and peers.png there")
+    add("--picture", type=Path, metavar="FOLDER", help="draw peers.svg there")
     add("--sizes", type=int, nargs="+", default=SIZES, metavar="ROWS", help="fewer rows first")
     add("--flat", action="store_true", help="flat taxonomies in place of ARX's")
     add("--limit", type=float, default=120.0, help="seconds for one run (default: 120)")

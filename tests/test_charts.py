@@ -73,15 +73,3 @@ def test_a_label_gives_way_to_its_neighbour_and_to_what_is_taken() -> None:
     (moved,) = charts.beside([(300.0, 200.0)], ["oka"], [Box(300, 195, 600, 205)])
     assert alone.align == "left"
     assert moved.align != "left" or moved.dy != 0
-
-
-def test_a_png_is_packed_and_still_the_same_picture() -> None:
-    image = pytest.importorskip("PIL.Image")
-    from io import BytesIO
-
-    png = drawn(SPOTS, ".png")
-    assert len(png) < 150_000
-    with image.open(BytesIO(png)) as opened:
-        opened.load()  # refuses wrong checksums
-        assert opened.getpixel((1, 1))[:3] == (255, 255, 255)
-        assert min(opened.convert("L").getextrema()) < 60
