@@ -1,15 +1,18 @@
 """The papers' figures: where their data come from, what is claimed, and what becomes of it."""
 
 import gzip
+import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -122,6 +125,91 @@ def test_the_packaged_adult_is_the_papers() -> None:
     assert frame.height == adult.COMPLETE
     for name, tree in adult.TREES.items():
         assert set(frame[name]) <= set(from_nested(tree).leaves)
+
+
+ADULT = b"39, all that stands in UCI's own file"
+
+
+class Archive(BaseHTTPRequestHandler):
+    """A server that has whatever is put into it."""
+
+    answers: ClassVar[dict[str, bytes]] = {}
+
+    def do_GET(self) -> None:
+        data = self.answers.get(self.path)
+        self.send_response(404 if data is None else 200)
+        # The length that is told may be more than what comes.
+        self.send_header("Content-Length", str(len(ADULT)))
+        self.end_headers()
+        self.wfile.write(data or b"")
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def archive(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bytes]]:
+    """What is served at the address that Adult is fetched from."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Archive)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    monkeypatch.setattr(Archive, "answers", {})
+    monkeypatch.setattr(adult, "ADDRESS", f"http://127.0.0.1:{server.server_port}/adult.data")
+    monkeypatch.setattr(adult, "SHA_256", hashlib.sha256(ADULT).hexdigest())
+    yield Archive.answers
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_adult_is_downloaded_once(archive: dict[str, bytes], tmp_path: Path) -> None:
+    archive["/adult.data"] = ADULT
+    path = adult.downloaded(tmp_path)
+    assert path.read_bytes() == ADULT
+    archive.clear()  # there is no need to ask again
+    assert adult.downloaded(tmp_path) == path
+    path.write_bytes(b"somebody wrote into it")
+    archive["/adult.data"] = ADULT
+    assert adult.downloaded(tmp_path).read_bytes() == ADULT
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (None, "could not be downloaded"),
+        (b"", "could not be downloaded|another checksum"),
+        (ADULT[:-1], "could not be downloaded|another checksum"),
+        (ADULT.replace(b"39", b"38"), "another checksum"),
+    ],
+)
+def test_what_is_downloaded_is_adult_or_nothing(
+    answer: bytes | None, message: str, archive: dict[str, bytes], tmp_path: Path
+) -> None:
+    if answer is not None:
+        archive["/adult.data"] = answer
+    with pytest.raises(UsageError, match=message) as refused:
+        adult.downloaded(tmp_path)
+    assert "127.0.0.1" not in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_network_one_is_told_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(adult, "ADDRESS", "http://127.0.0.1:9/adult.data")  # nobody listens
+    assert cli._run(["experiment", "byun-6", "--download", "-o", str(tmp_path)]) == 2
+    assert "name a file of it with --adult" in capfd.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_downloaded_adult_is_known_by_its_checksum(
+    adult_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = Sources(Places(adult=adult_file))["adult-8"].origin
+    assert "a file of the user’s" in told
+    digest = hashlib.sha256(adult_file.read_bytes()).hexdigest()
+    monkeypatch.setattr(adult, "SHA_256", digest)
+    assert "UCI’s own file" in Sources(Places(adult=adult_file))["adult-8"].origin
 
 
 def test_without_the_package_one_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,6 +326,9 @@ def curves(**lines: Sequence[float]) -> dict[str, Curve]:
         (judging.straight("a"), ([1, 2, 3], []), None, ([1, 2, 1], [])),
         (judging.straight("a"), ([2, 2, 2], []), None, ([1, 9, 8], [])),
         (judging.power("a", 1.7, 2.3), ([1, 4, 9], []), None, ([1, 2, 3], [])),
+        (judging.proportional("a", 0.1), ([2, 4, 6.5], []), None, ([2, 4, 7], [])),
+        (judging.ratio_below(("a", "b"), ("b", "a")), ([1, 2], [2, 3]), ([1, 4], [2, 3]),
+         ([2, 3], [1, 3])),
         (judging.at_most("a", 5, "s"), ([5, 1], []), ([5.1, 1], []), ([6, 7], [])),
         (judging.gain("a", "b", 0.3, 0.4), ([1.3, 1.4], [1, 1]), ([1.2, 1.35], [1, 1]),
          ([1, 2], [1, 1])),
@@ -292,6 +383,13 @@ def test_claims_of_byun_on_made_up_points() -> None:
 
 
 def test_claims_of_he_on_made_up_points() -> None:
+    figure = figure_named("he-6-domains")
+    line = np.linspace(0.1, 0.2, 5)
+    apart = {"CB, SAL": line, "CB, INCOME": line * 1.1, "NH, SAL": line, "NH, INCOME": line * 1.5,
+             "covey, SAL": line, "covey, INCOME": line}  # fmt: skip
+    assert judge(figure.parts, made_up(figure, **apart)).outcome is Outcome.HOLDS
+    alike = judge(figure.parts, made_up(figure, **apart | {"CB, INCOME": line * 1.6}))
+    assert [finding.share for finding in alike.findings] == [1, 0]
     figure = figure_named("he-8a")
     down = [0.5, 0.4, 0.3, 0.2, 0.1]
     good = {"CB": down, "NH": [y + 0.1 for y in down], OWN: down}
@@ -324,7 +422,7 @@ def test_every_claim_can_be_judged_on_any_points(figure: Figure, data: st.DataOb
     verdict = judge(figure.parts, drawn)
     assert verdict.findings
     assert all(0 <= finding.share <= 1 for finding in verdict.findings)
-    without = {label: Curve((), ()) if label == OWN else drawn[label] for label in drawn}
+    without = drawn | {figure.own.label: Curve((), ())}
     assert judge(figure.parts, without).outcome is Outcome.OPEN
 
 
@@ -346,10 +444,11 @@ def test_every_figure_of_the_papers_is_there() -> None:
     assert names == {
         *(f"byun-{n}" for n in range(6, 12)),
         *(f"he-6{letter}" for letter in "abcdefgh"),
+        "he-6-domains",  # what the text says of both tables
         *(f"he-{n}{letter}" for n in (7, 8, 9) for letter in "ab"),
         *(f"wang-{n}{letter}" for n in range(3, 8) for letter in "ab"),
     }
-    assert all(OWN in [line.label for line in figure.lines] for figure in FIGURES)
+    assert all(figure.own.method.partition(":")[0] == "covey" for figure in FIGURES)
     assert all(len(figure.grid.quick) >= 3 for figure in FIGURES)
 
 
@@ -632,10 +731,24 @@ def test_tables_too_small_for_a_place_leave_it_out(adult_file: Path, tmp_path: P
 
 def test_the_own_method_is_set_beside_the_best_of_the_others() -> None:
     loss, precision, time = (figure_named(name) for name in ("byun-6", "wang-3a", "wang-3b"))
-    lines = curves(a=[10, 20], b=[8, 30], covey=[4, 10])
-    assert "−50.0\xa0% to −50.0\xa0% in Total-IL" in page.standing(loss, lines)
-    assert "−66.7\xa0% to −60.0\xa0% in precision" in page.standing(precision, lines)
-    assert "4 to 10 s" in page.standing(time, lines)
+
+    def lines(figure: Figure) -> Curves:
+        heights = [[10, 20], [8, 30], *[[9, 25]] * (len(figure.lines) - 3), [4, 10]]
+        labels = [line.label for line in figure.lines]
+        return curves(**dict(zip(labels, heights, strict=True)))
+
+    assert "−50.0\xa0% to −50.0\xa0% in Total-IL" in page.standing(loss, lines(loss))
+    told = page.standing(precision, lines(precision))
+    assert "−66.7\xa0% to −60.0\xa0% in precision" in told
+    assert "4 to 10 s" in page.standing(time, lines(time))
+
+
+def test_on_two_tables_the_own_method_is_set_beside_others_on_its_own() -> None:
+    figure = figure_named("he-6-domains")
+    heights = {"CB, SAL": [1, 1], "CB, INCOME": [4, 4], "NH, SAL": [1, 1], "NH, INCOME": [5, 3],
+               "covey, SAL": [1, 1], "covey, INCOME": [2, 3]}  # fmt: skip
+    told = page.standing(figure, curves(**heights))
+    assert "−50.0\xa0% to +0.0\xa0% in GCP" in told
 
 
 # ── pictures ────────────────────────────────────────────────────────────────────────────────────
@@ -709,6 +822,7 @@ def test_experiments_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
         (["nothing"], "there is no experiment 'nothing'"),
         ([], "Missing argument"),
         (["he-6a", "--ipums", "a.csv", "--census", "b.csv"], "--ipums or --census"),
+        (["byun-6", "--adult", "a.csv", "--download"], "--adult or --download"),
         (["he-6a", "--ipums", "a.csv"], "the table cannot be read"),
         (["byun-6", "--adult", "nowhere.csv"], "UCI Adult cannot be read"),
         (["wang-1", "-o", "taken"], "the output cannot be written"),

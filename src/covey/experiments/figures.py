@@ -24,6 +24,8 @@ from covey.experiments.judging import (
     gain_widens,
     near,
     power,
+    proportional,
+    ratio_below,
     rises,
     spread_shrinks,
     spread_widens,
@@ -80,6 +82,7 @@ class Line(NamedTuple):
 
     label: str
     method: str
+    table: str | None = None  # another than the figure's
 
     @property
     def is_steady(self) -> bool:
@@ -137,7 +140,7 @@ class Figure:
     x: Literal["k", "rows", "columns"]
     grid: Grid
     y: Axis
-    lines: tuple[Line, ...]
+    lines: tuple[Line, ...]  # that of covey's own method last
     claim: str
     parts: tuple[Part, ...]
     k: int = 0
@@ -154,15 +157,26 @@ class Figure:
         """What a reader is told of the x axis."""
         return {"k": "k", "rows": "rows, n", "columns": "quasi-identifiers, d"}[self.x]
 
+    @property
+    def own(self) -> Line:
+        """The line of covey's own method."""
+        return self.lines[-1]
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """All that its lines are taken from."""
+        return tuple(dict.fromkeys(line.table or self.table for line in self.lines))
+
     def places(self, *, quick: bool) -> tuple[int, ...]:
         """Where the points lie on the x axis."""
         return self.grid.quick if quick else self.grid.full
 
     def request(self, line: Line, x: int, *, quick: bool) -> Request:
         """The point of a line at a place."""
-        rows = QUICK_ROWS[self.table] if quick else self.rows
+        table = line.table or self.table
+        rows = QUICK_ROWS[table] if quick else self.rows
         return Request(
-            table=self.table,
+            table=table,
             rows=x if self.x == "rows" else rows,
             columns=x if self.x == "columns" else self.columns,
             method=line.method,
@@ -230,7 +244,13 @@ _BYUN = (
         DM,
         "Both greedy methods have a lower discernibility than Mondrian, since their groups have "
         "hardly more than k rows.",
-        [below("k-member", "Mondrian"), below("modified k-member", "Mondrian")],
+        [
+            below("k-member", "Mondrian"),
+            below("modified k-member", "Mondrian"),
+            # Groups of k rows each have a discernibility of n times k.
+            proportional("k-member", 0.1),
+            proportional("modified k-member", 0.1),
+        ],
     ),
     _byun(
         8,
@@ -280,6 +300,11 @@ _BYUN = (
 # ── He et al. 2012 ──────────────────────────────────────────────────────────────────────────────
 
 _HE_LINES = (Line("CB", "cb"), Line("NH", "nh"), Line(OWN, "covey:effort=quick"))
+_HE_PAIRS = tuple(
+    Line(f"{line.label}, {shown}", line.method, table)
+    for line in _HE_LINES
+    for table, shown in (("sal", "SAL"), ("income", "INCOME"))
+)
 _HE_K = Grid((50, 100, 150, 200, 250), (50, 100, 250))
 _HE_D = Grid((3, 4, 5, 6), (3, 4, 5, 6))
 _HE_N = Grid((100_000, 200_000, 300_000, 400_000, 500_000), (6_000, 12_000, 18_000))
@@ -310,6 +335,26 @@ def _he_6(letter: str, table: str, shown: str, d: int) -> Figure:
         columns=d,
         rows=_HE_ROWS,
     )
+
+
+_HE_6_DOMAINS = Figure(
+    name="he-6-domains",
+    number="Figure 6(d, h)",
+    title="GCP and k, SAL-6 and INCOME-6 together",
+    table="sal",
+    x="k",
+    grid=_HE_K,
+    y=GCP,
+    lines=_HE_PAIRS,
+    claim="With the large domains of INCOME, NH loses more than with those of SAL; CB minds the "
+    "size of domains less.",
+    parts=(
+        above("NH, INCOME", "NH, SAL"),
+        ratio_below(("CB, INCOME", "CB, SAL"), ("NH, INCOME", "NH, SAL")),
+    ),
+    columns=6,
+    rows=_HE_ROWS,
+)
 
 
 def _he_7(letter: str, table: str, shown: str) -> Figure:
@@ -378,6 +423,7 @@ _HE = (
             strict=True,
         )
     ),
+    _HE_6_DOMAINS,
     *(make(*which) for make in (_he_7, _he_8, _he_9) for which in _HE_TABLES),
 )
 

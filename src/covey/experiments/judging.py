@@ -191,6 +191,38 @@ def power(line: str, least: float, most: float) -> Part:
     return look
 
 
+def proportional(line: str, within: float) -> Part:
+    """A line grows as x does: y over x is nearly the same at every x."""
+
+    def look(curves: Curves) -> Finding:
+        curve = curves[line]
+        slopes = [y / x for x, y in zip(curve.x, curve.y, strict=True)]
+        apart = max(slopes) / min(slopes) - 1
+        return Finding(
+            f"{line} over x is {_number(min(slopes))} to {_number(max(slopes))}, which is "
+            f"{_percent(apart)} apart; {_percent(within)} passes.",
+            float(apart <= within),
+        )
+
+    return look
+
+
+def ratio_below(one: tuple[str, str], other: tuple[str, str]) -> Part:
+    """The ratio of two lines lies below that of two others at every x."""
+
+    def look(curves: Curves) -> Finding:
+        a, b = ([gain + 1 for gain in _gains(curves, *pair)] for pair in (one, other))
+        holds = sum(x < y for x, y in zip(a, b, strict=True))
+        return Finding(
+            f"{one[0]} is {_number(min(a))} to {_number(max(a))} times {one[1]}, {other[0]} "
+            f"{_number(min(b))} to {_number(max(b))} times {other[1]}; the first is less at "
+            f"{holds} of {len(a)} points.",
+            holds / len(a),
+        )
+
+    return look
+
+
 def at_most(line: str, limit: float, unit: str) -> Part:
     """A line never goes above a limit."""
 

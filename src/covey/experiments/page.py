@@ -14,7 +14,7 @@ import polars as pl
 from covey import charts, files
 from covey.errors import count
 from covey.experiments.examples import Example, Worked
-from covey.experiments.figures import OWN, PAPERS, SECONDS, Figure
+from covey.experiments.figures import PAPERS, SECONDS, Figure
 from covey.experiments.judging import Curves, Outcome, Verdict, signed
 from covey.experiments.running import Drawn
 from covey.pages import Html, Part, element, facts, figure, scrolled, table, together
@@ -93,7 +93,7 @@ def _chart(drawn: Drawn, *, titled: bool) -> "alt.LayerChart":
     return charts.lines(
         points,
         names=list(drawn.curves),
-        own=OWN,
+        own=figure.own.label,
         x_title=figure.x_title,
         y_title=figure.y.title,
         from_zero=figure.y.measure != "precision",
@@ -279,7 +279,8 @@ def _numbers(drawn: Drawn) -> Html:
 
 def standing(figure: Figure, curves: Curves) -> str:
     """Where covey's own method stands beside the best of the paper's."""
-    own = curves[OWN]
+    own = curves[figure.own.label]
+    rivals = [curves[line.label] for line in figure.lines[:-1] if line.table == figure.own.table]
     if not own.x:
         return ""
     if figure.y is SECONDS:
@@ -290,7 +291,7 @@ def standing(figure: Figure, curves: Curves) -> str:
     high_is_good = figure.y.measure == "precision"
     gains = []
     for x in own.x:
-        others = [curve.at(x) for label, curve in curves.items() if label != OWN and x in curve.x]
+        others = [curve.at(x) for curve in rivals if x in curve.x]
         best = (max if high_is_good else min)(others, default=0.0)
         if best:
             gains.append(own.at(x) / best - 1)

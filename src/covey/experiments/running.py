@@ -66,9 +66,12 @@ class Experiment:
         return sorted(missing, key=lambda run: parts[run[0].part])
 
     def _places(self, figure: Figure) -> list[int]:
-        most = self._sources[figure.table].frame.height
+        most = self._most(figure)
         places = figure.places(quick=self.quick)
         return [x for x in places if figure.x != "rows" or x <= most]
+
+    def _most(self, figure: Figure) -> int:
+        return min(self._sources[table].frame.height for table in figure.tables)
 
     def _runs(self, line: Line) -> int:
         return 1 if line.is_steady else QUICK_RUNS if self.quick else RUNS
@@ -125,8 +128,8 @@ class Experiment:
             figure=figure,
             curves=curves,
             verdict=judge(figure.parts, curves) if whole else Verdict(()),
-            origin=self._sources[figure.table].origin,
-            setting=figure.setting(quick=self.quick, most=self._sources[figure.table].frame.height),
+            origin="; ".join(self._sources[table].origin for table in figure.tables),
+            setting=figure.setting(quick=self.quick, most=self._most(figure)),
             left_out=tuple(x for x in figure.places(quick=self.quick) if x not in places),
         )
 
