@@ -255,6 +255,16 @@ def test_odd_curves_can_be_drawn(points: list[Point]) -> None:
     assert not [text for text in texts if "NaN" in text or "null" in text]
 
 
+@pytest.mark.parametrize(
+    ("chosen", "is_marked"), [(2, True), (7, True), (100, True), (101, False), (None, False)]
+)
+def test_a_chosen_k_is_marked_if_it_lies_on_the_curve(chosen: int | None, is_marked: bool) -> None:
+    found = curve_of(*(point(k, float(k)) for k in (2, 10, 100)))
+    texts = svg_texts(charts.svg(found.chart(chosen=chosen)))
+    assert (f"k = {chosen}" in texts) == is_marked
+    assert is_marked == any(text.startswith("k = ") for text in texts)
+
+
 def test_marks_stand_apart_and_are_round_where_they_can() -> None:
     assert curves.apart(curves.KS, 0.07) == [2, 3, 5, 10, 20, 30, 50, 100, 200]
     assert curves.apart(curves.KS, 0.13) == [2, 5, 10, 20, 50, 100, 200]

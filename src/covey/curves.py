@@ -86,10 +86,13 @@ class Curve:
         """The curve as text."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, default=str) + "\n"
 
-    def chart(self) -> "alt.LayerChart":
-        """The curve as an Altair chart, which comes with the extra `covey[charts]`."""
+    def chart(self, *, chosen: int | None = None) -> "alt.LayerChart":
+        """The curve as an Altair chart, which comes with the extra `covey[charts]`.
+
+        A `chosen` k is marked if it lies on the curve.
+        """
         charts.refuse_without_charts()
-        return _chart(self)
+        return _chart(self, chosen)
 
     def write(self, path: str | Path) -> None:
         """Write CSV, JSON, SVG or PNG, as the name's ending asks, whole or not at all."""
@@ -253,8 +256,10 @@ def rising(points: Sequence[Point]) -> list[Point]:
 
 # ── drawing it ──────────────────────────────────────────────────────────────────────────────────
 
+_HEIGHT = 320  # of the field, in pixels
 
-def _chart(curve: Curve) -> "alt.LayerChart":
+
+def _chart(curve: Curve, chosen: int | None) -> "alt.LayerChart":
     """Loss over k, which counts by ratio: from 2 to 4 is as far as from 50 to 100."""
     import altair as alt
 
@@ -275,6 +280,7 @@ def _chart(curve: Curve) -> "alt.LayerChart":
     text = text.encode(text="label:N")
     layers = [
         base.mark_area(color=LINE, opacity=0.08),
+        *([] if chosen is None or not ks[0] <= chosen <= ks[-1] else _mark(chosen, x, ks)),
         *(
             text.mark_text(
                 fontSize=11.5,
@@ -298,11 +304,30 @@ def _chart(curve: Curve) -> "alt.LayerChart":
             "at 0 % every cell is as it was, at 100 % none tells anything",
         ),
         width=560,
-        height=320,
+        height=_HEIGHT,
         padding=14,
         background="white",
         config=charts.config(),
     )
+
+
+def _mark(chosen: int, x: "alt.X", ks: Sequence[int]) -> "list[alt.Chart]":
+    """An upright line at a k, told below the curve, where nothing else is written."""
+    import altair as alt
+
+    base = alt.Chart(alt.InlineData([{"k": chosen, "told": f"k = {chosen:,}"}])).encode(x=x)
+    is_left = chosen * chosen < ks[0] * ks[-1]
+    told = base.mark_text(
+        fontSize=12,
+        fontWeight="bold",
+        align="left" if is_left else "right",
+        dx=7 if is_left else -7,
+        color=INK,
+    )
+    return [
+        base.mark_rule(color=INK, strokeDash=[4, 3]),
+        told.encode(text="told:N", y=alt.value(_HEIGHT - 14)),
+    ]
 
 
 def apart(ks: Sequence[int], share: float) -> list[int]:

@@ -56,8 +56,8 @@ class Costs(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists."""
 
-    def chart(self) -> Any:
-        """The curve as a picture."""
+    def chart(self, *, chosen: int | None = None) -> Any:
+        """The curve as a picture, with a mark where the chosen k is."""
 
 
 @dataclass(frozen=True)

@@ -569,8 +569,8 @@ def _curve(report: "Report") -> Html | None:
             "verified.",
         ),
         figure(
-            charts.svg(report.curve.chart()),
-            "Mean loss of a cell for each k",
+            charts.svg(report.curve.chart(chosen=report.k)),
+            f"Mean loss of a cell for each k, with a mark at k = {report.k:,}, which was asked for",
             numbers=numbers,
             wide=True,
         ),
