@@ -63,7 +63,7 @@ def papers_figures(folder: Path) -> Path:
             for y in [tuple(height / x for x in places)]
         }
         verdict = judge(figure.parts, curves)
-        drawn.append(Drawn(figure, curves, verdict, "made-up points", "n = 1", (7,)))
+        drawn.append(Drawn(figure, curves, verdict, ("made-up points",), "n = 1", (7,)))
     told = experiments.Circumstances("2025-01-01", "covey experiment", "a machine", True, 3)
     worked = [(example, example.work()) for example in examples]
     return experiments.write(folder, experiments.Results(drawn, worked, told))

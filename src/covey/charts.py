@@ -58,13 +58,13 @@ def refuse_without_charts() -> None:
         )
 
 
-def title(text: str, subtitle: str) -> "alt.TitleParams":
-    """A title above the left end of a picture, and a line below it that explains."""
+def title(text: str, *below: str) -> "alt.TitleParams":
+    """A title above the left end of a picture, and lines below it that explain."""
     import altair as alt
 
     return alt.TitleParams(
         text,
-        subtitle=subtitle,
+        subtitle=list(below),
         anchor="start",
         frame="group",
         offset=16,

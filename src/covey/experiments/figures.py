@@ -42,6 +42,7 @@ class Paper(NamedTuple):
     """Where figures come from."""
 
     title: str
+    short: str
     source: str
     about: str  # what was measured, and what differs here
 
@@ -49,6 +50,7 @@ class Paper(NamedTuple):
 PAPERS = {
     "byun": Paper(
         "Byun, Kamra, Bertino and Li 2007",
+        "Byun et al. 2007",
         "Efficient k-Anonymization Using Clustering Techniques, DASFAA 2007",
         "The paper compares its greedy k-member with median partitioning (Mondrian) on UCI Adult: "
         "age and years of schooling as numbers, six categories in trees, the salary as the class. "
@@ -57,6 +59,7 @@ PAPERS = {
     ),
     "he": Paper(
         "He, Chen, Chen, Dong, Wang and Huang 2012",
+        "He et al. 2012",
         "Clustering-Based k-Anonymity, PAKDD 2012",
         "The paper compares its bisecting CB with NH, non-homogeneous generalisation, on two "
         "tables of the American census, SAL and INCOME. All columns are numbers in the order of "
@@ -67,6 +70,7 @@ PAPERS = {
     ),
     "wang": Paper(
         "Wang, He and Zhu 2022",
+        "Wang et al. 2022",
         "Improving Data Utilization of K-anonymity through Clustering Optimization, "
         "Transactions on Data Privacy 2022",
         "The paper compares its KACPC with four others on UCI Adult: age as a number, five "

@@ -73,7 +73,7 @@ def _write(path: Path, data: bytes) -> None:
 def summary(drawn: Iterable[Drawn]) -> pl.DataFrame:
     """One row for each point of each figure: the mean of its runs, the least and the most."""
     rows = [
-        (d.figure.name, label, x, d.figure.y.measure, *figures, curve.runs, d.origin)
+        (d.figure.name, label, x, d.figure.y.measure, *figures, curve.runs, "; ".join(d.origins))
         for d in drawn
         for label, curve in d.curves.items()
         for x, *figures in zip(curve.x, curve.y, curve.least, curve.most, strict=True)
@@ -89,7 +89,7 @@ def _chart(drawn: Drawn, *, titled: bool) -> "alt.LayerChart":
         for label, curve in drawn.curves.items()
         for x, y, least, most in zip(curve.x, curve.y, curve.least, curve.most, strict=True)
     ]
-    paper = PAPERS[figure.paper].title
+    paper = PAPERS[figure.paper].short
     return charts.lines(
         points,
         names=list(drawn.curves),
@@ -97,7 +97,9 @@ def _chart(drawn: Drawn, *, titled: bool) -> "alt.LayerChart":
         x_title=figure.x_title,
         y_title=figure.y.title,
         from_zero=figure.y.measure != "precision",
-        head=charts.title(f"{figure.title} ({paper}, {figure.number})", drawn.origin)
+        head=charts.title(
+            f"{paper}, {figure.number}: {figure.title}", *drawn.origins, drawn.setting
+        )
         if titled
         else None,
         background="white" if titled else "transparent",
@@ -205,7 +207,7 @@ def _paper(key: str, results: Results, pictures: dict[str, str]) -> Html:
 def _drawn(drawn: Drawn, picture: str | None) -> Html:
     told = drawn.figure
     title = f"{told.number}: {told.title}"
-    data = f"Data: {drawn.origin}; {drawn.setting}"
+    data = "; ".join([f"Data: {drawn.origins[0]}", *drawn.origins[1:], drawn.setting])
     if drawn.left_out:
         places = ", ".join(f"{x:,}" for x in drawn.left_out)
         data += f"; the table has too few rows for n = {places}"

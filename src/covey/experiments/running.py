@@ -32,7 +32,7 @@ class Drawn:
     figure: Figure
     curves: Curves
     verdict: Verdict
-    origin: str
+    origins: tuple[str, ...]  # of its tables
     setting: str  # what does not vary in it
     left_out: tuple[int, ...]  # places for which the table has too few rows
 
@@ -128,7 +128,7 @@ class Experiment:
             figure=figure,
             curves=curves,
             verdict=judge(figure.parts, curves) if whole else Verdict(()),
-            origin="; ".join(self._sources[table].origin for table in figure.tables),
+            origins=tuple(self._sources[table].origin for table in figure.tables),
             setting=figure.setting(quick=self.quick, most=self._most(figure)),
             left_out=tuple(x for x in figure.places(quick=self.quick) if x not in places),
         )
