@@ -306,11 +306,12 @@ def test_a_fingerprint_is_of_cells_columns_and_trees(adult_file: Path, tmp_path:
 
 
 def curves(**lines: Sequence[float]) -> dict[str, Curve]:
-    """Made-up points at 1, 2, 3, …"""
+    """Made-up points at 1, 2, 3, …, of tables with ten rows."""
     return {
-        name: Curve(tuple(float(x) for x in range(1, len(y) + 1)), tuple(y), tuple(y), tuple(y))
+        name: Curve(tuple(float(x) for x in range(1, len(y) + 1)), tuple(y), tuple(y), tuple(y),
+                    rows=(10,) * len(y))
         for name, y in lines.items()
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -324,9 +325,14 @@ def curves(**lines: Sequence[float]) -> dict[str, Curve]:
         (judging.falls("a"), ([3, 2, 1], []), ([1, 3, 2], []), ([1, 1, 2], [])),
         (judging.erratic("a"), ([1, 3, 2], []), None, ([1, 2, 3], [])),
         (judging.straight("a"), ([1, 2, 3], []), None, ([1, 2, 1], [])),
-        (judging.straight("a"), ([2, 2, 2], []), None, ([1, 9, 8], [])),
+        (judging.straight("a"), ([2, 3, 4.1], []), None, ([1, 9, 8], [])),
+        (judging.straight("a"), ([1, 2, 3], []), None, ([3, 2, 1], [])),
+        (judging.straight("a"), ([1, 2, 3], []), None, ([2, 2, 2], [])),
+        (judging.holds_up("a"), ([1, 1, 2], []), ([1, 2, 1], []), ([3, 2, 1], [])),
+        (judging.groups_of_k("a", 0.1), ([10, 20, 30.5], []), ([10, 20, 40], []),
+         ([20, 40, 60], [])),
+        (judging.gain_steady("a", "b", 0.1), ([1.3, 1.4], [1, 1]), None, ([1.2, 1.4], [1, 1])),
         (judging.power("a", 1.7, 2.3), ([1, 4, 9], []), None, ([1, 2, 3], [])),
-        (judging.proportional("a", 0.1), ([2, 4, 6.5], []), None, ([2, 4, 7], [])),
         (judging.ratio_below(("a", "b"), ("b", "a")), ([1, 2], [2, 3]), ([1, 4], [2, 3]),
          ([2, 3], [1, 3])),
         (judging.at_most("a", 5, "s"), ([5, 1], []), ([5.1, 1], []), ([6, 7], [])),
@@ -409,7 +415,11 @@ def test_claims_of_wang_on_made_up_points() -> None:
     assert judge(figure.parts, made_up(figure, **good)).outcome is Outcome.HOLDS
     close = judge(figure.parts, made_up(figure, **good | {"OKA": own / 1.1}))
     assert close.outcome is Outcome.IN_PART
-    assert close.findings[-1].outcome is Outcome.FAILS
+    assert [finding.outcome for finding in close.findings[-2:]] == [Outcome.FAILS, Outcome.HOLDS]
+    rising = judge(
+        figure.parts, made_up(figure, **good | {"OKA": own / np.linspace(1.1, 1.35, 10)})
+    )
+    assert [f.outcome for f in rising.findings[-2:]] == [Outcome.IN_PART, Outcome.FAILS]
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
@@ -418,7 +428,8 @@ def test_every_claim_can_be_judged_on_any_points(figure: Figure, data: st.DataOb
     places = figure.places(quick=data.draw(st.booleans()))
     heights = st.lists(st.floats(1e-6, 1e9), min_size=len(places), max_size=len(places))
     x = tuple(float(place) for place in places)
-    drawn = {line.label: Curve(x, tuple(data.draw(heights))) for line in figure.lines}
+    rows = (1_000,) * len(x)
+    drawn = {line.label: Curve(x, tuple(data.draw(heights)), rows=rows) for line in figure.lines}
     verdict = judge(figure.parts, drawn)
     assert verdict.findings
     assert all(0 <= finding.share <= 1 for finding in verdict.findings)
@@ -429,7 +440,7 @@ def test_every_claim_can_be_judged_on_any_points(figure: Figure, data: st.DataOb
 def test_worked_examples_come_out_as_known() -> None:
     outcomes = {example.name: example.work().verdict.outcome for example in EXAMPLES}
     assert outcomes == {
-        "he-tables": Outcome.HOLDS,
+        "he-tables": Outcome.IN_PART,  # one start for each split is not always a good one
         "he-theorem": Outcome.FAILS,
         "wang-1": Outcome.HOLDS,
         "wang-complexity": Outcome.FAILS,

@@ -48,7 +48,7 @@ class Example:
 
 _PATIENTS = ("Andy", "Bob", "Jane", "Alex", "Mary", "Lily", "Lucy")
 # The paper tells of its first table the names, the ranges 40 and 25, and what comes out of it.
-# Many tables fit; this is one.
+# Many tables fit; this is one, and its NCP and GCP are the paper's because it was chosen so.
 _TABLE_1 = pl.DataFrame(
     {
         "age": [20, 20, 30, 40, 50, 55, 60],
@@ -79,10 +79,14 @@ def _tables_1_and_2() -> Worked:
     ways = list(_partitions(len(_PATIENTS), 2))
     losses = {labels: measure_groups(encoded, Groups(labels)).total_il for labels in ways}
     printed, optimum = losses[_TABLE_2], min(losses.values())
-    found = [
-        METHODS["cb"](encoded, 2, seed=seed, restarts=_STARTS).labels.tolist() for seed in range(20)
-    ]
-    same = sum(_same(labels, _TABLE_2) for labels in found)
+    seeds = range(20)
+    same = {
+        starts: sum(
+            _same(METHODS["cb"](encoded, 2, seed=seed, restarts=starts).labels.tolist(), _TABLE_2)
+            for seed in seeds
+        )
+        for starts in (1, _STARTS)
+    }
     gcp = printed / (len(_PATIENTS) * 2)
     return Worked(
         head=("group of Table 2", "age", "zip"),
@@ -90,7 +94,8 @@ def _tables_1_and_2() -> Worked:
         verdict=Verdict(
             (
                 Finding(
-                    f"NCP of Table 2 is {printed:.2f} and its GCP {gcp:.4f}.",
+                    f"NCP of Table 2 is {printed:.2f} and its GCP {gcp:.4f}, as printed: Table 1 "
+                    "was chosen here for that.",
                     float(abs(printed - _NCP) < 1e-9 and abs(gcp - _GCP) < 5e-5),
                 ),
                 Finding(
@@ -98,10 +103,15 @@ def _tables_1_and_2() -> Worked:
                     f"{optimum:.2f}.",
                     float(abs(printed - optimum) < 1e-9),
                 ),
-                Finding(
-                    f"CB comes to Table 2 from {same} of {len(found)} seeds, given {_STARTS} "
-                    "starts for each split.",
-                    same / len(found),
+                *(
+                    Finding(
+                        f"CB comes to Table 2 from {times} of {len(seeds)} seeds, given {told}.",
+                        times / len(seeds),
+                    )
+                    for times, told in (
+                        (same[1], "one start for each split, as in the paper"),
+                        (same[_STARTS], f"{_STARTS} starts for each split"),
+                    )
                 ),
             )
         ),
@@ -231,7 +241,8 @@ EXAMPLES = (
         "Tables 1 and 2",
         "Seven patients in groups of two",
         "CB turns Table 1 into Table 2.",
-        "seven patients with the names, the ranges and the result of the paper's Table 1",
+        "seven patients, chosen here to fit the names, the ranges and the result of the paper’s "
+        "Table 1, which prints no more",
         _tables_1_and_2,
     ),
     Example(

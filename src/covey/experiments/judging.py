@@ -63,6 +63,7 @@ class Curve:
     least: tuple[float, ...] = ()
     most: tuple[float, ...] = ()
     runs: int = 1
+    rows: tuple[int, ...] = ()  # of the table, at each point
 
     def at(self, x: float) -> float:
         """The mean at a place that the line has."""
@@ -137,6 +138,11 @@ def falls(line: str) -> Part:
     return _steps(line, "falls", lambda before, after: after < before)
 
 
+def holds_up(line: str) -> Part:
+    """A line goes down nowhere."""
+    return _steps(line, "does not fall", lambda before, after: after >= before)
+
+
 def _steps(line: str, verb: str, so: Callable[[float, float], bool]) -> Part:
     def look(curves: Curves) -> Finding:
         y = curves[line].y
@@ -164,15 +170,16 @@ def erratic(line: str) -> Part:
 
 
 def straight(line: str, passes: float = NEARLY) -> Part:
-    """A line is one that a ruler draws, or nearly."""
+    """A line is a rising one that a ruler draws, or nearly."""
 
     def look(curves: Curves) -> Finding:
         x, y = np.array(curves[line].x), np.array(curves[line].y)
-        fit = float(np.corrcoef(x, y)[0, 1] ** 2) if np.ptp(y) > 0 else 1.0
+        along = float(np.corrcoef(x, y)[0, 1]) if np.ptp(y) > 0 else 0.0
+        how = "rising" if along > 0 else "falling" if along < 0 else "level"
         return Finding(
-            f"A straight line explains {_percent(fit)} of how {line} varies; "
-            f"{_percent(passes)} passes.",
-            float(fit >= passes),
+            f"A {how} straight line explains {_percent(along**2)} of how {line} varies; "
+            f"{_percent(passes)} of a rising one passes.",
+            float(along > 0 and along**2 >= passes),
         )
 
     return look
@@ -191,17 +198,17 @@ def power(line: str, least: float, most: float) -> Part:
     return look
 
 
-def proportional(line: str, within: float) -> Part:
-    """A line grows as x does: y over x is nearly the same at every x."""
+def groups_of_k(line: str, within: float) -> Part:
+    """The discernibility is nearly n times k, as it is of groups that have k rows each."""
 
     def look(curves: Curves) -> Finding:
         curve = curves[line]
-        slopes = [y / x for x, y in zip(curve.x, curve.y, strict=True)]
-        apart = max(slopes) / min(slopes) - 1
+        over = [dm / (n * k) - 1 for k, n, dm in zip(curve.x, curve.rows, curve.y, strict=True)]
+        holds = sum(excess <= within for excess in over)
         return Finding(
-            f"{line} over x is {_number(min(slopes))} to {_number(max(slopes))}, which is "
-            f"{_percent(apart)} apart; {_percent(within)} passes.",
-            float(apart <= within),
+            f"{line} is within {_percent(within)} of n times k, which groups of k rows have, at "
+            f"{holds} of {len(over)} points: it is {signed(min(over))} to {signed(max(over))} off.",
+            holds / len(over),
         )
 
     return look
@@ -247,6 +254,22 @@ def gain(line: str, other: str, least: float, most: float) -> Part:
             f"{holds} of {len(gains)} points: it is better by {signed(min(gains))} to "
             f"{signed(max(gains))}.",
             holds / len(gains),
+        )
+
+    return look
+
+
+def gain_steady(line: str, other: str, within: float) -> Part:
+    """The gain of a line over another is nearly the same at every x."""
+
+    def look(curves: Curves) -> Finding:
+        gains = _gains(curves, line, other)
+        apart = max(gains) - min(gains)
+        how = "is steady" if apart <= within else "is not steady"
+        return Finding(
+            f"What {line} gains on {other} {how}: {signed(min(gains))} and {signed(max(gains))} "
+            f"are {100 * apart:.0f} points apart; {100 * within:.0f} pass.",
+            float(apart <= within),
         )
 
     return look
@@ -318,8 +341,10 @@ def best(line: str, others: Sequence[str], *, low: bool, called: str = "best") -
             curves[line].at(x) < rival if low else curves[line].at(x) > rival
             for x, (rival, _) in zip(places, rivals, strict=True)
         ]
+        own = [curves[line].at(x) for x in places]
         says = (
-            f"{line} is the {called} of the paper’s methods at {sum(wins)} of {len(places)} points."
+            f"{line} is the {called} of the paper’s methods at {sum(wins)} of {len(places)} "
+            f"points: against the next, {_apart(own, [rival for rival, _ in rivals])}."
         )
         if not all(wins):
             ahead = dict.fromkeys(

@@ -132,7 +132,11 @@ def _has(results: Results, paper: str) -> bool:
 
 def _header(results: Results) -> Html:
     told = results.circumstances
-    how = "a quick run on small samples" if told.quick else "a full run"
+    how = "a full run"
+    if told.quick:
+        how = (
+            "a quick run on small samples: its verdicts, those on time above all, are a first look"
+        )
     brand = element(
         "p", element("span", "covey · experiments"), element("span", told.date), class_="brand"
     )
@@ -216,8 +220,7 @@ def _drawn(drawn: Drawn, picture: str | None) -> Html:
     else:
         numbers = scrolled(_numbers(drawn), f"Numbers of {title}")
         shown = figure(picture, _in_words(drawn), _unbroken(data), numbers=numbers, wide=True)
-    own = standing(told, drawn.curves)
-    more = element("p", own, class_="own") if own else None
+    more = " ".join(filter(None, (told.mind, standing(told, drawn.curves))))
     return _article(told.name, title, shown, told.claim, drawn.verdict, more)
 
 
@@ -233,18 +236,18 @@ def _example(example: Example, worked: Worked) -> Html:
 
 
 def _article(
-    name: str, title: str, shown: Html, claim: str, verdict: Verdict, more: Html | None = None
+    name: str, title: str, shown: Html, claim: str, verdict: Verdict, more: str = ""
 ) -> Html:
     outcome = verdict.outcome
     badge = f"{_SIGNS[outcome]} {outcome.value}"
     said = element(
         "div",
-        element("h4", "The paper’s claim"),
-        element("blockquote", claim),
+        element("h4", "What the paper claims, in short"),
+        element("p", claim, class_="claim"),
         element("h4", "What the points say"),
         element("p", "The claim ", element("span", badge, class_=f"verdict {_CLASSES[outcome]}")),
         _signed((finding.outcome, finding.says) for finding in verdict.findings),
-        more,
+        element("p", more, class_="own") if more else None,
     )
     return element(
         "article",
