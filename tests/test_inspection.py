@@ -37,6 +37,7 @@ def test_the_invented_people_are_understood() -> None:
         ("surname", ["Li", "Ng"] * 50),
         ("contact", [f"p{i}@example.org" for i in range(100)]),
         ("reach", [f"+49 89 12{i:04}" for i in range(100)]),
+        ("call", [f"089.12{i:04}" for i in range(100)]),
         ("key", [f"{i:08x}-0000-4000-8000-000000000000" for i in range(100)]),
         (
             "remark",
@@ -48,6 +49,12 @@ def test_the_invented_people_are_understood() -> None:
 )
 def test_what_may_name_people_is_an_identifier(name: str, cells: list[object]) -> None:
     assert role_of(name, cells) is Role.IDENTIFIER
+
+
+def test_sums_of_money_are_no_telephone_numbers() -> None:
+    cells = [f"{12345 + 97 * i}.{i:02}" for i in range(100)]
+    column = covey.inspect(pl.DataFrame({"balance": cells})).schema.columns["balance"]
+    assert (column.role, column.type) == (Role.QUASI, ColumnType.NUMERIC)
 
 
 @pytest.mark.parametrize(

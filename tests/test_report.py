@@ -357,6 +357,16 @@ def test_a_request_is_refused_before_any_work(
     assert "covey[charts]" in capsys.readouterr().err
 
 
+def test_a_report_is_never_written_over_the_release_or_another_report(
+    tmp_path: Path, release: covey.Release
+) -> None:
+    page = tmp_path / "page.html"
+    for path, reports in ((page, [page]), (tmp_path / "out.csv", [page, tmp_path / "./page.html"])):
+        with pytest.raises(covey.OutputError, match="overwrite"):
+            release.write(path, report=reports)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_without_charts_there_is_json_and_the_demonstration_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -168,10 +168,7 @@ def inspect(
     if output is None:
         typer.echo(draft.to_toml(), nl=False)
         return
-    with files.draft(output) as file:
-        with files.output_errors():
-            file.file.write(draft.to_toml(output.resolve().parent).encode())
-        file.publish()
+    files.write(output, draft.to_toml(output.resolve().parent).encode())
     roles = [column.column.role.value for column in draft.columns]
     counts = ", ".join(f"{roles.count(role)} {role}" for role in dict.fromkeys(roles))
     say(f"{len(roles)} columns drafted ({counts}); check every role before you use it")
@@ -873,10 +870,7 @@ def _progress() -> "Iterator[Progress]":
 def _write_costs(release: "Release", path: Path) -> None:
     from covey import files
 
-    with files.draft(path) as draft:
-        with files.output_errors():
-            draft.file.write(release.costs.write_csv().encode())
-        draft.publish()
+    files.write(path, release.costs.write_csv().encode())
     say("the costs tell which rows are grouped together: keep that file, and do not publish it")
 
 

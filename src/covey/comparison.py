@@ -148,10 +148,7 @@ class Comparison:
         """Write CSV or JSON, as the name's ending asks, whole or not at all."""
         refuse_format(path)
         text = self.frame.write_csv() if _ending(path) == ".csv" else self.to_json()
-        with files.draft(path) as draft:
-            with files.output_errors():
-                draft.file.write(text.encode())
-            draft.publish()
+        files.write(path, text.encode())
 
 
 def _written(run: Run) -> tuple[str, ...]:

@@ -97,11 +97,7 @@ class Curve:
     def write(self, path: str | Path) -> None:
         """Write CSV, JSON, SVG or PNG, as the name's ending asks, whole or not at all."""
         refuse_format(path)
-        data = self._as(_ending(path))
-        with files.draft(path) as draft:
-            with files.output_errors():
-                draft.file.write(data)
-            draft.publish()
+        files.write(path, self._as(_ending(path)))
 
     def _as(self, ending: str) -> bytes:
         if ending == ".csv":

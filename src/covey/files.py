@@ -105,6 +105,14 @@ def draft(path: str | Path) -> Iterator[Draft]:
         made.discard()
 
 
+def write(path: str | Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    with draft(path) as made:
+        with output_errors():
+            made.file.write(data)
+        made.publish()
+
+
 @contextlib.contextmanager
 def output_errors() -> Iterator[None]:
     """Turn the operating system's refusals into covey's."""

@@ -38,6 +38,7 @@ _IDENTIFIER_CELLS = {
     "IBANs": r"^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$",
     "IP addresses": r"^([0-9]{1,3}\.){3}[0-9]{1,3}$",
 }
+_DECIMAL = r"^(0|[1-9][0-9]*)\.[0-9]+$"  # money, not a telephone number
 _DATE_FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d")
 _ISO = _DATE_FORMATS[0]
 _FREE_TEXT = 40  # characters on average
@@ -173,8 +174,10 @@ def _identifying(name: str, present: pl.Series, distinct: int) -> str | None:
         return "the name of the column is that of an identifier"
     share = distinct / len(present)
     if present.dtype == pl.String and _date_format(present) is None:
+        is_decimal = present.str.contains(_DECIMAL)
         for kind, pattern in _IDENTIFIER_CELLS.items():
-            if present.str.contains(pattern).mean() > 0.5 and share > _NEARLY_UNIQUE:  # type: ignore[operator]
+            alike = (present.str.contains(pattern) & ~is_decimal).sum() / len(present)
+            if alike > 0.5 and share > _NEARLY_UNIQUE:
                 return f"most cells look like {kind}"
         if present.str.len_chars().mean() > _FREE_TEXT:  # type: ignore[operator]
             return "free text, which may name people"

@@ -90,6 +90,7 @@ class Release:
         reports = [report] if isinstance(report, str | Path) else list(report or ())
         for name in reports:
             refuse_format(name)
+        files.refuse_overwriting([path, *reports], [])
         with contextlib.ExitStack() as drafts:
             table = drafts.enter_context(files.draft(path))
             pages = [drafts.enter_context(files.draft(name)) for name in reports]

@@ -134,11 +134,7 @@ class Report:
 
     def write(self, path: str | Path) -> None:
         """Write HTML or JSON, as the name's ending asks, whole or not at all."""
-        data = self.written_as(path)
-        with files.draft(path) as draft:
-            with files.output_errors():
-                draft.file.write(data)
-            draft.publish()
+        files.write(path, self.written_as(path))
 
     def _repr_html_(self) -> str:
         rows = self.rows

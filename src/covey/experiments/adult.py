@@ -149,11 +149,7 @@ def downloaded(folder: Path) -> Path:
     """UCI's own file in a folder, fetched unless it is there; no other bytes are kept."""
     path = folder / FILE
     if not (path.is_file() and is_original(path)):
-        data = _fetched()
-        with files.draft(path) as draft:
-            with files.output_errors():
-                draft.file.write(data)
-            draft.publish()
+        files.write(path, _fetched())
     return path
 
 

@@ -55,19 +55,12 @@ def write(folder: Path, results: Results, progress: Progress = silent) -> Path:
         if any(curve.x for curve in drawn.curves.values()):
             told = _chart(drawn, titled=True)
             for ending in charts.PICTURES:
-                _write(folder / f"{drawn.figure.name}{ending}", charts.picture(told, ending))
+                files.write(folder / f"{drawn.figure.name}{ending}", charts.picture(told, ending))
             pictures[drawn.figure.name] = charts.svg(_chart(drawn, titled=False))
     if results.drawn:
-        _write(folder / SUMMARY, summary(results.drawn).write_csv().encode())
-    _write(folder / PAGE, html(results, pictures).encode())
+        files.write(folder / SUMMARY, summary(results.drawn).write_csv().encode())
+    files.write(folder / PAGE, html(results, pictures).encode())
     return folder / PAGE
-
-
-def _write(path: Path, data: bytes) -> None:
-    with files.draft(path) as draft:
-        with files.output_errors():
-            draft.file.write(data)
-        draft.publish()
 
 
 def summary(drawn: Iterable[Drawn]) -> pl.DataFrame:
