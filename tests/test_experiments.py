@@ -306,10 +306,10 @@ def test_a_fingerprint_is_of_cells_columns_and_trees(adult_file: Path, tmp_path:
 
 
 def curves(**lines: Sequence[float]) -> dict[str, Curve]:
-    """Made-up points at 1, 2, 3, …, of tables with ten rows."""
+    """Made-up points at 1, 2, 3, …, of groups as large as y."""
     return {
         name: Curve(tuple(float(x) for x in range(1, len(y) + 1)), tuple(y), tuple(y), tuple(y),
-                    rows=(10,) * len(y))
+                    sizes=tuple(y))
         for name, y in lines.items()
     }  # fmt: skip
 
@@ -329,8 +329,7 @@ def curves(**lines: Sequence[float]) -> dict[str, Curve]:
         (judging.straight("a"), ([1, 2, 3], []), None, ([3, 2, 1], [])),
         (judging.straight("a"), ([1, 2, 3], []), None, ([2, 2, 2], [])),
         (judging.holds_up("a"), ([1, 1, 2], []), ([1, 2, 1], []), ([3, 2, 1], [])),
-        (judging.groups_of_k("a", 0.1), ([10, 20, 30.5], []), ([10, 20, 40], []),
-         ([20, 40, 60], [])),
+        (judging.groups_of_k("a", 0.1), ([1, 2, 3.2], []), ([1, 2, 4], []), ([2, 4, 6], [])),
         (judging.gain_steady("a", "b", 0.1), ([1.3, 1.4], [1, 1]), None, ([1.2, 1.4], [1, 1])),
         (judging.power("a", 1.7, 2.3), ([1, 4, 9], []), None, ([1, 2, 3], [])),
         (judging.ratio_below(("a", "b"), ("b", "a")), ([1, 2], [2, 3]), ([1, 4], [2, 3]),
@@ -391,10 +390,10 @@ def test_claims_of_byun_on_made_up_points() -> None:
 def test_claims_of_he_on_made_up_points() -> None:
     figure = figure_named("he-6-domains")
     line = np.linspace(0.1, 0.2, 5)
-    apart = {"CB, SAL": line, "CB, INCOME": line * 1.1, "NH, SAL": line, "NH, INCOME": line * 1.5,
-             "covey, SAL": line, "covey, INCOME": line}  # fmt: skip
+    apart = {"CB on SAL": line, "CB on INCOME": line * 1.1, "NH on SAL": line,
+             "NH on INCOME": line * 1.5, "covey on SAL": line, "covey on INCOME": line}  # fmt: skip
     assert judge(figure.parts, made_up(figure, **apart)).outcome is Outcome.HOLDS
-    alike = judge(figure.parts, made_up(figure, **apart | {"CB, INCOME": line * 1.6}))
+    alike = judge(figure.parts, made_up(figure, **apart | {"CB on INCOME": line * 1.6}))
     assert [finding.share for finding in alike.findings] == [1, 0]
     figure = figure_named("he-8a")
     down = [0.5, 0.4, 0.3, 0.2, 0.1]
@@ -428,8 +427,7 @@ def test_every_claim_can_be_judged_on_any_points(figure: Figure, data: st.DataOb
     places = figure.places(quick=data.draw(st.booleans()))
     heights = st.lists(st.floats(1e-6, 1e9), min_size=len(places), max_size=len(places))
     x = tuple(float(place) for place in places)
-    rows = (1_000,) * len(x)
-    drawn = {line.label: Curve(x, tuple(data.draw(heights)), rows=rows) for line in figure.lines}
+    drawn = {line.label: Curve(x, tuple(data.draw(heights)), sizes=x) for line in figure.lines}
     verdict = judge(figure.parts, drawn)
     assert verdict.findings
     assert all(0 <= finding.share <= 1 for finding in verdict.findings)
@@ -756,8 +754,8 @@ def test_the_own_method_is_set_beside_the_best_of_the_others() -> None:
 
 def test_on_two_tables_the_own_method_is_set_beside_others_on_its_own() -> None:
     figure = figure_named("he-6-domains")
-    heights = {"CB, SAL": [1, 1], "CB, INCOME": [4, 4], "NH, SAL": [1, 1], "NH, INCOME": [5, 3],
-               "covey, SAL": [1, 1], "covey, INCOME": [2, 3]}  # fmt: skip
+    ones = {f"{method} on SAL": [1, 1] for method in ("CB", "NH", "covey")}
+    heights = ones | {"CB on INCOME": [4, 4], "NH on INCOME": [5, 3], "covey on INCOME": [2, 3]}
     told = page.standing(figure, curves(**heights))
     assert "−50.0\xa0% to +0.0\xa0% in GCP" in told
 

@@ -56,7 +56,7 @@ PAPERS = {
         "Efficient k-Anonymization Using Clustering Techniques, DASFAA 2007",
         "The paper compares its greedy k-member with median partitioning (Mondrian) on UCI Adult: "
         "age and years of schooling as numbers, six categories in trees, the salary as the class. "
-        "The modified k-member charges a row that is not of its group's majority class. The paper "
+        "The modified k-member charges a row that is not of its group’s majority class. The paper "
         "does not print its trees, so absolute losses differ from its own.",
     ),
     "he": Paper(
@@ -66,8 +66,8 @@ PAPERS = {
         "The paper compares its bisecting CB with NH, non-homogeneous generalisation, on two "
         "tables of the American census, SAL and INCOME. All columns are numbers in the order of "
         "their codes, as its definition of the loss has it. NH shows no equal rows, so it keeps a "
-        "weaker promise; its own paper could not be had, and covey's is inferred from what others "
-        "report of it. covey's own method works with the effort “quick” here, since tables are "
+        "weaker promise; its own paper could not be had, and covey’s is inferred from what others "
+        "report of it. covey’s own method works with the effort “quick” here, since tables are "
         "large.",
     ),
     "wang": Paper(
@@ -312,7 +312,7 @@ _BYUN = (
 
 _HE_LINES = (Line("CB", "cb"), Line("NH", "nh"), Line(OWN, "covey:effort=quick"))
 _HE_PAIRS = tuple(
-    Line(f"{line.label}, {shown}", line.method, table)
+    Line(f"{line.label} on {shown}", line.method, table)
     for line in _HE_LINES
     for table, shown in (("sal", "SAL"), ("income", "INCOME"))
 )
@@ -323,7 +323,10 @@ _HE_ROWS = 100_000
 _HE_TABLES = (("a", "sal", "SAL"), ("b", "income", "INCOME"))
 _K = 100
 _LINEAR = (0.8, 1.2)  # powers that pass as such
-_NH = "NH is covey’s reading of a method whose own paper could not be had."
+_NH = (
+    "NH is covey’s reading of a method whose own paper could not be had, and it promises less than "
+    "the others."
+)
 
 
 def _he_6(letter: str, table: str, shown: str, d: int) -> Figure:
@@ -363,8 +366,8 @@ _HE_6_DOMAINS = Figure(
     claim="With the large domains of INCOME, NH loses more than with those of SAL; CB minds the "
     "size of domains less.",
     parts=(
-        above("NH, INCOME", "NH, SAL"),
-        ratio_below(("CB, INCOME", "CB, SAL"), ("NH, INCOME", "NH, SAL")),
+        above("NH on INCOME", "NH on SAL"),
+        ratio_below(("CB on INCOME", "CB on SAL"), ("NH on INCOME", "NH on SAL")),
     ),
     columns=6,
     rows=_HE_ROWS,

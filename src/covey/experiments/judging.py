@@ -63,7 +63,7 @@ class Curve:
     least: tuple[float, ...] = ()
     most: tuple[float, ...] = ()
     runs: int = 1
-    rows: tuple[int, ...] = ()  # of the table, at each point
+    sizes: tuple[float, ...] = ()  # rows of a group on average, at each point
 
     def at(self, x: float) -> float:
         """The mean at a place that the line has."""
@@ -199,15 +199,14 @@ def power(line: str, least: float, most: float) -> Part:
 
 
 def groups_of_k(line: str, within: float) -> Part:
-    """The discernibility is nearly n times k, as it is of groups that have k rows each."""
+    """Groups have k rows on average, or hardly more, where x is k."""
 
     def look(curves: Curves) -> Finding:
-        curve = curves[line]
-        over = [dm / (n * k) - 1 for k, n, dm in zip(curve.x, curve.rows, curve.y, strict=True)]
+        over = [size / k - 1 for k, size in zip(curves[line].x, curves[line].sizes, strict=True)]
         holds = sum(excess <= within for excess in over)
         return Finding(
-            f"{line} is within {_percent(within)} of n times k, which groups of k rows have, at "
-            f"{holds} of {len(over)} points: it is {signed(min(over))} to {signed(max(over))} off.",
+            f"Groups of {line} are at most {_percent(within)} larger than k on average at {holds} "
+            f"of {len(over)} points: by {signed(min(over))} to {signed(max(over))}.",
             holds / len(over),
         )
 

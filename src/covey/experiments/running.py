@@ -150,7 +150,9 @@ def _curve(figure: Figure, runs: dict[int, list[Run]]) -> Curve:
         least=tuple(min(some) for some in values.values()),
         most=tuple(max(some) for some in values.values()),
         runs=max((len(some) for some in values.values()), default=0),
-        rows=tuple(some[0].rows for some in runs.values() if some),
+        sizes=tuple(
+            sum(run.rows / run.groups for run in some) / len(some) for some in runs.values() if some
+        ),
     )
 
 
