@@ -6,15 +6,19 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import polars as pl
 import pytest
 import typer
 
 from covey.cli import app
 from covey.clustering import METHODS
 from covey.demo import people
+from covey.experiments import judging
+from covey.experiments.figures import EXAMPLES, FIGURES
 from covey.loss import DEFINITIONS
 from covey.schema import Column, Require, Schema, TableFormat, TaxonomyBuilder
 
@@ -126,3 +130,30 @@ def test_a_metric_is_defined_as_in_the_report(metric: str) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_has_a_page(method: str) -> None:
     assert (DOCS / "methods" / f"{method}.md").is_file()
+
+
+def test_the_page_of_the_experiments_is_that_of_a_full_run_of_today_s_figures() -> None:
+    """Drawn from points that are all there, by the code as it is but for its looks."""
+    page = (DOCS / "experiments" / "index.html").read_text(encoding="utf-8")
+    shown = set(re.findall(r'<article id="([^"]+)"', page))
+    assert shown == {figure.name for figure in FIGURES} | {example.name for example in EXAMPLES}
+    assert "This is a full run" in page
+    assert "not measured yet" not in page
+    points = pl.read_csv(DOCS / "experiments" / "summary.csv")
+    assert set(points.select("figure", "line", "x").iter_rows()) == {
+        (figure.name, line.label, x)
+        for figure in FIGURES
+        for line in figure.lines
+        for x in figure.places(quick=False)
+    }
+    drawn = points.group_by("figure", "line", maintain_order=True).agg("x", "mean")
+    for figure in FIGURES:
+        curves = {
+            line: judging.Curve(tuple(x), tuple(y), sizes=tuple(x))
+            for _, line, x, y in drawn.filter(pl.col("figure") == figure.name).iter_rows()
+        }
+        for finding in judging.judge(figure.parts, curves).findings:
+            told = escape(finding.says)
+            assert told in page or told.startswith("Groups of"), (
+                told
+            )  # sizes are not in the summary

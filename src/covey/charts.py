@@ -267,11 +267,17 @@ def _x(places: list[float], title: str) -> "alt.X":
 def _y(most: float, title: str, *, from_zero: bool) -> "alt.Y":
     import altair as alt
 
-    written = "~s" if most >= 10_000 else ",~r"
     return (
         alt.Y("y:Q", title=title)
         .scale(zero=from_zero, nice=True)
-        .axis(format=written, tickCount=6, gridColor=FAINT, domain=False, ticks=False)
+        .axis(
+            format="~s" if most >= 10_000 else ",~r",
+            labelExpr="datum.value ? datum.label : '0'",  # not 0k
+            tickCount=6,
+            gridColor=FAINT,
+            domain=False,
+            ticks=False,
+        )
     )
 
 
