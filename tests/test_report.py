@@ -227,6 +227,31 @@ def test_persons_are_counted_where_they_are_asked_for() -> None:
     again = covey.report_on(frame, release.table, schema)
     assert not again.verdict.holds  # without the column nobody can tell
     assert again.distributions == release.report.distributions
+    text = Page(again.to_html()).text
+    assert "the promise could not be judged" in text
+    assert "could not be judged: the column 'id' is not in the table." in text
+    assert "3 → not told" in text
+    assert "highest risk" not in text
+    assert "Do not publish" not in text
+    assert "do not keep" not in text
+    assert "file that was verified" not in text
+
+
+def test_rows_and_persons_are_each_said_by_their_own_number() -> None:
+    frame = pl.DataFrame(
+        {"id": [i // 4 for i in range(160)], "age": [20 + (i // 4) % 30 for i in range(160)]}
+    )
+    schema = covey.Schema.of(identifiers=["id"], quasi={"age": "numeric"})
+    report = covey.anonymize(frame, schema, require=[KAnonymity(20), KAnonymity(3, "id")]).report
+    rows, persons = report.verdict.checks
+    assert persons.achieved != rows.achieved
+    text = Page(report.to_html()).text
+    assert (
+        "Everyone hides among at least 3 people and every row looks like at least 19 other rows."
+    ) in text
+    assert "rows of fewer than 3 persons or to fewer than 20 of the 160 released rows" in text
+    assert f"3 → {persons.found} persons that" in text
+    assert f"20 → {rows.found} rows that" in text
 
 
 def warned(report: Report, text: str) -> list[str]:
