@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 import covey
 from covey import (
@@ -25,6 +26,7 @@ from covey import (
     demo,
     pages,
 )
+from covey.display import show_verdict
 from covey.matchings import REQUIREMENT
 from covey.report import Report
 from covey.report_page import meaning
@@ -294,6 +296,38 @@ def test_warnings_tell_what_matters_and_nothing_else() -> None:
     assert all(reminder[1:-1] in Page(quiet.to_html()).text for reminder in quiet.reminders)
 
 
+def test_dropped_rows_are_to_be_minded() -> None:
+    frame = pl.DataFrame({"age": [20 + i // 4 if i % 8 else None for i in range(40)]})
+    schema = covey.Schema.of(quasi={"age": {"type": "numeric", "missing": "drop-row"}})
+    release = covey.anonymize(frame, schema, require=[KAnonymity(4)])
+    later = covey.report_on(frame, release.table, schema, require=[KAnonymity(4)])
+    for report in (release.report, later):
+        assert report.rows.dropped == 5
+        assert len(warned(report, "5 rows dropped, in which a cell was missing")) == 1
+        assert "loss is that of the rows that remained" in Page(report.to_html()).text
+        assert warned(report, "suppressed") == []
+
+
+@pytest.mark.parametrize(
+    ("ages", "k", "said"),
+    [
+        ([30] * 8, 4, "Here is 1 class of 8 rows."),
+        ([30] * 4 + [50] * 4, 4, "Here are 2 classes of 4 rows."),
+        ([30] * 4 + [50] * 1000, 4, "Here are 2 classes of 4 to 1,000 rows."),
+    ],
+)
+def test_one_is_not_said_as_many(
+    ages: list[int], k: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = covey.Schema.of(quasi={"age": "numeric"})
+    release = covey.anonymize(pl.DataFrame({"age": ages}), schema, require=[KAnonymity(k)])
+    assert said in Page(release.report.to_html()).text
+    show_verdict(release.verdict, Console())
+    assert said.removeprefix("Here is ").removeprefix("Here are ")[:-1] in capsys.readouterr().out
+    alone = covey.verify(pl.DataFrame({"age": [1, 2, 3]}), schema)
+    assert alone.sizes == "3 classes of 1 row"
+
+
 # ── on a release that exists ────────────────────────────────────────────────────────────────────
 
 
@@ -350,12 +384,16 @@ def test_the_command_reports_on_a_release_and_fails_on_one_that_breaks_its_promi
     request += ["-s", folder / "people.toml"]
     request += ["-o", folder / "later.html", "-o", folder / "later.json"]
     assert run(*request, "-k", K) == 0
-    assert "the promise holds" in (folder / "later.html").read_text(encoding="utf-8")
+    page = Page((folder / "later.html").read_text(encoding="utf-8")).text
+    assert "the promise holds" in page
+    assert "not the file that was verified" in page
     assert run(*request, "-k", 200, "-l", "diagnosis=2") == 1
     assert "k-anonymity does not hold" in capsys.readouterr().err
     page = Page((folder / "later.html").read_text(encoding="utf-8")).text
     assert "Do not publish this table as it is." in page
     assert "do not keep k-anonymity" in page
+    assert "was verified" not in page
+    assert "it is not one to publish" in page
     assert json.loads((folder / "later.json").read_text())["verdict"]["holds"] is False
     with_names = folder / "names.csv"
     pl.read_csv(folder / "released.csv", infer_schema=False).with_columns(
@@ -403,7 +441,9 @@ def test_a_curve_is_drawn_where_it_is_asked_for(tmp_path: Path) -> None:
     assert run(*request, *reports, "--curve", "--effort", "fast") == 0
     told = json.loads((tmp_path / "r.json").read_text())
     assert [point["k"] for point in told["curve"]["points"]][:3] == [2, 3, 4]
-    assert "What another k would cost" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    page = Page((tmp_path / "r.html").read_text(encoding="utf-8")).text
+    assert "What another k would cost" in page
+    assert "the loss at the mark need not be that of this release" in page
     assert run("report", table, tmp_path / "out.csv", "-s", schema, "-k", 4, "--curve",
                "-o", tmp_path / "later.json") == 0  # fmt: skip
     later = json.loads((tmp_path / "later.json").read_text())

@@ -239,7 +239,9 @@ def anonymize(
                 timed=stage.stopped or options.get("budget") is not None,
                 minded=[] if encoded.demands is None else list(encoded.demands.columns),
             ),
-            *_warnings_of_release(encoded, released, schema, verdict),
+            *_warnings_of_release(
+                *(encoded, released, schema, verdict), dropped=table.frame.height - encoded.rows
+            ),
         ),
         seconds=stage.seconds,
         classes=class_sizes(encoded, released) if isinstance(groups, Groups) else (),
@@ -366,7 +368,11 @@ def report_on(
         options={},
         order=UNKNOWN,
         configuration=_configuration(schema, encoded, None, requirements, shown.dialect),
-        warnings=tuple(_warnings_of_release(encoded, shown, schema, verdict)),
+        warnings=tuple(
+            _warnings_of_release(
+                *(encoded, shown, schema, verdict), dropped=table.frame.height - len(kept)
+            )
+        ),
         seconds=stage.seconds,
         classes=class_sizes(encoded, shown),
         distributions=spread,
@@ -840,7 +846,7 @@ def _warnings_of_method(
 
 
 def _warnings_of_release(
-    original: EncodedTable, released: Table, schema: Schema, verdict: Verdict
+    original: EncodedTable, released: Table, schema: Schema, verdict: Verdict, *, dropped: int
 ) -> Iterator[str]:
     """What can be seen of any release that is laid beside its original."""
     exact = [interval.name for interval in original.intervals if _ends_exactly(interval, released)]
@@ -860,10 +866,15 @@ def _warnings_of_release(
                 f"{achieved.column!r}: whoever finds such a class has learnt it"
             )
     if left_out := original.rows - released.frame.height:
+        yield f"{count(left_out, 'row')} suppressed: {_BESIDE_TOTALS}"
+    if dropped:
         yield (
-            f"{count(left_out, 'row')} suppressed: beside totals of the whole table, the release "
-            "would tell what they held"
+            f"{count(dropped, 'row')} dropped, in which a cell was missing: {_BESIDE_TOTALS}; the "
+            "loss is that of the rows that remained"
         )
+
+
+_BESIDE_TOTALS = "beside totals of the whole table, the release would tell what they held"
 
 
 def _ends_exactly(interval: Interval, released: Table) -> bool:

@@ -400,9 +400,9 @@ def _classes(report: "Report") -> Html | None:
     )
     said = element(
         "p",
-        f"A class is the rows that are equal in all quasi-identifiers. There are "
-        f"{verdict.classes:,}, of {verdict.k:,} to {verdict.largest_class:,} rows. Classes that "
-        "are larger than k protect better, and cost more than they would have to.",
+        "A class is the rows that are equal in all quasi-identifiers. Here "
+        f"{'is' if verdict.classes == 1 else 'are'} {verdict.sizes}. Classes that are larger than "
+        "k protect better, and cost more than they would have to.",
     )
     caption = "How many rows are in classes of each size."
     name = "Rows in classes of each size"
@@ -620,7 +620,8 @@ def _curve(report: "Report") -> Html | None:
             "p",
             "The loss of groups that were formed for each k, and for nothing but k. Where the "
             "curve is flat, a larger k is nearly free. No point is a release, and none was "
-            "verified.",
+            "verified. Its groups are formed with the effort that many runs can afford, so the "
+            "loss at the mark need not be that of this release.",
         ),
         figure(
             charts.svg(report.curve.chart(chosen=report.k)),
@@ -670,10 +671,7 @@ def _configuration(report: "Report") -> Html:
         "How it was made",
         element(
             "p",
-            "Before you publish a file, compare its SHA-256 with the one here: if they differ, it "
-            "is not the file that was verified."
-            if output
-            else "The table was handed over in memory, so there is no checksum of a file.",
+            _checksum(report),
         ),
         scrolled(table(("what", "this release"), rest, class_="settings"), "settings"),
         element("h3", "Columns"),
@@ -681,6 +679,18 @@ def _configuration(report: "Report") -> Html:
             table(("column", "role", "type", "weight"), columns, numbers=(3,)),
             "columns",
         ),
+    )
+
+
+def _checksum(report: "Report") -> str:
+    """What the checksum is good for."""
+    if report.output is None:
+        return "The table was handed over in memory, so there is no checksum of a file."
+    if not report.verdict.holds:
+        return "The SHA-256 is that of the file that was judged: it is not one to publish as it is."
+    return (
+        "Before you publish a file, compare its SHA-256 with the one here: if they differ, it is "
+        "not the file that was verified."
     )
 
 
