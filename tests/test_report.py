@@ -374,7 +374,46 @@ def test_rows_left_out_by_the_method_are_not_counted_before() -> None:
     later = covey.report_on(people, release.table, schema, require=asked)
     assert all(bin_.before is None for d in later.distributions for bin_ in d.bins)
     assert any(bin_.after for d in later.distributions for bin_ in d.bins)
-    assert "nothing is told of the original" in Page(later.to_html()).text
+    page = Page(later.to_html())
+    assert "nothing is told of the original" in page.text
+    assert "both bars" not in page.text
+    assert "before: rows of the original" not in page.text
+    assert "before" not in page.parts
+    assert "before" in Page(report.to_html()).parts
+
+
+def test_a_value_of_suppressed_people_alone_leaves_no_trace() -> None:
+    people = pl.DataFrame(
+        {
+            "age": [30 + i % 3 for i in range(58)] + [99, 98],
+            "sex": ["m", "f"] * 29 + ["x", "x"],
+            "town": ["Ulm", "Oslo"] * 29 + ["Bern", "Bern"],
+        }
+    )
+    declared = {"type": "categorical", "taxonomy": {"all": ["Ulm", "Oslo", "Bern", "Rome"]}}
+    schema = covey.Schema.of(quasi={"age": "numeric", "sex": "categorical", "town": declared})
+    whole = covey.anonymize(people, schema, require=KAnonymity(K)).report
+    assert whole.configuration["columns"]["sex"]["taxonomy"]["leaves"] == 3
+    release = covey.anonymize(people, schema, require=KAnonymity(K), max_suppressed=0.05)
+    assert set(release.table["sex"]) == {"f", "m"}
+    for report in (
+        release.report,
+        covey.report_on(people, release.table, schema, require=KAnonymity(K)),
+    ):
+        (sex,) = (d for d in report.distributions if d.column == "sex")
+        assert sorted(bin_.label for bin_ in sex.bins) == ["f", "m"]
+        columns = report.configuration["columns"]
+        assert "taxonomy" not in columns["sex"]
+        assert columns["town"]["taxonomy"]["leaves"] == 4
+        assert "taxonomy of 3 values" not in Page(report.to_html()).text
+
+
+@pytest.mark.parametrize(("missing", "said"), [(2, "fewer than 4 rows"), (4, "4 rows")])
+def test_few_missing_cells_are_not_counted_in_a_warning(missing: int, said: str) -> None:
+    frame = pl.DataFrame({"age": [20] * 20 + [None] * missing + [40] * 20})
+    schema = covey.Schema.of(quasi={"age": {"type": "numeric", "missing": "wildcard"}})
+    report = covey.anonymize(frame, schema, require=KAnonymity(4)).report
+    assert len(warned(report, f"{said} in which it was missing show")) == 1
 
 
 def test_the_command_reports_on_a_release_and_fails_on_one_that_breaks_its_promise(

@@ -539,6 +539,12 @@ def _before_and_after(report: "Report") -> Html:
         f"value that fewer than {report.k:,} people have is named. Ranges end at round numbers, "
         "not at anybody's."
     )
+    if told:
+        hidden += (
+            " A number before is kept back if, less the rows that say so for certain, it would "
+            f"tell what fewer than {report.k:,} of the other rows hide, or that none of them has "
+            "the value, or all."
+        )
     left = report.rows.dropped + report.rows.suppressed
     without = ""
     if left:
@@ -555,6 +561,9 @@ def _before_and_after(report: "Report") -> Html:
             "p",
             "How many rows have which values. Where both bars of a value are equally long, the "
             "release still tells how many people have it. The first part of the lower bar are rows "
+            "whose cells leave no doubt."
+            if told
+            else "How many rows of the release have which values. The first part of a bar are rows "
             "whose cells leave no doubt.",
         ),
         element("p", hidden + without, class_="quiet"),
@@ -567,19 +576,25 @@ def _before_and_after(report: "Report") -> Html:
 
 
 def _column(column: Distribution, k: int) -> Html:
+    before = any(bin_.before is not None for bin_ in column.bins)
     values = []
     for place, bin_ in enumerate(column.bins):
-        certain = float(bin_.certain or 0)
+        certain, lane = float(bin_.certain or 0), int(before)
+        if before:
+            values.append(Bar(place, 0, float(bin_.before or 0), BEFORE))
         values += [
-            Bar(place, 0, float(bin_.before or 0), BEFORE, 0),
-            Bar(place, 0, certain, LINE, 1),
-            Bar(place, certain, max(bin_.after or 0.0, certain), SOFT, 1),
+            Bar(place, 0, certain, LINE, lane),
+            Bar(place, certain, max(bin_.after or 0.0, certain), SOFT, lane),
         ]
-    drawn = charts.bars([bin_.label for bin_ in column.bins], values, thick=8)
+    drawn = charts.bars([bin_.label for bin_ in column.bins], values, thick=8 if before else 12)
     numbers = table(
-        ("value", "before", "after", "of them certain"),
+        ("value", *(("before",) if before else ()), "after", "of them certain"),
         [
-            (bin_.label, *(_number(n, k) for n in (bin_.before, bin_.after, bin_.certain)))
+            (
+                bin_.label,
+                *((_number(bin_.before, "kept back"),) if before else ()),
+                *(_number(number, f"< {k:,}") for number in (bin_.after, bin_.certain)),
+            )
             for bin_ in column.bins
         ],
         numbers=(1, 2, 3),
@@ -591,12 +606,12 @@ def _column(column: Distribution, k: int) -> Html:
             f"{_shown(column)}.",
         )
     )
-    name = f"{column.column}: rows with each value, before and after"
+    name = f"{column.column}: rows with each value, {'before and ' if before else ''}after"
     return figure(charts.svg(drawn), name, caption, numbers=numbers)
 
 
-def _number(number: float | None, k: int) -> str:
-    return f"< {k:,}" if number is None else f"{number:,.0f}"
+def _number(number: float | None, untold: str) -> str:
+    return untold if number is None else f"{number:,.0f}"
 
 
 # ── the rest ────────────────────────────────────────────────────────────────────────────────────
