@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import covey
 from covey import KAnonymity
 from covey.distributions import (
+    ANYTHING,
     EVERYTHING,
     MISSING,
     MOST_BINS,
@@ -276,13 +277,15 @@ def test_a_bin_of_nobody_but_people_who_were_left_out_is_not_there() -> None:
     everybody = pl.DataFrame({"sex": ["f"] * 20 + ["m"] * 20 + ["x"]})
     encoded = encode(Table(everybody), covey.Schema.of(quasi={"sex": "categorical"}))
     kept = encoded.take(np.arange(40))
-    for shown in (sexes(20, 20), sexes(10, 10, 20)):
-        bins = [
-            *distributions(kept, Table(shown), 5),
-            *distributions(encoded, Table(shown), 5, same_rows=False),
-        ]
-        assert [[bin_.label for bin_ in d.bins] for d in bins] == [["f", "m"]] * 2
-        assert [[bin_.after for bin_ in d.bins] for d in bins] == [[20, 20]] * 2
+    for hidden, rest in ((0, {}), (20, {ANYTHING: 20})):
+        shown = Table(sexes(20 - hidden // 2, 20 - hidden // 2, hidden))
+        (found,) = distributions(kept, shown, 5)
+        assert {bin_.label: bin_.after for bin_ in found.bins} == {"f": 20, "m": 20}
+        # Nor does anything but the release say what cells may stand for, if nobody knows who is in.
+        (found,) = distributions(encoded, shown, 5, same_rows=False)
+        told = {bin_.label: bin_.after for bin_ in found.bins}
+        assert told == {"f": 20 - hidden // 2, "m": 20 - hidden // 2} | rest
+        assert all(bin_.certain is None for bin_ in found.bins if bin_.label == ANYTHING)
     (found,) = distributions(encoded, Table(sexes(0, 0, 40)), 5, same_rows=False)
     assert [bin_.label for bin_ in found.bins] == [EVERYTHING]
 

@@ -163,7 +163,13 @@ def bars(names: Sequence[str], values: Sequence[Bar], *, thick: int) -> "alt.Lay
         along = along.axis(None)
     else:
         along = along.axis(
-            format=",d", tickCount=4, gridColor=FAINT, domain=False, ticks=False, labelFlush=True
+            format=",d",
+            tickCount=4,
+            gridColor=FAINT,
+            domain=False,
+            ticks=False,
+            labelFlush=True,
+            labelSeparation=16,
         )
     offset = alt.YOffset("lane:O").scale(domain=list(range(lanes)), paddingInner=0.08)
     base = base.encode(y=places, yOffset=offset)

@@ -31,7 +31,7 @@ from covey.workload import Column, Mask, released_columns
 
 MOST_BINS = 10
 OTHERS, EVERYTHING, MISSING = "other values", "all values", "missing"
-PRESENT = "not missing"
+PRESENT, ANYTHING = "not missing", "any value"
 _TAILS = 20  # one row in so many lies beyond the first, and beyond the last round number
 _COVERED = 0.9  # of the rows under a node must be under children that can be named
 
@@ -129,6 +129,7 @@ def _distribution(
     before = np.bincount(bins.rows, minlength=len(bins.labels))
     after = (rows @ bins.cells).tolist()
     alone = bins.covers.sum(axis=1) == 1
+    alone[bins.covers[:, [label == ANYTHING for label in bins.labels]].any(axis=1)] = False
     certain = (rows @ (bins.covers & alone[:, None])).tolist()
     told = (before >= k) & _tellable(before, rows, bins.covers, least)
     # Where nobody of the release is, and no cell leads, somebody who was left out may have been.
@@ -359,8 +360,20 @@ def _category_bins(
     until = np.vstack([np.zeros(len(labels)), np.cumsum(inside, axis=0)])
     low, behind = column.low.astype(np.int64), column.high.astype(np.int64) + 1
     leaves = until[behind] - until[low]
+    if category.column.has_own_tree and not same_rows:
+        # Among how many values such cells may choose is known from the original alone.
+        leaves[~_telling(category, column)] = 0
+        labels.append(ANYTHING)
+        leaves = np.column_stack([leaves, ~_telling(category, column)])
     cells = leaves / np.maximum(leaves.sum(axis=1, keepdims=True), 1)
     return _Bins(labels, bin_of_leaf[category.leaves], cells, leaves > 0)
+
+
+def _telling(category: Category, column: Column) -> Mask:
+    """Which cells do not stand for all values there are."""
+    width = column.high - column.low
+    telling: Mask = (width == 0) | (width < _widest(category))
+    return telling
 
 
 def _known_leaves(category: Category, column: Column, *, same_rows: bool) -> Mask:
@@ -373,7 +386,7 @@ def _known_leaves(category: Category, column: Column, *, same_rows: bool) -> Mas
     if same_rows:
         seen: Mask = np.bincount(category.leaves, minlength=leaves) > 0
     else:
-        telling = (column.low == column.high) | (column.high - column.low < _widest(category))
+        telling = _telling(category, column)
         steps = np.zeros(leaves + 1, dtype=np.int64)
         np.add.at(steps, column.low[telling].astype(np.int64), 1)
         np.subtract.at(steps, column.high[telling].astype(np.int64) + 1, 1)
