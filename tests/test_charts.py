@@ -33,6 +33,24 @@ def drawn(spots: list[Spot], ending: str) -> bytes:
     return charts.picture(chart, ending)
 
 
+@given(text=st.text(), room=st.floats(20, 300))
+def test_a_shortened_name_fits_and_says_so(text: str, room: float) -> None:
+    short = charts.shortened(text, room)
+    assert charts.text_width(short) <= room
+    if charts.text_width(text) <= room:
+        assert short == text
+    else:
+        assert short[-1] == "…"
+        assert text.startswith(short[:-1])
+
+
+def test_a_name_is_never_shown_as_another_number() -> None:
+    names = ["1,000,000 to 1,499,999", "1,000,000,000,000,000 to 1,499,999,999,999,999"]
+    svg = charts.svg(charts.bars(names, [charts.Bar(0, 0, 1, charts.LINE)], thick=8))
+    assert ">1,000,000 to 1,499,999<" in svg
+    assert ">1,000,000,000,000,000…<" in svg or ">1,000,000,000,000,000 to" in svg
+
+
 def test_a_scatter_names_every_point_and_both_axes_once() -> None:
     svg = ET.fromstring(drawn(SPOTS, ".svg"))
     texts = [element.text for element in svg.findall(".//{*}text")]

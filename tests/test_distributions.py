@@ -3,9 +3,10 @@
 import math
 import re
 from datetime import date, timedelta
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import covey
 from covey import KAnonymity
 from covey.distributions import (
+    ANYTHING,
     EVERYTHING,
     MISSING,
     MOST_BINS,
@@ -147,7 +149,11 @@ def test_counts_after_spread_cells_over_what_they_cover(
                 sum(holds(bin_.label, v, found.column, labels) for v in cell) / len(cell)
                 for cell in cells
             ]
-            after, certain = math.fsum(shares), sum(share == 1 for share in shares)
+            after = math.fsum(shares)
+            certain = sum(
+                all(holds(bin_.label, v, found.column, labels) for v in may)
+                for may in possible(found.column, release.table, whole, people)
+            )
             if abs(after - k) > 1e-6:
                 told = round(after, 1) if after >= k else None
                 assert bin_.after == (None if told is None else pytest.approx(told, abs=0.11))
@@ -161,6 +167,8 @@ def covered(
 ) -> list[Any]:
     if cell is None:
         return [None]
+    if column == "job":
+        return sorted({person[4] for person in people}, key=str) if cell == "*" else [cell]
     if column == "country":
         missing = [None] if any(person[3] is None for person in people) else []
         if cell == "*":
@@ -170,6 +178,124 @@ def covered(
         return list(range(min(whole), max(whole) + 1))
     low, high = (int(end) for end in cell.strip("[]").split(", ") * (1 if "," in cell else 2))
     return list(range(low, high + 1))
+
+
+def possible(
+    column: str, table: pl.DataFrame, whole: list[int], people: list[tuple[Any, ...]]
+) -> list[list[Any]]:
+    """What each cell may stand for; one that hides a number may also hide that there is none."""
+    return [
+        covered(cell, column, whole, people) + ([None] if (column, cell) == ("age", "*") else [])
+        for cell in table[column]
+    ]
+
+
+@settings(deadline=None, max_examples=60)
+@given(people=PEOPLE, k=st.integers(2, 4))
+def test_no_subtraction_tells_of_fewer_than_k(people: list[tuple[Any, ...]], k: int) -> None:
+    """Sums of told counts, less the rows that are certain, also by the difference to all rows."""
+    frame = frame_of(people).select("age", "country", "job")
+    schema = covey.Schema(columns={n: SCHEMA.columns[n] for n in frame.columns})
+    release = covey.anonymize(frame, schema, require=[KAnonymity(k)], method="mondrian")
+    whole = [age for age, *_ in people if age is not None]
+    for found in release.report.distributions:
+        labels = [bin_.label for bin_ in found.bins]
+        cells = [
+            {
+                i
+                for i, label in enumerate(labels)
+                for v in may
+                if holds(label, v, found.column, labels)
+            }
+            for may in possible(found.column, release.table, whole, people)
+        ]
+        told = {i: bin_.before for i, bin_ in enumerate(found.bins) if bin_.before is not None}
+        for size in range(1, len(told) + 1):
+            for some in combinations(told, size):
+                inside = sum(cell <= set(some) for cell in cells)
+                outside = sum(not cell & set(some) for cell in cells)
+                number = sum(told[i] for i in some)
+                do, do_not = number - inside, len(people) - number - outside
+                assert (do, do_not) == (0, 0) or min(do, do_not) >= k
+
+
+def told_of(frame: pl.DataFrame, shown: pl.DataFrame, k: int = 5, **more: Any) -> tuple[Bin, ...]:
+    schema = covey.Schema.of(quasi=dict.fromkeys(frame.columns, "categorical"))
+    (found,) = distributions(encode(Table(frame), schema), Table(shown), k, **more)
+    return found.bins
+
+
+def sexes(women: int, men: int, hidden: int = 0) -> pl.DataFrame:
+    return pl.DataFrame({"sex": ["f"] * women + ["m"] * men + ["*"] * hidden})
+
+
+@pytest.mark.parametrize(
+    ("women", "men", "told"),
+    [
+        (20, 20, True),  # nothing is hidden
+        (18, 17, False),  # two women and three men are
+        (20, 15, False),  # no woman is, and five men
+        (10, 10, True),  # ten of each
+        (15, 16, False),  # five women, but four men
+    ],
+)
+def test_what_few_cells_hide_is_not_told_by_the_difference(
+    women: int, men: int, told: bool
+) -> None:
+    bins = told_of(sexes(20, 20), sexes(women, men, 40 - women - men))
+    assert [bin_.before for bin_ in bins] == ([20, 20] if told else [None, None])
+    assert [bin_.certain for bin_ in bins] == sorted([women, men], reverse=True) or not told
+
+
+def test_a_count_is_told_where_others_are_kept_back() -> None:
+    rows = ["a"] * 30 + ["b"] * 20 + ["c"] * 20 + ["d"] * 20
+    tree = {"cd": ["c", "d"], "a": [], "b": []}
+    schema = covey.Schema.of(quasi={"q": {"type": "categorical", "taxonomy": tree}})
+    shown = pl.DataFrame({"q": rows[:68] + ["cd"] * 5 + rows[73:]})
+    encoded = encode(Table(pl.DataFrame({"q": rows})), schema)
+    (found,) = distributions(encoded, Table(shown), 5)
+    assert {bin_.label: bin_.before for bin_ in found.bins} == {
+        "a": 30, "b": 20, "c": None, "d": None
+    }  # fmt: skip
+
+
+def test_rows_of_one_person_do_not_make_several() -> None:
+    whose = pl.Series([i // 2 for i in range(40)])
+    told = [told_of(sexes(20, 20), sexes(n, n, 40 - 2 * n), persons=whose) for n in (10, 15)]
+    assert [[bin_.before for bin_ in bins] for bins in told] == [[20, 20], [None, None]]
+
+
+def test_missing_cells_that_show_what_others_have_are_not_told_by_the_difference() -> None:
+    schema = covey.Schema.of(quasi={"sex": {"type": "categorical", "missing": "wildcard"}})
+    frame = pl.concat([sexes(20, 20), pl.DataFrame({"sex": [None] * 7})], how="vertical_relaxed")
+    encoded = encode(Table(frame), schema)
+    (found,) = distributions(encoded, Table(sexes(24, 23)), 5)
+    assert [bin_.before for bin_ in found.bins] == [None] * len(found.bins)
+
+
+def test_a_bin_of_nobody_but_people_who_were_left_out_is_not_there() -> None:
+    everybody = pl.DataFrame({"sex": ["f"] * 20 + ["m"] * 20 + ["x"]})
+    encoded = encode(Table(everybody), covey.Schema.of(quasi={"sex": "categorical"}))
+    kept = encoded.take(np.arange(40))
+    for hidden, rest in ((0, {}), (20, {ANYTHING: 20})):
+        shown = Table(sexes(20 - hidden // 2, 20 - hidden // 2, hidden))
+        (found,) = distributions(kept, shown, 5)
+        assert {bin_.label: bin_.after for bin_ in found.bins} == {"f": 20, "m": 20}
+        # Nor does anything but the release say what cells may stand for, if nobody knows who is in.
+        (found,) = distributions(encoded, shown, 5, same_rows=False)
+        told = {bin_.label: bin_.after for bin_ in found.bins}
+        assert told == {"f": 20 - hidden // 2, "m": 20 - hidden // 2} | rest
+        assert all(bin_.certain is None for bin_ in found.bins if bin_.label == ANYTHING)
+    (found,) = distributions(encoded, Table(sexes(0, 0, 40)), 5, same_rows=False)
+    assert [bin_.label for bin_ in found.bins] == [EVERYTHING]
+
+
+def test_a_cell_that_leads_nowhere_keeps_all_back() -> None:
+    frame = pl.DataFrame({"age": [i // 4 for i in range(40)]})
+    schema = covey.Schema.of(quasi={"age": "numeric"})
+    shown = pl.DataFrame({"age": [None] + [str(i // 4) for i in range(1, 40)]})
+    (found,) = distributions(encode(Table(frame), schema), Table(shown), 4)
+    assert all(bin_.before is None for bin_ in found.bins)
 
 
 def test_rare_values_and_exact_ends_are_not_named() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 import covey
 from covey import (
@@ -25,6 +26,7 @@ from covey import (
     demo,
     pages,
 )
+from covey.display import show_verdict
 from covey.matchings import REQUIREMENT
 from covey.report import Report
 from covey.report_page import meaning
@@ -227,6 +229,31 @@ def test_persons_are_counted_where_they_are_asked_for() -> None:
     again = covey.report_on(frame, release.table, schema)
     assert not again.verdict.holds  # without the column nobody can tell
     assert again.distributions == release.report.distributions
+    text = Page(again.to_html()).text
+    assert "the promise could not be judged" in text
+    assert "could not be judged: the column 'id' is not in the table." in text
+    assert "3 → not told" in text
+    assert "highest risk" not in text
+    assert "Do not publish" not in text
+    assert "do not keep" not in text
+    assert "file that was verified" not in text
+
+
+def test_rows_and_persons_are_each_said_by_their_own_number() -> None:
+    frame = pl.DataFrame(
+        {"id": [i // 4 for i in range(160)], "age": [20 + (i // 4) % 30 for i in range(160)]}
+    )
+    schema = covey.Schema.of(identifiers=["id"], quasi={"age": "numeric"})
+    report = covey.anonymize(frame, schema, require=[KAnonymity(20), KAnonymity(3, "id")]).report
+    rows, persons = report.verdict.checks
+    assert persons.achieved != rows.achieved
+    text = Page(report.to_html()).text
+    assert (
+        "Everyone hides among at least 3 people and every row looks like at least 19 other rows."
+    ) in text
+    assert "rows of fewer than 3 persons or to fewer than 20 of the 160 released rows" in text
+    assert f"3 → {persons.found} persons that" in text
+    assert f"20 → {rows.found} rows that" in text
 
 
 def warned(report: Report, text: str) -> list[str]:
@@ -267,6 +294,38 @@ def test_warnings_tell_what_matters_and_nothing_else() -> None:
     assert quiet.warnings == ()
     assert "Nothing was found" in Page(quiet.to_html()).text
     assert all(reminder[1:-1] in Page(quiet.to_html()).text for reminder in quiet.reminders)
+
+
+def test_dropped_rows_are_to_be_minded() -> None:
+    frame = pl.DataFrame({"age": [20 + i // 4 if i % 8 else None for i in range(40)]})
+    schema = covey.Schema.of(quasi={"age": {"type": "numeric", "missing": "drop-row"}})
+    release = covey.anonymize(frame, schema, require=[KAnonymity(4)])
+    later = covey.report_on(frame, release.table, schema, require=[KAnonymity(4)])
+    for report in (release.report, later):
+        assert report.rows.dropped == 5
+        assert len(warned(report, "5 rows dropped, in which a cell was missing")) == 1
+        assert "loss is that of the rows that remained" in Page(report.to_html()).text
+        assert warned(report, "suppressed") == []
+
+
+@pytest.mark.parametrize(
+    ("ages", "k", "said"),
+    [
+        ([30] * 8, 4, "Here is 1 class of 8 rows."),
+        ([30] * 4 + [50] * 4, 4, "Here are 2 classes of 4 rows."),
+        ([30] * 4 + [50] * 1000, 4, "Here are 2 classes of 4 to 1,000 rows."),
+    ],
+)
+def test_one_is_not_said_as_many(
+    ages: list[int], k: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = covey.Schema.of(quasi={"age": "numeric"})
+    release = covey.anonymize(pl.DataFrame({"age": ages}), schema, require=[KAnonymity(k)])
+    assert said in Page(release.report.to_html()).text
+    show_verdict(release.verdict, Console())
+    assert said.removeprefix("Here is ").removeprefix("Here are ")[:-1] in capsys.readouterr().out
+    alone = covey.verify(pl.DataFrame({"age": [1, 2, 3]}), schema)
+    assert alone.sizes == "3 classes of 1 row"
 
 
 # ── on a release that exists ────────────────────────────────────────────────────────────────────
@@ -315,7 +374,46 @@ def test_rows_left_out_by_the_method_are_not_counted_before() -> None:
     later = covey.report_on(people, release.table, schema, require=asked)
     assert all(bin_.before is None for d in later.distributions for bin_ in d.bins)
     assert any(bin_.after for d in later.distributions for bin_ in d.bins)
-    assert "nothing is told of the original" in Page(later.to_html()).text
+    page = Page(later.to_html())
+    assert "nothing is told of the original" in page.text
+    assert "both bars" not in page.text
+    assert "before: rows of the original" not in page.text
+    assert "before" not in page.parts
+    assert "before" in Page(report.to_html()).parts
+
+
+def test_a_value_of_suppressed_people_alone_leaves_no_trace() -> None:
+    people = pl.DataFrame(
+        {
+            "age": [30 + i % 3 for i in range(58)] + [99, 98],
+            "sex": ["m", "f"] * 29 + ["x", "x"],
+            "town": ["Ulm", "Oslo"] * 29 + ["Bern", "Bern"],
+        }
+    )
+    declared = {"type": "categorical", "taxonomy": {"all": ["Ulm", "Oslo", "Bern", "Rome"]}}
+    schema = covey.Schema.of(quasi={"age": "numeric", "sex": "categorical", "town": declared})
+    whole = covey.anonymize(people, schema, require=KAnonymity(K)).report
+    assert whole.configuration["columns"]["sex"]["taxonomy"]["leaves"] == 3
+    release = covey.anonymize(people, schema, require=KAnonymity(K), max_suppressed=0.05)
+    assert set(release.table["sex"]) == {"f", "m"}
+    for report in (
+        release.report,
+        covey.report_on(people, release.table, schema, require=KAnonymity(K)),
+    ):
+        (sex,) = (d for d in report.distributions if d.column == "sex")
+        assert sorted(bin_.label for bin_ in sex.bins) == ["f", "m"]
+        columns = report.configuration["columns"]
+        assert "taxonomy" not in columns["sex"]
+        assert columns["town"]["taxonomy"]["leaves"] == 4
+        assert "taxonomy of 3 values" not in Page(report.to_html()).text
+
+
+@pytest.mark.parametrize(("missing", "said"), [(2, "fewer than 4 rows"), (4, "4 rows")])
+def test_few_missing_cells_are_not_counted_in_a_warning(missing: int, said: str) -> None:
+    frame = pl.DataFrame({"age": [20] * 20 + [None] * missing + [40] * 20})
+    schema = covey.Schema.of(quasi={"age": {"type": "numeric", "missing": "wildcard"}})
+    report = covey.anonymize(frame, schema, require=KAnonymity(4)).report
+    assert len(warned(report, f"{said} in which it was missing show")) == 1
 
 
 def test_the_command_reports_on_a_release_and_fails_on_one_that_breaks_its_promise(
@@ -325,12 +423,16 @@ def test_the_command_reports_on_a_release_and_fails_on_one_that_breaks_its_promi
     request += ["-s", folder / "people.toml"]
     request += ["-o", folder / "later.html", "-o", folder / "later.json"]
     assert run(*request, "-k", K) == 0
-    assert "the promise holds" in (folder / "later.html").read_text(encoding="utf-8")
+    page = Page((folder / "later.html").read_text(encoding="utf-8")).text
+    assert "the promise holds" in page
+    assert "not the file that was verified" in page
     assert run(*request, "-k", 200, "-l", "diagnosis=2") == 1
     assert "k-anonymity does not hold" in capsys.readouterr().err
     page = Page((folder / "later.html").read_text(encoding="utf-8")).text
     assert "Do not publish this table as it is." in page
     assert "do not keep k-anonymity" in page
+    assert "was verified" not in page
+    assert "it is not one to publish" in page
     assert json.loads((folder / "later.json").read_text())["verdict"]["holds"] is False
     with_names = folder / "names.csv"
     pl.read_csv(folder / "released.csv", infer_schema=False).with_columns(
@@ -388,7 +490,9 @@ def test_a_curve_is_drawn_where_it_is_asked_for(tmp_path: Path) -> None:
     assert run(*request, *reports, "--curve", "--effort", "fast") == 0
     told = json.loads((tmp_path / "r.json").read_text())
     assert [point["k"] for point in told["curve"]["points"]][:3] == [2, 3, 4]
-    assert "What another k would cost" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    page = Page((tmp_path / "r.html").read_text(encoding="utf-8")).text
+    assert "What another k would cost" in page
+    assert "the loss at the mark need not be that of this release" in page
     assert run("report", table, tmp_path / "out.csv", "-s", schema, "-k", 4, "--curve",
                "-o", tmp_path / "later.json") == 0  # fmt: skip
     later = json.loads((tmp_path / "later.json").read_text())

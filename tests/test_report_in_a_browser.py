@@ -8,7 +8,8 @@ import pytest
 from make_report_picture import CHROMIUM, FOLDER, QUIETLY
 
 import covey
-from covey import KAnonymity, demo
+from covey import KAnonymity, charts, demo, pages
+from covey.charts import LINE, Bar
 from covey.experiments import page as experiments
 from covey.experiments.figures import chosen
 from covey.experiments.judging import Curve, judge
@@ -126,6 +127,64 @@ def test_a_page_opens_quietly_and_draws_every_figure(
     assert seen.asked == []
     # A page that is wider than its screen would have to be moved to be read.
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= SCREENS[screen][0]
+
+
+# Which texts of pictures are not within them, and by how many pixels on each side.
+BEYOND = """all => all.flatMap(svg => {
+    const frame = svg.getBoundingClientRect();
+    return [...svg.querySelectorAll("text")].map(text => [text, text.getBoundingClientRect()])
+        .filter(([text, box]) => box.width)
+        .map(([text, box]) => [text.textContent, frame.left - box.left, box.right - frame.right,
+                               frame.top - box.top, box.bottom - frame.bottom])
+        .filter(([text, ...sides]) => Math.max(...sides) > 0.5);
+})"""
+NAMES = (
+    "1,000,000 to 1,499,999",
+    "-1,234,567.125 to under -1,234,567.05",
+    "日本語の長い名前" * 5,
+    "한국어 이름이 아주 길다면" * 3,
+    "WWWWWMMMMM" * 4,
+    "x" * 200,
+    "Größenwahn, Œuvre, Ærø, " * 3,
+    "👩‍👩‍👧‍👦" * 12,
+    "اسم طويل جدا " * 5,
+    "a\nb\tc",
+    "",
+)
+
+
+def labelled(folder: Path) -> Path:
+    """A page of bars with names that are long in all ways, with numbers behind them and without."""
+    path = folder / "labelled.html"
+    pictures = [
+        pages.figure(charts.svg(charts.bars(list(NAMES), bars, thick=12)), "bars")
+        for bars in (
+            [Bar(i, 0, 1e9 - 1e8 * i, LINE) for i in range(len(NAMES))],
+            [Bar(i, 0, 9.99e9, LINE, told="9,999,999,999") for i in range(len(NAMES))],
+        )
+    ]
+    path.write_text(pages.page("bars", pages.element("main", *pictures)), encoding="utf-8")
+    return path
+
+
+@every_screen
+@pytest.mark.parametrize("face", [None, "DejaVu Sans", "Liberation Sans"])
+def test_every_text_of_a_picture_is_within_it(
+    reports: dict[str, Path], tmp_path: Path, opened: Any, screen: str, face: str | None
+) -> None:
+    for path in (*reports.values(), labelled(tmp_path)):
+        page = opened(path, screen).page
+        if face is not None:
+            page.evaluate(f"document.body.style.fontFamily = {face!r}")
+        page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+        assert page.locator("figure svg text").count() > 5
+        assert page.locator("figure svg").evaluate_all(BEYOND) == []
+
+
+def test_a_text_beyond_its_picture_would_be_found(reports: dict[str, Path], opened: Any) -> None:
+    page = opened(reports["good"]).page
+    page.evaluate("document.querySelector('figure svg text').style.fontSize = '90px'")
+    assert len(page.locator("figure svg").evaluate_all(BEYOND)) == 1
 
 
 @every_screen

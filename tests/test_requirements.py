@@ -344,22 +344,35 @@ def test_persons_are_counted_and_not_their_rows(rows: list[tuple[str, str | None
         parts.setdefault(q, []).append(person)
     frame = pl.DataFrame(rows, {"q": pl.String, "who": pl.String}, orient="row")
     asked = KAnonymity(2, person="who")
+    highest, average, named = oracle.risks_of_persons(list(parts.values()))
     for judged, given_ in ((frame, None), (frame.drop("who"), {"who": frame["who"]})):
-        (check,) = covey.verify(judged, SCHEMA, asked, persons=given_).checks
+        verdict = covey.verify(judged, SCHEMA, asked, persons=given_)
+        (check,) = verdict.checks
         assert check.achieved == oracle.fewest_persons(list(parts.values()))
         assert check.holds == (check.achieved >= 2)
+        assert verdict.risks.person == "who"
+        assert verdict.risks.prosecutor == verdict.risks.journalist == pytest.approx(float(highest))
+        assert verdict.risks.prosecutor_average == pytest.approx(float(average))
+        assert verdict.risks.marketer == pytest.approx(float(named))
 
 
 def test_persons_of_a_table_without_them_cannot_be_told() -> None:
     frame = pl.DataFrame({"q": ["x"] * 3})
     verdict = covey.verify(frame, SCHEMA, KAnonymity(2, person="who"))
     (check,) = verdict.checks
-    assert (check.holds, check.achieved) == (False, None)
-    with pytest.raises(covey.ViolationError, match="cannot be told of a table without that column"):
+    assert (check.holds, check.judged, check.achieved) == (False, False, None)
+    assert not verdict.holds
+    assert not verdict.broken
+    assert verdict.risks.prosecutor is verdict.risks.marketer is None
+    assert "could not be judged" in verdict._repr_html_()
+    message = "could not be judged: the column 'who' is not in the table"
+    with pytest.raises(covey.ViolationError, match=message):
         verdict.raise_if_violated()
     # There are no more persons than rows.
-    (check,) = covey.verify(frame, SCHEMA, KAnonymity(4, person="who")).checks
-    assert (check.holds, check.achieved) == (False, 3)
+    verdict = covey.verify(frame, SCHEMA, KAnonymity(4, person="who"))
+    (check,) = verdict.checks
+    assert (check.holds, check.judged, check.achieved) == (False, True, 3)
+    assert verdict.broken
 
 
 def test_a_column_of_persons_that_does_not_fit_is_refused() -> None:

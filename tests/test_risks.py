@@ -83,8 +83,9 @@ def test_a_class_covers_whoever_fits_it(table: list[Person], others: list[Person
     assert risks.uncovered == 0
     assert risks.journalist == pytest.approx(1 / min(behind for _, behind in found))
     assert risks.marketer == pytest.approx(sum(r / b for r, b in found) / len(table))
-    assert risks.prosecutor >= risks.journalist
-    assert risks.prosecutor_average >= risks.marketer
+    assert None not in (risks.journalist, risks.marketer)
+    assert (risks.prosecutor or 0) >= (risks.journalist or 0)
+    assert (risks.prosecutor_average or 0) >= (risks.marketer or 0)
 
 
 def test_a_population_that_lacks_people_is_told() -> None:
@@ -105,6 +106,24 @@ def test_without_a_population_the_table_is_all_there_is() -> None:
     assert (risks.prosecutor, risks.journalist) == (1 / 2, 1 / 2)
     assert (risks.prosecutor_average, risks.marketer) == (2 / 5, 2 / 5)
     assert risks.population is None
+
+
+def test_a_population_does_not_tell_persons_apart() -> None:
+    table: list[Person] = [(1, "a", None)] * 4
+    frame = people(table).with_columns(s=pl.Series(["p", "p", "q", "r"]))
+    verdict = covey.verify(frame, SCHEMA, covey.KAnonymity(3, "s"))
+    assert verdict.risks.prosecutor == 2 / 4
+    risks = covey.population_risks(verdict, frame, people(table * 5), SCHEMA).risks
+    assert (risks.prosecutor, risks.journalist, risks.marketer) == (2 / 4, None, None)
+    assert risks.population == 20
+
+
+def test_of_several_columns_of_persons_the_worst_counts() -> None:
+    frame = pl.DataFrame({"q": ["x"] * 6, "one": [*"aabbcc"], "house": [*"AAAABC"]})
+    schema = covey.Schema.of(quasi={"q": "categorical"}, insensitive=["one", "house"])
+    asked = [covey.KAnonymity(3, "one"), covey.KAnonymity(3, "house")]
+    risks = covey.verify(frame, schema, asked).risks
+    assert (risks.person, risks.prosecutor) == ("house", 4 / 6)
 
 
 def test_a_population_needs_the_quasi_identifiers() -> None:

@@ -6,6 +6,7 @@ drawn, and not before.
 
 import json
 import math
+import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -111,8 +112,11 @@ def picture(chart: Any, ending: str) -> bytes:
 
 # ── bars ────────────────────────────────────────────────────────────────────────────────────────
 
-_NAMES, _BARS = 132, 250  # pixels for the names of bars, and for the bars themselves
-_TOLD = 50  # of these for numbers behind them
+_WIDE = 382  # pixels for bars, their names, and numbers behind them
+_NAMES = (124, 186)  # of these for names, from their right end: at least, and at most
+_GAP = 8  # between a name and its bar
+_TOLD = 45  # for numbers behind bars, at least
+_SMALL = 11.5  # the size of letters
 
 
 class Bar(NamedTuple):
@@ -129,12 +133,16 @@ class Bar(NamedTuple):
 def bars(names: Sequence[str], values: Sequence[Bar], *, thick: int) -> "alt.LayerChart":
     """Horizontal bars, several beside each other where they stand in lanes.
 
-    Names are told by their place, so that two may be the same. Where numbers stand behind the bars,
-    there is no axis.
+    Names are told by their place, so that two may be the same; long ones are shortened. Where
+    numbers stand behind the bars, there is no axis.
     """
     import altair as alt
 
-    told = any(bar.told for bar in values)
+    least, most = _NAMES
+    room = min(max([least, *map(text_width, names)]), most)
+    shown = [shortened(name, room) for name in names]
+    told = max((text_width(bar.told) for bar in values), default=0.0)
+    behind = max(_TOLD, told) + 5 if told else 0
     lanes = 1 + max((bar.lane for bar in values), default=0)
     furthest = max((bar.high for bar in values), default=0.0) or 1.0
     base = alt.Chart(alt.InlineData([bar._asdict() for bar in values]))
@@ -142,35 +150,72 @@ def bars(names: Sequence[str], values: Sequence[Bar], *, thick: int) -> "alt.Lay
         domain=list(range(len(names))), paddingInner=0.25, paddingOuter=0.1
     )
     places = places.axis(
-        labelExpr=f"{json.dumps(list(names))}[datum.value]",
-        labelLimit=_NAMES - 8,
-        minExtent=_NAMES,
-        maxExtent=_NAMES,
+        labelExpr=f"{json.dumps(shown)}[datum.value]",
+        labelLimit=0,
+        minExtent=room + _GAP,
+        maxExtent=room + _GAP,
         domain=False,
         ticks=False,
-        labelPadding=8,
+        labelPadding=_GAP,
     )
     along = alt.X("low:Q", title=None).scale(domain=[0, furthest], nice=False)
     if told:
         along = along.axis(None)
     else:
         along = along.axis(
-            format=",d", tickCount=4, gridColor=FAINT, domain=False, ticks=False, labelFlush=True
+            format=",d",
+            tickCount=4,
+            gridColor=FAINT,
+            domain=False,
+            ticks=False,
+            labelFlush=True,
+            labelSeparation=16,
         )
     offset = alt.YOffset("lane:O").scale(domain=list(range(lanes)), paddingInner=0.08)
     base = base.encode(y=places, yOffset=offset)
     layers = [base.mark_bar().encode(x=along, x2="high:Q", color=alt.Color("colour:N", scale=None))]
     if told:
-        text = base.mark_text(align="left", dx=5, fontSize=11.5, color=INK)
+        text = base.mark_text(align="left", dx=5, fontSize=_SMALL, color=INK)
         layers.append(text.encode(x="high:Q", text="told:N"))
     return alt.LayerChart(
         layer=layers,
-        width=_BARS - (_TOLD if told else 0),
+        width=_WIDE - room - _GAP - behind,
         height=len(names) * (thick * lanes + 9),
-        padding={"left": 2, "right": 8, "top": 4, "bottom": 4},
+        padding={"left": 4, "right": 10, "top": 4, "bottom": 4},
         background="transparent",
         config=config(),
     )
+
+
+# Pages show letters in the reader's own face, which may be far wider than the one that pictures are
+# laid out in. So names are measured as DejaVu Sans shows them, the widest of the common faces.
+_NARROW, _PLAIN, _BROAD = 0.42, 0.66, 1.0  # of the size of letters
+_NARROW_LETTERS = frozenset(" !'(),-./:;[]fijlrt|")
+
+
+def text_width(text: str, size: float = _SMALL) -> float:
+    """The pixels that a text takes at most in any face that a page may be shown in."""
+    return size * sum(map(_letter_width, text))
+
+
+def _letter_width(letter: str) -> float:
+    if unicodedata.combining(letter):
+        return 0.0
+    if letter in _NARROW_LETTERS:
+        return _NARROW
+    if letter.isdecimal() or (letter.islower() and letter not in "mwæœ" and letter < "\u0250"):
+        return _PLAIN
+    return _BROAD if letter < "\U00010000" else 1.4  # pictures of things are the widest
+
+
+def shortened(text: str, room: float) -> str:
+    """As much of a text as there is room for."""
+    if text_width(text) <= room:
+        return text
+    kept = text
+    while kept and text_width(f"{kept}…") > room:
+        kept = kept[:-1]
+    return f"{kept.rstrip()}…"
 
 
 # ── lines ───────────────────────────────────────────────────────────────────────────────────────

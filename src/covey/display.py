@@ -59,27 +59,27 @@ def show_verdict(verdict: "Verdict", console: Console) -> None:
 
     grid = Grid("promise", "asked", "found", "holds")
     for check in verdict.checks:
-        holds = Text("yes", style="green") if check.holds else Text("NO", style="bold red")
+        holds = Text(*_ANSWERS[check.answer])
         grid.add_row(Text(check.requirement), f"{check.asked:g}", check.found, holds)
     if verdict.identifiers:
         found = count(len(verdict.identifiers), "column")
-        grid.add_row("no identifiers", "0 columns", found, Text("NO", style="bold red"))
+        grid.add_row("no identifiers", "0 columns", found, Text(*_ANSWERS["no"]))
     if grid.row_count:
         console.print(grid)
     for check in verdict.checks:
         if check.reason:
             console.print(Text(f"{check.requirement}: {check.reason}"), soft_wrap=True)
     if REQUIREMENT in [check.requirement for check in verdict.checks]:
-        console.print(f"{verdict.rows:,} rows, which are not alike")
+        console.print(f"{count(verdict.rows, 'row')}, which are not alike")
         return
-    size = f"{verdict.k:,}"
-    if verdict.largest_class > verdict.k:
-        size += f" to {verdict.largest_class:,}"
-    console.print(f"{verdict.classes:,} classes of {size} rows, {verdict.rows:,} rows in all")
+    console.print(f"{verdict.sizes}, {count(verdict.rows, 'row')} in all")
     if verdict.k_wildcard is None:
         console.print("cells are missing in too many ways to count matches with them as wildcards")
     elif verdict.k_wildcard > verdict.k:
         console.print(f"with missing cells as wildcards every row matches {verdict.k_wildcard:,}")
+
+
+_ANSWERS = {"yes": ("yes", "green"), "no": ("NO", "bold red"), "not told": ("not told", "bold")}
 
 
 def show_achieved(verdict: "Verdict", console: Console) -> None:
@@ -115,14 +115,27 @@ _ACHIEVED = (
 
 def show_risks(risks: "Risks", console: Console) -> None:
     """How likely people are re-identified, by whoever knows their quasi-identifiers."""
+    figures = (
+        ("prosecutor", risks.prosecutor, "{:.2%} at most"),
+        ("on average", risks.prosecutor_average, "{:.2%}"),
+        ("journalist", risks.journalist, "{:.2%} at most"),
+        ("marketer", risks.marketer, "{:.2%}"),
+    )
+    told = [f"{who} {form.format(risk)}" for who, risk, form in figures if risk is not None]
+    of = "" if risks.person is None else f" by persons ({risks.person})"
     console.print(
-        f"risk of re-identification: prosecutor {risks.prosecutor:.2%} at most, "
-        f"{risks.prosecutor_average:.2%} on average; journalist {risks.journalist:.2%} at most; "
-        f"marketer {risks.marketer:.2%}",
+        Text(
+            f"risk of re-identification{of}: {', '.join(told) or 'not told without their column'}"
+        ),
         soft_wrap=True,
     )
     if risks.population is not None:
-        console.print(f"journalist and marketer against a population of {risks.population:,} rows")
+        population = f"a population of {count(risks.population, 'row')}"
+        console.print(
+            f"journalist and marketer against {population}"
+            if risks.person is None
+            else f"{population} does not tell persons apart, so nothing is told against it"
+        )
     if risks.uncovered:
         console.print(
             f"classes that hold fewer of the population than of the table: {risks.uncovered:,}"

@@ -5,6 +5,10 @@ people at least. Ranges of numbers and dates end at round ones and are open towa
 that no end is anybody's value; a category is named only if k people have it. What is left is told
 together, and is never fewer than k either: else the difference to all rows would tell it.
 
+Whoever has the release knows which rows have a value for certain, and which may have it. Subtracted
+from a count of the original, that tells how many of those who may have it do. So a count is kept
+back unless k people do and k do not, or all is certain anyway; and so for all sums of counts.
+
 After, rows are counted as an analyst of the release would: a cell may stand for any value that it
 covers, all of them equally likely.
 """
@@ -18,29 +22,26 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from covey.encoding import MISSING_LEAF, Attribute, Category, EncodedTable, Interval
 from covey.generalisation import boxes_of
-from covey.kernels.arrays import Floats, Longs
+from covey.kernels.arrays import Floats, Ints, Longs
 from covey.tables import Table
-from covey.workload import Column, released_columns
+from covey.workload import Column, Mask, released_columns
 
 MOST_BINS = 10
 OTHERS, EVERYTHING, MISSING = "other values", "all values", "missing"
-PRESENT = "not missing"
+PRESENT, ANYTHING = "not missing", "any value"
 _TAILS = 20  # one row in so many lies beyond the first, and beyond the last round number
 _COVERED = 0.9  # of the rows under a node must be under children that can be named
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Some values of a column, and how many rows have them; None is fewer than k, or not told."""
+    """Some values of a column, and how many rows have them; None is fewer than k, or kept back."""
 
     label: str
-    before: int | None
+    before: int | None  # kept back where, beside the release, it would tell of fewer than k
     after: float | None  # expected, where a cell may stand for any value that it covers
     certain: int | None  # rows among them whose cells cover no other values than these
 
@@ -83,8 +84,9 @@ def distributions(
     no count of it is told. `persons` tell whose row each is, where k counts them.
     """
     counted = _one_row_each(original.rows, persons)
+    least = rows_of(k, persons)
     return tuple(
-        _distribution(attribute, column, k, counted, same_rows=same_rows)
+        _distribution(attribute, column, k, counted, least=least, same_rows=same_rows)
         for attribute, column in zip(
             original.attributes, released_columns(original, released), strict=True
         )
@@ -98,42 +100,82 @@ def _one_row_each(rows: int, persons: pl.Series | None) -> Mask:
     return (persons.is_first_distinct() & persons.is_not_null()).to_numpy()
 
 
+def rows_of(k: int, persons: pl.Series | None) -> int:
+    """So many rows are those of k people at least, whichever rows they are."""
+    if persons is None:
+        return k
+    sizes = persons.drop_nulls().value_counts(name="rows")["rows"]
+    return k * int(sizes.max() or 1) + persons.null_count()  # type: ignore[arg-type]
+
+
 class _Bins(NamedTuple):
     """What the bins are called, which one each row has, and the share of each cell in each."""
 
     labels: list[str]
     rows: Longs
     cells: Floats
+    covers: Mask  # which cells may stand for a value of which bin
 
 
 def _distribution(
-    attribute: Attribute, column: Column, k: int, counted: Mask, *, same_rows: bool
+    attribute: Attribute, column: Column, k: int, counted: Mask, *, least: int, same_rows: bool
 ) -> Distribution:
     rows = np.bincount(column.cell, minlength=len(column.low))
     bins = (
-        _category_bins(attribute, column, k, counted)
+        _category_bins(attribute, column, k, counted, same_rows=same_rows)
         if isinstance(attribute, Category)
-        else _interval_bins(attribute, column, k, counted)
+        else _interval_bins(attribute, column, k, counted, same_rows=same_rows)
     )
-    before = np.bincount(bins.rows, minlength=len(bins.labels)).tolist()
+    before = np.bincount(bins.rows, minlength=len(bins.labels))
     after = (rows @ bins.cells).tolist()
-    certain = (rows @ (bins.cells > 1 - 1e-9)).tolist()
+    alone = bins.covers.sum(axis=1) == 1
+    alone[bins.covers[:, [label == ANYTHING for label in bins.labels]].any(axis=1)] = False
+    certain = (rows @ (bins.covers & alone[:, None])).tolist()
+    told = (before >= k) & _tellable(before, rows, bins.covers, least)
+    # Where nobody of the release is, and no cell leads, somebody who was left out may have been.
+    there = bins.covers.any(axis=0) | (before > 0 if same_rows else False)
     one = np.isnan(column.low) | (column.low == column.high)
     anything = ~one & (column.high - column.low >= _widest(attribute))
     return Distribution(
         column=attribute.name,
         bins=tuple(
             Bin(
-                label,
-                before[i] if same_rows and before[i] >= k else None,
+                bins.labels[i],
+                int(before[i]) if same_rows and told[i] else None,
                 round(after[i], 1) if after[i] >= k else None,
                 certain[i] if certain[i] >= k else None,
             )
-            for i, label in enumerate(bins.labels)
+            for i in np.flatnonzero(there).tolist()
         ),
         exact=float(rows @ one / rows.sum()),
         nothing=float(rows @ anything / rows.sum()),
     )
+
+
+def _tellable(before: Longs, rows: Longs, covers: Mask, least: int) -> Mask:
+    """Bins whose counts may be told to somebody who has the release, and adds and subtracts.
+
+    Of any set of bins whose counts he can add up, also by their difference to all rows, he knows
+    how many rows are in it for certain. The rest of the count are rows that show no more than that
+    they may be in it; there must be `least` of these, and as many that may be and are not.
+    """
+    sets, bit = np.arange(1 << len(before)), 1 << np.arange(len(before))
+    unsure = np.zeros(len(sets), dtype=np.int64)
+    np.add.at(unsure, bit, before)
+    np.subtract.at(unsure, covers @ bit, rows)
+    unsure[0] = 0  # a cell that leads nowhere, as a release of somebody else may have
+    for place in range(len(before)):  # sums over all subsets of a set, a bin at a time
+        without, within = unsure.reshape(-1, 2, 1 << place).swapaxes(0, 1)
+        within += without
+    beyond = unsure[::-1]  # of all other bins
+    margin = np.minimum(unsure, beyond)
+    wrong = (margin < least) & ((unsure != 0) | (beyond != 0))
+    told = np.ones(len(before), dtype=np.bool_)
+    while len(found := sets[wrong & (sets > 0) & (sets & ~(told @ bit) == 0)]):
+        fewest = min(found.tolist(), key=int.bit_count)
+        among = [place for place in range(len(before)) if fewest >> place & 1]
+        told[min(among, key=lambda place: margin[1 << place])] = False
+    return told
 
 
 def _widest(attribute: Attribute) -> float:
@@ -145,7 +187,9 @@ def _widest(attribute: Attribute) -> float:
 # ── numbers and dates ───────────────────────────────────────────────────────────────────────────
 
 
-def _interval_bins(interval: Interval, column: Column, k: int, counted: Mask) -> _Bins:
+def _interval_bins(
+    interval: Interval, column: Column, k: int, counted: Mask, *, same_rows: bool
+) -> _Bins:
     """Ranges of k people at least; a missing number is one more, or told with the last."""
     absent = np.isnan(interval.values)
     scale = _scale(interval, column.step, k)
@@ -157,22 +201,27 @@ def _interval_bins(interval: Interval, column: Column, k: int, counted: Mask) ->
         return _everything(EVERYTHING, len(absent), len(column.low))
     ends = [-inf, *scale.ends[_kept_ends(counts, k)].tolist(), inf]
     labels = [scale.label(low, high) for low, high in pairwise(ends)]
-    shares = [column.shares(low, _before(high, column.step)) for low, high in pairwise(ends)]
+    ranges = [(low, _before(high, column.step)) for low, high in pairwise(ends)]
+    shares = [column.shares(low, high) for low, high in ranges]
+    covers = [column.covers(low, high) for low, high in ranges]
     rows = np.searchsorted(ends[1:-1], interval.values, side="right").astype(np.int64)
-    if absent.any():
-        nowhere = np.isnan(column.low).astype(np.float64)
+    nowhere = np.isnan(column.low)
+    if absent.any() if same_rows else (nowhere | column.hidden).any():
         if np.count_nonzero(absent & counted) >= k:
             labels = [*(labels if len(labels) > 1 else [PRESENT]), MISSING]
-            shares = [*shares, nowhere]
+            shares = [*shares, nowhere.astype(np.float64)]
+            covers = [*covers, nowhere | column.hidden]
         else:
             labels[-1] += f", or {MISSING}"
             shares[-1] = shares[-1] + nowhere
+            covers[-1] = covers[-1] | nowhere
         rows[absent] = len(labels) - 1
-    return _Bins(labels, rows, np.column_stack(shares))
+    return _Bins(labels, rows, np.column_stack(shares), np.column_stack(covers))
 
 
 def _everything(label: str, rows: int, cells: int) -> _Bins:
-    return _Bins([label], np.zeros(rows, dtype=np.int64), np.ones((cells, 1)))
+    one = np.ones((cells, 1))
+    return _Bins([label], np.zeros(rows, dtype=np.int64), one, one > 0)
 
 
 def _before(end: float, step: float) -> float:
@@ -285,13 +334,21 @@ def _first_day(days: float) -> str:
 # ── categories ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _category_bins(category: Category, column: Column, k: int, counted: Mask) -> _Bins:
+def _category_bins(
+    category: Category, column: Column, k: int, counted: Mask, *, same_rows: bool
+) -> _Bins:
     """The nodes that k people are under, those of most rows first, and all other values."""
     tree = category.tree
+    known = _known_leaves(category, column, same_rows=same_rows)
     ancestors = tree.ancestors[: tree.leaf_count]
-    rows, people = (_under(category, some) for some in (None, counted))
+    if same_rows:
+        rows, people = (_under(category, own, own)
+                        for own in (category.leaves, category.leaves[counted]))  # fmt: skip
+    else:  # what the release itself names is no secret, and what it does not may be
+        low, high = (end[column.cell].astype(np.int64) for end in (column.low, column.high))
+        rows = people = _under(category, low, high)
     named = _told(_cut(category, people, k), rows, people, k)
-    if not named:
+    if not named or not known.any():
         return _everything(EVERYTHING, len(category.leaves), len(column.low))
     labels = [MISSING if tree.labels[n] == MISSING_LEAF else tree.labels[n] for n in named]
     bin_of_leaf = np.full(tree.leaf_count, len(named))
@@ -299,23 +356,53 @@ def _category_bins(category: Category, column: Column, k: int, counted: Mask) ->
         bin_of_leaf[(ancestors == node).any(axis=1)] = place
     if (bin_of_leaf == len(named)).any():
         labels.append(OTHERS)
-    inside = bin_of_leaf[:, None] == np.arange(len(labels))
+    inside = (bin_of_leaf[:, None] == np.arange(len(labels))) & known[:, None]
     until = np.vstack([np.zeros(len(labels)), np.cumsum(inside, axis=0)])
     low, behind = column.low.astype(np.int64), column.high.astype(np.int64) + 1
-    cells = (until[behind] - until[low]) / (behind - low)[:, None]
-    return _Bins(labels, bin_of_leaf[category.leaves], cells)
+    leaves = until[behind] - until[low]
+    if category.column.has_own_tree and not same_rows:
+        # Among how many values such cells may choose is known from the original alone.
+        leaves[~_telling(category, column)] = 0
+        labels.append(ANYTHING)
+        leaves = np.column_stack([leaves, ~_telling(category, column)])
+    cells = leaves / np.maximum(leaves.sum(axis=1, keepdims=True), 1)
+    return _Bins(labels, bin_of_leaf[category.leaves], cells, leaves > 0)
 
 
-def _under(category: Category, some: Mask | None) -> Longs:
-    """How many of the rows are under each node."""
-    leaves = category.leaves if some is None else category.leaves[some]
+def _telling(category: Category, column: Column) -> Mask:
+    """Which cells do not stand for all values there are."""
+    width = column.high - column.low
+    telling: Mask = (width == 0) | (width < _widest(category))
+    return telling
+
+
+def _known_leaves(category: Category, column: Column, *, same_rows: bool) -> Mask:
+    """The leaves that a cell may stand for, as far as they may be known.
+
+    A leaf may be there for people who were left out alone, unless somebody has declared it. Those
+    of the others are known, or else those to which a cell leads that tells anything.
+    """
+    leaves = category.tree.leaf_count
+    if same_rows:
+        seen: Mask = np.bincount(category.leaves, minlength=leaves) > 0
+    else:
+        telling = _telling(category, column)
+        steps = np.zeros(leaves + 1, dtype=np.int64)
+        np.add.at(steps, column.low[telling].astype(np.int64), 1)
+        np.subtract.at(steps, column.high[telling].astype(np.int64) + 1, 1)
+        seen = np.cumsum(steps[:-1]) > 0
+    if category.column.has_own_tree:
+        return seen
+    declared = np.array([label != MISSING_LEAF for label in category.tree.leaves])
+    return seen | declared.astype(np.bool_)
+
+
+def _under(category: Category, low: Longs | Ints, high: Longs | Ints) -> Longs:
+    """How many rows are under each node, with all their leaves from the lowest to the highest."""
     tree = category.tree
     found = np.zeros(len(tree.labels), dtype=np.int64)
-    ancestors = tree.ancestors[: tree.leaf_count]
-    weights = np.bincount(leaves, minlength=tree.leaf_count)
-    for depth in range(ancestors.shape[1]):
-        there = ancestors[:, depth] >= 0
-        np.add.at(found, ancestors[there, depth], weights[there])
+    for first, last in zip(tree.ancestors[low].T, tree.ancestors[high].T, strict=True):
+        np.add.at(found, first[(first == last) & (first >= 0)], 1)
     return found
 
 

@@ -53,6 +53,6 @@ class ViolationError(GuaranteeError):
     """This table does not keep the promise."""
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, nouns: str | None = None) -> str:
     """`1 row`, `2 rows`, `1,000 rows`: messages count, they do not quote."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"

@@ -26,8 +26,8 @@ from pydantic import TypeAdapter, ValidationError
 from covey import files, loss, matchings, tables
 from covey.clustering import METHODS, Method, keep_demands, method_named, refined, refuse_infeasible
 from covey.csv_files import Dialect
-from covey.distributions import class_sizes, distributions
-from covey.encoding import Category, EncodedTable, Interval, encode, rows_to_drop
+from covey.distributions import class_sizes, distributions, rows_of
+from covey.encoding import MISSING_LEAF, EncodedTable, Interval, encode, rows_to_drop
 from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError, count
 from covey.generalisation import Ranges, Style, filled_in, generalise, parse
 from covey.groups import SUPPRESSED, Groups, Rings
@@ -211,11 +211,12 @@ def anonymize(
             groups=groups if isinstance(groups, Groups) else None,
         )
         # Of the people who are in the release alone: the difference would tell of the others.
+        whose_rows = _counted(persons, people.rows[kept], requirements)
         spread = distributions(
             encoded if len(kept) == encoded.rows else encoded.take(kept),
             released,
             k,
-            persons=_counted(persons, people.rows[kept], requirements),
+            persons=whose_rows,
         )
     report = Report(
         version=_version(),
@@ -231,7 +232,9 @@ def anonymize(
         method=name_of(method),
         options=options,
         order=AS_READ if keep_order else BY_CONTENT,
-        configuration=_configuration(schema, encoded, style, requirements, table.dialect),
+        configuration=_configuration(
+            *(schema, encoded, style, requirements, table.dialect), suppressed=groups.suppressed
+        ),
         warnings=(
             *_warnings_of_method(
                 *(encoded, groups, options, class_column),
@@ -239,8 +242,11 @@ def anonymize(
                 chosen=seed is not None,
                 timed=stage.stopped or options.get("budget") is not None,
                 minded=[] if encoded.demands is None else list(encoded.demands.columns),
+                least=rows_of(k, whose_rows),
             ),
-            *_warnings_of_release(encoded, released, schema, verdict),
+            *_warnings_of_release(
+                *(encoded, released, schema, verdict), dropped=table.frame.height - encoded.rows
+            ),
         ),
         seconds=stage.seconds,
         classes=class_sizes(encoded, released) if isinstance(groups, Groups) else (),
@@ -366,8 +372,14 @@ def report_on(
         method=None,
         options={},
         order=UNKNOWN,
-        configuration=_configuration(schema, encoded, None, requirements, shown.dialect),
-        warnings=tuple(_warnings_of_release(encoded, shown, schema, verdict)),
+        configuration=_configuration(
+            *(schema, encoded, None, requirements, shown.dialect), suppressed=losses.suppressed
+        ),
+        warnings=tuple(
+            _warnings_of_release(
+                *(encoded, shown, schema, verdict), dropped=table.frame.height - len(kept)
+            )
+        ),
         seconds=stage.seconds,
         classes=class_sizes(encoded, shown),
         distributions=spread,
@@ -769,12 +781,20 @@ def _configuration(
     style: Style | None,
     requirements: Sequence[Requirement],
     dialect: Dialect,
+    *,
+    suppressed: int,
 ) -> dict[str, Any]:
-    """The request as it was understood; trees by their shape, since labels may name people."""
+    """The request as it was understood; trees by their shape, since labels may name people.
+
+    Where rows were suppressed, a tree that was made from the column's values tells of theirs too.
+    """
     trees = {
-        category.name: {"leaves": category.tree.leaf_count, "height": category.tree.height}
-        for category in encoded.attributes
-        if isinstance(category, Category)
+        category.name: {
+            "leaves": category.tree.leaf_count - (MISSING_LEAF in category.tree.node_of),
+            "height": category.tree.height,
+        }
+        for category in encoded.categories
+        if not (suppressed and category.column.has_own_tree)
     }
     columns = {}
     for name, column in schema.columns.items():
@@ -810,6 +830,7 @@ def _warnings_of_method(
     chosen: bool,
     timed: bool,
     minded: Sequence[str],
+    least: int,
 ) -> Iterator[str]:
     if timed:
         yield (
@@ -834,14 +855,15 @@ def _warnings_of_method(
         yield "the rows are in the input's order: whoever knows it knows whose row is whose"
     for attribute in encoded.attributes:
         if filled := filled_in(attribute, groups):
+            number = count(filled, "row") if filled >= least else f"fewer than {least:,} rows"
             yield (
-                f"column {attribute.name!r}: {count(filled, 'row')} in which it was missing show "
-                "what others of their group have, though nothing is known of them"
+                f"column {attribute.name!r}: {number} in which it was missing show what others of "
+                "their group have, though nothing is known of them"
             )
 
 
 def _warnings_of_release(
-    original: EncodedTable, released: Table, schema: Schema, verdict: Verdict
+    original: EncodedTable, released: Table, schema: Schema, verdict: Verdict, *, dropped: int
 ) -> Iterator[str]:
     """What can be seen of any release that is laid beside its original."""
     exact = [interval.name for interval in original.intervals if _ends_exactly(interval, released)]
@@ -861,10 +883,15 @@ def _warnings_of_release(
                 f"{achieved.column!r}: whoever finds such a class has learnt it"
             )
     if left_out := original.rows - released.frame.height:
+        yield f"{count(left_out, 'row')} suppressed: {_BESIDE_TOTALS}"
+    if dropped:
         yield (
-            f"{count(left_out, 'row')} suppressed: beside totals of the whole table, the release "
-            "would tell what they held"
+            f"{count(dropped, 'row')} dropped, in which a cell was missing: {_BESIDE_TOTALS}; the "
+            "loss is that of the rows that remained"
         )
+
+
+_BESIDE_TOTALS = "beside totals of the whole table, the release would tell what they held"
 
 
 def _ends_exactly(interval: Interval, released: Table) -> bool:

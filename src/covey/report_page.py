@@ -15,6 +15,7 @@ from covey.loss import DEFINITIONS, ColumnLoss
 from covey.matchings import REQUIREMENT
 from covey.pages import Html, Part, element, facts, figure, scrolled, table, together
 from covey.pages import page as document
+from covey.verification import Check, Risks
 
 if TYPE_CHECKING:
     from covey.report import Report
@@ -77,8 +78,7 @@ def _section(title: str, *inside: Part, **attributes: str) -> Html:
 
 
 def _header(report: "Report") -> Html:
-    verdict = report.verdict
-    holds = verdict.holds
+    colour, said = _state(report)
     brand = element(
         "p",
         element("span", "covey ", report.version, " · report on a release"),
@@ -90,11 +90,7 @@ def _header(report: "Report") -> Html:
         element(
             "div",
             brand,
-            element(
-                "p",
-                "✓ verified: the promise holds" if holds else "✗ the promise does not hold",
-                class_=f"verdict {'good' if holds else 'bad'}",
-            ),
+            element("p", said, class_=f"verdict {colour}"),
             element("h1", _headline(report)),
             element("p", _lead(report), class_="lead"),
             facts(_told(report)),
@@ -107,25 +103,51 @@ def _alike(report: "Report") -> bool:
     return REQUIREMENT not in [check.requirement for check in report.verdict.checks]
 
 
+def _state(report: "Report") -> tuple[str, str]:
+    """What the verdict is, as a colour and in words."""
+    if report.verdict.holds:
+        return "good", "✓ verified: the promise holds"
+    if report.verdict.broken:
+        return "bad", "✗ the promise does not hold"
+    return "mind", "? the promise could not be judged"
+
+
+def _sizes_asked(report: "Report") -> list[Check]:
+    """What was asked of the size of classes: of rows, of persons, or of both."""
+    sizes = [c for c in report.verdict.checks if c.requirement.startswith(_SIZES)]
+    # Of several alike, the largest asks for the others too.
+    return list({c.requirement: c for c in sorted(sizes, key=lambda c: c.asked)}.values())
+
+
+_SIZES = ("k-anonymity", REQUIREMENT)
+
+
+def _counts_persons(check: Check) -> bool:
+    return check.requirement.startswith(_PERSONS)
+
+
 def _headline(report: "Report") -> str:
-    k = report.k
-    if not report.verdict.holds:
+    if report.verdict.broken:
         return "Do not publish this table as it is."
+    if not report.verdict.holds:
+        return "Nobody can tell from this table alone whether it keeps the promise."
     if not _alike(report):
-        return f"Everyone may be behind {k:,} released rows. This is not k-anonymity."
-    if _counts_persons(report):
-        return f"Everyone hides among at least {k:,} people."
-    return f"Every row looks like at least {count(k - 1, 'other row')}."
-
-
-def _counts_persons(report: "Report") -> bool:
-    return any(check.requirement.startswith(_PERSONS) for check in report.verdict.checks)
+        return f"Everyone may be behind {report.k:,} released rows. This is not k-anonymity."
+    said = [
+        f"everyone hides among at least {check.asked:,.0f} people"
+        if _counts_persons(check)
+        else f"every row looks like at least {count(int(check.asked) - 1, 'other row')}"
+        for check in _sizes_asked(report)
+    ]
+    return _sentence(" and ".join(said))
 
 
 def _lead(report: "Report") -> Html:
     columns = _listed([element("strong", column.name) for column in report.losses.columns])
     if not report.verdict.holds:
-        return together((*_broken(report), "What was judged are the columns ", columns, "."))
+        return together(
+            (*_broken(report), *_unjudged(report), "What was judged are the columns ", columns, ".")
+        )
     if not _alike(report):
         return together(
             (
@@ -136,10 +158,16 @@ def _lead(report: "Report") -> Html:
             )
         )
     where = "written file" if report.output else "cells"
+    fewer = [
+        f"to rows of fewer than {check.asked:,.0f} persons"
+        if _counts_persons(check)
+        else f"to fewer than {check.asked:,.0f} of the "
+        f"{count(report.rows.released, 'released row')}"
+        for check in _sizes_asked(report)
+    ]
     return together(
         (
-            f"Nobody can be linked to fewer than {report.k:,} of the "
-            f"{count(report.rows.released, 'released row')} by ",
+            f"Nobody can be linked {' or '.join(fewer)} by ",
             columns,
             f" alone. The verifier found this in the {where}, cell by cell, and shares no code "
             "with what made them.",
@@ -149,13 +177,21 @@ def _lead(report: "Report") -> Html:
 
 def _broken(report: "Report") -> Iterator[Part]:
     """What is wrong with the release."""
-    broken = [check.requirement for check in report.verdict.checks if not check.holds]
+    broken = [c.requirement for c in report.verdict.checks if c.judged and not c.holds]
     if broken:
         yield "The verifier found that the released cells do not keep "
         yield from (_listed(broken), ". ")
     if report.verdict.identifiers:
         yield "Columns that name people are still there: "
         yield from (_listed(report.verdict.identifiers), ". ")
+
+
+def _unjudged(report: "Report") -> Iterator[Part]:
+    """What the verifier could not tell, and why."""
+    for check in report.verdict.checks:
+        if not check.judged:
+            yield f"Whether the release keeps {check.requirement} could not be judged: "
+            yield f"{check.reason}. "
 
 
 def _listed(parts: Sequence[Part]) -> Html:
@@ -168,20 +204,18 @@ def _listed(parts: Sequence[Part]) -> Html:
 
 def _told(report: "Report") -> Iterator[tuple[str, str, str]]:
     rows, alike = report.rows, _alike(report)
-    size = next(c for c in report.verdict.checks if c.requirement.startswith(_SIZES))
-    whom = "persons" if _counts_persons(report) else "rows"
     same = "cannot be told apart" if alike else "may be anyone's"
-    yield "k, asked and found", f"{size.asked:g} → {size.found}", f"{whom} that {same}, at least"
-    if alike:
+    for size in _sizes_asked(report):
+        whom = "persons" if _counts_persons(size) else "rows"
+        found = size.found if size.judged else size.answer
+        yield "k, asked and found", f"{size.asked:,.0f} → {found}", f"{whom} that {same}, at least"
+    if alike and report.verdict.risks.prosecutor is not None:
         risk = _percent(report.verdict.risks.prosecutor)
-        yield "highest risk", risk, "that whoever knows a person picks the right row"
+        yield "highest risk", risk, "that whoever knows a person picks a row of theirs"
     lost = _percent(report.mean_loss)
     yield "information lost", lost, "of what a cell of these columns told, on average"
     left_out = rows.read - rows.released
     yield "rows left out", f"{left_out:,}", f"of {count(rows.read, 'row')} in the original"
-
-
-_SIZES = ("k-anonymity", REQUIREMENT)
 
 
 def _percent(share: float) -> str:
@@ -218,12 +252,13 @@ def _promise(report: "Report") -> Html:
             _explained(check.requirement, meaning(check.requirement), check.reason),
             f"{check.asked:g}",
             check.found,
-            _answer(check.holds),
+            _answer(check.answer),
         )
         for check in verdict.checks
     ]
     none = _explained("no identifiers", "No column that names people is in the release.")
-    rows.append((none, "0", f"{len(verdict.identifiers)}", _answer(not verdict.identifiers)))
+    named = len(verdict.identifiers)
+    rows.append((none, "0", f"{named}", _answer("no" if named else "yes")))
     head = ("promise", "asked", "found", "holds")
     return _section(
         "What was promised, and what the verifier found",
@@ -238,8 +273,8 @@ def _explained(name: str, sentence: str, note: str = "") -> Html:
     return together((name, element("span", sentence + note, class_="explained")))
 
 
-def _answer(holds: bool) -> Html:
-    return element("span", "yes" if holds else "no", class_="yes" if holds else "no")
+def _answer(said: str) -> Html:
+    return element("span", said, class_=said.partition(" ")[0])
 
 
 def _missing_cells(report: "Report") -> Html | None:
@@ -261,39 +296,58 @@ def _risks(report: "Report") -> Html | None:
     verdict, risks = report.verdict, report.verdict.risks
     if not _alike(report):
         return None
-    rows = (
-        ("prosecutor, at most", _percent(risks.prosecutor),
+    hers = "her row" if risks.person is None else "one of her rows"
+    figures = (
+        ("prosecutor, at most", risks.prosecutor,
          "He knows that a person is in the table, and her quasi-identifiers. This is his chance to "
-         "pick her row in the smallest class."),
-        ("prosecutor, on average", _percent(risks.prosecutor_average),
+         f"pick {hers} where that is easiest."),
+        ("prosecutor, on average", risks.prosecutor_average,
          "The same, over all rows of the release."),
-        ("journalist, at most", _percent(risks.journalist),
+        ("journalist, at most", risks.journalist,
          "He wants to find anyone at all, to show that it can be done, among everybody who may be "
          "in the table."),
-        ("marketer", _percent(risks.marketer),
-         "He guesses for everyone, and is right about this share of the rows."),
+        ("marketer", risks.marketer,
+         "He guesses for everyone, and is right about this share of the rows, at most."),
     )  # fmt: skip
-    whom = (
-        "No table of the whole population was given, so the people of the release are all there "
-        "are. In a larger population, journalist and marketer have a smaller chance."
-        if risks.population is None
-        else f"Journalist and marketer face a population of {count(risks.population, 'row')}."
-    )
+    rows = [
+        (_explained(who, how), _percent(risk)) for who, risk, how in figures if risk is not None
+    ]
+    if not rows:
+        told: tuple[Html, ...] = (
+            element(
+                "p",
+                "That cannot be told: who has several rows in a class is found more easily, and "
+                f"the column {risks.person} that would tell is not in the table.",
+            ),
+        )
+    else:
+        told = (
+            element(
+                "p", "Three people who try, each of whom knows the quasi-identifiers of everybody:"
+            ),
+            scrolled(table(("who", "risk"), rows, numbers=(1,)), "risks"),
+            element("p", _whom(risks), class_="quiet"),
+        )
     return _section(
         "How likely somebody is found again",
-        element(
-            "p", "Three people who try, each of whom knows the quasi-identifiers of everybody:"
-        ),
-        scrolled(
-            table(
-                ("who", "risk"),
-                [(_explained(who, how), risk) for who, risk, how in rows],
-                numbers=(1,),
-            ),
-            "risks",
-        ),
-        element("p", whom, class_="quiet"),
+        *told,
         *(_sensitive(report) if verdict.achieved else ()),
+    )
+
+
+def _whom(risks: Risks) -> str:
+    """Who may be behind the rows."""
+    if risks.population is not None:
+        return f"Journalist and marketer face a population of {count(risks.population, 'row')}."
+    persons = (
+        ""
+        if risks.person is None
+        else f"Persons are told apart by {risks.person}: the more rows of a class one has, the "
+        "more easily one of them is picked. "
+    )
+    return persons + (
+        "No table of the whole population was given, so the people of the release are all there "
+        "are. In a larger population, journalist and marketer have a smaller chance."
     )
 
 
@@ -346,9 +400,9 @@ def _classes(report: "Report") -> Html | None:
     )
     said = element(
         "p",
-        f"A class is the rows that are equal in all quasi-identifiers. There are "
-        f"{verdict.classes:,}, of {verdict.k:,} to {verdict.largest_class:,} rows. Classes that "
-        "are larger than k protect better, and cost more than they would have to.",
+        "A class is the rows that are equal in all quasi-identifiers. Here "
+        f"{'is' if verdict.classes == 1 else 'are'} {verdict.sizes}. Classes that are larger than "
+        "k protect better, and cost more than they would have to.",
     )
     caption = "How many rows are in classes of each size."
     name = "Rows in classes of each size"
@@ -485,6 +539,12 @@ def _before_and_after(report: "Report") -> Html:
         f"value that fewer than {report.k:,} people have is named. Ranges end at round numbers, "
         "not at anybody's."
     )
+    if told:
+        hidden += (
+            " A number before is kept back if, less the rows that say so for certain, it would "
+            f"tell what fewer than {report.k:,} of the other rows hide, or that none of them has "
+            "the value, or all."
+        )
     left = report.rows.dropped + report.rows.suppressed
     without = ""
     if left:
@@ -501,6 +561,9 @@ def _before_and_after(report: "Report") -> Html:
             "p",
             "How many rows have which values. Where both bars of a value are equally long, the "
             "release still tells how many people have it. The first part of the lower bar are rows "
+            "whose cells leave no doubt."
+            if told
+            else "How many rows of the release have which values. The first part of a bar are rows "
             "whose cells leave no doubt.",
         ),
         element("p", hidden + without, class_="quiet"),
@@ -513,19 +576,25 @@ def _before_and_after(report: "Report") -> Html:
 
 
 def _column(column: Distribution, k: int) -> Html:
+    before = any(bin_.before is not None for bin_ in column.bins)
     values = []
     for place, bin_ in enumerate(column.bins):
-        certain = float(bin_.certain or 0)
+        certain, lane = float(bin_.certain or 0), int(before)
+        if before:
+            values.append(Bar(place, 0, float(bin_.before or 0), BEFORE))
         values += [
-            Bar(place, 0, float(bin_.before or 0), BEFORE, 0),
-            Bar(place, 0, certain, LINE, 1),
-            Bar(place, certain, max(bin_.after or 0.0, certain), SOFT, 1),
+            Bar(place, 0, certain, LINE, lane),
+            Bar(place, certain, max(bin_.after or 0.0, certain), SOFT, lane),
         ]
-    drawn = charts.bars([bin_.label for bin_ in column.bins], values, thick=8)
+    drawn = charts.bars([bin_.label for bin_ in column.bins], values, thick=8 if before else 12)
     numbers = table(
-        ("value", "before", "after", "of them certain"),
+        ("value", *(("before",) if before else ()), "after", "of them certain"),
         [
-            (bin_.label, *(_number(n, k) for n in (bin_.before, bin_.after, bin_.certain)))
+            (
+                bin_.label,
+                *((_number(bin_.before, "kept back"),) if before else ()),
+                *(_number(number, f"< {k:,}") for number in (bin_.after, bin_.certain)),
+            )
             for bin_ in column.bins
         ],
         numbers=(1, 2, 3),
@@ -537,12 +606,12 @@ def _column(column: Distribution, k: int) -> Html:
             f"{_shown(column)}.",
         )
     )
-    name = f"{column.column}: rows with each value, before and after"
+    name = f"{column.column}: rows with each value, {'before and ' if before else ''}after"
     return figure(charts.svg(drawn), name, caption, numbers=numbers)
 
 
-def _number(number: float | None, k: int) -> str:
-    return f"< {k:,}" if number is None else f"{number:,.0f}"
+def _number(number: float | None, untold: str) -> str:
+    return untold if number is None else f"{number:,.0f}"
 
 
 # ── the rest ────────────────────────────────────────────────────────────────────────────────────
@@ -566,7 +635,8 @@ def _curve(report: "Report") -> Html | None:
             "p",
             "The loss of groups that were formed for each k, and for nothing but k. Where the "
             "curve is flat, a larger k is nearly free. No point is a release, and none was "
-            "verified.",
+            "verified. Its groups are formed with the effort that many runs can afford, so the "
+            "loss at the mark need not be that of this release.",
         ),
         figure(
             charts.svg(report.curve.chart(chosen=report.k)),
@@ -616,10 +686,7 @@ def _configuration(report: "Report") -> Html:
         "How it was made",
         element(
             "p",
-            "Before you publish a file, compare its SHA-256 with the one here: if they differ, it "
-            "is not the file that was verified."
-            if output
-            else "The table was handed over in memory, so there is no checksum of a file.",
+            _checksum(report),
         ),
         scrolled(table(("what", "this release"), rest, class_="settings"), "settings"),
         element("h3", "Columns"),
@@ -627,6 +694,18 @@ def _configuration(report: "Report") -> Html:
             table(("column", "role", "type", "weight"), columns, numbers=(3,)),
             "columns",
         ),
+    )
+
+
+def _checksum(report: "Report") -> str:
+    """What the checksum is good for."""
+    if report.output is None:
+        return "The table was handed over in memory, so there is no checksum of a file."
+    if not report.verdict.holds:
+        return "The SHA-256 is that of the file that was judged: it is not one to publish as it is."
+    return (
+        "Before you publish a file, compare its SHA-256 with the one here: if they differ, it is "
+        "not the file that was verified."
     )
 
 

@@ -30,7 +30,8 @@ def population_risks(verdict: Verdict, released: Any, population: Any, schema: S
 
     `population` is a table of everybody, those of the release included, with all
     quasi-identifiers as they are. A class that covers fewer of them than it has rows shows that
-    somebody is missing; it is counted as `uncovered`, and by its own rows.
+    somebody is missing; it is counted as `uncovered`, and by its own rows. Where persons are
+    counted, nothing is told of the population: it does not say whose rows are whose.
     """
     classes = _classes(tables.read(released, schema), schema)
     people = _quasi_only(tables.read(population, schema), schema)
@@ -38,6 +39,9 @@ def population_risks(verdict: Verdict, released: Any, population: Any, schema: S
     points = np.stack([_places(attribute) for attribute in attributes], axis=1)
     boxes = [_box(attribute, classes) for attribute in attributes]
     low, high = (np.stack(ends, axis=1) for ends in zip(*boxes, strict=True))
+    if verdict.risks.person is not None:
+        risks = replace(verdict.risks, journalist=None, marketer=None, population=len(points))
+        return replace(verdict, risks=risks)
     covered = _count(points, low, high)
     rows = classes.frame[_ROWS].to_numpy().astype(np.int64)
     behind = np.maximum(covered, rows)

@@ -166,6 +166,11 @@ class Column(_Model):
         """Whether the values are declared to stand in a line."""
         return self.type in (ColumnType.NUMERIC, ColumnType.DATE)
 
+    @property
+    def has_own_tree(self) -> bool:
+        """Whether the taxonomy is made from the column's own values, and not declared."""
+        return isinstance(self.taxonomy, TaxonomyBuilder | None)
+
     def taxonomy_over(self, values: Collection[str]) -> Taxonomy:
         """The column's tree, made from `values` where it is not given as one."""
         match self.taxonomy:

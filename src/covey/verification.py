@@ -37,7 +37,8 @@ class Check:
     """One requirement: what was asked, what the table achieves.
 
     `achieved` is None where no figure would do, or none can be told; then `reason` says why. It may
-    also say what is odd about a requirement that holds.
+    also say what is odd about a requirement that holds. What was not `judged` does not hold, but
+    nobody has found that it is broken either.
     """
 
     requirement: str
@@ -45,11 +46,17 @@ class Check:
     achieved: float | None
     holds: bool
     reason: str = ""
+    judged: bool = True
 
     @property
     def found(self) -> str:
         """What the table achieves, in writing."""
         return "–" if self.achieved is None else f"{self.achieved:g}"
+
+    @property
+    def answer(self) -> str:
+        """Whether it holds, in a word."""
+        return "yes" if self.holds else "no" if self.judged else "not told"
 
 
 @dataclass(frozen=True)
@@ -59,14 +66,19 @@ class Risks:
     The prosecutor knows that his victim is in the table. The journalist wants anyone, and knows
     everybody of the population; the marketer wants as many as possible, and is right about this
     share. Where no population was given, the people of the table are all there are.
+
+    Every row is somebody else's, unless persons are counted: then whoever has several rows of a
+    class is found by each of them. A figure is None where it cannot be told: all of them without
+    the column of persons, and those against a population, in which nobody tells persons apart.
     """
 
-    prosecutor: float  # the most that any row is at risk
-    prosecutor_average: float
-    journalist: float
-    marketer: float
+    prosecutor: float | None  # the most that any row is at risk
+    prosecutor_average: float | None  # over all rows
+    journalist: float | None
+    marketer: float | None
     population: int | None = None  # rows
     uncovered: int = 0  # classes that hold fewer of the population than of the table
+    person: str | None = None  # the column that tells persons apart, where they are counted
 
 
 @dataclass(frozen=True)
@@ -93,6 +105,19 @@ class Verdict:
         """Whether every requirement is kept and no identifier is left."""
         return not self.identifiers and all(check.holds for check in self.checks)
 
+    @property
+    def broken(self) -> bool:
+        """Whether something was found that is wrong: what cannot be judged is neither."""
+        return bool(self.identifiers) or any(c.judged and not c.holds for c in self.checks)
+
+    @property
+    def sizes(self) -> str:
+        """How many classes there are, and how large they are, in writing."""
+        size = count(self.largest_class, "row")
+        if self.largest_class > self.k:
+            size = f"{self.k:,} to {size}"
+        return f"{count(self.classes, 'class', 'classes')} of {size}"
+
     def raise_if_violated(self) -> None:
         """Raise `ViolationError`, with all that is wrong, unless the verdict holds."""
         wrong = [_complaint(check) for check in self.checks if not check.holds]
@@ -109,29 +134,31 @@ class Verdict:
     def table(self) -> pages.Html:
         """What was asked, what was found, and whether that holds, as a table of HTML."""
         rows: list[tuple[str, str, str, pages.Html]] = [
-            (check.requirement, f"{check.asked:g}", check.found, _answer(check.holds))
+            (check.requirement, f"{check.asked:g}", check.found, _answer(check.answer))
             for check in self.checks
         ]
         if self.identifiers:
             found = count(len(self.identifiers), "column")
-            rows.append(("no identifiers", "0 columns", found, _answer(False)))
+            rows.append(("no identifiers", "0 columns", found, _answer("no")))
         return pages.table(("promise", "asked", "found", "holds"), rows, numbers=(1, 2))
 
     def _repr_html_(self) -> str:
-        classes = f"{self.classes:,} classes of {self.k:,} to {self.largest_class:,} rows"
+        said = "holds" if self.holds else "does not hold" if self.broken else "could not be judged"
         return pages.snippet(
-            "What was asked " + ("holds" if self.holds else "does not hold"),
+            f"What was asked {said}",
             self.table() if self.checks or self.identifiers else None,
-            pages.element("p", f"{count(self.rows, 'row')} in {classes}"),
+            pages.element("p", f"{count(self.rows, 'row')} in {self.sizes}"),
         )
 
 
-def _answer(holds: bool) -> pages.Html:
-    return pages.element("span", "yes" if holds else "NO", class_="yes" if holds else "no")
+def _answer(said: str) -> pages.Html:
+    return pages.element("span", "NO" if said == "no" else said, class_=said.partition(" ")[0])
 
 
 def _complaint(check: Check) -> str:
-    found = check.reason if check.achieved is None else f"found {check.achieved:g}"
+    if not check.judged:
+        return f"{check.requirement} could not be judged: {check.reason}"
+    found = f"but {check.reason}" if check.achieved is None else f"found {check.achieved:g}"
     return f"{check.requirement} does not hold: asked {check.asked:g}, {found}"
 
 
@@ -164,7 +191,6 @@ def verify(
         if name in table.frame.columns
     }
     counted = _persons(requirements, table, persons or {})
-    average = len(members.sizes) / total
     return Verdict(
         rows=total,
         classes=len(members.sizes),
@@ -179,7 +205,7 @@ def verify(
             for requirement in requirements
         ),
         achieved=tuple(column.achieved() for column in columns.values()),
-        risks=Risks(1 / k, average, 1 / k, average),
+        risks=_risks(requirements, members, counted),
     )
 
 
@@ -214,9 +240,9 @@ def _check_size(
         if requirement.person in columns:
             found = _fewest_persons(columns[requirement.person], members)
         elif int(members.sizes.min()) >= requirement.k:
-            found, reason = None, "which cannot be told of a table without that column"
+            found, reason = None, f"the column {requirement.person!r} is not in the table"
     holds = found is not None and found >= requirement.k
-    return Check(requirement.name, requirement.k, found, holds, reason)
+    return Check(requirement.name, requirement.k, found, holds, reason, judged=found is not None)
 
 
 def _persons(
@@ -232,13 +258,65 @@ def _persons(
     return columns
 
 
-def _fewest_persons(persons: pl.Series, members: _Members) -> int:
+def _owned(persons: pl.Series, members: _Members) -> pl.DataFrame:
+    """How many rows of each class each person has; who is None is nobody known."""
     if len(persons) != len(members.rows):
         raise TableError("the column of persons has not one cell for each row")
     label = np.repeat(np.arange(len(members.sizes)), members.sizes)
     pairs = pl.DataFrame({"class": label, "person": persons.gather(members.rows)})
-    per_class = pairs.drop_nulls().unique().group_by("class").len()["len"]
+    return pairs.group_by("class", "person").agg(pl.len().cast(pl.Int64).alias(ROWS))
+
+
+def _fewest_persons(persons: pl.Series, members: _Members) -> int:
+    per_class = _owned(persons, members).drop_nulls("person").group_by("class").len()["len"]
     return int(per_class.min()) if len(per_class) == len(members.sizes) else 0  # type: ignore[arg-type]
+
+
+# ── risks ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _risks(
+    requirements: Sequence[Requirement], members: _Members, columns: Mapping[str, pl.Series]
+) -> Risks:
+    """The risks of rows, or of persons where these are asked for; of several columns, the worst."""
+    asked = [r.person for r in requirements if isinstance(r, KAnonymity) and r.person is not None]
+    if not asked:
+        k, average = int(members.sizes.min()), len(members.sizes) / len(members.rows)
+        return Risks(1 / k, average, 1 / k, average)
+    for name in asked:
+        if name not in columns:
+            return Risks(None, None, None, None, person=name)
+    found = [_risks_of_persons(name, columns[name], members) for name in asked]
+    return max(found, key=lambda risks: risks.prosecutor or 0.0)
+
+
+def _risks_of_persons(name: str, persons: pl.Series, members: _Members) -> Risks:
+    """By the share that a person has of the rows of a class.
+
+    Any of her rows is a right one for whoever picks a row, so that is his chance. The marketer does
+    best if he calls all rows of a class by whoever has most of them. Rows of nobody known are
+    counted for that person too: they cannot be worse than hers.
+    """
+    rows = pl.col(ROWS)
+    most, nobody = (
+        rows.filter(some).max().fill_null(0)
+        for some in (pl.col("person").is_not_null(), pl.col("person").is_null())
+    )
+    squares = (rows.filter(pl.col("person").is_not_null()) ** 2).sum()
+    classes = _owned(persons, members).group_by("class").agg(
+        most=most + nobody,
+        squares=squares - most**2 + (most + nobody) ** 2,
+        size=rows.sum(),
+    )  # fmt: skip
+    highest = float((classes["most"] / classes["size"]).max())  # type: ignore[arg-type]
+    total = len(members.rows)
+    return Risks(
+        prosecutor=highest,
+        prosecutor_average=float((classes["squares"] / classes["size"]).sum()) / total,
+        journalist=highest,
+        marketer=int(classes["most"].sum()) / total,
+        person=name,
+    )
 
 
 # ── requirements on sensitive columns ───────────────────────────────────────────────────────────
@@ -311,9 +389,9 @@ def _figure(
 
 
 _UNBOUNDED: dict[type, str] = {
-    LDiversity: "which no c would do for a class of too few values",
-    BetaLikeness: "but some value is too likely in a class for any beta",
-    DeltaDisclosure: "but some class lacks a value, and then no delta would do",
+    LDiversity: "no c would do for a class of too few values",
+    BetaLikeness: "some value is too likely in a class for any beta",
+    DeltaDisclosure: "some class lacks a value, and then no delta would do",
 }
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from covey.encoding import Attribute, Category, EncodedTable, Interval
 from covey.errors import TableError, UsageError
@@ -25,6 +26,8 @@ FOLDS = 5
 MOST_PEOPLE = 10_000  # whom a classifier learns from and is asked about
 MOST_CLASSES = 100
 MOST_LEAVES = 100  # of a column that have a feature of their own
+
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,11 @@ class Column(NamedTuple):
     high: Floats
     cell: Longs  # of each row
     step: float  # from a value to the next: 1 for whole numbers, days and leaves, or else 0
+    hidden: Mask  # cells that stand for any number, or for none
+
+    def covers(self, low: float, high: float) -> Mask:
+        """Which distinct cells may stand for a value between two ends, both included."""
+        return self.hidden | (np.minimum(self.high, high) >= np.maximum(self.low, low))
 
     def shares(self, low: float, high: float) -> Floats:
         """Which share of the values of each distinct cell lies between two ends.
@@ -82,9 +90,10 @@ def original_columns(original: EncodedTable) -> list[Column]:
 def _original_column(attribute: Attribute) -> Column:
     if isinstance(attribute, Category):
         leaves = np.arange(attribute.tree.leaf_count, dtype=np.float64)
-        return Column(leaves, leaves, attribute.leaves.astype(np.int64), 1.0)
+        cell = attribute.leaves.astype(np.int64)
+        return Column(leaves, leaves, cell, 1.0, np.zeros(len(leaves), dtype=np.bool_))
     values, cell = np.unique(attribute.values, return_inverse=True)
-    return Column(values, values, cell, _step(attribute))
+    return Column(values, values, cell, _step(attribute), np.zeros(len(values), dtype=np.bool_))
 
 
 def _step(interval: Interval) -> float:
@@ -104,15 +113,15 @@ def _released_column(original: EncodedTable, attribute: Attribute, released: Tab
     if isinstance(shown, Nodes):
         assert isinstance(attribute, Category)
         first, behind = leaf_ranges(original, attribute)
-        last = behind[shown.node] - 1
-        return Column(first[shown.node].astype(np.float64), last.astype(np.float64), cell, 1.0)
+        low, high = (end.astype(np.float64) for end in (first[shown.node], behind[shown.node] - 1))
+        return Column(low, high, cell, 1.0, np.zeros(len(low), dtype=np.bool_))
     assert isinstance(attribute, Interval)
     hidden, step = shown.state == HIDDEN, _step(attribute)
     low = np.where(hidden, attribute.low, shown.low)
     high = np.where(hidden, attribute.high, shown.high)
     if step:
         low, high = _whole(low, high)
-    return Column(low, high, cell, step)
+    return Column(low, high, cell, step, hidden)
 
 
 def _whole(low: Floats, high: Floats) -> tuple[Floats, Floats]:

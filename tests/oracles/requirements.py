@@ -40,6 +40,23 @@ def fewest_persons(classes: Classes) -> int:
     return min(len({person for person in persons if person is not None}) for persons in classes)
 
 
+def risks_of_persons(classes: Classes) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the highest and the average chance of a guess, and the share that can be named right.
+
+    Rows without a person are, at worst, those of whoever has most rows of their class.
+    """
+    total = sum(map(len, classes))
+    chances: list[Fraction] = []
+    named = 0
+    for rows in classes:
+        known = [person for person in rows if person is not None]
+        most = max(sorted(set(map(str, known))), key=list(map(str, known)).count, default="nobody")
+        owners = [most if person is None else str(person) for person in rows]
+        chances += [Fraction(owners.count(owner), len(owners)) for owner in owners]
+        named += max(owners.count(owner) for owner in owners)
+    return max(chances), sum(chances, Fraction(0)) / total, Fraction(named, total)
+
+
 def distinct(classes: Classes) -> int:
     """Return the largest l for which every class has l different values."""
     return min(len(set(values)) for values in classes)

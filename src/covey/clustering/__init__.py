@@ -141,7 +141,7 @@ def refuse_infeasible(rows: int, k: int) -> None:
     """No grouping of fewer than `k` rows has groups of `k`."""
     if not 1 <= k <= rows:
         raise InfeasibleError(
-            f"k = {k:,} cannot be had: it needs at least {k:,} rows, and there are "
+            f"k = {k:,} cannot be had: it needs at least {k:,} rows, and the table has "
             f"{count(rows, 'row')}"
         )
 
