@@ -25,7 +25,7 @@ import polars as pl
 
 from covey.encoding import MISSING_LEAF, Attribute, Category, EncodedTable, Interval
 from covey.generalisation import boxes_of
-from covey.kernels.arrays import Floats, Ints, Longs
+from covey.kernels.arrays import Floats, Longs
 from covey.tables import Table
 from covey.workload import Column, Mask, released_columns
 
@@ -342,11 +342,14 @@ def _category_bins(
     known = _known_leaves(category, column, same_rows=same_rows)
     ancestors = tree.ancestors[: tree.leaf_count]
     if same_rows:
-        rows, people = (_under(category, own, own)
-                        for own in (category.leaves, category.leaves[counted]))  # fmt: skip
+        every = np.arange(tree.leaf_count)
+        rows, people = (
+            _under(category, every, every, np.bincount(own, minlength=tree.leaf_count))
+            for own in (category.leaves, category.leaves[counted])
+        )
     else:  # what the release itself names is no secret, and what it does not may be
-        low, high = (end[column.cell].astype(np.int64) for end in (column.low, column.high))
-        rows = people = _under(category, low, high)
+        low, high = (end.astype(np.int64) for end in (column.low, column.high))
+        rows = people = _under(category, low, high, np.bincount(column.cell, minlength=len(low)))
     named = _told(_cut(category, people, k), rows, people, k)
     if not named or not known.any():
         return _everything(EVERYTHING, len(category.leaves), len(column.low))
@@ -397,12 +400,13 @@ def _known_leaves(category: Category, column: Column, *, same_rows: bool) -> Mas
     return seen | declared.astype(np.bool_)
 
 
-def _under(category: Category, low: Longs | Ints, high: Longs | Ints) -> Longs:
-    """How many rows are under each node, with all their leaves from the lowest to the highest."""
+def _under(category: Category, low: Longs, high: Longs, rows: Longs) -> Longs:
+    """How many of the rows from so many lowest to highest leaves are under each node."""
     tree = category.tree
     found = np.zeros(len(tree.labels), dtype=np.int64)
     for first, last in zip(tree.ancestors[low].T, tree.ancestors[high].T, strict=True):
-        np.add.at(found, first[(first == last) & (first >= 0)], 1)
+        under = (first == last) & (first >= 0)
+        np.add.at(found, first[under], rows[under])
     return found
 
 
