@@ -95,6 +95,25 @@ def test_interrupted_it_stops_soon_and_releases_nothing(
     assert not drafts(folder)
 
 
+def test_interrupted_inside_of_a_library_it_still_ends_with_its_own_code(folder: Path) -> None:
+    """Libraries run code that is made from strings, after which CPython would die by the signal."""
+    (folder / "interrupted.py").write_text(
+        "from covey import cli, pipeline\n"
+        "pipeline.form_groups = lambda *a, **o: exec('raise KeyboardInterrupt')\n"
+        "cli.main()\n"
+    )
+    request = ["anonymize", "people.csv", "-s", "people.toml", "-k", str(K), "-o", "never.csv"]
+    done = subprocess.run(
+        [sys.executable, "-m", "interrupted", *request],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+    )
+    assert done.stderr.endswith(b"covey: error: interrupted\n")
+    assert done.returncode == 130
+    assert not (folder / "never.csv").exists()
+
+
 @pytest.mark.compiled
 def test_interrupted_while_it_refines_it_releases_what_it_has(folder: Path) -> None:
     out = folder / "out.csv"

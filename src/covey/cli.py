@@ -712,7 +712,11 @@ def main() -> None:
     """Run the command line; the one place where errors become exit codes."""
     signal.signal(signal.SIGTERM, _terminate)
     compiling.listen(_tell_of_compiling)
-    sys.exit(_run(sys.argv[1:]))
+    code = _run(sys.argv[1:])
+    # `python -m` remembers that an interrupt has left code that was a string, as libraries have it,
+    # and would end by the signal whatever the code is. Another such string makes it forget.
+    exec("")  # noqa: S102
+    sys.exit(code)
 
 
 @functools.cache  # once
