@@ -47,8 +47,8 @@ class Example:
 # ── He et al. 2012 ──────────────────────────────────────────────────────────────────────────────
 
 _PATIENTS = ("Andy", "Bob", "Jane", "Alex", "Mary", "Lily", "Lucy")
-# The paper tells of its first table the names, the ranges 40 and 25, and what comes out of it.
-# Many tables fit; this is one, and its NCP and GCP are the paper's because it was chosen so.
+# Of the paper's first table only the names, the ranges 40 and 25, and what comes out of it were at
+# hand. Many tables fit; this is one, and its NCP and GCP are the paper's because it was chosen so.
 _TABLE_1 = pl.DataFrame(
     {
         "age": [20, 20, 30, 40, 50, 55, 60],
@@ -242,7 +242,7 @@ EXAMPLES = (
         "Seven patients in groups of two",
         "CB turns Table 1 into Table 2.",
         "seven patients, chosen here to fit the names, the ranges and the result of the paper’s "
-        "Table 1, which prints no more",
+        "Table 1, whose cells were not at hand",
         _tables_1_and_2,
     ),
     Example(
