@@ -452,6 +452,8 @@ def test_a_request_is_refused_before_any_work(
     assert ".html or .json" in capsys.readouterr().err
     assert run("anonymize", *absent, "--curve") == 2
     assert "the curve is shown in a report" in capsys.readouterr().err
+    assert run("anonymize", *absent, "--report", "r.html", "--curve", "--method", "nh") == 2
+    assert "rows of this method are not alike" in capsys.readouterr().err
     monkeypatch.setattr(charts, "available", lambda: False)
     assert run("anonymize", *absent, "--report", "r.html") == 2
     assert "covey[charts]" in capsys.readouterr().err

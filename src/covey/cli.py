@@ -231,7 +231,7 @@ def anonymize(
     missing: Missing = None,
 ) -> None:
     """Release a table in which everyone hides among at least k rows."""
-    from covey import comparison, files, pipeline, tables
+    from covey import comparison, curves, files, pipeline, tables
     from covey.generalisation import Style
     from covey.report import refuse_format
 
@@ -240,6 +240,8 @@ def anonymize(
         refuse_format(name)
     if curve and not (reports or as_json):
         raise UsageError("the curve is shown in a report: ask for one, or use `covey curve`")
+    if curve:
+        curves.refuse_method(method)
     if costs is not None and costs.suffix.lower() != ".csv":
         raise UsageError("the costs are CSV: give them a name that ends in .csv")
     if output == "-" and as_json:

@@ -19,6 +19,7 @@ import polars as pl
 
 from covey import charts, files, pipeline, tables
 from covey.charts import FAINT, INK, LINE, PICTURES
+from covey.clustering import Method
 from covey.encoding import EncodedTable
 from covey.errors import CoveyError, OutputError, UsageError
 from covey.groups import Groups, Rings
@@ -111,6 +112,13 @@ class Curve:
         return charts.svg(self.chart()) if charts.available() else None
 
 
+def refuse_method(method: str | Callable[..., Groups | Rings]) -> None:
+    """A curve is of groups whose rows are alike."""
+    function = pipeline.function_of(method)
+    if isinstance(function, Method) and not function.alike:
+        raise UsageError("a curve is of k-anonymity, and the rows of this method are not alike")
+
+
 def refuse_format(path: str | Path) -> None:
     """A curve is written as CSV, JSON, SVG or PNG."""
     if _ending(path) not in FORMATS:
@@ -180,8 +188,7 @@ class Task:
             yield self._point(k, groups, time.perf_counter() - began)
 
     def _point(self, k: int, groups: Groups | Rings, seconds: float) -> Point:
-        if isinstance(groups, Rings):
-            raise UsageError("a curve is of k-anonymity, and the rows of this method are not alike")
+        assert isinstance(groups, Groups)  # others are refused before any work
         losses = measure_groups(self.encoded, groups)
         return Point(
             k=k,
@@ -220,6 +227,7 @@ def prepare(
     _, most = pipeline.requirements_of(schema, asked)
     chosen = {**({"effort": EFFORT} if method == "covey" else {}), **options}
     pipeline.refuse_wrong_options(pipeline.function_of(method), chosen)
+    refuse_method(method)
     progress("reading", 0.0)
     table = tables.read(frame, schema)
     tables.check_roles(table, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)

@@ -39,6 +39,7 @@ class Method:
     paper: str
     cost: str
     specified: bool = True  # in full by its paper; else inferred in part
+    alike: bool = True  # whether the rows of a group are shown alike, as k-anonymity has it
     # What its groups keep besides k, by the options that it is given and the sensitive columns.
     keeps: Callable[[Mapping[str, Any], Sequence[str]], Sequence[Requirement]] | None = None
 
@@ -117,6 +118,7 @@ METHODS: dict[str, Method] = {
             paper="Wong, Mamoulis, Cheung 2010",
             cost="O(n log(n/k) + nk), O(n²/k) at worst",
             specified=False,
+            alike=False,
         ),
         Method(
             name="wf-c-means",
