@@ -118,11 +118,14 @@ def test_interrupted_inside_of_a_library_it_still_ends_with_its_own_code(folder:
 def test_interrupted_while_it_refines_it_releases_what_it_has(folder: Path) -> None:
     out = folder / "out.csv"
     out.write_text("old")
-    process = start(folder, "slow.csv", "--effort", "best")
-    wait_for_clustering(folder, process)
-    time.sleep(1.5)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=120)
+    for seconds in (1.5, 4.0, 8.0):  # on a busy machine it may not yet refine, and gives up
+        process = start(folder, "slow.csv", "--effort", "best")
+        wait_for_clustering(folder, process)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=120)
+        if process.returncode != 130:
+            break
     assert process.returncode == 0
     assert b"interrupted: the groups are released as good as they are" in err
     schema = covey.Schema.from_toml(folder / "people.toml")
