@@ -683,6 +683,25 @@ def test_a_quick_run_writes_points_pictures_and_a_page(ran: Path) -> None:
 
 
 @pytest.mark.compiled
+def test_a_quick_run_of_everything_measures_every_claim(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_bytes(adult_rows(3_000).write_csv().encode())
+    out = tmp_path / "out"
+    request = ["all", "--quick", "--adult", str(tmp_path / "people.csv"), "-o", str(out)]
+    assert cli._run(["experiment", *request]) == 0
+    text = (out / "index.html").read_text(encoding="utf-8")
+    assert "not measured yet" not in text
+    assert "too few rows" not in text
+    points = pl.read_csv(out / "summary.csv")
+    assert set(points.select("figure", "line", "x").iter_rows()) == {
+        (figure.name, line.label, x)
+        for figure in FIGURES
+        for line in figure.lines
+        for x in figure.places(quick=True)
+    }
+    assert all((out / f"{f.name}{end}").exists() for f in FIGURES for end in charts.PICTURES)
+
+
+@pytest.mark.compiled
 def test_the_page_asks_nobody_and_tells_everything(ran: Path) -> None:
     text = (ran / "index.html").read_text(encoding="utf-8")
     seen = Seen(text)

@@ -60,7 +60,6 @@ def table(
     *,
     caption: str | None = None,
     numbers: Iterable[int] = (),
-    class_: str | None = None,
 ) -> Html:
     """A table whose rows are named by their first cells; columns of `numbers` are set flush."""
     flush = set(numbers)
@@ -84,7 +83,6 @@ def table(
         element("caption", caption) if caption else None,
         element("thead", element("tr", *titles)),
         element("tbody", *lines),
-        class_=class_,
     )
 
 

@@ -688,7 +688,7 @@ def _configuration(report: "Report") -> Html:
             "p",
             _checksum(report),
         ),
-        scrolled(table(("what", "this release"), rest, class_="settings"), "settings"),
+        scrolled(table(("what", "this release"), rest), "settings"),
         element("h3", "Columns"),
         scrolled(
             table(("column", "role", "type", "weight"), columns, numbers=(3,)),
