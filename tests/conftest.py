@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,13 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the folder with real tables, ../shared/data, is not here")
     return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def custodian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A custodian of the tests' own, so that none of them finds or leaves anything at home."""
+    folder = tmp_path_factory.mktemp("custodian")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COVEY_KEY_FILE", str(folder / "key"))
+        patch.setenv("COVEY_REGISTER", str(folder / "register"))
+        yield folder

@@ -1,0 +1,127 @@
+"""The custodian's key, without which nobody can run a release again.
+
+covey's code is public, and so may be everything that an adversary knows about the people in a
+table. What he must not know is how ties were broken and where random choices began: with that, he
+could release every guess himself and compare the bytes. All of it is derived from this key.
+"""
+
+import contextlib
+import hmac
+import os
+import secrets
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+import platformdirs
+
+from covey.errors import UsageError
+
+SIZE = 32  # bytes
+VARIABLE = "COVEY_KEY_FILE"
+_DIGITS = frozenset("0123456789abcdef")
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+@dataclass(frozen=True, eq=False)
+class Key:
+    """32 secret bytes, and whether they will be there next time."""
+
+    _secret: bytes = field(repr=False)
+    stored: bool = True
+    made_at: Path | None = None  # where it was stored just now, at its first use
+
+    def __post_init__(self) -> None:
+        if not isinstance(self._secret, bytes) or len(self._secret) != SIZE:
+            raise UsageError(f"a key is {SIZE} bytes, or the path of a key file")
+
+    @classmethod
+    def of(cls, source: "Key | bytes | str | Path | None" = None) -> "Key":
+        """The key itself, the key of these bytes or in this file, or else the custodian's own.
+
+        A file that does not exist yet is made. The custodian's own key lies where `COVEY_KEY_FILE`
+        says, or in the user's data folder; where that cannot be written, a key is drawn for once.
+        """
+        match source:
+            case Key():
+                return source
+            case bytes():
+                return cls(source)
+            case str() | Path():
+                return cls._in_file(Path(source))
+        if named := os.environ.get(VARIABLE):
+            return cls._in_file(Path(named))
+        try:
+            return cls._in_file(folder() / "key")
+        except _NotStored:
+            return cls(secrets.token_bytes(SIZE), stored=False)
+
+    @classmethod
+    def _in_file(cls, path: Path) -> "Key":
+        try:
+            return cls(_read(path))
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError):
+            raise UsageError("the key file cannot be read") from None
+        try:
+            made = _make(path)
+            return cls(_read(path), made_at=path if made else None)
+        except OSError as error:
+            raise _NotStored(f"the key cannot be stored: {error.strerror}") from None
+
+    def digest(self, purpose: str, *parts: bytes) -> bytes:
+        """HMAC-SHA256 of the parts under this key; no two purposes or lists of parts collide."""
+        code = hmac.new(self._secret, digestmod="sha256")
+        for part in (purpose.encode(), *parts):
+            code.update(len(part).to_bytes(8))
+            code.update(part)
+        return code.digest()
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the key without telling anything of it."""
+        return self.digest("fingerprint")[:8].hex()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a key is never pickled or copied: it must not travel with a release")
+
+
+class _NotStored(UsageError):
+    """There is no place to keep the key."""
+
+
+def folder() -> Path:
+    """Where covey keeps what belongs to the custodian, on this system."""
+    return platformdirs.user_data_path("covey", appauthor=False)
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        if os.name == "posix" and stat.S_IMODE(os.fstat(file.fileno()).st_mode) & _OTHERS:
+            raise UsageError("others can read the key file: make it yours alone, with chmod 600")
+        text = file.read(1024).decode("ascii", "replace").strip()
+    if len(text) != 2 * SIZE or not _DIGITS.issuperset(text):
+        raise UsageError(f"the key file does not hold a key, which is {2 * SIZE} digits 0-9a-f")
+    return bytes.fromhex(text)
+
+
+def _make(path: Path) -> bool:
+    """Store a new key; False where another process was first, whose key then stands."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(draft, flags, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(f"{secrets.token_hex(SIZE)}\n".encode())
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(draft, path)  # unlike a rename, this never replaces a key that is there
+    except FileExistsError:
+        return False
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+    return True
