@@ -19,10 +19,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import covey
-from covey import charts, cli, curves, demo, pipeline
+from covey import charts, cli, curves, demo
 from covey.clustering import METHODS, Method
 from covey.curves import Curve, Point
 from covey.encoding import EncodedTable
+from covey.ordering import ordered_people
 from covey.progress import STOPPED
 from covey.requirements import KAnonymity
 from oracles import metrics
@@ -93,7 +94,7 @@ def test_losses_are_those_of_the_oracle_and_never_fall(table: People, seed: int)
     ks = [k for k in (2, 3, 5, 8) if k <= table.rows]
     assume(ks)
     found = covey.curve(table.table, table.schema, ks=ks, method=random_groups, seed=seed)
-    rows = pipeline.ordered_people(table.table, table.schema, seed, []).rows
+    rows = ordered_people(table.table, table.schema, [], seed=seed, key=None).rows
     for some in found.points:
         in_input_order = np.empty(table.rows, dtype=np.int64)
         in_input_order[rows] = formed[some.found_for]

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from covey.comparison import Comparison, Run
     from covey.curves import Curve, Point
     from covey.experiments.page import Circumstances
+    from covey.keys import Key
     from covey.pipeline import Release
     from covey.progress import Progress
     from covey.schema import Schema, TableFormat
@@ -112,8 +113,14 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--option", "-O", metavar="NAME=VALUE", help="Of the method; repeatable."),
 ]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--key", metavar="FILE", help="Custodian's key file; by default in your data folder."
+    ),
+]
 Seed = Annotated[
-    int | None, typer.Option(help="Of random choices; derived from the table without one.")
+    int | None, typer.Option(help="Seed for experiments, instead of the key; can be replayed.")
 ]
 Delimiter = Annotated[str | None, typer.Option(metavar="SIGN", help="Of the CSV file.")]
 Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Of the CSV file.")]
@@ -210,6 +217,7 @@ def anonymize(
         bool, typer.Option("--refine", help="Improve the groups of another method by the own one.")
     ] = False,
     option: Options = None,
+    key: KeyFile = None,
     seed: Seed = None,
     class_column: ClassColumn = None,
     value_sets: Annotated[
@@ -258,6 +266,7 @@ def anonymize(
     style = Style("values" if value_sets else "ancestor", "columns" if low_high else "text")
     options = comparison.parse_options(option or [])
     options |= {name: value for name, value in own.items() if value is not None}
+    custodian = _custodian(key)
     with _progress() as progress:
         source = tables.read(table, settings)
         _tell(source.notes)
@@ -265,6 +274,7 @@ def anonymize(
             source,
             settings,
             method=method,
+            key=custodian,
             seed=seed,
             class_column=class_column,
             refine=refine,
@@ -276,7 +286,8 @@ def anonymize(
         drawn = None
         if curve:
             drawn = _curve_of(
-                source, settings, progress, method=method, seed=seed, class_column=class_column,
+                source, settings, progress, method=method, key=custodian, seed=seed,
+                class_column=class_column,
                 **{name: value for name, value in options.items() if name != "budget"},
             )  # fmt: skip
         progress("writing", 0.0)
@@ -795,6 +806,16 @@ def _schema(path: Path, declared: "TableFormat") -> "Schema":
     schema = Schema.from_toml(path)
     said = declared.model_dump(exclude_none=True)
     return schema.model_copy(update={"table": schema.table.model_copy(update=said)})
+
+
+def _custodian(path: Path | None) -> "Key":
+    """The custodian's key; it is said where a new one was put."""
+    from covey.keys import Key
+
+    key = Key.of(path)
+    if key.made_at is not None:
+        say(f"made your key, {key.made_at}: keep it, and keep it secret")
+    return key
 
 
 def _refuse_twice(options: list[str] | None, own: dict[str, Any]) -> None:

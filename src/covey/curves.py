@@ -23,7 +23,9 @@ from covey.clustering import Method
 from covey.encoding import EncodedTable
 from covey.errors import CoveyError, OutputError, UsageError
 from covey.groups import Groups, Rings
+from covey.keys import Key
 from covey.loss import measure_groups
+from covey.ordering import ordered_people
 from covey.progress import Progress, part_of, silent
 from covey.requirements import KAnonymity
 from covey.schema import Role, Schema
@@ -140,6 +142,7 @@ def curve(
     *,
     ks: Iterable[int] | None = None,
     method: str | Callable[..., Groups] = "covey",
+    key: Key | bytes | str | Path | None = None,
     seed: int | None = None,
     class_column: str | None = None,
     progress: Progress = silent,
@@ -147,18 +150,19 @@ def curve(
 ) -> Curve:
     """The loss for each of `ks`, by default twenty from 2 to 200 or to the number of rows.
 
-    `frame`, `schema`, `method`, `seed`, `class_column` and `options` are those of `anonymize`. With
-    the same seed and options, a point is what `anonymize` loses for its k, unless a larger k has
-    found groups that lose less: those do for smaller k too. The own method works with the effort
-    that a curve can afford, unless `effort` is among the options, so that a release of its default
-    effort loses somewhat less than the curve says. Without a `seed`, one is derived from the table
-    and the request, whatever `ks` are.
+    `frame`, `schema`, `method`, `key`, `seed`, `class_column` and `options` are those of
+    `anonymize`. With the same seed and options, a point is what `anonymize` loses for its k, unless
+    a larger k has found groups that lose less: those do for smaller k too. covey's own method works
+    with the effort that a curve can afford, unless `effort` is among the options, so that a release
+    of its default effort loses somewhat less than the curve says. Without a `seed`, one is derived
+    under the key, the same whatever `ks` are.
     """
     task = prepare(
         frame,
         schema,
         ks=ks,
         method=method,
+        key=key,
         seed=seed,
         class_column=class_column,
         options=options,
@@ -215,6 +219,7 @@ def prepare(
     *,
     ks: Iterable[int] | None,
     method: str | Callable[..., Groups | Rings],
+    key: Key | bytes | str | Path | None = None,
     seed: int | None,
     class_column: str | None,
     options: Mapping[str, Any],
@@ -232,7 +237,8 @@ def prepare(
     table = tables.read(frame, schema)
     tables.check_roles(table, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
     request = [pipeline.name_of(method), chosen, "curve", class_column]
-    people = pipeline.ordered_people(table, schema, seed, request)
+    custodian = Key.of(key) if seed is None else None
+    people = ordered_people(table, schema, request, seed=seed, key=custodian)
     encoded = pipeline.encode_people(people.table, schema, most, class_column)
     sizes = KS if ks is None else sorted({requirement.k for requirement in asked})
     task = Task(tuple(k for k in sizes if k <= encoded.rows), method, chosen, encoded, people.seed)

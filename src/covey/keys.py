@@ -54,22 +54,24 @@ class Key:
             return cls._in_file(Path(named))
         try:
             return cls._in_file(folder() / "key")
-        except _NotStored:
+        except _NotStoredError:
             return cls(secrets.token_bytes(SIZE), stored=False)
 
     @classmethod
     def _in_file(cls, path: Path) -> "Key":
+        if "\0" in str(path):
+            raise UsageError("there can be no such key file")
         try:
             return cls(_read(path))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             pass
-        except (OSError, ValueError):
-            raise UsageError("the key file cannot be read") from None
+        except OSError as error:
+            raise UsageError(f"the key file cannot be read: {error.strerror}") from None
         try:
             made = _make(path)
             return cls(_read(path), made_at=path if made else None)
         except OSError as error:
-            raise _NotStored(f"the key cannot be stored: {error.strerror}") from None
+            raise _NotStoredError(f"the key cannot be stored: {error.strerror}") from None
 
     def digest(self, purpose: str, *parts: bytes) -> bytes:
         """HMAC-SHA256 of the parts under this key; no two purposes or lists of parts collide."""
@@ -88,7 +90,7 @@ class Key:
         raise TypeError("a key is never pickled or copied: it must not travel with a release")
 
 
-class _NotStored(UsageError):
+class _NotStoredError(UsageError):
     """There is no place to keep the key."""
 
 

@@ -2,15 +2,14 @@
 
     read → roles → order → encode → cluster → generalise → verify → measure → write
 
-Rows are put into an order that depends on their content alone before they are clustered, and leave
-in another that depends on their released content alone: no position tells anything, and any
-permutation of the input gives the same release.
+Rows are put into an order that depends on their content and the custodian's key alone before they
+are clustered, and leave in another that depends on their released content alone: no position tells
+anything, and any permutation of the input gives the same release.
 """
 
 import contextlib
 import hashlib
 import inspect
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -33,7 +32,9 @@ from covey.generalisation import Ranges, Style, filled_in, generalise, parse
 from covey.groups import SUPPRESSED, Groups, Rings
 from covey.imputation import without_gaps
 from covey.kernels.arrays import Longs
+from covey.keys import Key
 from covey.loss import Losses
+from covey.ordering import canonical_order, ordered_people
 from covey.progress import STOPPED, Progress, silent
 from covey.report import LIMITS, Costs, Output, Report, Rows, refuse_format
 from covey.requirements import KAnonymity, Requirement
@@ -148,6 +149,7 @@ def anonymize(
     *,
     require: Requirement | Sequence[Requirement] | None = None,
     method: str | Callable[..., Groups | Rings] = "covey",
+    key: Key | bytes | str | Path | None = None,
     seed: int | None = None,
     class_column: str | None = None,
     refine: bool = False,
@@ -161,11 +163,13 @@ def anonymize(
     `frame` is a path or a dataframe of polars, pandas or pyarrow; the release's table is of the
     same kind (polars for a path), and the input is left as it was. What must hold is `require`, or
     else what the schema says. `method` is a name in `METHODS` or a function like those; `options`
-    are its own. Without a `seed`, one is derived from the table and the request, so that the same
-    request always gives the same release. The classes of `class_column` are to stay apart, as far
-    as the method knows how. With `refine`, the groups of any method are formed anew as covey's own
-    method does, as long as that lowers the loss. `keep_order` releases the rows in the input's
-    order, which tells who is who to anyone who knows that order.
+    are its own. Random choices are drawn under the custodian's `key` (a file, 32 bytes, or by
+    default the one in the user's data folder): the same request gives the same release, and nobody
+    without the key can run it again. A `seed` takes its place in experiments; a release made with
+    one can be replayed by anyone who guesses it. The classes of `class_column` are to stay apart,
+    as far as the method knows how. With `refine`, covey's own method goes on from the groups of any
+    other, as long as that lowers the loss. `keep_order` releases the rows in the input's order,
+    which tells who is who to anyone who knows that order.
     """
     requirements, k = requirements_of(schema, require)
     refuse_wrong_options(function_of(method), options)
@@ -180,7 +184,8 @@ def anonymize(
         request += [(asked.name, asdict(asked)) for asked in _besides(requirements)]
         if refine:
             request.append("refined")
-        people = ordered_people(table, schema, seed, request)
+        custodian = Key.of(key) if seed is None else None
+        people = ordered_people(table, schema, request, seed=seed, key=custodian)
     with stage("encoding"):
         persons = _persons(table, requirements)
         encoded = encode_people(
@@ -231,6 +236,7 @@ def anonymize(
         losses=losses,
         method=name_of(method),
         options=options,
+        key=None if custodian is None else custodian.fingerprint,
         order=AS_READ if keep_order else BY_CONTENT,
         configuration=_configuration(
             *(schema, encoded, style, requirements, table.dialect), suppressed=groups.suppressed
@@ -239,7 +245,7 @@ def anonymize(
             *_warnings_of_method(
                 *(encoded, groups, options, class_column),
                 keep_order=keep_order,
-                chosen=seed is not None,
+                key=custodian,
                 timed=stage.stopped or options.get("budget") is not None,
                 minded=[] if encoded.demands is None else list(encoded.demands.columns),
                 least=rows_of(k, whose_rows),
@@ -371,6 +377,7 @@ def report_on(
         losses=losses,
         method=None,
         options={},
+        key=None,
         order=UNKNOWN,
         configuration=_configuration(
             *(schema, encoded, None, requirements, shown.dialect), suppressed=losses.suppressed
@@ -470,48 +477,6 @@ def requirements_of(
     if not sizes:
         raise SchemaError("nothing is promised: ask for k, or give it in the schema's [require]")
     return requirements, max(sizes)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class People:
-    """Rows on their way to a method."""
-
-    table: Table  # without identifiers, in canonical order
-    rows: Longs  # the input's row behind each
-    seed: int
-
-
-def ordered_people(table: Table, schema: Schema, seed: int | None, request: list[Any]) -> People:
-    """The rows to be released, in an order that depends on nothing but their content.
-
-    Sorting makes the order canonical; a shuffle by the seed then breaks up runs of rows that
-    differ in their sensitive values only, so that those do not decide who is grouped with whom.
-    """
-    if seed is not None and seed < 0:
-        raise UsageError("a seed is 0 or more")
-    kept = np.flatnonzero(~rows_to_drop(table, schema))
-    frame = table.frame.drop(schema.names(Role.IDENTIFIER), strict=False)[kept]
-    columns = sorted(frame.columns)
-    order = frame.select(pl.arg_sort_by(columns).alias("row"))["row"].to_numpy()
-    if seed is None:
-        seed = _derived_seed(frame.select(columns)[order], schema, request)
-    order = order[np.random.default_rng((seed, _SHUFFLE)).permutation(len(order))]
-    return People(table.with_frame(frame[order]), kept[order], seed)
-
-
-# Keeps the shuffle's random numbers apart from those that the method draws with the same seed.
-_SHUFFLE = 1
-
-
-def _derived_seed(frame: pl.DataFrame, schema: Schema, request: list[Any]) -> int:
-    """A number that only the same table and the same request give."""
-    settings = [
-        schema.columns[name].model_dump(mode="json", exclude={"taxonomy"}) for name in frame.columns
-    ]
-    digest = hashlib.sha256(json.dumps([settings, schema.loss, request], default=str).encode())
-    for part in frame.iter_slices(65_536):
-        digest.update(part.write_csv(include_header=False).encode())
-    return int.from_bytes(digest.digest()[:16])
 
 
 def encode_people(
@@ -720,8 +685,7 @@ _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: 
 def _leaving_order(released: Table, rows: Longs, *, keep_order: bool) -> Longs:
     if keep_order:
         return np.argsort(rows)
-    ordered = released.frame.select(pl.arg_sort_by(released.frame.columns).alias("row"))
-    return ordered["row"].to_numpy().astype(np.int64)
+    return canonical_order(released.frame, released.frame.columns)
 
 
 def _in_input_order(groups: Groups | Rings, rows: Longs, total: int) -> Groups | Rings:
@@ -827,11 +791,21 @@ def _warnings_of_method(
     class_column: str | None,
     *,
     keep_order: bool,
-    chosen: bool,
+    key: Key | None,
     timed: bool,
     minded: Sequence[str],
     least: int,
 ) -> Iterator[str]:
+    if key is None:
+        yield (
+            "a seed was chosen: anyone who guesses it can run this release again and so find out "
+            "whose row is whose; publish a release that was made without one"
+        )
+    elif not key.stored:
+        yield (
+            "no key could be stored: the same request will give another release next time, and the "
+            "two can be laid over each other"
+        )
     if timed:
         yield (
             "the groups depend on how long the method worked: once more, the same request may give "
@@ -849,8 +823,6 @@ def _warnings_of_method(
             "the rows of this release are not alike: it keeps everyone among k rows that may be "
             "theirs, which is not k-anonymity, and only whoever has the original can check it"
         )
-        if chosen:
-            yield "whoever guesses the seed that was chosen, and knows the people, finds their rows"
     if keep_order:
         yield "the rows are in the input's order: whoever knows it knows whose row is whose"
     for attribute in encoded.attributes:

@@ -71,6 +71,7 @@ class Report:
     losses: Losses
     method: str | None  # None where somebody else has made the release
     options: dict[str, Any]
+    key: str | None  # the fingerprint of the key under which random choices were drawn
     order: str
     configuration: dict[str, Any]
     warnings: tuple[str, ...]
@@ -107,6 +108,7 @@ class Report:
             "distributions": [asdict(column) for column in self.distributions],
             "curve": self.curve and self.curve.to_dict(),
             "method": {"name": self.method, "options": self.options},
+            "key": self.key,
             "order": self.order,
             "configuration": self.configuration,
             "warnings": list(self.warnings),

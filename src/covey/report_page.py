@@ -675,6 +675,7 @@ def _configuration(report: "Report") -> Html:
         ("method", report.method or "not known: somebody else has made the release"),
         *((f"option {name}", str(value)) for name, value in report.options.items()),
         ("order of the rows", report.order),
+        *((("fingerprint of the key", element("code", report.key)),) if report.key else ()),
         ("asked besides k", ", ".join(settings["require"]["besides"]) or "nothing"),
         ("loss of categories by", settings["loss"]),
         *((f"shown as: {name}", str(value)) for name, value in (settings["style"] or {}).items()),
