@@ -371,17 +371,18 @@ def _checked(interval: Interval, low: Floats, high: Floats, state: NDArray[np.in
 
     Those that are open where the column has no bound, or end before they begin, are refused.
     """
-    bottom, top = interval.column.bounds
     shown = state == SHOWN
-    low = np.where(shown & np.isnan(low), bottom, low)
-    high = np.where(shown & np.isnan(high), top, high)
-    wrong = int(np.count_nonzero(shown & ~((low <= high) & np.isfinite(low) & np.isfinite(high))))
+    low = np.where(shown & np.isnan(low), -np.inf, low)
+    high = np.where(shown & np.isnan(high), np.inf, high)
+    in_order = low <= high
+    low, high = (np.clip(ends, *interval.column.bounds) for ends in (low, high))
+    right = in_order & np.isfinite(low) & np.isfinite(high)
+    wrong = int(np.count_nonzero(shown & ~right))
     if wrong:
         raise TableError(
             f"column {interval.name!r}: {count(wrong, 'interval')} without two ends in order; "
             "an open one needs the bottom or top of the column in the schema"
         )
-    low, high = (np.clip(ends, bottom, top) for ends in (low, high))
     return Ranges(low, high, state.astype(np.int8))
 
 
