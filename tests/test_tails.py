@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import covey
-from covey import KAnonymity, Schema, SchemaError, Style, TableError, demo, tails
+from covey import KAnonymity, Schema, SchemaError, Style, TableError, cli, demo, tails
 from covey.csv_files import Dialect
 from covey.encoding import Interval, encode
 from covey.generalisation import HIDDEN, Ranges, generalise, parse_rows, summarise
@@ -575,6 +575,22 @@ def test_drafts_are_active_lines_with_reasons() -> None:
 def test_drafts_need_a_k(k: int) -> None:
     with pytest.raises(covey.CoveyError, match="k"):
         covey.inspect(pl.DataFrame({"age": [1, 2, 3]}), k=k)
+
+
+def test_the_command_drafts_for_a_k(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A draft is used as it stands; for a larger k, the bound lies further in."""
+    people = tmp_path / "people.csv"
+    ages = [*spread(30, 59, 600), *[84] * 6, *[90] * 6, 97]
+    people.write_text("age,sex\n" + "".join(f"{age},f\n{age},m\n" for age in ages))
+    for k, top in ((14, 90), (15, 80)):
+        draft, out = tmp_path / "draft.toml", tmp_path / "out.csv"
+        assert cli._run(["inspect", str(people), "-k", str(k), "-o", str(draft), "--force"]) == 0
+        assert f"top = {top} #" in draft.read_text()
+        made = ["anonymize", str(people), "-s", str(draft), "-k", str(k), "-o", str(out)]
+        assert cli._run([*made, "--effort", "fast"]) == 0
+        assert re.search("[0-9]+ and more", out.read_text())
+    assert cli._run(["inspect", str(people), "-k", "1"]) != 0
+    capfd.readouterr()
 
 
 # ── the attack ──────────────────────────────────────────────────────────────────────────────────
