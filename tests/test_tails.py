@@ -308,7 +308,7 @@ def test_no_stage_knows_how_far_beyond_a_bound_somebody_is(
 CANARY = 987_654
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.data())
 def test_releases_and_reports_keep_tails_to_themselves(data: st.DataObject) -> None:
     """k holds, any order gives the same bytes, and nothing that is written names a tail."""
