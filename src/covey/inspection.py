@@ -9,7 +9,7 @@ decides; the reasons, which hold counts and never a value, are there to be disag
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +134,9 @@ def inspect(frame: Any, *, k: int = 10, taxonomies: str | Path | None = None) ->
     if not table.frame.height:
         raise TableError("the table has no rows to inspect")
     found, k = _taxonomy_files(taxonomies), KAnonymity(k).k
-    drafts = tuple(_draft(table, name, found, k) for name in table.frame.columns)
+    drafts = tuple(
+        _with_coding(_draft(table, name, found), table, k) for name in table.frame.columns
+    )
     dialect = table.dialect
     declared = TableFormat(
         delimiter=dialect.delimiter,
@@ -153,7 +155,7 @@ def _taxonomy_files(folder: str | Path | None) -> dict[str, Path]:
     return {path.stem: path for path in sorted(Path(folder).glob("*.csv"))}
 
 
-def _draft(table: Table, name: str, taxonomies: dict[str, Path], k: int) -> ColumnDraft:
+def _draft(table: Table, name: str, taxonomies: dict[str, Path]) -> ColumnDraft:
     cells = table.cells(name)
     present = cells.drop_nulls()
     distinct = present.n_unique()
@@ -167,24 +169,26 @@ def _draft(table: Table, name: str, taxonomies: dict[str, Path], k: int) -> Colu
     if _SENSITIVE_NAMES.search(_snake(name)):
         return ColumnDraft(name, Column(role=Role.SENSITIVE), f"the name tells of it; {facts}")
     column, kind = _quasi(table, name, present, taxonomies)
-    coding = _coding(table, name, column, k)
-    column = column.model_copy(update={setting: found.value for setting, found in coding.items()})
-    reasons = {setting: found.reason for setting, found in coding.items()}
-    return ColumnDraft(name, column, f"{kind} that others may know; {facts}", reasons)
+    return ColumnDraft(name, column, f"{kind} that others may know; {facts}")
 
 
-def _coding(table: Table, name: str, column: Column, k: int) -> dict[str, tails.Setting]:
-    """The grid and the bounds of numbers and dates, unless their cells will be refused anyway."""
-    if not column.is_ordered:
-        return {}
-    is_date, cells = column.type is ColumnType.DATE, table.cells(name)
+def _with_coding(
+    draft: ColumnDraft, table: Table, k: int, persons: pl.Series | None = None
+) -> ColumnDraft:
+    """Also with a grid and bounds for numbers and dates, unless their cells will be refused."""
+    column, cells = draft.column, table.cells(draft.name)
+    if column.role is not Role.QUASI or not column.is_ordered:
+        return draft
+    is_date = column.type is ColumnType.DATE
     try:
         values = (
             parse_dates(cells, column.format) if is_date else parse_numbers(cells, table.dialect)
         )
     except TableError:
-        return {}
-    return tails.propose(values, k, is_date=is_date)
+        return draft
+    found = tails.propose(values, k, is_date=is_date, persons=persons)
+    coded = column.model_copy(update={name: setting.value for name, setting in found.items()})
+    return replace(draft, column=coded, reasons={n: setting.reason for n, setting in found.items()})
 
 
 def _snake(name: str) -> str:
