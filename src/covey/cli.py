@@ -152,6 +152,9 @@ def inspect(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="TOML", help="Write the draft here.")
     ] = None,
+    k: Annotated[
+        int, typer.Option("-k", metavar="K", help="Draft bounds beyond which fewer rows lie.")
+    ] = 10,
     taxonomies: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Taxonomy files named after columns.")
     ] = None,
@@ -161,7 +164,7 @@ def inspect(
     decimal: Decimal = None,
     missing: Missing = None,
 ) -> None:
-    """Draft a schema: the role, type and taxonomy of each column, with the reason."""
+    """Draft a schema: the role, type, grid and bounds of each column, with the reasons."""
     from covey import files, inspection, tables
 
     declared = _table_format(delimiter, encoding, decimal, missing)
@@ -171,7 +174,7 @@ def inspect(
             raise OutputError("the draft exists already; --force replaces it")
     source = tables.read(table, declared=declared)
     _tell(source.notes)
-    draft = inspection.inspect(source, taxonomies=taxonomies)
+    draft = inspection.inspect(source, k=k, taxonomies=taxonomies)
     if output is None:
         typer.echo(draft.to_toml(), nl=False)
         return

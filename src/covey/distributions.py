@@ -134,8 +134,8 @@ def _distribution(
     told = (before >= k) & _tellable(before, rows, bins.covers, least)
     # Where nobody of the release is, and no cell leads, somebody who was left out may have been.
     there = bins.covers.any(axis=0) | (before > 0 if same_rows else False)
-    one = np.isnan(column.low) | (column.low == column.high)
-    anything = ~one & (column.high - column.low >= _widest(attribute))
+    one = np.isnan(column.low) | (column.low == column.high) & ~_open(attribute, column)
+    anything = ~one & (column.hidden | (column.high - column.low >= _widest(attribute)))
     return Distribution(
         column=attribute.name,
         bins=tuple(
@@ -176,6 +176,13 @@ def _tellable(before: Longs, rows: Longs, covers: Mask, least: int) -> Mask:
         among = [place for place in range(len(before)) if fewest >> place & 1]
         told[min(among, key=lambda place: margin[1 << place])] = False
     return told
+
+
+def _open(attribute: Attribute, column: Column) -> Mask:
+    """Which cells reach a bound of the column, and so stand for values that nobody names."""
+    bottom, top = attribute.column.bounds
+    reaching: Mask = (column.low <= bottom) | (column.high >= top)
+    return reaching
 
 
 def _widest(attribute: Attribute) -> float:

@@ -3,7 +3,8 @@
 Numbers and dates are scaled to 0 … 1 over the range of their column. A missing number stands at
 `MISSING_AT`, further from every present one than they can be from each other; together with
 `min(high - low, 1)` as the loss of a range, that makes a range that mixes missing and present
-lose everything and one of missing numbers alone lose nothing, with no special case anywhere.
+lose everything and one of missing numbers alone lose nothing, with no special case anywhere. What
+lies beyond a declared bound is the bound from here on: no later stage knows it.
 
 Categories become leaves of one forest: the trees of all columns behind each other, so that a
 single number names a node wherever it is. Missing is one more leaf, right under its root.
@@ -44,7 +45,7 @@ class Interval:
 
     name: str
     column: Column
-    values: Floats  # per row, NaN where missing
+    values: Floats  # per row, NaN where missing; beyond a bound of the column, the bound itself
     low: float  # of the domain
     high: float
 
@@ -66,9 +67,18 @@ class Interval:
     @property
     def scaled(self) -> Floats:
         """The values as 0 … 1 of the domain, `MISSING_AT` where missing."""
-        shifted = self.values - self.low
+        low, high = self.reach(self.values, self.values)
+        shifted = np.where(self.values < self.column.bounds[1], low, high) - self.low
         scaled = shifted / self.width if self.width else shifted
         return np.where(np.isnan(scaled), MISSING_AT, scaled)
+
+    def reach(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Ends of intervals; one at a bound is open, and reaches to the end of the domain."""
+        bottom, top = self.column.bounds
+        return (
+            np.where(low <= bottom, np.minimum(low, self.low), low),
+            np.where(high >= top, np.maximum(high, self.high), high),
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -290,15 +300,15 @@ def _refuse_ambiguous(name: str, dialect: Dialect, rows: int = 0) -> None:
 
 
 def _interval(name: str, column: Column, values: pl.Series) -> Interval:
-    numbers = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    present = numbers[~np.isnan(numbers)]
-    low, high = (float(present.min()), float(present.max())) if len(present) else (0.0, 0.0)
+    exact = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
     if column.domain is not None:
-        outside = int(np.count_nonzero((present < column.domain[0]) | (present > column.domain[1])))
+        outside = int(np.count_nonzero((exact < column.domain[0]) | (exact > column.domain[1])))
         if outside:
             raise TableError(f"column {name!r}: {count(outside, 'row')} outside its domain")
-        low, high = column.domain
-    return Interval(name, column, numbers, low, high)
+    numbers = np.clip(exact, *column.bounds)
+    present = numbers[~np.isnan(numbers)]
+    low, high = (float(present.min()), float(present.max())) if len(present) else (0.0, 0.0)
+    return Interval(name, column, numbers, *(column.domain or (low, high)))
 
 
 def _category(name: str, column: Column, cells: pl.Series, dialect: Dialect) -> Category:

@@ -2,6 +2,8 @@
 
 Numbers and dates show the interval from the lowest to the highest member, categories the lowest
 common ancestor. Members whose missing cell may be any value show what the others have in common.
+An interval that reaches a bound of its column is open there, whether or not anybody is beyond it:
+"70 and more", "20 and less", "1990-12-31 and earlier".
 This module alone knows how such cells are spelled: `render` writes them, `parse`
 reads them back, also from tables that somebody else generalised.
 """
@@ -33,8 +35,11 @@ from covey.kernels.arrays import Floats, Ints, Longs
 from covey.tables import Table
 from covey.taxonomy import ROOT
 
+Mask = NDArray[np.bool_]
+
 SHOWN, MISSING, HIDDEN = 0, 1, 2
 LOW, HIGH = "_low", "_high"
+_OPEN_NUMBERS, _OPEN_DATES = (" and less", " and more"), (" and earlier", " and later")
 
 
 @dataclass(frozen=True)
@@ -53,11 +58,14 @@ class Style:
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Generalised numbers or dates; `low` and `high` are NaN where nothing is shown."""
+    """Generalised numbers or dates; `low` and `high` are NaN where nothing is shown.
+
+    An end that lies at a bound of the column is open.
+    """
 
     low: Floats
     high: Floats
-    state: NDArray[np.int8]  # SHOWN, MISSING, or HIDDEN where missing and present are mixed
+    state: NDArray[np.int8]  # SHOWN, MISSING, or HIDDEN: missing and present mixed, or all open
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,13 +120,20 @@ def common_nodes(category: Category, groups: Groups | Rings) -> Nodes:
 
 
 def summarise(interval: Interval, groups: Groups | Rings) -> Ranges:
-    """The interval of each group, its ends moved outwards to the grid."""
-    low, high = (groups.fold(by, interval.values) for by in (np.fmin, np.fmax))
+    """The interval of each group, its ends moved outwards to the grid, but not beyond a bound."""
+    low, high = _snap(interval, *(groups.fold(by, interval.values) for by in (np.fmin, np.fmax)))
     some = groups.fold(np.logical_or, interval.absent & ~matches_anything(interval))
+    some |= np.logical_and(*_open(interval, low, high))
     all_ = groups.fold(np.logical_and, interval.absent)
     state = np.select([all_, some], [MISSING, HIDDEN], SHOWN)
     low[state != SHOWN] = high[state != SHOWN] = np.nan
-    return Ranges(*_snap(interval, low, high), state.astype(np.int8))
+    return Ranges(low, high, state.astype(np.int8))
+
+
+def _open(interval: Interval, low: Floats, high: Floats) -> tuple[Mask, Mask]:
+    """Which intervals are open below, and which above."""
+    bottom, top = interval.column.bounds
+    return low <= bottom, high >= top
 
 
 def filled_in(attribute: Attribute, groups: Groups | Rings) -> int:
@@ -130,17 +145,19 @@ def filled_in(attribute: Attribute, groups: Groups | Rings) -> int:
 
 
 def _snap(interval: Interval, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Ends on the grid, outwards; a single value stays as it is."""
-    grid = interval.column.grid
-    if grid is None:
-        return low, high
-    wide = low < high
+    """Ends on the grid, outwards, but not beyond a bound; a single value stays as it is."""
+    grid, wide = interval.column.grid, low < high
+    if grid is not None:
+        low[wide], high[wide] = snapped(low[wide], high[wide], grid)
+    bottom, top = interval.column.bounds
+    return np.clip(low, bottom, top), np.clip(high, bottom, top)
+
+
+def snapped(low: Floats, high: Floats, grid: float | str) -> tuple[Floats, Floats]:
+    """Ends moved outwards: to multiples of a number, or to the first and last day of a unit."""
     if isinstance(grid, str):
-        low[wide], high[wide] = _snap_days(low[wide], high[wide], grid)
-    else:
-        low[wide] = _multiple(low[wide], grid, ROUND_FLOOR)
-        high[wide] = _multiple(high[wide], grid, ROUND_CEILING)
-    return low, high
+        return _snap_days(low, high, grid)
+    return _multiple(low, grid, ROUND_FLOOR), _multiple(high, grid, ROUND_CEILING)
 
 
 def _multiple(values: Floats, grid: float, rounding: str) -> Floats:
@@ -176,12 +193,22 @@ def render_ranges(
     interval: Interval, ranges: Ranges, dialect: Dialect, style: Style
 ) -> list[pl.Series]:
     """One column of text, or one of low and one of high ends."""
+    below, above = _open(interval, ranges.low, ranges.high)
     if style.intervals == "columns":
-        return [_ends(interval, ranges.low, LOW), _ends(interval, ranges.high, HIGH)]
+        low_ends, high_ends = (
+            np.where(below, np.nan, ranges.low),
+            np.where(above, np.nan, ranges.high),
+        )
+        return [_ends(interval, low_ends, LOW), _ends(interval, high_ends, HIGH)]
     low, high = (_spell(interval, ends, dialect) for ends in (ranges.low, ranges.high))
+    and_less, and_more = _OPEN_DATES if interval.is_date else _OPEN_NUMBERS
     text = (
         pl.when(pl.lit(pl.Series(ranges.state == HIDDEN)))
         .then(pl.lit(ROOT))
+        .when(pl.lit(pl.Series(below)))
+        .then(pl.lit(high) + and_less)
+        .when(pl.lit(pl.Series(above)))
+        .then(pl.lit(low) + and_more)
         .when(pl.lit(pl.Series(ranges.low == ranges.high)))
         .then(pl.lit(low))
         .otherwise(pl.format("[{}{}{}]", pl.lit(low), pl.lit(_between(dialect)), pl.lit(high)))
@@ -340,11 +367,21 @@ def _parse_ends(attribute: Attribute, low: pl.Series, high: pl.Series, dialect: 
 
 
 def _checked(interval: Interval, low: Floats, high: Floats, state: NDArray[np.integer]) -> Ranges:
-    """Refuse intervals that lack an end, or end before they begin."""
-    wrong = int(np.count_nonzero((state == SHOWN) & ~(low <= high)))
+    """Intervals whose open ends, NaN so far, stand at the bounds of the column.
+
+    Those that are open where the column has no bound, or end before they begin, are refused.
+    """
+    shown = state == SHOWN
+    low = np.where(shown & np.isnan(low), -np.inf, low)
+    high = np.where(shown & np.isnan(high), np.inf, high)
+    in_order = low <= high
+    low, high = (np.clip(ends, *interval.column.bounds) for ends in (low, high))
+    right = in_order & np.isfinite(low) & np.isfinite(high)
+    wrong = int(np.count_nonzero(shown & ~right))
     if wrong:
         raise TableError(
-            f"column {interval.name!r}: {count(wrong, 'interval')} without two ends in order"
+            f"column {interval.name!r}: {count(wrong, 'interval')} without two ends in order; "
+            "an open one needs the bottom or top of the column in the schema"
         )
     return Ranges(low, high, state.astype(np.int8))
 
@@ -364,8 +401,17 @@ def _parse_ranges(interval: Interval, cells: pl.Series, dialect: Dialect) -> Ran
         & bare.str.contains(between, literal=True)
     )
     inner = bare.str.slice(1, bare.str.len_chars() - 2).str.splitn(between, 2)
+    words = _OPEN_DATES if interval.is_date else _OPEN_NUMBERS
+    below, above = (bare.str.ends_with(word) for word in words)
+    # Before a sign stands an apostrophe where the cell was defused for spreadsheets.
+    only = bare.str.replace(f"^'?(.*)({'|'.join(words)})$", "${1}")
     low, high = (
-        pl.select(pl.when(two).then(inner.struct.field(f"field_{side}")).otherwise(bare))
+        pl.select(
+            pl.when(two)
+            .then(inner.struct.field(f"field_{side}"))
+            .when(~(below, above)[side])
+            .then(only)
+        )
         .to_series()
         .rename(interval.name)
         for side in (0, 1)

@@ -1,21 +1,25 @@
 """A first draft of a schema, with a reason for every line.
 
 Careful rather than clever: what might name a person is an identifier, what others might know is a
-quasi-identifier, and nothing is called insensitive but a column that is the same everywhere. The
-custodian decides; the reasons, which hold counts and never a value, are there to be disagreed with.
+quasi-identifier, and nothing is called insensitive but a column that is the same everywhere.
+Numbers and dates get a grid, and bounds where few people lie at the end of the scale. The custodian
+decides; the reasons, which hold counts and never a value, are there to be disagreed with.
 """
 
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import tomlkit
 
-from covey import tables
+from covey import tables, tails
+from covey.encoding import parse_dates, parse_numbers
 from covey.errors import TableError, UsageError
+from covey.requirements import KAnonymity
 from covey.schema import Column, ColumnType, Role, Schema, TableFormat, TaxonomyBuilder
 from covey.tables import Table
 
@@ -53,6 +57,7 @@ class ColumnDraft:
     name: str
     column: Column
     reason: str
+    reasons: Mapping[str, str] = field(default_factory=dict)  # of single settings
 
 
 @dataclass(frozen=True)
@@ -102,31 +107,36 @@ def _toml(draft: ColumnDraft, folder: Path) -> tomlkit.items.Table:
         case TaxonomyBuilder(build=build):
             settings["taxonomy"] = tomlkit.inline_table()
             settings["taxonomy"].update({"build": build})
+    for name in draft.reasons:
+        settings[name] = _plain(getattr(draft.column, name))
     for name, value in settings.items():
-        table.add(name, value)
-    if quasi and draft.column.type in _GRIDS:
-        table.add(tomlkit.comment(_GRIDS[draft.column.type]))
+        item = tomlkit.item(value)
+        table.add(name, item)
+        if name in draft.reasons:
+            item.comment(draft.reasons[name])
     return table
 
 
-# Drafted as comments: intervals that end on a grid do not end at somebody's exact value.
-_GRIDS: dict[ColumnType | None, str] = {
-    ColumnType.NUMERIC: "grid = 5  (intervals then end on multiples of this)",
-    ColumnType.DATE: 'grid = "month"  (or "quarter", "year": intervals then end with one)',
-}
+def _plain(value: Any) -> Any:
+    """Whole numbers without a decimal point."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def inspect(frame: Any, *, taxonomies: str | Path | None = None) -> Draft:
+def inspect(frame: Any, *, k: int = 10, taxonomies: str | Path | None = None) -> Draft:
     """Draft a schema for a table.
 
+    What fewer than `k` rows have at the end of a scale of numbers or dates lies beyond the drafted
+    bounds; take the k that the release is to have, or more.
     `taxonomies` is a folder with taxonomy files in ARX's format; a file named after a column, or
     ending in `_` and its name, becomes that column's taxonomy.
     """
     table = tables.read(frame)
     if not table.frame.height:
         raise TableError("the table has no rows to inspect")
-    found = _taxonomy_files(taxonomies)
-    drafts = tuple(_draft(table, name, found) for name in table.frame.columns)
+    found, k = _taxonomy_files(taxonomies), KAnonymity(k).k
+    drafts = tuple(
+        _with_coding(_draft(table, name, found), table, k) for name in table.frame.columns
+    )
     dialect = table.dialect
     declared = TableFormat(
         delimiter=dialect.delimiter,
@@ -160,6 +170,25 @@ def _draft(table: Table, name: str, taxonomies: dict[str, Path]) -> ColumnDraft:
         return ColumnDraft(name, Column(role=Role.SENSITIVE), f"the name tells of it; {facts}")
     column, kind = _quasi(table, name, present, taxonomies)
     return ColumnDraft(name, column, f"{kind} that others may know; {facts}")
+
+
+def _with_coding(
+    draft: ColumnDraft, table: Table, k: int, persons: pl.Series | None = None
+) -> ColumnDraft:
+    """Also with a grid and bounds for numbers and dates, unless their cells will be refused."""
+    column, cells = draft.column, table.cells(draft.name)
+    if column.role is not Role.QUASI or not column.is_ordered:
+        return draft
+    is_date = column.type is ColumnType.DATE
+    try:
+        values = (
+            parse_dates(cells, column.format) if is_date else parse_numbers(cells, table.dialect)
+        )
+    except TableError:
+        return draft
+    found = tails.propose(values, k, is_date=is_date, persons=persons)
+    coded = column.model_copy(update={name: setting.value for name, setting in found.items()})
+    return replace(draft, column=coded, reasons={n: setting.reason for n, setting in found.items()})
 
 
 def _snake(name: str) -> str:
@@ -239,7 +268,7 @@ def _quasi(
 
 
 def _has_fractions(present: pl.Series) -> bool:
-    return not bool(present.cast(pl.String).str.contains(r"^[+-]?[0-9]+(\.0)?$").all())
+    return not bool(present.cast(pl.String).str.contains(r"^[+-]?[0-9]+([.,]0*)?$").all())
 
 
 def _is_code(name: str, present: pl.Series) -> bool:

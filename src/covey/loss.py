@@ -345,7 +345,8 @@ def _range_losses(interval: Interval, ranges: Ranges) -> Floats:
         return np.zeros(len(ranges.state))
     shown = np.zeros(len(ranges.state))
     if interval.width:
-        shown = np.minimum((ranges.high - ranges.low) / interval.width, 1.0)
+        low, high = interval.reach(ranges.low, ranges.high)
+        shown = np.minimum((high - low) / interval.width, 1.0)
     return np.select([ranges.state == SHOWN, ranges.state == HIDDEN], [shown, 1.0], 0.0)
 
 

@@ -870,7 +870,9 @@ def _ends_exactly(interval: Interval, released: Table) -> bool:
     """Whether intervals end at values of the table: without a grid, covey's own do."""
     shown, _ = parse(interval, released)
     assert isinstance(shown, Ranges)
-    wide = shown.low < shown.high
-    ends = np.concatenate([shown.low[wide], shown.high[wide]])
+    wide, (bottom, top) = shown.low < shown.high, interval.column.bounds
+    ends = np.concatenate(
+        [shown.low[wide & (shown.low > bottom)], shown.high[wide & (shown.high < top)]]
+    )
     exact = len(ends) > 0 and bool(np.isin(ends, interval.values).all())
     return exact and interval.column.grid is None

@@ -8,12 +8,15 @@ import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date, datetime
 from enum import StrEnum
+from math import inf, isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     FiniteFloat,
@@ -118,6 +121,26 @@ def _taxonomy_source(value: object) -> TaxonomySource | None:
             raise ValueError("a taxonomy is a file, a nested table, or { build = ... }")
 
 
+_EPOCH = date(1970, 1, 1)
+
+
+def _bound(value: object) -> float | date | None:
+    """A number, or a date; text is an ISO date."""
+    match value:
+        case bool() | datetime():
+            pass
+        case None | date():
+            return value
+        case int() | float() if abs(value) < LARGEST:
+            return value + 0.0  # a negative zero would be a second name of zero
+        case str() if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
+            return date.fromisoformat(value)
+    raise ValueError("a bound is a number within 2^53, or a date such as 1990-01-31")
+
+
+Bound = Annotated[float | date | None, BeforeValidator(_bound)]
+
+
 class Column(_Model):
     """One column.
 
@@ -130,6 +153,8 @@ class Column(_Model):
     weight: float = Field(default=1.0, ge=1e-6, le=1e6)  # sums of losses stay finite
     missing: MissingPolicy = MissingPolicy.CATEGORY
     grid: float | Literal["month", "quarter", "year"] | None = None
+    bottom: Bound = None  # values below it count as it, and are shown as "20 and less"
+    top: Bound = None
     domain: tuple[FiniteFloat, FiniteFloat] | None = None
     taxonomy: Annotated[TaxonomySource | None, PlainValidator(_taxonomy_source)] = None
     format: str | None = None
@@ -140,6 +165,7 @@ class Column(_Model):
         wrong = list(self._misfits()) if self.role is Role.QUASI or judged else []
         if self.domain is not None and not -LARGEST < self.domain[0] < self.domain[1] < LARGEST:
             wrong.append("a domain runs from a lower to a higher number, both within 2^53")
+        wrong += self._misfits_of_bounds()
         if wrong:
             raise ValueError("; ".join(wrong))
         return self
@@ -160,6 +186,34 @@ class Column(_Model):
             yield 'the grid of numbers is a number, that of dates "month", "quarter" or "year"'
         elif not isinstance(self.grid, str) and not SMALLEST_GRID <= self.grid <= LARGEST:
             yield "a grid is a number above 0, neither below 1e-9 nor beyond 2^53"
+
+    def _misfits_of_bounds(self) -> Iterator[str]:
+        """What is wrong with bottom and top: a bound that is not minded would be trusted."""
+        given = [bound for bound in (self.bottom, self.top) if bound is not None]
+        if not given or self.role is Role.IDENTIFIER:
+            return
+        if self.role is not Role.QUASI:
+            yield f'"bottom" and "top" go with role = "quasi": {self.role} cells stay as they are'
+        elif not self.is_ordered or any(
+            isinstance(bound, date) is not (self.type is ColumnType.DATE) for bound in given
+        ):
+            yield '"bottom" and "top" of numbers are numbers, of dates dates such as 1990-01-31'
+        elif not self.bounds[0] < self.bounds[1]:
+            yield '"bottom" must be below "top"'
+        elif self.domain and any(
+            isfinite(bound) and not self.domain[0] <= bound <= self.domain[1]
+            for bound in self.bounds
+        ):
+            yield '"bottom" and "top" must lie within the domain'
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """From `bottom` to `top`, infinite where there is none; dates are days since 1970-01-01."""
+        low, high = (
+            (bound - _EPOCH).days if isinstance(bound, date) else bound
+            for bound in (self.bottom, self.top)
+        )
+        return (-inf if low is None else float(low), inf if high is None else float(high))
 
     @property
     def is_ordered(self) -> bool:

@@ -182,7 +182,7 @@ def verify(
     quasi = _quasi_columns(table, schema)
     members = _members([table.frame[name] for name in quasi])
     k, total = int(members.sizes.min()), table.frame.height
-    wildcard = _smallest_match(_classes([table.cells(name) for name in quasi]), k)
+    wildcard = _smallest_match(_classes(_wildcards(table, schema)), k)
     columns = {
         name: SensitiveColumn.of(
             table, name, schema.columns[name], rows=members.rows, sizes=members.sizes
@@ -417,6 +417,25 @@ def _quasi_columns(table: Table, schema: Schema) -> list[str]:
         raise SchemaError("the schema names no quasi-identifier, so there is nothing to judge")
     tables.refuse_roleless(present, {*schema.columns, *shown})
     return shown
+
+
+def _wildcards(table: Table, schema: Schema) -> list[pl.Series]:
+    """The cells of quasi-identifiers, null where missing.
+
+    Two ends are one cell: where one lacks and the other is shown, the interval is open there.
+    """
+    return [
+        table.cells(name)
+        if name in table.frame.columns
+        else _one_cell(table.cells(f"{name}_low"), table.cells(f"{name}_high"))
+        for name in schema.quasi
+    ]
+
+
+def _one_cell(low: pl.Series, high: pl.Series) -> pl.Series:
+    ends = pl.DataFrame({"low": low, "high": high}).cast(pl.String)
+    spelled = pl.format("{};{}", pl.col("low").fill_null(""), pl.col("high").fill_null(""))
+    return ends.select(pl.when(~pl.all_horizontal(pl.all().is_null())).then(spelled)).to_series()
 
 
 ROWS = "rows"

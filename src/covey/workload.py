@@ -117,8 +117,9 @@ def _released_column(original: EncodedTable, attribute: Attribute, released: Tab
         return Column(low, high, cell, 1.0, np.zeros(len(low), dtype=np.bool_))
     assert isinstance(attribute, Interval)
     hidden, step = shown.state == HIDDEN, _step(attribute)
-    low = np.where(hidden, attribute.low, shown.low)
-    high = np.where(hidden, attribute.high, shown.high)
+    lowest, highest = np.clip([attribute.low, attribute.high], *attribute.column.bounds)
+    low = np.where(hidden, lowest, shown.low)
+    high = np.where(hidden, highest, shown.high)
     if step:
         low, high = _whole(low, high)
     return Column(low, high, cell, step, hidden)
