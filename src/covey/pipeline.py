@@ -77,35 +77,38 @@ class Release:
         path: str | Path,
         *,
         report: str | Path | Sequence[str | Path] | None = None,
+        costs: str | Path | None = None,
         curve: Costs | None = None,
         defuse: bool = True,
+        outputs: files.Outputs | None = None,
     ) -> Report:
-        """Write the release, and its reports if asked, once the written bytes have been verified.
+        """Write the release, and what is asked for beside it, once its bytes have been verified.
 
-        The bytes are read back under a temporary name and judged by the verifier; only then do
-        they get the name `path`. Text that a spreadsheet would run as a formula gets an
-        apostrophe in front, unless `defuse` is off. A report is a page if its name ends in .html,
-        and JSON if in .json; a `curve` that is handed over is shown in it.
+        The bytes are read back under a temporary name and judged by the verifier. Only then do
+        all files get their names, in one step. Text that a spreadsheet would run as a formula gets
+        an apostrophe in front, unless `defuse` is off. A report is a page if its name ends in
+        .html, and JSON if in .json; a `curve` that is handed over is shown in it. The `costs` are
+        for the custodian alone, so only the owner can read that file. `outputs` are the drafts of
+        all these files, where they are open already.
         """
         reports = [report] if isinstance(report, str | Path) else list(report or ())
-        for name in reports:
-            refuse_format(name)
-        files.refuse_overwriting([path, *reports], [])
-        with contextlib.ExitStack() as drafts:
-            table = drafts.enter_context(files.draft(path))
-            pages = [drafts.enter_context(files.draft(name)) for name in reports]
+        beside = companions(reports, costs)
+        files.refuse_overwriting([path, *beside], [])
+        with contextlib.ExitStack() as stack:
+            if outputs is None:
+                private = [name for name in (costs,) if name is not None]
+                outputs = stack.enter_context(files.outputs(path, *beside, private=private))
+            table = outputs[path]
             with files.output_errors():
                 tables.write(self._released, table.file, Path(path).name, defuse=defuse)
             data = table.read()
             self._verify(data)
             written = replace(self.report, output=_output(data), curve=curve)
-            for name, page in zip(reports, pages, strict=True):
-                text = written.written_as(name)
-                with files.output_errors():
-                    page.file.write(text)
-                page.read()
-            for draft in (table, *pages):
-                draft.publish()
+            for name in reports:
+                outputs[name].write(written.written_as(name))
+            if costs is not None:
+                outputs[costs].write(self.costs.write_csv().encode())
+            outputs.publish()
         return written
 
     @property
@@ -135,6 +138,19 @@ class Release:
         if (ours.height, ours.columns) != (theirs.height, theirs.columns):
             raise ViolationError("the written table has lost rows or columns; it is not published")
         self._judge(again).raise_if_violated()
+
+
+def companions(
+    reports: Sequence[str | Path] = (), costs: str | Path | None = None
+) -> list[str | Path]:
+    """The files beside a release; a name that does not fit its content is refused."""
+    for name in reports:
+        refuse_format(name)
+    if costs is None:
+        return [*reports]
+    if Path(costs).suffix.lower() != ".csv":
+        raise UsageError("the costs are CSV: give them a name that ends in .csv")
+    return [*reports, costs]
 
 
 def _output(data: bytes) -> Output:
