@@ -12,10 +12,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from test_outputs import at_call
 
 import covey
 from covey import demo, files
+from test_outputs import at_call
 
 K = 5
 SLOW_ROWS = 60_000  # enough work for k-member to be caught in the middle of it

@@ -195,6 +195,10 @@ def anonymize(
         Path | None,
         typer.Option(metavar="CSV", help="Write what each row has lost; not for publication."),
     ] = None,
+    certificate: Annotated[
+        bool,
+        typer.Option("--certificate", help="Write OUTPUT.intoto.json, for others to check."),
+    ] = False,
     method: Annotated[str, typer.Option(metavar="NAME", help="See `covey methods`.")] = "covey",
     effort: Annotated[
         str | None,
@@ -236,7 +240,9 @@ def anonymize(
     from covey.generalisation import Style
 
     reports = report or []
-    beside = pipeline.companions(reports, costs)
+    beside = pipeline.companions(output, reports, costs, certificate=certificate)
+    if certificate:
+        pipeline.refuse_uncertain(method)
     if curve and not (reports or as_json):
         raise UsageError("the curve is shown in a report: ask for one, or use `covey curve`")
     if curve:
@@ -279,6 +285,7 @@ def anonymize(
             output,
             report=reports,
             costs=costs,
+            certificate=certificate,
             curve=drawn,
             defuse=not formulas,
             outputs=outputs,
@@ -294,7 +301,9 @@ def anonymize(
 @app.command()
 def verify(
     table: TablePath,
-    schema: SchemaPath,
+    schema: Annotated[
+        Path | None, typer.Option("--schema", "-s", metavar="TOML", help="Roles and types.")
+    ] = None,
     k: K = None,
     person: Person = None,
     l: L = None,  # noqa: E741
@@ -306,6 +315,10 @@ def verify(
         str | None,
         typer.Option(metavar="TABLE", help="Everybody with their quasi-identifiers, for risks."),
     ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Check the table against this certificate."),
+    ] = None,
     as_json: AsJson = False,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -315,6 +328,14 @@ def verify(
     """Judge a table by its cells, whoever made it."""
     from covey import tables, verification
 
+    if certificate is not None:
+        asked = (k, person, l, t, alpha, beta, delta, population)
+        if any((*asked, delimiter, encoding, decimal, missing)):
+            raise UsageError("the certificate says what to judge and how: leave other options out")
+        _check_certificate(table, certificate, schema, as_json=as_json)
+        return
+    if schema is None:
+        raise UsageError("no schema given: pass --schema, or --certificate")
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
     settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
     source = tables.read(table, settings)
@@ -876,6 +897,22 @@ def _curve_of(source: "Table", schema: "Schema", progress: "Progress", **request
     from covey import curves
 
     return curves.curve(source, schema, progress=progress, **request)
+
+
+def _check_certificate(table: str, path: Path, schema: Path | None, *, as_json: bool) -> None:
+    from covey import certificate
+
+    found = certificate.check(table, path, schema=schema)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+    elif found.verdict is not None:
+        show_verdict(found.verdict, out)
+        show_achieved(found.verdict, out)
+        show_risks(found.verdict.risks, out)
+    for note in found.unchecked:
+        say(f"not checked: {note}")
+    found.raise_if_wrong()
+    say("the release matches its certificate")
 
 
 def _publish(result: "Report | Curve | Comparison", paths: list[Path], outputs: "Outputs") -> None:

@@ -81,6 +81,7 @@ class Report:
     curve: Costs | None = None
     limits: str = LIMITS
     reminders: tuple[str, ...] = REMINDERS
+    key: str | None = None  # the fingerprint of the custodian's key
 
     @property
     def k(self) -> int:
