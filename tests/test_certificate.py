@@ -404,7 +404,10 @@ def test_a_schema_that_was_changed_is_no_longer_its_file(made: Path) -> None:
     assert schema.file is not None
     assert schema.file.sha256 == digest(made / "schema.toml")
     asked = schema.model_copy(update={"require": schema_of(require={"k": 2}).require})
-    assert asked.file == schema.file
+    assert asked.file is schema.file
+    assert schema == schema.model_copy(update={"columns": dict(schema.columns)})
+    assert schema == covey.Schema(**dict(schema))
+    assert schema != asked
     fewer = {name: column for name, column in schema.columns.items() if name != "ward"}
     assert schema.model_copy(update={"columns": fewer}).file is None
 
