@@ -354,7 +354,7 @@ def shown(runs: list[comparison.Run], monkeypatch: pytest.MonkeyPatch) -> str:
     page = io.StringIO()
     console = Console(file=page, force_terminal=True, width=400, markup=False, highlight=False)
     monkeypatch.setattr(display, "out", console)
-    cli._give_comparison(covey.Comparison(tuple(runs)), [], as_json=False)
+    cli._give_comparison(covey.Comparison(tuple(runs)), as_json=False)
     return page.getvalue()
 
 

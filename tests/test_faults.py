@@ -1,5 +1,7 @@
 """Killed, interrupted, out of room: never a partial or unverified file under the output's name."""
 
+import hashlib
+import json
 import os
 import random
 import signal
@@ -12,7 +14,8 @@ import polars as pl
 import pytest
 
 import covey
-from covey import demo
+from covey import demo, files
+from test_outputs import at_call
 
 K = 5
 SLOW_ROWS = 60_000  # enough work for k-member to be caught in the middle of it
@@ -54,7 +57,7 @@ def wait_for_clustering(folder: Path, process: subprocess.Popen[bytes]) -> None:
 
 
 def test_killed_at_any_instant_it_leaves_the_old_file_or_a_verified_new_one(folder: Path) -> None:
-    out = folder / "out.csv"
+    out, report = folder / "out.csv", folder / "out.json"
     schema = covey.Schema.from_toml(folder / "people.toml")
     began = time.monotonic()
     assert finish(start(folder, "people.csv")) == 0
@@ -62,6 +65,7 @@ def test_killed_at_any_instant_it_leaves_the_old_file_or_a_verified_new_one(fold
     dice, seen = random.Random(1), set()
     for _ in range(12):
         out.write_text("old")
+        report.write_text("old")
         process = start(folder, "people.csv")
         time.sleep(dice.uniform(0.3, 1.1) * usual)
         process.kill()
@@ -69,6 +73,11 @@ def test_killed_at_any_instant_it_leaves_the_old_file_or_a_verified_new_one(fold
         old = out.read_text() == "old"
         seen.add(old)
         assert old or covey.verify(out, schema, [covey.KAnonymity(K)]).holds
+        if report.exists():  # if it was killed in between, there may be none, but no other one
+            text = report.read_text()
+            digest = hashlib.sha256(out.read_bytes()).hexdigest()
+            assert (text == "old") is old
+            assert old or json.loads(text)["output"]["sha256"] == digest
     assert True in seen  # otherwise nothing was killed in time, and the test tested nothing
     assert finish(start(folder, "people.csv")) == 0
     assert not drafts(folder)  # the next run has swept what the killed ones left
@@ -168,13 +177,56 @@ def test_too_little_memory_is_no_release(folder: Path) -> None:
     assert out.read_text() == "old"
 
 
-def test_two_at_once_both_release_a_whole_file(folder: Path) -> None:
-    schema = covey.Schema.from_toml(folder / "people.toml")
-    racers = [start(folder, "people.csv") for _ in range(3)]
-    assert [finish(racer) for racer in racers] == [0, 0, 0]
-    assert covey.verify(folder / "out.csv", schema, [covey.KAnonymity(K)]).holds
-    assert pl.read_csv(folder / "out.csv", infer_schema=False).height == 400
+@pytest.mark.parametrize("taken", ["out.csv", "out.json"])
+def test_while_another_writes_one_of_the_outputs_none_is_begun(folder: Path, taken: str) -> None:
+    out = folder / "out.csv"
+    out.write_text("old")
+    with files.draft(folder / taken):
+        process = start(folder, "people.csv")
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 2
+        assert b"another covey is writing" in err
+        assert b"detected" not in err  # it has not even read the table
+        assert out.read_text() == "old"
+    assert finish(start(folder, "people.csv")) == 0
+    assert pl.read_csv(out, infer_schema=False).height == 400
     assert not drafts(folder)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_at_any_call_release_and_companions_are_of_one_run(
+    tmp_path: Path, sent: signal.Signals
+) -> None:
+    """A new release beside an old report is worse than no report."""
+    people = demo.people(60)
+    release = covey.anonymize(people, demo.schema(), require=[covey.KAnonymity(3)])
+    table, report = tmp_path / "t.csv", tmp_path / "r.json"
+    handler, outcomes = signal.signal(sent, stop), set()
+    try:
+        for index in range(1, 200):
+            table.write_text("old")
+            report.write_text("old")
+            with pytest.MonkeyPatch.context() as patch:
+                made = at_call(patch, index, lambda: signal.raise_signal(sent))
+                try:
+                    release.write(table, report=report)
+                except SystemExit:
+                    outcomes.add(report.read_text() == "old")
+            if report.read_text() == "old":
+                assert table.read_text() == "old"
+            else:
+                said = json.loads(report.read_text())["output"]["sha256"]
+                assert said == hashlib.sha256(table.read_bytes()).hexdigest()
+            assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+            if len(made) < index:
+                break
+    finally:
+        signal.signal(sent, handler)
+    assert outcomes == {True, False}
+
+
+def stop(*_: object) -> None:
+    sys.exit(1)
 
 
 def test_a_reader_that_leaves_is_no_traceback(folder: Path) -> None:

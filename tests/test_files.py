@@ -7,8 +7,10 @@ import os
 import random
 import resource
 import signal
+import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -131,14 +133,17 @@ def test_a_name_may_be_as_long_as_the_file_system_lets_it(tmp_path: Path, length
     assert names_in(tmp_path) == ["n" * length]
 
 
-def test_two_drafts_of_one_destination_do_not_mix(tmp_path: Path) -> None:
+def test_a_second_draft_of_one_destination_is_refused_until_the_first_is_done(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "t.csv"
-    with files.draft(path) as one, files.draft(path) as other:
+    with files.draft(path) as one:
         one.file.write(OLD)
-        other.file.write(NEW)
+        with pytest.raises(OutputError, match="another covey is writing"):
+            write(path)
         one.publish()
         assert path.read_bytes() == OLD
-        other.publish()
+    write(path)
     assert path.read_bytes() == NEW
     assert names_in(tmp_path) == ["t.csv"]
 
@@ -178,24 +183,47 @@ def test_a_reader_that_went_away_is_told_as_it_is(monkeypatch: pytest.MonkeyPatc
 # ── places ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["far/t.csv", "far/nothing.csv", "nowhere/t.csv", "link.csv"])
+def test_a_link_is_refused_and_not_followed(tmp_path: Path, target: str) -> None:
     (tmp_path / "far").mkdir()
-    target, link = tmp_path / "far" / "t.csv", tmp_path / "link.csv"
-    target.write_bytes(OLD)
-    link.symlink_to("far/t.csv")
-    write(link)
-    assert link.is_symlink()
-    assert target.read_bytes() == NEW
+    (tmp_path / "far" / "t.csv").write_bytes(OLD)
+    link = tmp_path / "link.csv"
+    link.symlink_to(target)
+    with pytest.raises(OutputError, match="symbolic link"):
+        write(link)
+    assert str(link.readlink()) == target
     assert names_in(tmp_path) == ["far", "link.csv"]
     assert names_in(tmp_path / "far") == ["t.csv"]
+    assert (tmp_path / "far" / "t.csv").read_bytes() == OLD
 
 
-def test_the_target_of_a_dangling_link_is_made(tmp_path: Path) -> None:
-    link = tmp_path / "link.csv"
-    link.symlink_to("t.csv")
-    write(link)
-    assert link.is_symlink()
-    assert (tmp_path / "t.csv").read_bytes() == NEW
+def test_a_link_that_takes_the_name_meanwhile_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    path, target = tmp_path / "t.csv", tmp_path / "target"
+    target.write_bytes(OLD)
+    target.chmod(0o666)
+    with umask(0o077), files.draft(path) as draft:
+        draft.file.write(NEW)
+        path.symlink_to(target)
+        draft.publish()
+    assert target.read_bytes() == OLD
+    assert not path.is_symlink()
+    assert path.read_bytes() == NEW
+    assert mode(path) == 0o600
+
+
+@pytest.mark.parametrize("path", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_standard_output_by_another_name_is_refused_with_its_own(path: str) -> None:
+    with pytest.raises(OutputError, match="- for standard output"):
+        write(path)
+
+
+def test_a_folder_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "near").symlink_to("far")
+    write(tmp_path / "near" / "t.csv")
+    with files.draft(tmp_path / "near" / "t.csv"), pytest.raises(OutputError, match="another"):
+        write(tmp_path / "far" / "t.csv")
+    assert names_in(tmp_path / "far") == ["t.csv"]
 
 
 def test_a_file_with_two_names_is_replaced_under_one(tmp_path: Path) -> None:
@@ -216,6 +244,11 @@ def a_pipe(path: Path) -> Path:
     return path
 
 
+def a_socket(path: Path) -> Path:
+    os.mknod(path, stat.S_IFSOCK | 0o600)
+    return path
+
+
 def a_link_to_a_device(path: Path) -> Path:
     path.symlink_to("/dev/null")
     return path
@@ -231,7 +264,8 @@ def below_a_file(path: Path) -> Path:
     [
         (a_folder, "a folder or a device, not a file"),
         (a_pipe, "a folder or a device, not a file"),
-        (a_link_to_a_device, "a folder or a device, not a file"),
+        (a_socket, "a folder or a device, not a file"),
+        (a_link_to_a_device, "a symbolic link"),
         (lambda _: Path("/dev/null"), "a folder or a device, not a file"),
         (lambda _: Path("/"), "a folder or a device, not a file"),
         (lambda _: "", "a folder or a device, not a file"),
@@ -321,6 +355,7 @@ def test_the_bytes_are_on_the_disk_before_they_get_the_name(tmp_path: Path) -> N
         made = with_fault_at(patch, 0, 0)
         draft.file.write(NEW)
         draft.publish()
+    made = [name for name in made if "stat" not in name]
     before, after = made[: made.index("replace")], made[made.index("replace") :]
     assert before[-1] == "fsync"
     assert "fsync" in after
@@ -407,16 +442,50 @@ def test_the_draft_of_a_killed_writer_is_swept_by_the_next(tmp_path: Path, name:
     assert path.read_bytes() == NEW
 
 
-def test_the_draft_of_a_living_writer_is_not_swept(tmp_path: Path) -> None:
+def test_a_second_writer_is_refused_at_once_and_harms_nobody(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     with writer_of(path) as process:
-        write(path)
-        assert len(names_in(tmp_path)) == 2
-        assert path.read_bytes() == NEW
+        began = time.monotonic()
+        with pytest.raises(OutputError, match="another covey is writing"):
+            write(path)
+        assert time.monotonic() - began < 1
         process.communicate("go\n", timeout=10)
         assert process.returncode == 0
     assert path.read_bytes() == b"half"
+    write(path)
     assert names_in(tmp_path) == ["t.csv"]
+    assert path.read_bytes() == NEW
+
+
+def test_of_many_writers_at_once_one_writes_and_the_others_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    refused: list[str] = []
+    written: list[bool] = []
+    ready = threading.Barrier(8)
+
+    def race() -> None:
+        ready.wait()
+        try:
+            made = files.Draft(path)
+        except OutputError as error:
+            refused.append(str(error))
+            ready.wait()
+        else:
+            ready.wait()  # all others have been refused by now
+            made.publish()
+            made.discard()
+            written.append(True)
+
+    for _ in range(20):
+        racers = [threading.Thread(target=race) for _ in range(8)]
+        for racer in racers:
+            racer.start()
+        for racer in racers:
+            racer.join()
+        assert names_in(tmp_path) == ["t.csv"]
+    assert len(written) == 20
+    assert len(refused) == 20 * 7
+    assert all("another covey is writing" in message for message in refused)
 
 
 def test_only_drafts_of_the_same_destination_are_swept(tmp_path: Path) -> None:
@@ -440,7 +509,7 @@ def test_a_draft_that_is_swept_before_it_is_locked_is_made_again(
     raced: list[bool] = []
 
     def flock(file: Any, operation: int) -> None:
-        if operation == fcntl.LOCK_EX and not raced:
+        if not raced:
             raced.append(True)
             with files.draft(path):
                 pass
@@ -451,6 +520,62 @@ def test_a_draft_that_is_swept_before_it_is_locked_is_made_again(
     assert raced
     assert path.read_bytes() == NEW
     assert names_in(tmp_path) == ["t.csv"]
+
+
+def test_a_writer_that_is_overtaken_leaves_the_others_draft_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.csv"
+    real = fcntl.flock
+    others: list[files.Draft] = []
+
+    def flock(file: Any, operation: int) -> None:
+        if not others:
+            monkeypatch.setattr(fcntl, "flock", real)
+            others.append(files.Draft(path))
+            others[0].file.write(OLD)
+        real(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(OutputError, match="another covey is writing"):
+        write(path)
+    others[0].publish()
+    others[0].discard()
+    assert path.read_bytes() == OLD
+    assert names_in(tmp_path) == ["t.csv"]
+
+
+@pytest.mark.parametrize("make", [a_folder, a_pipe, a_socket, a_link_to_a_device])
+@pytest.mark.parametrize("ending", ["covey-draft", "covey-old"])
+def test_what_is_no_file_but_is_named_like_ones_own_stops_nothing_for_long(
+    tmp_path: Path, make: Callable[[Path], Path], ending: str
+) -> None:
+    """A pipe would be waited for, until somebody writes to it."""
+    path, beside = tmp_path / "t.csv", tmp_path / "r.json"
+    beside.write_bytes(OLD)
+    for made, of in [(path, path), (beside, path)]:
+        more = [] if ending == "covey-draft" else [str(of)]
+        make(files._hidden(made, ending, *more))
+    before = names_in(tmp_path)
+    command = [sys.executable, "-c", TOGETHER, str(path), str(beside)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    if done.returncode:
+        assert "OutputError" in done.stderr
+        assert names_in(tmp_path) == before
+        assert beside.read_bytes() == OLD
+    else:
+        assert (path.read_bytes(), beside.read_bytes()) == (NEW, NEW)
+
+
+TOGETHER = """
+import sys
+from covey import files
+
+with files.outputs(*sys.argv[1:]) as outputs:
+    for path in sys.argv[1:]:
+        outputs[path].write(b"the new release\\n" * 10_000)
+    outputs.publish()
+"""
 
 
 PUBLISHER = """

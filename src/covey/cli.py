@@ -47,9 +47,10 @@ if TYPE_CHECKING:
     from covey.comparison import Comparison, Run
     from covey.curves import Curve, Point
     from covey.experiments.page import Circumstances
+    from covey.files import Outputs
     from covey.keys import Key
-    from covey.pipeline import Release
     from covey.progress import Progress
+    from covey.report import Report
     from covey.schema import Schema, TableFormat
     from covey.tables import Table
 
@@ -204,6 +205,10 @@ def anonymize(
         Path | None,
         typer.Option(metavar="CSV", help="Write what each row has lost; not for publication."),
     ] = None,
+    certificate: Annotated[
+        bool,
+        typer.Option("--certificate", help="Write OUTPUT.intoto.json, for others to check."),
+    ] = False,
     method: Annotated[str, typer.Option(metavar="NAME", help="See `covey methods`.")] = "covey",
     effort: Annotated[
         str | None,
@@ -244,33 +249,29 @@ def anonymize(
     """Release a table in which everyone hides among at least k rows."""
     from covey import comparison, curves, files, pipeline, tables
     from covey.generalisation import Style
-    from covey.report import refuse_format
 
     reports = report or []
-    for name in reports:
-        refuse_format(name)
+    beside = pipeline.companions(output, reports, costs, certificate=certificate)
+    if certificate:
+        pipeline.refuse_uncertain(method)
     if curve and not (reports or as_json):
         raise UsageError("the curve is shown in a report: ask for one, or use `covey curve`")
     if curve:
         curves.refuse_method(method)
-    if costs is not None and costs.suffix.lower() != ".csv":
-        raise UsageError("the costs are CSV: give them a name that ends in .csv")
     if output == "-" and as_json:
         raise UsageError("the table and the JSON result cannot both go to standard output")
     own: dict[str, Any] = {"effort": effort, "budget": budget, "max_suppressed": max_suppressed}
     _refuse_twice(option, own)
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
     settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
-    outputs: list[str | Path] = [output, *reports, *([costs] if costs else [])]
-    files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
-    for path in outputs:
-        with files.draft(path):
-            pass  # a folder that cannot be written is better known before the work than after
+    files.refuse_overwriting([output, *beside], [table, schema, *_taxonomy_files(settings)])
     style = Style("values" if value_sets else "ancestor", "columns" if low_high else "text")
     options = comparison.parse_options(option or [])
     options |= {name: value for name, value in own.items() if value is not None}
     custodian = _custodian(key)
-    with _progress() as progress:
+    private = [costs] if costs else []
+    # A place that cannot be written is better known before the work than after.
+    with files.outputs(output, *beside, private=private) as outputs, _progress() as progress:
         source = tables.read(table, settings)
         _tell(source.notes)
         release = pipeline.anonymize(
@@ -294,9 +295,17 @@ def anonymize(
                 **{name: value for name, value in options.items() if name != "budget"},
             )  # fmt: skip
         progress("writing", 0.0)
-        written = release.write(output, report=reports, curve=drawn, defuse=not formulas)
-        if costs is not None:
-            _write_costs(release, costs)
+        written = release.write(
+            output,
+            report=reports,
+            costs=costs,
+            certificate=certificate,
+            curve=drawn,
+            defuse=not formulas,
+            outputs=outputs,
+        )
+    if costs is not None:
+        say("the costs tell which rows are grouped together: keep that file, and do not publish it")
     if as_json:
         typer.echo(written.to_json(), nl=False)
     else:
@@ -306,7 +315,9 @@ def anonymize(
 @app.command()
 def verify(
     table: TablePath,
-    schema: SchemaPath,
+    schema: Annotated[
+        Path | None, typer.Option("--schema", "-s", metavar="TOML", help="Roles and types.")
+    ] = None,
     k: K = None,
     person: Person = None,
     l: L = None,  # noqa: E741
@@ -318,6 +329,10 @@ def verify(
         str | None,
         typer.Option(metavar="TABLE", help="Everybody with their quasi-identifiers, for risks."),
     ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Check the table against this certificate."),
+    ] = None,
     as_json: AsJson = False,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -327,6 +342,14 @@ def verify(
     """Judge a table by its cells, whoever made it."""
     from covey import tables, verification
 
+    if certificate is not None:
+        asked = (k, person, l, t, alpha, beta, delta, population)
+        if any((*asked, delimiter, encoding, decimal, missing)):
+            raise UsageError("the certificate says what to judge and how: leave other options out")
+        _check_certificate(table, certificate, schema, as_json=as_json)
+        return
+    if schema is None:
+        raise UsageError("no schema given: pass --schema, or --certificate")
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
     settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
     source = tables.read(table, settings)
@@ -415,10 +438,7 @@ def report(
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
     settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
     files.refuse_overwriting(output, [original, released, schema, *_taxonomy_files(settings)])
-    for path in output:
-        with files.draft(path):
-            pass
-    with _progress() as progress:
+    with files.outputs(*output) as outputs, _progress() as progress:
         source = tables.read(original, settings)
         _tell(source.notes)
         drawn = None
@@ -428,8 +448,7 @@ def report(
             source, released, settings, class_column=class_column, curve=drawn, progress=progress
         )
         progress("writing", 0.0)
-        for path in output:
-            found.write(path)
+        _publish(found, output, outputs)
     show_verdict(found.verdict, err)
     for warning in found.warnings:
         say(f"note: {warning}")
@@ -474,36 +493,36 @@ def compare(
     from covey import comparison, files, tables
     from covey.comparison import Comparison
 
-    outputs = output or []
-    for path in outputs:
+    paths = output or []
+    for path in paths:
         comparison.refuse_format(path)
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
     settings = _asking(settings, None, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
     sizes = _sizes(k, settings)
-    files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
-    for path in outputs:
-        with files.draft(path):
-            pass
+    files.refuse_overwriting(paths, [table, schema, *_taxonomy_files(settings)])
     finished: list[Run] = []
-    try:
-        with _progress() as progress:
-            source = tables.read(table, settings)
-            _tell(source.notes)
-            for run in comparison.runs(
-                source,
-                settings,
-                k=sizes,
-                methods=methods,
-                seed=seed,
-                class_column=class_column,
-                workload=workload,
-                progress=progress,
-            ):
-                finished.append(run)
-    finally:
-        # Interrupted or not: what has been found out may have taken hours.
-        if finished:
-            _give_comparison(Comparison(tuple(finished)), outputs, as_json=as_json)
+    with files.outputs(*paths) as outputs:
+        try:
+            with _progress() as progress:
+                source = tables.read(table, settings)
+                _tell(source.notes)
+                for run in comparison.runs(
+                    source,
+                    settings,
+                    k=sizes,
+                    methods=methods,
+                    seed=seed,
+                    class_column=class_column,
+                    workload=workload,
+                    progress=progress,
+                ):
+                    finished.append(run)
+        finally:
+            # Interrupted or not: what has been found out may have taken hours.
+            if finished:
+                result = Comparison(tuple(finished))
+                _publish(result, paths, outputs)
+                _give_comparison(result, as_json=as_json)
     if all(run.error for run in finished):
         raise InfeasibleError("no method could make a release of this table")
 
@@ -534,36 +553,36 @@ def curve(
     """Show what each k would cost, before one is chosen."""
     from covey import comparison, curves, files, tables
 
-    outputs = output or []
-    for path in outputs:
+    paths = output or []
+    for path in paths:
         curves.refuse_format(path)
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
     sizes = None if k is None else _sizes(k, settings)
-    files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
-    for path in outputs:
-        with files.draft(path):
-            pass
+    files.refuse_overwriting(paths, [table, schema, *_taxonomy_files(settings)])
     finished: list[Point] = []
-    with _progress() as progress:
-        source = tables.read(table, settings)
-        _tell(source.notes)
-        task = curves.prepare(
-            source,
-            settings,
-            ks=sizes,
-            method=method,
-            seed=seed,
-            class_column=class_column,
-            options=comparison.parse_options(option or []),
-            progress=progress,
-        )
-    try:
+    with files.outputs(*paths) as outputs:
         with _progress() as progress:
-            finished.extend(task.points(progress))
-    finally:
-        # Interrupted or not: the points that were found are worth having.
-        if finished:
-            _give_curve(task.curve(finished), outputs, as_json=as_json)
+            source = tables.read(table, settings)
+            _tell(source.notes)
+            task = curves.prepare(
+                source,
+                settings,
+                ks=sizes,
+                method=method,
+                seed=seed,
+                class_column=class_column,
+                options=comparison.parse_options(option or []),
+                progress=progress,
+            )
+        try:
+            with _progress() as progress:
+                finished.extend(task.points(progress))
+        finally:
+            # Interrupted or not: the points that were found are worth having.
+            if finished:
+                result = task.curve(finished)
+                _publish(result, paths, outputs)
+                _give_curve(result, as_json=as_json)
 
 
 @app.command()
@@ -905,13 +924,6 @@ def _progress() -> "Iterator[Progress]":
             bar.stop()
 
 
-def _write_costs(release: "Release", path: Path) -> None:
-    from covey import files
-
-    files.write(path, release.costs.write_csv().encode())
-    say("the costs tell which rows are grouped together: keep that file, and do not publish it")
-
-
 def _curve_of(source: "Table", schema: "Schema", progress: "Progress", **request: Any) -> "Curve":
     """The curve for a report: of k alone, whatever else is asked for."""
     from covey import curves
@@ -919,18 +931,36 @@ def _curve_of(source: "Table", schema: "Schema", progress: "Progress", **request
     return curves.curve(source, schema, progress=progress, **request)
 
 
-def _give_curve(result: "Curve", outputs: list[Path], *, as_json: bool) -> None:
-    for path in outputs:
-        result.write(path)
+def _check_certificate(table: str, path: Path, schema: Path | None, *, as_json: bool) -> None:
+    from covey import certificate
+
+    found = certificate.check(table, path, schema=schema)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+    elif found.verdict is not None:
+        show_verdict(found.verdict, out)
+        show_achieved(found.verdict, out)
+        show_risks(found.verdict.risks, out)
+    for note in found.unchecked:
+        say(f"not checked: {note}")
+    found.raise_if_wrong()
+    say("the release matches its certificate")
+
+
+def _publish(result: "Report | Curve | Comparison", paths: list[Path], outputs: "Outputs") -> None:
+    for path in paths:
+        outputs[path].write(result.written_as(path))
+    outputs.publish()
+
+
+def _give_curve(result: "Curve", *, as_json: bool) -> None:
     if as_json:
         typer.echo(result.to_json(), nl=False)
     else:
         show_curve(result)
 
 
-def _give_comparison(result: "Comparison", outputs: list[Path], *, as_json: bool) -> None:
-    for path in outputs:
-        result.write(path)
+def _give_comparison(result: "Comparison", *, as_json: bool) -> None:
     if as_json:
         typer.echo(result.to_json(), nl=False)
         return

@@ -144,11 +144,15 @@ class Comparison:
         """The comparison as text, with the losses of each column."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, default=str) + "\n"
 
-    def write(self, path: str | Path) -> None:
-        """Write CSV or JSON, as the name's ending asks, whole or not at all."""
+    def written_as(self, path: str | Path) -> bytes:
+        """CSV or JSON, as the ending of a file's name asks."""
         refuse_format(path)
         text = self.frame.write_csv() if _ending(path) == ".csv" else self.to_json()
-        files.write(path, text.encode())
+        return text.encode()
+
+    def write(self, path: str | Path) -> None:
+        """Write CSV or JSON, as the name's ending asks, whole or not at all."""
+        files.write(path, self.written_as(path))
 
 
 def _written(run: Run) -> tuple[str, ...]:

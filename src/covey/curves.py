@@ -99,10 +99,12 @@ class Curve:
 
     def write(self, path: str | Path) -> None:
         """Write CSV, JSON, SVG or PNG, as the name's ending asks, whole or not at all."""
-        refuse_format(path)
-        files.write(path, self._as(_ending(path)))
+        files.write(path, self.written_as(path))
 
-    def _as(self, ending: str) -> bytes:
+    def written_as(self, path: str | Path) -> bytes:
+        """CSV, JSON, SVG or PNG, as the ending of a file's name asks."""
+        refuse_format(path)
+        ending = _ending(path)
         if ending == ".csv":
             return self.frame.write_csv().encode()
         if ending == ".json":

@@ -1,39 +1,59 @@
-"""Files that appear whole or not at all.
+"""Files that appear whole or not at all, and together or not at all.
 
 A draft is written beside its destination under a name that nobody looks for, readable by its owner
 alone. It gets the real name in one step, after all that must be checked has been checked; until
 then, and if anything goes wrong, whatever had that name keeps it.
+
+A draft is also the lock on its destination. Its name is the same for every writer, and whoever has
+it open and locked is the only one who writes there. The lock ends with its process, in any way.
+
+Files that belong together, a release and its companions, get their names in one step as well.
+Signals wait until it is done, and an error takes it back. Even if the process is killed in the
+middle of it, no old companion lies beside a new release:
+
+    put the old companions aside → name the release → name the new companions → remove the old
+
+What a killed process has put aside gets its name back from the next one that writes the same files,
+unless the release has been replaced.
 """
 
 import contextlib
+import errno
 import hashlib
 import os
-import secrets
+import signal
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Collection, Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from covey.errors import OutputError
 
 try:
     import fcntl
-except ImportError:  # not a POSIX system: drafts cannot be locked, so none is swept
+except ImportError:  # not a POSIX system: there, an open file cannot be removed
     fcntl = None  # type: ignore[assignment]
 
 STREAM = "-"
-_SUFFIX = ".covey-draft"
+_DRAFT, _OLD = "covey-draft", "covey-old"
+_AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no link, no waiting
+_INTERRUPTIONS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class Draft:
-    """Bytes on their way to a destination."""
+    """Bytes on their way to a destination, which nobody else writes meanwhile."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(
+        self, path: str | Path, *, private: bool = False, beside: "Draft | None" = None
+    ) -> None:
         if str(path).endswith(("/", os.sep)):
             raise OutputError("the output is a folder or a device, not a file")
-        self.destination = None if path == STREAM else Path(_real(path))
+        self.destination = None if path == STREAM else _place(path)
+        self._private = private
+        self._first = beside or self
         self._path: Path | None = None
         self.file: IO[bytes] = self._open()
 
@@ -42,26 +62,16 @@ class Draft:
             return BytesIO()
         with output_errors():
             refuse_special(self.destination)
-            _sweep(self.destination)
-            while (file := self._locked(self.destination)) is None:
+            path = _hidden(self.destination, _DRAFT)
+            while (file := _locked(path)) is None:
                 pass
-            return file
+        self._path = path
+        return file
 
-    def _locked(self, destination: Path) -> IO[bytes] | None:
-        """A new draft; None if another writer swept it before it could be locked."""
-        self._path = destination.with_name(f"{_prefix(destination)}{secrets.token_hex(8)}{_SUFFIX}")
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-        self.file = os.fdopen(os.open(self._path, flags, 0o600), "w+b")
-        try:
-            if fcntl is not None:
-                fcntl.flock(self.file, fcntl.LOCK_EX)
-            if os.fstat(self.file.fileno()).st_nlink:
-                return self.file
-        except BaseException:
-            self.discard()
-            raise
-        self.file.close()
-        return None
+    def write(self, data: bytes) -> None:
+        """Add to what is written."""
+        with output_errors():
+            self.file.write(data)
 
     def read(self) -> bytes:
         """Everything written so far, as it lies on the disk."""
@@ -74,43 +84,228 @@ class Draft:
 
     def publish(self) -> None:
         """Give the draft its destination's name, or send it to standard output."""
-        with output_errors():
-            if self._path is None or self.destination is None:
-                sys.stdout.buffer.write(self.read())
-                sys.stdout.buffer.flush()
-                return
-            self.file.flush()
-            os.fchmod(self.file.fileno(), _permissions(self.destination))
-            os.fsync(self.file.fileno())
-            self._path.replace(self.destination)
-            self._path = None
-            _sync_folder(self.destination.parent)
+        _publish([self])
 
     def discard(self) -> None:
         """Leave nothing behind, unless it was published."""
         with contextlib.suppress(OSError):
-            self.file.close()
+            if self._path is not None and _is_at(self._path, self.file):
+                self._path.unlink()  # while it is locked: later, the name may be another's
         with contextlib.suppress(OSError):
-            if self._path is not None:
-                self._path.unlink()
+            self.file.close()
+
+    # ── the steps of publishing ─────────────────────────────────────────────────────────────────
+
+    def settle(self) -> None:
+        """Bring the bytes to the disk, with the permissions of the file that they will be."""
+        if self.destination is not None:
+            self.file.flush()
+            permissions = 0o600 if self._private else _permissions(self.destination)
+            os.fchmod(self.file.fileno(), permissions)
+            os.fsync(self.file.fileno())
+
+    def put_aside(self, undo: contextlib.ExitStack) -> None:
+        """An old companion loses its name; an old release gets another one besides."""
+        if self.destination is None:
+            return
+        try:
+            _move(self.destination, self._old, keep=self._first is self)
+        except FileNotFoundError:
+            undo.callback(self.vanish)
+        else:
+            undo.callback(_put_back, self._old, self.destination)
+            _sync_folder(self.destination.parent)
+
+    def appear(self) -> None:
+        """Get the destination's name, or go to standard output."""
+        if self._path is None or self.destination is None:
+            sys.stdout.buffer.write(self.read())
+            sys.stdout.buffer.flush()
+            return
+        if not _is_at(self._path, self.file):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        self._path.replace(self.destination)
+        self._path = None
+        _sync_folder(self.destination.parent)
+
+    def vanish(self) -> None:
+        """Give the name up again, if it was given."""
+        if self.destination is not None and self._path is None:
+            self.destination.unlink(missing_ok=True)
+
+    def forget(self) -> None:
+        """Remove what was put aside."""
+        with contextlib.suppress(OSError):
+            if self.destination is not None:
+                self._old.unlink(missing_ok=True)
+
+    def recover(self) -> None:
+        """End what a killed process has left in the middle of the step, or undo it."""
+        with contextlib.suppress(OSError):
+            if self.destination is None or not stat.S_ISREG(self._old.lstat().st_mode):
+                return
+            if self._first.is_replaced or os.path.lexists(self.destination):
+                self._old.unlink()
+            else:
+                self._old.replace(self.destination)
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether another file has the name than the one that had it before the step."""
+        if self.destination is None:
+            return True
+        try:
+            return not os.path.samestat(self.destination.lstat(), self._old.lstat())
+        except FileNotFoundError:
+            return os.path.lexists(self.destination)
+
+    @property
+    def _old(self) -> Path:
+        """Where the old file is put while it is replaced together with the first."""
+        assert self.destination is not None
+        return _hidden(self.destination, _OLD, str(self._first.destination))
 
 
 @contextlib.contextmanager
-def draft(path: str | Path) -> Iterator[Draft]:
+def draft(path: str | Path, *, private: bool = False) -> Iterator[Draft]:
     """A draft that is gone at the end unless it was published."""
-    made = Draft(path)
+    made = Draft(path, private=private)
     try:
         yield made
     finally:
         made.discard()
 
 
-def write(path: str | Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
-    with draft(path) as made:
-        with output_errors():
-            made.file.write(data)
+def write(path: str | Path, data: bytes, *, private: bool = False) -> None:
+    """Write a file whole or not at all; a private one is its owner's alone."""
+    with draft(path, private=private) as made:
+        made.write(data)
         made.publish()
+
+
+# ── several files in one step ───────────────────────────────────────────────────────────────────
+
+
+class Outputs:
+    """Drafts that get their names in one step: a release, and its companions."""
+
+    def __init__(self, paths: Iterable[str | Path], private: Collection[str | Path] = ()) -> None:
+        self._drafts: dict[str, Draft] = {}
+        try:
+            for path in paths:
+                first = next(iter(self._drafts.values()), None)
+                self._drafts[str(path)] = Draft(path, private=path in private, beside=first)
+            # The release last: what it has put aside tells whether it was replaced.
+            for made in reversed(self._drafts.values()):
+                made.recover()
+        except BaseException:
+            self.discard()
+            raise
+
+    def __getitem__(self, path: str | Path) -> Draft:
+        return self._drafts[str(path)]
+
+    def publish(self) -> None:
+        """Give all of them their names, or none."""
+        if self._drafts:
+            _publish([*self._drafts.values()])
+
+    def discard(self) -> None:
+        """Leave nothing behind of what was not published."""
+        for made in self._drafts.values():
+            made.discard()
+
+
+@contextlib.contextmanager
+def outputs(*paths: str | Path, private: Collection[str | Path] = ()) -> Iterator[Outputs]:
+    """Drafts of these files, gone at the end unless they were published."""
+    made = Outputs(paths, private)
+    try:
+        yield made
+    finally:
+        made.discard()
+
+
+def _publish(drafts: list[Draft]) -> None:
+    with output_errors():
+        for made in drafts:
+            made.settle()
+        if drafts[0].destination is None:
+            _send(drafts)
+            return
+        with _signals_held(), contextlib.ExitStack() as undo:
+            _put_aside(drafts, undo)
+            drafts[0].appear()
+            _complete(drafts, undo)
+
+
+def _send(drafts: list[Draft]) -> None:
+    """The release goes to standard output: that may take long, and cannot be taken back."""
+    with contextlib.ExitStack() as undo:
+        with _signals_held():
+            _put_aside(drafts, undo)
+        drafts[0].appear()
+        undo.pop_all()  # old companions do not belong to what was sent
+    with _signals_held(), contextlib.ExitStack() as undo:
+        _complete(drafts, undo)
+
+
+def _put_aside(drafts: list[Draft], undo: contextlib.ExitStack) -> None:
+    if len(drafts) > 1:
+        for made in drafts:
+            made.put_aside(undo)
+
+
+def _complete(drafts: list[Draft], undo: contextlib.ExitStack) -> None:
+    for made in drafts[1:]:
+        made.appear()
+        undo.callback(made.vanish)
+    undo.pop_all()
+    for made in reversed(drafts):
+        made.forget()
+
+
+def _move(path: Path, aside: Path, *, keep: bool) -> None:
+    if keep:
+        with contextlib.suppress(OSError):  # there are file systems without links
+            os.link(path, aside)
+            return
+    path.replace(aside)
+
+
+def _put_back(aside: Path, path: Path) -> None:
+    aside.replace(path)
+    aside.unlink(missing_ok=True)  # two names of one file do not replace each other
+
+
+@contextlib.contextmanager
+def _signals_held() -> Iterator[None]:
+    """Interruptions wait until the end. They come to the main thread alone."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+
+    def hold(number: int, _frame: Any) -> None:
+        waiting.append(number)
+
+    with contextlib.ExitStack() as restore:
+        restore.callback(_raise_signals, waiting)
+        for name in _INTERRUPTIONS:
+            number = getattr(signal, name, None)
+            before = None if number is None else signal.getsignal(number)
+            if number is not None and before is not None:  # else another library's
+                restore.callback(signal.signal, number, before)
+                signal.signal(number, hold)
+        yield
+
+
+def _raise_signals(waiting: list[int]) -> None:
+    for number in dict.fromkeys(waiting):
+        signal.raise_signal(number)
+
+
+# ── places ──────────────────────────────────────────────────────────────────────────────────────
 
 
 @contextlib.contextmanager
@@ -125,8 +320,17 @@ def output_errors() -> Iterator[None]:
 
 
 def refuse_special(path: Path) -> None:
-    """A destination is a new name or a regular file, never a folder, pipe or device."""
-    if path.exists() and not path.is_file():
+    """A destination is a new name or a regular file: no folder, pipe or device, and no link."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(mode):
+        raise OutputError(
+            "the output is a symbolic link, which covey does not follow: "
+            "name the file itself, or - for standard output"
+        )
+    if not stat.S_ISREG(mode):
         raise OutputError("the output is a folder or a device, not a file")
 
 
@@ -149,6 +353,12 @@ def _real(path: str | Path) -> str:
         raise OutputError("the output cannot be written: there can be no such path") from None
 
 
+def _place(path: str | Path) -> Path:
+    """The same file by the real name of its folder; a link keeps its own name."""
+    _real(path)
+    return Path(_real(Path(path).parent)) / Path(path).name
+
+
 def _same(one: str, other: str) -> bool:
     with contextlib.suppress(OSError):
         return Path(one).samefile(other)
@@ -158,7 +368,9 @@ def _same(one: str, other: str) -> bool:
 def _permissions(destination: Path) -> int:
     """Those of the file that is replaced, or the user's default for new files."""
     with contextlib.suppress(OSError):
-        return stat.S_IMODE(destination.stat().st_mode)
+        mode = destination.lstat().st_mode
+        if stat.S_ISREG(mode):
+            return stat.S_IMODE(mode)
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
@@ -174,16 +386,64 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _sweep(destination: Path) -> None:
-    """Remove drafts of this destination whose writers were killed: nobody holds their lock."""
+def _hidden(destination: Path, ending: str, *more: str) -> Path:
+    """The same name whoever asks for it, and short however long the destination's."""
+    told = "\0".join([destination.name, *more])
+    digest = hashlib.sha256(os.fsencode(told)).hexdigest()
+    return destination.with_name(f".{digest[:16]}.{ending}")
+
+
+# ── locks ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _locked(path: Path) -> IO[bytes] | None:
+    """A new file that is locked as long as it is open; None if it is to be tried once more."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _AS_IT_IS, 0o600)
+    except FileExistsError:
+        _remove_abandoned(path)
+        return None
+    file = os.fdopen(descriptor, "w+b")
+    try:
+        _lock(file)
+        if _is_at(path, file):  # else it was taken for an abandoned one before it was locked
+            return file
+    except OutputError:  # somebody removes it just now, and will write
+        file.close()
+        raise
+    except BaseException:
+        path.unlink(missing_ok=True)
+        file.close()
+        raise
+    file.close()
+    return None
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove the draft of a process that was killed: nobody holds its lock."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise OutputError(
+                f"the output cannot be written: {path.name!r} beside it, which covey needs, "
+                "is not a file; remove it"
+            )
+        with os.fdopen(os.open(path, os.O_RDWR | _AS_IT_IS), "rb") as file:
+            _lock(file)
+            if _is_at(path, file):
+                path.unlink()
+
+
+def _lock(file: IO[bytes]) -> None:
     if fcntl is None:
         return
-    for path in destination.parent.glob(f"{_prefix(destination)}*{_SUFFIX}"):
-        with contextlib.suppress(OSError), path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            path.unlink()
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise OutputError("another covey is writing this output") from None
 
 
-def _prefix(destination: Path) -> str:
-    """The same for every draft of a destination, and short however long its name."""
-    return f".{hashlib.sha256(os.fsencode(destination.name)).hexdigest()[:16]}."
+def _is_at(path: Path, file: IO[bytes]) -> bool:
+    """Whether this open file has that name."""
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(path.lstat(), os.fstat(file.fileno()))
+    return False

@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
+from covey import certificate as certificates
 from covey import files, loss, matchings, tables
 from covey.clustering import METHODS, Method, keep_demands, method_named, refined, refuse_infeasible
 from covey.csv_files import Dialect
@@ -61,6 +62,7 @@ class Release:
     report: Report
     _released: Table
     _schema: Schema
+    _asked: tuple[Requirement, ...]
     _judge: Callable[[Table], Verdict]
     _costs: Callable[[], pl.DataFrame]
 
@@ -78,35 +80,48 @@ class Release:
         path: str | Path,
         *,
         report: str | Path | Sequence[str | Path] | None = None,
+        costs: str | Path | None = None,
+        certificate: bool = False,
         curve: Costs | None = None,
         defuse: bool = True,
+        outputs: files.Outputs | None = None,
     ) -> Report:
-        """Write the release, and its reports if asked, once the written bytes have been verified.
+        """Write the release, and what is asked for beside it, once its bytes have been verified.
 
-        The bytes are read back under a temporary name and judged by the verifier; only then do
-        they get the name `path`. Text that a spreadsheet would run as a formula gets an
-        apostrophe in front, unless `defuse` is off. A report is a page if its name ends in .html,
-        and JSON if in .json; a `curve` that is handed over is shown in it.
+        The bytes are read back under a temporary name and judged by the verifier. Only then do
+        all files get their names, in one step. Text that a spreadsheet would run as a formula gets
+        an apostrophe in front, unless `defuse` is off. A report is a page if its name ends in
+        .html, and JSON if in .json; a `curve` that is handed over is shown in it. The `costs` are
+        for the custodian alone, so only the owner can read that file. A `certificate` lies beside
+        the release, under its name and .intoto.json. `outputs` are the drafts of all these files,
+        where they are open already.
         """
+        if certificate and isinstance(self.groups, Rings):
+            raise UsageError(UNCERTAIN)
         reports = [report] if isinstance(report, str | Path) else list(report or ())
-        for name in reports:
-            refuse_format(name)
-        files.refuse_overwriting([path, *reports], [])
-        with contextlib.ExitStack() as drafts:
-            table = drafts.enter_context(files.draft(path))
-            pages = [drafts.enter_context(files.draft(name)) for name in reports]
+        beside = companions(path, reports, costs, certificate=certificate)
+        files.refuse_overwriting([path, *beside], [])
+        with contextlib.ExitStack() as stack:
+            if outputs is None:
+                private = [name for name in (costs,) if name is not None]
+                outputs = stack.enter_context(files.outputs(path, *beside, private=private))
+            table = outputs[path]
             with files.output_errors():
                 tables.write(self._released, table.file, Path(path).name, defuse=defuse)
             data = table.read()
-            self._verify(data)
+            again, verdict = self._verify(data)
             written = replace(self.report, output=_output(data), curve=curve)
-            for name, page in zip(reports, pages, strict=True):
-                text = written.written_as(name)
-                with files.output_errors():
-                    page.file.write(text)
-                page.read()
-            for draft in (table, *pages):
-                draft.publish()
+            pages = {name: written.written_as(name) for name in reports}
+            for name, page in pages.items():
+                outputs[name].write(page)
+            if costs is not None:
+                outputs[costs].write(self.costs.write_csv().encode())
+            if certificate:
+                said = certificates.statement(
+                    *(Path(path).name, written, pages, self._schema, self._asked, again, verdict)
+                )
+                outputs[certificates.beside(path)].write(said)
+            outputs.publish()
         return written
 
     @property
@@ -128,14 +143,42 @@ class Release:
             original, self, self._schema, class_column=class_column, queries=queries, seed=seed
         )
 
-    def _verify(self, data: bytes) -> None:
+    def _verify(self, data: bytes) -> tuple[Table, Verdict]:
         """Judge the bytes that are about to be published, with nothing but the schema known."""
         dialect = self._released.dialect
         again = tables.from_bytes(data, self._schema, TableFormat(**asdict(dialect)))
         ours, theirs = self._released.frame, again.frame
         if (ours.height, ours.columns) != (theirs.height, theirs.columns):
             raise ViolationError("the written table has lost rows or columns; it is not published")
-        self._judge(again).raise_if_violated()
+        verdict = self._judge(again)
+        verdict.raise_if_violated()
+        return again, verdict
+
+
+def companions(
+    path: str | Path,
+    reports: Sequence[str | Path] = (),
+    costs: str | Path | None = None,
+    *,
+    certificate: bool = False,
+) -> list[str | Path]:
+    """The files beside a release; a name that does not fit its content is refused."""
+    for name in reports:
+        refuse_format(name)
+    if costs is not None and Path(costs).suffix.lower() != ".csv":
+        raise UsageError("the costs are CSV: give them a name that ends in .csv")
+    more = [name for name in (costs,) if name is not None]
+    return [*reports, *more, *([certificates.beside(path)] if certificate else [])]
+
+
+UNCERTAIN = "a release of this method is judged with its original, so nobody else can check it"
+
+
+def refuse_uncertain(method: str | Callable[..., Groups | Rings]) -> None:
+    """A certificate is of a release that others can judge."""
+    function = function_of(method)
+    if isinstance(function, Method) and not function.alike:
+        raise UsageError(UNCERTAIN)
 
 
 def _output(data: bytes) -> Output:
@@ -267,6 +310,7 @@ def anonymize(
         report=report,
         _released=released,
         _schema=schema,
+        _asked=requirements,
         _judge=judge,
         # A copy of the encoded table leaves behind what the method had it work out.
         _costs=partial(

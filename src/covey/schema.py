@@ -4,10 +4,11 @@ One TOML file serves the command line and the library. A column without a role i
 passed through; no column is a quasi-identifier by default.
 """
 
+import hashlib
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
 from math import inf, isfinite
@@ -21,6 +22,7 @@ from pydantic import (
     Field,
     FiniteFloat,
     PlainValidator,
+    PrivateAttr,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -299,6 +301,20 @@ class TableFormat(_Model):
     missing: tuple[str, ...] | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class SchemaFile:
+    """The file that a schema was read from, and its columns as they were then."""
+
+    name: str
+    sha256: str
+    columns: dict[str, Column]
+
+    def __eq__(self, _: object) -> bool:
+        return True  # two schemas that say the same are equal, wherever they come from
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class Schema(_Model):
     """The columns of a table, and what its release must keep."""
 
@@ -306,6 +322,13 @@ class Schema(_Model):
     require: Require = Require()
     table: TableFormat = TableFormat()
     loss: Measure = "height"
+    _file: SchemaFile | None = PrivateAttr(default=None)
+
+    @property
+    def file(self) -> SchemaFile | None:
+        """The schema's file, as long as the columns are still those of the file."""
+        unchanged = self._file is not None and self._file.columns is self.columns
+        return self._file if unchanged else None
 
     @model_validator(mode="after")
     def _requirements_fit_the_columns(self) -> Self:
@@ -358,15 +381,18 @@ class Schema(_Model):
     def from_toml(cls, path: str | Path) -> Self:
         """Read a schema file. Taxonomy files are looked for beside it."""
         try:
-            with Path(path).open("rb") as file:
-                settings = tomllib.load(file)
+            data = Path(path).read_bytes()
+            settings = tomllib.loads(data.decode())
         except OSError as error:
             raise SchemaError(f"the schema cannot be read: {error.strerror}") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             # The rest of the message may quote a value of a taxonomy.
             place = re.search(r"at (line \d+, column \d+|end of document)", str(error))
             raise SchemaError(f"the schema is not TOML{', ' + place[0] if place else ''}") from None
-        return cls.from_dict(settings)._beside(Path(path).parent)
+        schema = cls.from_dict(settings)._beside(Path(path).parent)
+        digest = hashlib.sha256(data).hexdigest()
+        schema._file = SchemaFile(Path(path).name, digest, schema.columns)
+        return schema
 
     def _beside(self, folder: Path) -> Self:
         moved = {

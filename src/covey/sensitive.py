@@ -87,8 +87,16 @@ class SensitiveColumn:
             case "ordered" if self.numbers is not None:
                 return self.spread.ordered_distance()
             case "hierarchical" if self.tree is not None:
-                return self.spread.tree_distance(self.tree, _leaves(self.tree, self.values))
+                return self.spread.tree_distance(self.tree, self.leaves)
         return None
+
+    @property
+    def leaves(self) -> Longs:
+        """The leaf of each value in the tree; that of a missing one has no label."""
+        assert self.tree is not None
+        places = {label: leaf for leaf, label in enumerate(self.tree.leaves)}
+        leaves = [places[_undefused(value or "", places)] for value in self.values]
+        return np.array(leaves, dtype=np.int64)
 
     def places(self, listed: Sequence[str]) -> Longs:
         """Where those of the listed values that occur stand among the values."""
@@ -189,13 +197,6 @@ def _tree(name: str, column: Column, values: pl.Series) -> Taxonomy:
             "cover; add them as leaves, or correct the rows"
         )
     return tree.with_leaf("") if values.null_count() else tree
-
-
-def _leaves(tree: Taxonomy, values: pl.Series) -> Longs:
-    """The leaf of each value; that of a missing one has no label."""
-    places = {label: leaf for leaf, label in enumerate(tree.leaves)}
-    leaves = [places[_undefused(value or "", places)] for value in values]
-    return np.array(leaves, dtype=np.int64)
 
 
 def _undefused(value: str, known: Container[str]) -> str:
