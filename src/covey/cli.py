@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.table import Table as Grid
@@ -75,6 +75,9 @@ K = Annotated[
 Person = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Count persons by this column for k, instead of rows."),
+]
+CountRows = Annotated[
+    bool, typer.Option("--count-rows", help="Count rows for k, even if people have several.")
 ]
 L = Annotated[
     list[str] | None,
@@ -183,6 +186,7 @@ def anonymize(
     ],
     k: K = None,
     person: Person = None,
+    count_rows: CountRows = False,
     l: L = None,  # noqa: E741
     t: T = None,
     alpha: Alpha = None,
@@ -249,7 +253,9 @@ def anonymize(
     own: dict[str, Any] = {"effort": effort, "budget": budget, "max_suppressed": max_suppressed}
     _refuse_twice(option, own)
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
-    settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
+    settings = _asking(
+        settings, k, _counted(person, count_rows), l=l, t=t, alpha=alpha, beta=beta, delta=delta
+    )
     outputs: list[str | Path] = [output, *reports, *([costs] if costs else [])]
     files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
     for path in outputs:
@@ -295,6 +301,7 @@ def verify(
     schema: SchemaPath,
     k: K = None,
     person: Person = None,
+    count_rows: CountRows = False,
     l: L = None,  # noqa: E741
     t: T = None,
     alpha: Alpha = None,
@@ -314,7 +321,11 @@ def verify(
     from covey import tables, verification
 
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
-    settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
+    settings = _asking(
+        settings, k, _counted(person, count_rows), l=l, t=t, alpha=alpha, beta=beta, delta=delta
+    )
+    if person is not None and settings.require.k is None:
+        raise UsageError("--person counts persons for k: pass -k too")
     source = tables.read(table, settings)
     _tell(source.notes)
     verdict = verification.verify(source, settings)
@@ -328,7 +339,7 @@ def verify(
         show_verdict(verdict, out)
         show_achieved(verdict, out)
         show_risks(verdict.risks, out)
-    verdict.raise_if_violated()
+    verdict.raise_if_broken()
 
 
 @app.command()
@@ -380,6 +391,7 @@ def report(
     ],
     k: K = None,
     person: Person = None,
+    count_rows: CountRows = False,
     l: L = None,  # noqa: E741
     t: T = None,
     alpha: Alpha = None,
@@ -399,7 +411,9 @@ def report(
     for path in output:
         refuse_format(path)
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
-    settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
+    settings = _asking(
+        settings, k, _counted(person, count_rows), l=l, t=t, alpha=alpha, beta=beta, delta=delta
+    )
     files.refuse_overwriting(output, [original, released, schema, *_taxonomy_files(settings)])
     for path in output:
         with files.draft(path):
@@ -419,7 +433,7 @@ def report(
     show_verdict(found.verdict, err)
     for warning in found.warnings:
         say(f"note: {warning}")
-    found.verdict.raise_if_violated()
+    found.verdict.raise_if_broken()
 
 
 @app.command()
@@ -430,6 +444,7 @@ def compare(
         str | None, typer.Option("-k", metavar="K,K", help="Each the least size of a class.")
     ] = None,
     person: Person = None,
+    count_rows: CountRows = False,
     l: L = None,  # noqa: E741
     t: T = None,
     alpha: Alpha = None,
@@ -464,7 +479,9 @@ def compare(
     for path in outputs:
         comparison.refuse_format(path)
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
-    settings = _asking(settings, None, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
+    settings = _asking(
+        settings, None, _counted(person, count_rows), l=l, t=t, alpha=alpha, beta=beta, delta=delta
+    )
     sizes = _sizes(k, settings)
     files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
     for path in outputs:
@@ -805,8 +822,18 @@ def _refuse_twice(options: list[str] | None, own: dict[str, Any]) -> None:
             raise UsageError(f"{name!r} is given twice; once is enough")
 
 
+def _counted(person: str | None, count_rows: bool) -> "str | Literal[False] | None":
+    """Whom k counts: persons by a column, or rows if that is said."""
+    if person is not None and count_rows:
+        raise UsageError("k counts persons or rows: give --person or --count-rows")
+    return False if count_rows else person
+
+
 def _asking(
-    schema: "Schema", k: int | None, person: str | None, **models: list[str] | None
+    schema: "Schema",
+    k: int | None,
+    person: "str | Literal[False] | None",
+    **models: list[str] | None,
 ) -> "Schema":
     """The schema with what the command line asks for, model by model, instead of its own."""
     from covey.requirements import KAnonymity

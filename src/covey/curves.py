@@ -229,8 +229,7 @@ def prepare(
     pipeline.refuse_wrong_options(pipeline.function_of(method), chosen)
     refuse_method(method)
     progress("reading", 0.0)
-    table = tables.read(frame, schema)
-    tables.check_roles(table, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
+    table = tables.original(frame, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
     request = [pipeline.name_of(method), chosen, "curve", class_column]
     people = pipeline.ordered_people(table, schema, seed, request)
     encoded = pipeline.encode_people(people.table, schema, most, class_column)

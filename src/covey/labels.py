@@ -64,7 +64,15 @@ def seen(cells: pl.Series, missing: Sequence[str] = ()) -> pl.Series:
         return cells
     blank = normalised(pl.Series(["", *missing]), STEPS)
     found = normalised(cells, STEPS)
-    return pl.select(pl.when(~found.is_in(blank.implode())).then(found).alias(cells.name)).to_series()
+    return pl.select(
+        pl.when(~found.is_in(blank.implode())).then(found).alias(cells.name)
+    ).to_series()
+
+
+def places(names: Sequence[str]) -> dict[str, int]:
+    """Where each of these labels stands, by what a reader sees of it; the first of look-alikes."""
+    shown = seen(pl.Series(names, dtype=pl.String)).fill_null("").to_list()
+    return {label: place for place, label in reversed(list(enumerate(shown)))}
 
 
 @dataclass(frozen=True)
@@ -87,7 +95,9 @@ def look_alikes(labels: pl.Series, rows: pl.Series | None = None) -> LookAlikes:
     """Among the labels of a column, or among different ones that have so many rows each."""
     if labels.dtype != pl.String:
         return LookAlikes(0, 0, 0)
-    counts = pl.DataFrame({"label": labels, "rows": 1 if rows is None else rows}).drop_nulls("label")
+    counts = pl.DataFrame({"label": labels, "rows": 1 if rows is None else rows}).drop_nulls(
+        "label"
+    )
     spelled = counts.group_by("label").agg(pl.col("rows").sum()).filter(pl.col("rows") > 0)
     values = (
         spelled.with_columns(seen(spelled["label"]).alias("seen"))

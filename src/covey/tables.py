@@ -23,6 +23,7 @@ from covey import csv_files
 from covey.csv_files import Dialect, check_names
 from covey.errors import OutputError, SchemaError, TableError, count
 from covey.files import STREAM
+from covey.labels import normalised
 from covey.schema import Role, Schema, TableFormat
 
 
@@ -66,6 +67,21 @@ def read(
     if not isinstance(source, str | Path):
         return _from_dataframe(source, declared)
     return from_bytes(read_bytes(source), schema, declared)
+
+
+def original(source: Any, schema: Schema, *needed: Role) -> Table:
+    """A table that is to be released, with the columns of the `needed` roles, normalised as asked.
+
+    A release is never normalised: it is judged as it is written.
+    """
+    table = read(source, schema)
+    check_roles(table, schema, *needed)
+    changed = [
+        normalised(table.frame[name], column.normalise)
+        for name, column in schema.columns.items()
+        if column.normalise and name in table.frame.columns
+    ]
+    return table.with_frame(table.frame.with_columns(changed)) if changed else table
 
 
 def read_bytes(source: str | Path) -> bytes:
