@@ -5,9 +5,10 @@ quasi-identifier, and nothing is called insensitive but a column that is the sam
 custodian decides; the reasons, which hold counts and never a value, are there to be disagreed with.
 """
 
+import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,17 @@ import tomlkit
 
 from covey import tables
 from covey.errors import TableError, UsageError
-from covey.schema import Column, ColumnType, Role, Schema, TableFormat, TaxonomyBuilder
+from covey.labels import NONE_ALIKE, STEPS, LookAlikes, look_alikes
+from covey.persons import Repeats, repeats
+from covey.schema import (
+    Column,
+    ColumnType,
+    Require,
+    Role,
+    Schema,
+    TableFormat,
+    TaxonomyBuilder,
+)
 from covey.tables import Table
 
 _IDENTIFIER_NAMES = re.compile(
@@ -53,6 +64,7 @@ class ColumnDraft:
     name: str
     column: Column
     reason: str
+    alike: LookAlikes = NONE_ALIKE
 
 
 @dataclass(frozen=True)
@@ -61,11 +73,23 @@ class Draft:
 
     columns: tuple[ColumnDraft, ...]
     table: TableFormat
+    repeats: Repeats | None = None  # identifiers that repeat, perhaps because people do
 
     @property
     def schema(self) -> Schema:
         """The draft as it stands."""
-        return Schema(columns={d.name: d.column for d in self.columns}, table=self.table)
+        return Schema(
+            columns={d.name: d.column for d in self.columns},
+            table=self.table,
+            require=Require(person=self.person),
+        )
+
+    @property
+    def person(self) -> str | None:
+        """The column by which k should count persons, if one clearly tells them apart."""
+        if self.repeats is None or self.repeats.by_chance or len(self.repeats.columns) > 1:
+            return None
+        return self.repeats.columns[0]
 
     def to_toml(self, folder: str | Path | None = None) -> str:
         """The draft as a schema file, the reasons as comments.
@@ -82,11 +106,26 @@ class Draft:
         document.add(tomlkit.comment("insensitive (kept). A person is protected by what is quasi."))
         if declared := self.table.model_dump(exclude_none=True):
             document.add("table", tomlkit.item(declared))
+        if self.repeats is not None:
+            document.add("require", _whom(self.repeats, self.person))
         columns = tomlkit.table(is_super_table=True)
         for draft in self.columns:
             columns.add(draft.name, _toml(draft, Path(folder or ".")))
         document.add("columns", columns)
         return tomlkit.dumps(document)
+
+
+def _whom(repeats: Repeats, person: str | None) -> tomlkit.items.Table:
+    """Who is counted: an active line where that is clear, and else what to think about."""
+    table = tomlkit.table()
+    table.add(tomlkit.comment(f"{repeats.named}: {repeats}."))
+    if person is None:
+        table.add(tomlkit.comment("If people have several rows, let k count them by one column:"))
+        table.add(tomlkit.comment('person = "COLUMN"'))
+    else:
+        table.add(tomlkit.comment("So k counts persons; person = false would count rows."))
+        table.add("person", person)
+    return table
 
 
 def _toml(draft: ColumnDraft, folder: Path) -> tomlkit.items.Table:
@@ -106,6 +145,9 @@ def _toml(draft: ColumnDraft, folder: Path) -> tomlkit.items.Table:
         table.add(name, value)
     if quasi and draft.column.type in _GRIDS:
         table.add(tomlkit.comment(_GRIDS[draft.column.type]))
+    if draft.alike:
+        table.add(tomlkit.comment(f"{draft.alike} look alike, in {draft.alike.rows:,} rows:"))
+        table.add(tomlkit.comment(f"normalise = {json.dumps(STEPS)}  (merges them)"))
     return table
 
 
@@ -126,7 +168,10 @@ def inspect(frame: Any, *, taxonomies: str | Path | None = None) -> Draft:
     if not table.frame.height:
         raise TableError("the table has no rows to inspect")
     found = _taxonomy_files(taxonomies)
-    drafts = tuple(_draft(table, name, found) for name in table.frame.columns)
+    drafts = tuple(
+        _with_look_alikes(_draft(table, name, found), table) for name in table.frame.columns
+    )
+    naming = [d.name for d in drafts if d.column.role is Role.IDENTIFIER]
     dialect = table.dialect
     declared = TableFormat(
         delimiter=dialect.delimiter,
@@ -134,7 +179,14 @@ def inspect(frame: Any, *, taxonomies: str | Path | None = None) -> Draft:
         decimal="," if dialect.decimal == "," else ".",
         missing=dialect.missing,
     )
-    return Draft(drafts, declared if table.notes else TableFormat())
+    return Draft(drafts, declared if table.notes else TableFormat(), repeats(table, naming))
+
+
+def _with_look_alikes(draft: ColumnDraft, table: Table) -> ColumnDraft:
+    """Also with the labels that a reader cannot tell apart, where these will be shown."""
+    if draft.column.role is Role.IDENTIFIER or draft.column.is_ordered:
+        return draft
+    return replace(draft, alike=look_alikes(table.cells(draft.name)))
 
 
 def _taxonomy_files(folder: str | Path | None) -> dict[str, Path]:

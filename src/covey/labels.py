@@ -91,10 +91,13 @@ class LookAlikes:
         return f"{self.spellings:,} spellings of {values}"
 
 
+NONE_ALIKE = LookAlikes(0, 0, 0)
+
+
 def look_alikes(labels: pl.Series, rows: pl.Series | None = None) -> LookAlikes:
     """Among the labels of a column, or among different ones that have so many rows each."""
     if labels.dtype != pl.String:
-        return LookAlikes(0, 0, 0)
+        return NONE_ALIKE
     counts = pl.DataFrame({"label": labels, "rows": 1 if rows is None else rows}).drop_nulls(
         "label"
     )

@@ -6,6 +6,7 @@ codes and mail addresses repeat because people do. Names and dates also repeat b
 identifiers of a row do so together.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +31,9 @@ _PERSON_NAME = re.compile(
 _CODE = r"^\S*[0-9]\S*$|^[0-9 ()/.+-]+$"  # one word with digits, a number
 _DATE = r"^[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}"
 _DAYS = r"^(18|19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"  # 20240531
-_BEYOND_CHANCE = 3.0  # times as many pairs as columns would have that know nothing of each other
+# Beyond chance are so many times the equal pairs of rows that columns would have which know nothing
+# of each other, or this share of the way from there to as many as they can have.
+_TIMES, _SHARE = 3.0, 0.25
 
 
 @dataclass(frozen=True)
@@ -112,8 +115,11 @@ def _is_chance(frame: pl.DataFrame) -> bool:
     """
     if frame.width == 1:
         return True
-    expected = prod(_equal_pairs(frame.select(name)) for name in frame.columns)
-    return _equal_pairs(frame) <= _BEYOND_CHANCE * expected
+    alone = [_equal_pairs(frame.select(name)) for name in frame.columns]
+    together, expected, most = _equal_pairs(frame), prod(alone), min(alone)
+    often = together > _TIMES * expected  # of many values: two of a million, where none should be
+    nearly_always = together - expected > _SHARE * (most - expected)  # of few values
+    return not (often or nearly_always)
 
 
 def _equal_pairs(frame: pl.DataFrame) -> float:
@@ -149,9 +155,11 @@ def refuse_unsaid(table: Table, schema: Schema, requirements: Sequence[Requireme
 
 
 def _ways_out(found: Repeats) -> str:
-    column = found.columns[0] if len(found.columns) == 1 else "COLUMN"
-    which = "" if len(found.columns) == 1 else " by one column that tells them apart"
+    one = len(found.columns) == 1
+    column = json.dumps(found.columns[0], ensure_ascii=False) if one else '"COLUMN"'
+    which = "" if one else ", by one column that tells them apart"
     return (
-        f'Say what k counts, under [require] in the schema: person = "{column}" for persons{which} '
-        f"(--person {column}), or person = false for rows (--count-rows)"
+        "Say what k counts, under [require] in the schema: "
+        f"person = {column} for persons{which}, or person = false for rows "
+        "(--person or --count-rows on the command line)"
     )

@@ -819,7 +819,7 @@ def _configuration(
             mode="json",
             exclude={"taxonomy"},
             exclude_none=True,
-            include=None if quasi else {"role"},
+            include=None if quasi else {"role", "normalise"},
         )
         if name in trees:
             columns[name]["taxonomy"] = trees[name]
