@@ -123,7 +123,7 @@ class Patients:
 def asked_of(frame: pl.DataFrame, requirement: Requirement) -> Asked:
     """One requirement on the rows of a frame, by its definition."""
     if isinstance(requirement, KAnonymity):
-        if requirement.person is None:
+        if not requirement.person:
             return Asked("rows", Fraction(requirement.k), range(frame.height))
         return Asked("persons", Fraction(requirement.k), frame[requirement.person].to_list())
     values = frame[requirement.on].to_list()

@@ -260,9 +260,9 @@ def _check_size(
     elif requirement.person and rows >= requirement.k:
         found = None
         reason = (
-            f"the column {requirement.person!r} is not in the table, so persons could not be "
-            f"counted. Rows were judged instead: every class has {rows:,} or more. If covey made "
-            "this release, it counted the persons before writing it"
+            f"the column {requirement.person!r} is not in the table. Rows were judged instead of "
+            f"persons: every class has {rows:,} or more. If covey made this release, it counted "
+            "the persons before writing it"
         )
     holds = found is not None and found >= requirement.k
     return Check(requirement.name, requirement.k, found, holds, reason, judged=found is not None)
