@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import covey
-from covey import cli, csv_files, demo, pipeline, tables
+from covey import cli, demo, pipeline, tables
 from covey.persons import repeats
 from covey.requirements import KAnonymity
 from covey.schema import Require
@@ -250,7 +250,7 @@ def test_a_missing_person_is_nobody(
     path, schema = of_nobody
     with pytest.raises(covey.InfeasibleError, match="2 persons"):
         covey.anonymize(path, schema)
-    monkeypatch.setattr(csv_files, "_tells_persons", lambda *_: False)
+    monkeypatch.setattr(tables, "MISSING_TOKENS", ())
     (check,) = covey.anonymize(path, schema).verdict.checks
     assert (check.holds, check.achieved) == (True, 3)
 
@@ -262,10 +262,16 @@ def test_declared_tokens_decide_who_is_nobody(of_nobody: tuple[str, covey.Schema
         covey.anonymize(path, declared)
 
 
-def test_tokens_of_identifiers_are_not_what_the_release_writes() -> None:
-    schema = covey.Schema.of(quasi={"age": "numeric"}, identifiers=["who"])
-    data = b"who,age\nNA,1\nNA,?\nNA,2\n"
-    assert tables.from_bytes(data, schema, schema.table).dialect.missing == ("?", "NA", "")
+def test_nobody_is_nobody_in_a_dataframe_and_by_whatever_role_of_the_column() -> None:
+    whose = ["a7", "NA", "b7", "n/a ", "a7", "", None, "\u200b"] * 3
+    frame = pl.DataFrame({"who": whose, "age": [30] * 24})
+    for role in ("identifiers", "insensitive"):
+        schema = covey.Schema.of(quasi={"age": "numeric"}, **{role: ["who"]})
+        with pytest.raises(covey.InfeasibleError, match="2 persons"):
+            covey.anonymize(frame, schema, require=KAnonymity(3, "who"))
+        judged = frame.drop("who") if role == "identifiers" else frame
+        verdict = covey.verify(judged, schema, KAnonymity(3, "who"), persons={"who": whose})
+        assert verdict.checks[0].achieved == 2
 
 
 # ── drafts ──────────────────────────────────────────────────────────────────────────────────────

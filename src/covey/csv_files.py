@@ -87,14 +87,9 @@ def read(
     found += [] if declared.delimiter else [f"delimiter {_name(delimiter)}"]
     dialect = Dialect(delimiter, encoding, declared.decimal or ".", declared.missing or ())
     read_as = [name for name in frame.columns if schema is None or _is_read(name, schema)]
-    if declared.missing is None:
-        # Identifiers are never written, so their tokens come last: the first is what covey writes.
-        naming = [name for name in frame.columns if schema and _tells_persons(name, schema)]
-        missing = tuple(
-            dict.fromkeys([*_detect_missing(frame, read_as), *_detect_missing(frame, naming)])
-        )
+    if declared.missing is None and (missing := _detect_missing(frame, read_as)):
         dialect = replace(dialect, missing=missing)
-        found += [f"missing cells {', '.join(map(_name, missing))}"] if any(missing) else []
+        found += [f"missing cells {', '.join(map(_name, missing))}"] if missing != ("",) else []
     numeric = [n for n in read_as if not schema or schema.columns[n].type is ColumnType.NUMERIC]
     if declared.decimal is None and delimiter != "," and _has_decimal_comma(frame, numeric):
         dialect = replace(dialect, decimal=",")
@@ -108,12 +103,6 @@ def _is_read(name: str, schema: Schema) -> bool:
     return name in schema.quasi or (
         column is not None and column.role is Role.SENSITIVE and column.is_ordered
     )
-
-
-def _tells_persons(name: str, schema: Schema) -> bool:
-    """Whether persons may be told apart by the column."""
-    column = schema.columns.get(name)
-    return name == schema.require.person or (column is not None and column.role is Role.IDENTIFIER)
 
 
 def _cells(data: bytes, delimiter: str) -> pl.DataFrame:
@@ -290,12 +279,12 @@ def _parse(data: bytes, delimiter: str, names: list[str]) -> pl.DataFrame:
 
 
 def _detect_missing(frame: pl.DataFrame, names: list[str]) -> tuple[str, ...]:
-    """The tokens that occur in these columns, most frequent first."""
+    """The tokens that occur in these columns, most frequent first, the empty one always known."""
     found: Counter[str] = Counter()
     for name in names:
         tokens = frame[name].filter(frame[name].is_in(MISSING_TOKENS))
         found.update(dict(tokens.alias("token").value_counts().iter_rows()))
-    return tuple(sorted(found, key=lambda token: (-found[token], token)))
+    return (*sorted(found, key=lambda token: (-found[token], token)),) or ("",)
 
 
 def _has_decimal_comma(frame: pl.DataFrame, names: list[str]) -> bool:

@@ -14,10 +14,10 @@ from math import prod
 
 import polars as pl
 
-from covey import labels
+from covey import tables
 from covey.errors import GuaranteeError, count
 from covey.requirements import KAnonymity, Requirement
-from covey.schema import Role, Schema
+from covey.schema import Role, Schema, TableFormat
 from covey.tables import Table
 
 _CODE_NAME = re.compile(
@@ -58,13 +58,15 @@ class Repeats:
         return f"identifiers {', '.join(map(repr, self.columns))} repeat together"
 
 
-def repeats(table: Table, identifiers: Sequence[str]) -> Repeats | None:
+def repeats(
+    table: Table, identifiers: Sequence[str], declared: TableFormat | None = None
+) -> Repeats | None:
     """The identifiers that say most clearly that people repeat; None if they say nothing.
 
     A missing cell is nobody's, so it does not repeat.
     """
     present = [name for name in identifiers if name in table.frame.columns]
-    cells = [labels.seen(table.cells(name), table.dialect.missing) for name in present]
+    cells = [tables.whose(table.cells(name), declared or TableFormat()) for name in present]
     codes = [
         _repeats((column.name,), pl.DataFrame(column).drop_nulls(), by_chance=False)
         for column in cells
@@ -138,7 +140,8 @@ def refuse_unsaid(table: Table, schema: Schema, requirements: Sequence[Requireme
     since they would count rows that the release leaves out.
     """
     said = {asked.person for asked in requirements if isinstance(asked, KAnonymity)} - {None}
-    found = None if said - {False} else repeats(table, schema.names(Role.IDENTIFIER))
+    named = [] if said - {False} else schema.names(Role.IDENTIFIER)
+    found = repeats(table, named, schema.table)
     if found is None:
         return []
     if found.by_chance and not said:

@@ -183,7 +183,7 @@ def anonymize(
             request.append("refined")
         people = ordered_people(table, schema, seed, request)
     with stage("encoding"):
-        persons = _persons(table, requirements)
+        persons = _persons(table, schema, requirements)
         encoded = encode_people(
             *(people.table, schema, k, class_column),
             require=requirements,
@@ -354,7 +354,7 @@ def report_on(
         verdict = verify(shown, schema, require=requirements)
     with stage("measuring"):
         losses = loss.measure(encoded, shown, k=k, class_column=class_column)
-        whose = _counted(_persons(table, requirements), kept, requirements)
+        whose = _counted(_persons(table, schema, requirements), kept, requirements)
         spread = distributions(
             *(encoded, shown, k),
             persons=whose,
@@ -669,13 +669,15 @@ def _kept_besides(
     return tuple(one for one in kept if one not in requirements)
 
 
-def _persons(table: Table, requirements: Sequence[Requirement]) -> dict[str, pl.Series]:
+def _persons(
+    table: Table, schema: Schema, requirements: Sequence[Requirement]
+) -> dict[str, pl.Series]:
     """Whose row each is, where persons are counted; not for release."""
     names = {r.person for r in requirements if isinstance(r, KAnonymity) and r.person}
     absent = sorted(names - set(table.frame.columns))
     if absent:
         raise SchemaError(f"the person column {absent[0]!r} is not in the table")
-    return {name: labels.seen(table.cells(name), table.dialect.missing) for name in names}
+    return {name: tables.whose(table.cells(name), schema.table) for name in names}
 
 
 def _counted(

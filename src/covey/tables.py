@@ -20,10 +20,10 @@ import narwhals as nw
 import polars as pl
 
 from covey import csv_files
-from covey.csv_files import Dialect, check_names
+from covey.csv_files import MISSING_TOKENS, Dialect, check_names
 from covey.errors import OutputError, SchemaError, TableError, count
 from covey.files import STREAM
-from covey.labels import normalised
+from covey.labels import normalised, seen
 from covey.schema import Role, Schema, TableFormat
 
 
@@ -82,6 +82,16 @@ def original(source: Any, schema: Schema, *needed: Role) -> Table:
         if column.normalise and name in table.frame.columns
     ]
     return table.with_frame(table.frame.with_columns(changed)) if changed else table
+
+
+def whose(cells: pl.Series, declared: TableFormat) -> pl.Series:
+    """Persons as a reader tells them apart, null for nobody.
+
+    Nobody is who looks like a missing token: a declared one, or else any usual one, in dataframes
+    too. Too few persons are safe, one too many is not.
+    """
+    tokens = MISSING_TOKENS if declared.missing is None else declared.missing
+    return seen(cells.fill_nan(None) if cells.dtype.is_float() else cells, tokens)
 
 
 def read_bytes(source: str | Path) -> bytes:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from covey import labels, pages, tables
+from covey import pages, tables
 from covey.errors import SchemaError, TableError, ViolationError, count
 from covey.requirements import (
     AlphaK,
@@ -204,7 +204,7 @@ def verify(
         for name in schema.names(Role.SENSITIVE)
         if name in table.frame.columns
     }
-    counted = _persons(requirements, table, persons or {})
+    counted = _persons(requirements, table, schema, persons or {})
     return Verdict(
         rows=total,
         classes=len(members.sizes),
@@ -271,6 +271,7 @@ def _check_size(
 def _persons(
     requirements: Sequence[Requirement],
     table: Table,
+    schema: Schema,
     given: Mapping[str, pl.Series | Sequence[object]],
 ) -> dict[str, pl.Series]:
     """The columns that tell persons apart, those of the table before those handed over."""
@@ -278,7 +279,7 @@ def _persons(
     for name in _counted(requirements):
         if name in table.frame.columns:
             columns[name] = table.cells(name)
-    return {name: labels.seen(cells, table.dialect.missing) for name, cells in columns.items()}
+    return {name: tables.whose(cells, schema.table) for name, cells in columns.items()}
 
 
 def _counted(requirements: Sequence[Requirement]) -> list[str]:
