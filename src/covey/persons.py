@@ -65,34 +65,47 @@ def repeats(
 
     A missing cell is nobody's, so it does not repeat.
     """
+    declared = declared or TableFormat()
     present = [name for name in identifiers if name in table.frame.columns]
-    cells = [tables.whose(table.cells(name), declared or TableFormat()) for name in present]
+    cells = [_known(table.cells(name), declared) for name in present]
     codes = [
-        _repeats((column.name,), pl.DataFrame(column).drop_nulls(), by_chance=False)
+        found
         for column in cells
-        if column.drop_nulls().is_duplicated().any() and _is_code(column)
+        if _is_code(column) and (found := _repeats([tables.whose(column, declared)], codes=True))
     ]
     if codes:
         return max(codes, key=lambda found: (_is_of_person(found.columns[0]), found.persons))
-    frame = pl.DataFrame(cells).filter(_known(present)) if present else pl.DataFrame()
+    return _repeats(cells)
+
+
+def _known(cells: pl.Series, declared: TableFormat) -> pl.Series:
+    """Cells of somebody, as they are written: to fold the names of a million people takes long."""
+    if cells.dtype != pl.String:
+        return cells
+    nobody = cells.is_in(tables.tokens_of(declared))
+    return pl.select(pl.when(~nobody).then(cells).alias(cells.name)).to_series()
+
+
+def _repeats(cells: Sequence[pl.Series], *, codes: bool = False) -> Repeats | None:
+    """What repeats in rows that have the only identifier, or at least two of several."""
+    if not cells:
+        return None
+    known = pl.sum_horizontal(pl.all().is_not_null()) >= min(len(cells), 2)
+    frame = pl.DataFrame(cells).filter(known)
     if not frame.is_duplicated().any():
         return None
-    return _repeats(tuple(present), frame, by_chance=_is_chance(frame))
+    each = _times(frame)
+    by_chance = not codes and _is_chance(frame)
+    return Repeats(tuple(frame.columns), frame.height, len(each), int(each.max()), by_chance)  # type: ignore[arg-type]
 
 
-def _repeats(columns: tuple[str, ...], frame: pl.DataFrame, *, by_chance: bool) -> Repeats:
-    each = frame.group_by(frame.columns).len("\0rows")["\0rows"]
-    return Repeats(columns, frame.height, len(each), int(each.max() or 0), by_chance)  # type: ignore[arg-type]
+def _times(frame: pl.DataFrame) -> pl.Series:
+    """In how many rows each different one stands."""
+    return frame.group_by(frame.columns).len("\0rows")["\0rows"]
 
 
 def _is_of_person(name: str) -> bool:
     return _PERSON_NAME.search(name) is not None
-
-
-def _known(names: Sequence[str]) -> pl.Expr:
-    """Rows that have the only identifier, or at least two of several."""
-    known = pl.sum_horizontal(pl.col(name).is_not_null() for name in names)
-    return known >= min(len(names), 2)
 
 
 def _is_code(cells: pl.Series) -> bool:
@@ -126,7 +139,7 @@ def _is_chance(frame: pl.DataFrame) -> bool:
 
 def _equal_pairs(frame: pl.DataFrame) -> float:
     """The share of all pairs of rows that are equal."""
-    each = frame.group_by(frame.columns).len("\0rows")["\0rows"].cast(pl.Float64)
+    each = _times(frame).cast(pl.Float64)
     return float((each * (each - 1)).sum()) / (frame.height * (frame.height - 1))
 
 

@@ -90,8 +90,12 @@ def whose(cells: pl.Series, declared: TableFormat) -> pl.Series:
     Nobody is who looks like a missing token: a declared one, or else any usual one, in dataframes
     too. Too few persons are safe, one too many is not.
     """
-    tokens = MISSING_TOKENS if declared.missing is None else declared.missing
-    return seen(cells.fill_nan(None) if cells.dtype.is_float() else cells, tokens)
+    return seen(cells.fill_nan(None) if cells.dtype.is_float() else cells, tokens_of(declared))
+
+
+def tokens_of(declared: TableFormat) -> tuple[str, ...]:
+    """What stands for nobody."""
+    return MISSING_TOKENS if declared.missing is None else declared.missing
 
 
 def read_bytes(source: str | Path) -> bytes:
