@@ -532,12 +532,23 @@ def test_verify_prints_what_was_asked_and_found(
     assert "prosecutor 33.33% at most" in shown.out
 
 
-def test_persons_cannot_be_told_of_a_release(judged: Folder) -> None:
-    ran = judged.covey("verify", "r.csv", "-s", "s.toml", "--person", "who")
-    assert ran.code == 1
-    assert "could not be judged: the column 'who' is not in the table" in ran.err
-    assert "does not hold" not in ran.err + ran.out
-    assert "not told without their column" in ran.out
+def test_of_a_release_without_its_persons_rows_are_judged(judged: Folder) -> None:
+    """Nothing that can be judged is broken, so it is no failure; but nobody is left to think so."""
+    asked = ["verify", "r.csv", "-s", "s.toml", "--person", "who"]
+    ran, machine = judged.covey(*asked), judged.covey(*asked, "--json")
+    assert (ran.code, ran.err.count("error"), machine.code) == (0, 0, 0)
+    assert "the column 'who' is not in the table" in ran.out
+    assert "Rows were judged instead of persons: every class has 3 or more" in ran.out
+    assert "not judged" in ran.out
+    assert "risk of re-identification by persons (who): unknown" in ran.out
+    verdict = json.loads(machine.out)
+    check = next(c for c in verdict["checks"] if "persons" in c["requirement"])
+    assert (verdict["holds"], verdict["broken"]) == (False, False)
+    assert (check["holds"], check["judged"], check["achieved"]) == (False, False, None)
+    # There are no more persons than rows.
+    assert judged.covey(*asked, "-k", 4).code == 1
+    assert judged.covey(*asked, "--count-rows").code == 2
+    assert judged.covey(*asked[:-2], "--count-rows").code == 0
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ class Patients:
 def asked_of(frame: pl.DataFrame, requirement: Requirement) -> Asked:
     """One requirement on the rows of a frame, by its definition."""
     if isinstance(requirement, KAnonymity):
-        if requirement.person is None:
+        if not requirement.person:
             return Asked("rows", Fraction(requirement.k), range(frame.height))
         return Asked("persons", Fraction(requirement.k), frame[requirement.person].to_list())
     values = frame[requirement.on].to_list()
@@ -773,7 +773,8 @@ def test_rows_left_out_do_not_make_the_others_cost_more() -> None:
 def test_every_class_holds_k_persons(method: Method, options: dict[str, Any]) -> None:
     """Three rows each, alike in all quasi-identifiers: five rows are two persons."""
     frame = pl.concat([demo.people(60)] * 3)
-    by_rows = covey.anonymize(frame, demo.schema(), require=KAnonymity(5), method=method, **options)
+    rows = KAnonymity(5, person=False)
+    by_rows = covey.anonymize(frame, demo.schema(), require=rows, method=method, **options)
     request_ = [KAnonymity(5, person="name")]
     with pytest.raises(AssertionError):
         check(by_rows, frame, demo.schema(), request_)

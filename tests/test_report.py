@@ -232,7 +232,7 @@ def test_persons_are_counted_where_they_are_asked_for() -> None:
     text = Page(again.to_html()).text
     assert "the promise could not be judged" in text
     assert "could not be judged: the column 'id' is not in the table." in text
-    assert "3 → not told" in text
+    assert "3 → not judged" in text
     assert "highest risk" not in text
     assert "Do not publish" not in text
     assert "do not keep" not in text

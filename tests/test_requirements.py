@@ -623,7 +623,8 @@ def test_a_listed_value_that_does_not_occur_is_told() -> None:
     """It may be misspelt, and would then be protected in name only."""
     rows: list[Row] = [("x", "a", 1.0), ("x", "b", 2.0)]
     assert judge(rows, AlphaK(0.5, "word", ("a", "b"))).reason == ""
-    check = judge(rows, AlphaK(0.5, "word", ("a", "A", "B")))
+    assert judge(rows, AlphaK(0.5, "word", ("a", "A", "B"))).reason == ""  # to a reader, b
+    check = judge(rows, AlphaK(0.5, "word", ("a", "c", "d")))
     assert check.holds
     assert "2 listed values not found" in check.reason
     check = judge(rows, AlphaK(0.5, "number", ("1", "one")))
@@ -740,7 +741,7 @@ def test_mistakes_of_a_file_are_told_at_once() -> None:
     }
     with pytest.raises(covey.SchemaError, match=r"'who'.*'q' is not.*'absent' is not"):
         covey.Schema.from_dict(unfit)
-    with pytest.raises(covey.SchemaError, match="counted for k"):
+    with pytest.raises(covey.SchemaError, match="person column 'who'"):
         covey.Schema.from_dict({"columns": {}, "require": {"person": "who"}})
 
 

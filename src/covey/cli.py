@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.table import Table as Grid
@@ -77,6 +77,9 @@ K = Annotated[
 Person = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Count persons by this column for k, instead of rows."),
+]
+CountRows = Annotated[
+    bool, typer.Option("--count-rows", help="Count rows for k, even if people have several.")
 ]
 L = Annotated[
     list[str] | None,
@@ -194,6 +197,7 @@ def anonymize(
     ],
     k: K = None,
     person: Person = None,
+    count_rows: CountRows = False,
     l: L = None,  # noqa: E741
     t: T = None,
     alpha: Alpha = None,
@@ -263,7 +267,9 @@ def anonymize(
     own: dict[str, Any] = {"effort": effort, "budget": budget, "max_suppressed": max_suppressed}
     _refuse_twice(option, own)
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
-    settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
+    settings = _asking(
+        settings, k, _counted(person, count_rows), l=l, t=t, alpha=alpha, beta=beta, delta=delta
+    )
     files.refuse_overwriting([output, *beside], [table, schema, *_taxonomy_files(settings)])
     style = Style("values" if value_sets else "ancestor", "columns" if low_high else "text")
     options = comparison.parse_options(option or [])
@@ -320,6 +326,7 @@ def verify(
     ] = None,
     k: K = None,
     person: Person = None,
+    count_rows: CountRows = False,
     l: L = None,  # noqa: E741
     t: T = None,
     alpha: Alpha = None,
@@ -343,7 +350,7 @@ def verify(
     from covey import tables, verification
 
     if certificate is not None:
-        asked = (k, person, l, t, alpha, beta, delta, population)
+        asked = (k, person, count_rows, l, t, alpha, beta, delta, population)
         if any((*asked, delimiter, encoding, decimal, missing)):
             raise UsageError("the certificate says what to judge and how: leave other options out")
         _check_certificate(table, certificate, schema, as_json=as_json)
@@ -351,7 +358,11 @@ def verify(
     if schema is None:
         raise UsageError("no schema given: pass --schema, or --certificate")
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
-    settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
+    settings = _asking(
+        settings, k, _counted(person, count_rows), l=l, t=t, alpha=alpha, beta=beta, delta=delta
+    )
+    if person is not None and settings.require.k is None:
+        raise UsageError("--person counts persons for k: pass -k too")
     source = tables.read(table, settings)
     _tell(source.notes)
     verdict = verification.verify(source, settings)
@@ -365,7 +376,7 @@ def verify(
         show_verdict(verdict, out)
         show_achieved(verdict, out)
         show_risks(verdict.risks, out)
-    verdict.raise_if_violated()
+    verdict.raise_if_broken()
 
 
 @app.command()
@@ -417,6 +428,7 @@ def report(
     ],
     k: K = None,
     person: Person = None,
+    count_rows: CountRows = False,
     l: L = None,  # noqa: E741
     t: T = None,
     alpha: Alpha = None,
@@ -436,7 +448,9 @@ def report(
     for path in output:
         refuse_format(path)
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
-    settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
+    settings = _asking(
+        settings, k, _counted(person, count_rows), l=l, t=t, alpha=alpha, beta=beta, delta=delta
+    )
     files.refuse_overwriting(output, [original, released, schema, *_taxonomy_files(settings)])
     with files.outputs(*output) as outputs, _progress() as progress:
         source = tables.read(original, settings)
@@ -452,7 +466,7 @@ def report(
     show_verdict(found.verdict, err)
     for warning in found.warnings:
         say(f"note: {warning}")
-    found.verdict.raise_if_violated()
+    found.verdict.raise_if_broken()
 
 
 @app.command()
@@ -463,6 +477,7 @@ def compare(
         str | None, typer.Option("-k", metavar="K,K", help="Each the least size of a class.")
     ] = None,
     person: Person = None,
+    count_rows: CountRows = False,
     l: L = None,  # noqa: E741
     t: T = None,
     alpha: Alpha = None,
@@ -497,7 +512,9 @@ def compare(
     for path in paths:
         comparison.refuse_format(path)
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
-    settings = _asking(settings, None, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
+    settings = _asking(
+        settings, None, _counted(person, count_rows), l=l, t=t, alpha=alpha, beta=beta, delta=delta
+    )
     sizes = _sizes(k, settings)
     files.refuse_overwriting(paths, [table, schema, *_taxonomy_files(settings)])
     finished: list[Run] = []
@@ -856,8 +873,18 @@ def _refuse_twice(options: list[str] | None, own: dict[str, Any]) -> None:
             raise UsageError(f"{name!r} is given twice; once is enough")
 
 
+def _counted(person: str | None, count_rows: bool) -> "str | Literal[False] | None":
+    """Whom k counts: persons by a column, or rows if that is said."""
+    if person is not None and count_rows:
+        raise UsageError("k counts persons or rows: give --person or --count-rows")
+    return False if count_rows else person
+
+
 def _asking(
-    schema: "Schema", k: int | None, person: str | None, **models: list[str] | None
+    schema: "Schema",
+    k: int | None,
+    person: "str | Literal[False] | None",
+    **models: list[str] | None,
 ) -> "Schema":
     """The schema with what the command line asks for, model by model, instead of its own."""
     from covey.requirements import KAnonymity

@@ -236,8 +236,7 @@ def prepare(
     pipeline.refuse_wrong_options(pipeline.function_of(method), chosen)
     refuse_method(method)
     progress("reading", 0.0)
-    table = tables.read(frame, schema)
-    tables.check_roles(table, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
+    table = tables.original(frame, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
     request = [pipeline.name_of(method), chosen, "curve", class_column]
     custodian = Key.of(key) if seed is None else None
     people = ordered_people(table, schema, request, seed=seed, key=custodian)

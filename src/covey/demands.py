@@ -147,7 +147,7 @@ def demands_of(requirements: Sequence[Requirement], columns: Mapping[str, Coded]
     asked = tuple(
         requirement
         for requirement in requirements
-        if not isinstance(requirement, KAnonymity) or requirement.person is not None
+        if not isinstance(requirement, KAnonymity) or requirement.person
     )
     if not asked:
         return None
@@ -157,7 +157,7 @@ def demands_of(requirements: Sequence[Requirement], columns: Mapping[str, Coded]
 
 def _column_of(requirement: Requirement) -> str:
     if isinstance(requirement, KAnonymity):
-        assert requirement.person is not None
+        assert requirement.person
         return requirement.person
     return requirement.on
 

@@ -79,7 +79,7 @@ def show_verdict(verdict: "Verdict", console: Console) -> None:
         console.print(f"with missing cells as wildcards every row matches {verdict.k_wildcard:,}")
 
 
-_ANSWERS = {"yes": ("yes", "green"), "no": ("NO", "bold red"), "not told": ("not told", "bold")}
+_ANSWERS = {"yes": ("yes", "green"), "no": ("NO", "bold red"), "not judged": ("not judged", "bold")}
 
 
 def show_achieved(verdict: "Verdict", console: Console) -> None:
@@ -89,6 +89,8 @@ def show_achieved(verdict: "Verdict", console: Console) -> None:
     grid = Grid("what could be asked", *(a.column for a in verdict.achieved))
     for title, name, form in _ACHIEVED:
         figures = [getattr(column, name) for column in verdict.achieved]
+        if name == "merged" and not any(figures):
+            continue
         if any(figure is not None for figure in figures):
             cells = ("–" if figure is None else format(figure, form) for figure in figures)
             grid.add_row(title, *cells)
@@ -110,6 +112,7 @@ _ACHIEVED = (
     ("delta, above", "delta", ".4g"),
     ("rows whose value is certain", "certain", ".2%"),
     ("rows whose numbers are alike", "similar", ".2%"),
+    ("spellings that look like others", "merged", ","),
 )
 
 
@@ -125,7 +128,8 @@ def show_risks(risks: "Risks", console: Console) -> None:
     of = "" if risks.person is None else f" by persons ({risks.person})"
     console.print(
         Text(
-            f"risk of re-identification{of}: {', '.join(told) or 'not told without their column'}"
+            f"risk of re-identification{of}: "
+            f"{', '.join(told) or 'unknown, since their column is not in the table'}"
         ),
         soft_wrap=True,
     )

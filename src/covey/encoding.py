@@ -26,6 +26,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from covey import labels
 from covey.csv_files import Dialect
 from covey.demands import Coded, Demands, demands_of
 from covey.errors import TableError, TaxonomyError, count
@@ -311,7 +312,10 @@ def _interval(name: str, column: Column, values: pl.Series) -> Interval:
     return Interval(name, column, numbers, *(column.domain or (low, high)))
 
 
-def _category(name: str, column: Column, cells: pl.Series, dialect: Dialect) -> Category:
+def _category(
+    name: str, column: Column, cells: pl.Series, dialect: Dialect, *, as_seen: bool = False
+) -> Category:
+    """Cells as leaves, by their exact labels or by what a reader sees of these."""
     used = cells.drop_nulls().unique().sort()
     try:
         tree = column.taxonomy_over(used.to_list())
@@ -322,19 +326,31 @@ def _category(name: str, column: Column, cells: pl.Series, dialect: Dialect) -> 
             f"column {name!r}: {count(len(ambiguous), 'label')} of its taxonomy also read as "
             "missing; declare the missing tokens of the table without them"
         )
-    leaves = {label: leaf for leaf, label in enumerate(tree.leaves)}
-    codes = cells.replace_strict(leaves, default=-1, return_dtype=pl.Int32)
+    places = {label: leaf for leaf, label in enumerate(tree.leaves)}
+    if as_seen:
+        places = labels.places(tree.leaves)
+    codes = cells.replace_strict(places, default=-1, return_dtype=pl.Int32)
     uncovered = cells.filter((codes == -1) & cells.is_not_null())
     if len(uncovered):
         raise TaxonomyError(
             f"column {name!r}: {count(len(uncovered), 'row')} with "
             f"{count(uncovered.n_unique(), 'value')} that its taxonomy does not cover; "
-            "add them as leaves, or correct the rows"
+            f"add them as leaves, or correct the rows{_spelled_otherwise(uncovered, tree)}"
         )
     if cells.null_count():
         tree = tree.with_leaf(MISSING_LEAF)
         codes = codes.set(cells.is_null(), tree.leaf_count - 1)
     return Category(name, column, codes.to_numpy(), tree)
+
+
+def _spelled_otherwise(uncovered: pl.Series, tree: Taxonomy) -> str:
+    """How many values a reader would take for a leaf, and how to make them one."""
+    known = labels.places(tree.leaves)
+    near = sum(value in known for value in labels.seen(uncovered.unique()).drop_nulls())
+    if not near:
+        return ""
+    what = "1 of them looks like a leaf" if near == 1 else f"{near:,} of them look like leaves"
+    return f"; {what}, which normalise = [...] in the schema would match"
 
 
 def _classes(table: Table, name: str) -> Ints:
@@ -344,7 +360,7 @@ def _classes(table: Table, name: str) -> Ints:
 
 
 def _coded(table: Table, name: str, column: Column) -> Coded:
-    """A sensitive column by what its cells say; missing is one more value, the last."""
+    """A sensitive column by what a reader takes from it; missing is one more value, the last."""
     cells = table.cells(name)
     match column.type:
         case ColumnType.NUMERIC:
@@ -354,16 +370,18 @@ def _coded(table: Table, name: str, column: Column) -> Coded:
             cells = parse_dates(cells, column.format)
             return _ranked(cells, partial(_as_days, written=column.format))
         case _ if column.taxonomy is not None:
-            category = _category(name, column, cells.cast(pl.String), table.dialect)
+            cells = labels.seen(cells.cast(pl.String), table.dialect.missing)
+            category = _category(name, column, cells, table.dialect, as_seen=True)
             used, own = np.unique(category.leaves, return_inverse=True)
-            labels = [category.tree.labels[leaf] or None for leaf in used]
+            known = pl.Series([category.tree.labels[leaf] for leaf in used], dtype=pl.String)
             return Coded(
                 own.astype(np.int32),
-                pl.Series(labels, dtype=pl.String),
+                labels.seen(known),
+                labels.seen,
                 tree=category.tree,
                 leaves=used.astype(np.int64),
             )
-    return _ranked(cells, pl.Series.clone)
+    return _ranked(labels.seen(cells, table.dialect.missing), labels.seen)
 
 
 def _ranked(cells: pl.Series, read: Callable[[pl.Series], pl.Series]) -> Coded:

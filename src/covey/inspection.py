@@ -6,6 +6,7 @@ Numbers and dates get a grid, and bounds where few people lie at the end of the 
 decides; the reasons, which hold counts and never a value, are there to be disagreed with.
 """
 
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -19,8 +20,18 @@ import tomlkit
 from covey import tables, tails
 from covey.encoding import parse_dates, parse_numbers
 from covey.errors import TableError, UsageError
+from covey.labels import NONE_ALIKE, STEPS, LookAlikes, look_alikes
+from covey.persons import Repeats, repeats
 from covey.requirements import KAnonymity
-from covey.schema import Column, ColumnType, Role, Schema, TableFormat, TaxonomyBuilder
+from covey.schema import (
+    Column,
+    ColumnType,
+    Require,
+    Role,
+    Schema,
+    TableFormat,
+    TaxonomyBuilder,
+)
 from covey.tables import Table
 
 _IDENTIFIER_NAMES = re.compile(
@@ -58,6 +69,7 @@ class ColumnDraft:
     column: Column
     reason: str
     reasons: Mapping[str, str] = field(default_factory=dict)  # of single settings
+    alike: LookAlikes = NONE_ALIKE
 
 
 @dataclass(frozen=True)
@@ -66,11 +78,16 @@ class Draft:
 
     columns: tuple[ColumnDraft, ...]
     table: TableFormat
+    repeats: Repeats | None = None  # identifiers that repeat, perhaps because people do
 
     @property
     def schema(self) -> Schema:
         """The draft as it stands."""
-        return Schema(columns={d.name: d.column for d in self.columns}, table=self.table)
+        return Schema(
+            columns={d.name: d.column for d in self.columns},
+            table=self.table,
+            require=Require(person=self.repeats and self.repeats.person),
+        )
 
     def to_toml(self, folder: str | Path | None = None) -> str:
         """The draft as a schema file, the reasons as comments.
@@ -87,11 +104,26 @@ class Draft:
         document.add(tomlkit.comment("insensitive (kept). A person is protected by what is quasi."))
         if declared := self.table.model_dump(exclude_none=True):
             document.add("table", tomlkit.item(declared))
+        if self.repeats is not None:
+            document.add("require", _whom(self.repeats))
         columns = tomlkit.table(is_super_table=True)
         for draft in self.columns:
             columns.add(draft.name, _toml(draft, Path(folder or ".")))
         document.add("columns", columns)
         return tomlkit.dumps(document)
+
+
+def _whom(repeats: Repeats) -> tomlkit.items.Table:
+    """Who is counted: an active line where that is clear, and else what to think about."""
+    table = tomlkit.table()
+    table.add(tomlkit.comment(f"{repeats.named}: {repeats}."))
+    if repeats.person is None:
+        table.add(tomlkit.comment("If people have several rows, let k count them by one column:"))
+        table.add(tomlkit.comment('person = "COLUMN"'))
+    else:
+        table.add(tomlkit.comment("So k counts persons; person = false would count rows."))
+        table.add("person", repeats.person)
+    return table
 
 
 def _toml(draft: ColumnDraft, folder: Path) -> tomlkit.items.Table:
@@ -114,6 +146,9 @@ def _toml(draft: ColumnDraft, folder: Path) -> tomlkit.items.Table:
         table.add(name, item)
         if name in draft.reasons:
             item.comment(draft.reasons[name])
+    if draft.alike:
+        table.add(tomlkit.comment(f"{draft.alike} look alike, in {draft.alike.rows:,} rows:"))
+        table.add(tomlkit.comment(f"normalise = {json.dumps(STEPS)}  (merges them)"))
     return table
 
 
@@ -134,8 +169,11 @@ def inspect(frame: Any, *, k: int = 10, taxonomies: str | Path | None = None) ->
     if not table.frame.height:
         raise TableError("the table has no rows to inspect")
     found, k = _taxonomy_files(taxonomies), KAnonymity(k).k
+    roles = [_draft(table, name, found) for name in table.frame.columns]
+    again = repeats(table, [d.name for d in roles if d.column.role is Role.IDENTIFIER])
+    persons = table.cells(again.person) if again is not None and again.person else None
     drafts = tuple(
-        _with_coding(_draft(table, name, found), table, k) for name in table.frame.columns
+        _with_look_alikes(_with_coding(draft, table, k, persons), table) for draft in roles
     )
     dialect = table.dialect
     declared = TableFormat(
@@ -144,7 +182,14 @@ def inspect(frame: Any, *, k: int = 10, taxonomies: str | Path | None = None) ->
         decimal="," if dialect.decimal == "," else ".",
         missing=dialect.missing,
     )
-    return Draft(drafts, declared if table.notes else TableFormat())
+    return Draft(drafts, declared if table.notes else TableFormat(), again)
+
+
+def _with_look_alikes(draft: ColumnDraft, table: Table) -> ColumnDraft:
+    """Also with the labels that a reader cannot tell apart, where these will be shown."""
+    if draft.column.role is Role.IDENTIFIER or draft.column.is_ordered:
+        return draft
+    return replace(draft, alike=look_alikes(table.cells(draft.name)))
 
 
 def _taxonomy_files(folder: str | Path | None) -> dict[str, Path]:

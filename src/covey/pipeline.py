@@ -23,7 +23,7 @@ import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
 from covey import certificate as certificates
-from covey import files, loss, matchings, tables
+from covey import files, labels, loss, matchings, tables
 from covey.clustering import METHODS, Method, keep_demands, method_named, refined, refuse_infeasible
 from covey.csv_files import Dialect
 from covey.distributions import class_sizes, distributions, rows_of
@@ -36,6 +36,7 @@ from covey.kernels.arrays import Longs
 from covey.keys import Key
 from covey.loss import Losses
 from covey.ordering import canonical_order, ordered_people
+from covey.persons import refuse_unsaid
 from covey.progress import STOPPED, Progress, silent
 from covey.report import LIMITS, Costs, Output, Report, Rows, refuse_format
 from covey.requirements import KAnonymity, Requirement
@@ -220,8 +221,8 @@ def anonymize(
     stage = _Stages(progress)
     progress = stage.tell
     with stage("reading"):
-        table = tables.read(frame, schema)
-        tables.check_roles(table, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
+        table = tables.original(frame, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
+        doubts = refuse_unsaid(table, schema, requirements)
     with stage("ordering"):
         request = [name_of(method), options, k, class_column]
         request += [(asked.name, asdict(asked)) for asked in _besides(requirements)]
@@ -230,7 +231,7 @@ def anonymize(
         custodian = Key.of(key) if seed is None else None
         people = ordered_people(table, schema, request, seed=seed, key=custodian)
     with stage("encoding"):
-        persons = _persons(table, requirements)
+        persons = _persons(table, schema, requirements)
         encoded = encode_people(
             *(people.table, schema, k, class_column),
             require=requirements,
@@ -285,6 +286,7 @@ def anonymize(
             *(schema, encoded, style, requirements, table.dialect), suppressed=groups.suppressed
         ),
         warnings=(
+            *doubts,
             *_warnings_of_method(
                 *(encoded, groups, options, class_column),
                 keep_order=keep_order,
@@ -295,6 +297,9 @@ def anonymize(
             ),
             *_warnings_of_release(
                 *(encoded, released, schema, verdict), dropped=table.frame.height - encoded.rows
+            ),
+            *_warnings_of_labels(
+                encoded.take(kept), released, schema, least=rows_of(k, whose_rows)
             ),
         ),
         seconds=stage.seconds,
@@ -342,8 +347,7 @@ def cluster(
     """
     requirements_of(schema, [KAnonymity(k)])
     refuse_wrong_options(function_of(method), options)
-    table = tables.read(frame, schema)
-    tables.check_roles(table, schema, Role.QUASI)
+    table = tables.original(frame, schema, Role.QUASI)
     kept = np.flatnonzero(~rows_to_drop(table, schema))
     encoded = encode_people(table.with_frame(table.frame[kept]), schema, k, class_column)
     groups = form_groups(encoded, k, method, seed, progress, options)
@@ -363,8 +367,7 @@ def measure(
 
     Asked for a number of `queries`, it also tells how far counts over the release are off.
     """
-    table = tables.read(original, schema)
-    tables.check_roles(table, schema, Role.QUASI)
+    table = tables.original(original, schema, Role.QUASI)
     kept = np.flatnonzero(~rows_to_drop(table, schema))
     encoded = encode(table.with_frame(table.frame[kept]), schema)
     shown, _ = _read_release(released, schema, table.dialect)
@@ -392,8 +395,7 @@ def report_on(
     requirements, k = requirements_of(schema, require)
     stage = _Stages(progress)
     with stage("reading"):
-        table = tables.read(original, schema)
-        tables.check_roles(table, schema, Role.QUASI)
+        table = tables.original(original, schema, Role.QUASI)
         kept = np.flatnonzero(~rows_to_drop(table, schema))
         shown, output = _read_release(released, schema, table.dialect)
     with stage("encoding"):
@@ -402,9 +404,10 @@ def report_on(
         verdict = verify(shown, schema, require=requirements)
     with stage("measuring"):
         losses = loss.measure(encoded, shown, k=k, class_column=class_column)
+        whose = _counted(_persons(table, schema, requirements), kept, requirements)
         spread = distributions(
             *(encoded, shown, k),
-            persons=_counted(_persons(table, requirements), kept, requirements),
+            persons=whose,
             # Nobody knows which rows were left out; their number alone may tell what they held.
             same_rows=not losses.suppressed,
         )
@@ -426,10 +429,13 @@ def report_on(
         configuration=_configuration(
             *(schema, encoded, None, requirements, shown.dialect), suppressed=losses.suppressed
         ),
-        warnings=tuple(
-            _warnings_of_release(
+        warnings=(
+            *_warnings_of_release(
                 *(encoded, shown, schema, verdict), dropped=table.frame.height - len(kept)
-            )
+            ),
+            *_warnings_of_labels(
+                None if losses.suppressed else encoded, shown, schema, least=rows_of(k, whose)
+            ),
         ),
         seconds=stage.seconds,
         classes=class_sizes(encoded, shown),
@@ -465,8 +471,7 @@ def workload(
 
     The classifier needs scikit-learn, which comes with the extra `covey[workload]`.
     """
-    table = tables.read(frame, schema)
-    tables.check_roles(table, schema, Role.QUASI)
+    table = tables.original(frame, schema, Role.QUASI)
     kept = np.flatnonzero(~rows_to_drop(table, schema))
     people = table.with_frame(table.frame[kept])
     encoded = encode(people, schema)
@@ -650,8 +655,13 @@ def _judge(
 
 
 def _besides(requirements: Sequence[Requirement]) -> list[Requirement]:
-    """What is asked besides k."""
-    return [asked for asked in requirements if asked != KAnonymity(_largest_k(requirements))]
+    """What is asked besides k of rows."""
+    k = _largest_k(requirements)
+    return [
+        asked
+        for asked in requirements
+        if not (isinstance(asked, KAnonymity) and asked.k == k and not asked.person)
+    ]
 
 
 def _kept_besides(
@@ -668,21 +678,29 @@ def _kept_besides(
     return tuple(one for one in kept if one not in requirements)
 
 
-def _persons(table: Table, requirements: Sequence[Requirement]) -> dict[str, pl.Series]:
+def _persons(
+    table: Table, schema: Schema, requirements: Sequence[Requirement]
+) -> dict[str, pl.Series]:
     """Whose row each is, where persons are counted; not for release."""
-    names = {r.person for r in requirements if isinstance(r, KAnonymity) and r.person is not None}
+    names = {r.person for r in requirements if isinstance(r, KAnonymity) and r.person}
     absent = sorted(names - set(table.frame.columns))
     if absent:
         raise SchemaError(f"the person column {absent[0]!r} is not in the table")
-    return {name: table.cells(name) for name in names}
+    return {name: tables.whose(table.cells(name), schema.table) for name in names}
 
 
 def _counted(
     persons: Mapping[str, pl.Series], rows: Longs, requirements: Sequence[Requirement]
 ) -> pl.Series | None:
     """Whose row each is, if k counts persons."""
-    names = [r.person for r in requirements if isinstance(r, KAnonymity) and r.person is not None]
+    names = [r.person for r in requirements if isinstance(r, KAnonymity) and r.person]
     return persons[names[0]][rows] if names else None
+
+
+def _whom(requirements: Sequence[Requirement]) -> str | Literal[False] | None:
+    """The column by which k counts persons, False for rows, None where that was not said."""
+    said = [r.person for r in requirements if isinstance(r, KAnonymity) and r.person is not None]
+    return next(filter(None, said), said[0] if said else None)
 
 
 def _largest_k(requirements: Sequence[Requirement]) -> int:
@@ -811,7 +829,7 @@ def _configuration(
             mode="json",
             exclude={"taxonomy"},
             exclude_none=True,
-            include=None if quasi else {"role"},
+            include=None if quasi else {"role", "normalise"},
         )
         if name in trees:
             columns[name]["taxonomy"] = trees[name]
@@ -820,6 +838,7 @@ def _configuration(
         "table": asdict(dialect),
         "require": {
             "k": _largest_k(requirements),
+            "person": _whom(requirements),
             # As the verdict names them; there stands what was asked of each.
             "besides": [asked.name for asked in _besides(requirements)],
         },
@@ -907,6 +926,38 @@ def _warnings_of_release(
         )
 
 
+def _warnings_of_labels(
+    people: EncodedTable | None, released: Table, schema: Schema, *, least: int
+) -> Iterator[str]:
+    """Labels that a reader cannot tell apart, counted and never quoted.
+
+    Sensitive ones stand in the release. Of quasi-identifiers it shows less, so only those of
+    `people` who are in it count, and fewer than `least` rows are not told apart.
+    """
+    for name in schema.names(Role.SENSITIVE):
+        if name in released.frame.columns and not schema.columns[name].is_ordered:
+            found = labels.look_alikes(released.cells(name))
+            if found:
+                yield (
+                    f"column {name!r}: {found} look alike to a reader, in "
+                    f"{count(found.rows, 'row')}, and count as one each; {_TO_MERGE}"
+                )
+    for category in [] if people is None else people.categories:
+        each = np.bincount(category.leaves, minlength=category.tree.leaf_count)
+        found = labels.look_alikes(
+            pl.Series(category.tree.leaves, dtype=pl.String), pl.Series(each)
+        )
+        if found.rows >= least:
+            rows = count(found.rows, "row")
+            yield f"column {category.name!r}: {found} look alike, in {rows}; {_TO_MERGE}"
+        elif found:
+            yield (
+                f"column {category.name!r}: labels of fewer than {least:,} rows look alike; "
+                f"{_TO_MERGE}"
+            )
+
+
+_TO_MERGE = "to merge them, set normalise for this column in the schema"
 _BESIDE_TOTALS = "beside totals of the whole table, the release would tell what they held"
 
 

@@ -25,24 +25,26 @@ class KAnonymity:
 
     With `person`, the column that tells whose row it is, persons are counted instead of rows:
     every class holds rows of at least `k` different persons. A row without one counts for nobody.
+    False counts rows, on purpose. None leaves it to the schema; where that does not say it either,
+    rows are counted, and a table whose identifiers repeat is refused.
 
     Samarati, Sweeney: Protecting privacy when disclosing information, 1998.
     """
 
     k: int
-    person: str | None = None
+    person: str | Literal[False] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", _whole("k", self.k))
         if self.k < 2:
             raise SchemaError(f"k must be at least 2, not {self.k}: k = 1 hides nobody")
-        if self.person is not None:
+        if self.person is not None and self.person is not False:
             _check_name("person", self.person)
 
     @property
     def name(self) -> str:
         """What it is called where it is judged."""
-        return "k-anonymity" if self.person is None else f"k-anonymity of persons ({self.person})"
+        return f"k-anonymity of persons ({self.person})" if self.person else "k-anonymity"
 
 
 @dataclass(frozen=True)

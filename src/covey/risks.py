@@ -34,7 +34,7 @@ def population_risks(verdict: Verdict, released: Any, population: Any, schema: S
     counted, nothing is told of the population: it does not say whose rows are whose.
     """
     classes = _classes(tables.read(released, schema), schema)
-    people = _quasi_only(tables.read(population, schema), schema)
+    people = tables.original(_quasi_only(tables.read(population, schema), schema), schema)
     attributes = encode(people, schema).attributes
     points = np.stack([_places(attribute) for attribute in attributes], axis=1)
     boxes = [_box(attribute, classes) for attribute in attributes]

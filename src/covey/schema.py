@@ -15,6 +15,7 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import polars as pl
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -31,6 +32,7 @@ from pydantic import (
 
 from covey import taxonomy as trees
 from covey.errors import SchemaError, TaxonomyError
+from covey.labels import Step, normalised
 from covey.requirements import KAnonymity, Requirement, SensitiveRequirement, TCloseness, parse
 from covey.taxonomy import Measure, Taxonomy
 
@@ -68,6 +70,7 @@ SMALLEST_GRID = 1e-9
 _BELONGS_TO = {
     "taxonomy": ColumnType.CATEGORICAL,
     "domain": ColumnType.NUMERIC,
+    "normalise": ColumnType.CATEGORICAL,
     "format": ColumnType.DATE,
 }
 
@@ -160,6 +163,7 @@ class Column(_Model):
     domain: tuple[FiniteFloat, FiniteFloat] | None = None
     taxonomy: Annotated[TaxonomySource | None, PlainValidator(_taxonomy_source)] = None
     format: str | None = None
+    normalise: tuple[Step, ...] | None = None
 
     @model_validator(mode="after")
     def _settings_fit_the_type(self) -> Self:
@@ -228,7 +232,16 @@ class Column(_Model):
         return isinstance(self.taxonomy, TaxonomyBuilder | None)
 
     def taxonomy_over(self, values: Collection[str]) -> Taxonomy:
-        """The column's tree, made from `values` where it is not given as one."""
+        """The column's tree, made from `values` where it is not given as one.
+
+        Its leaves are normalised like the cells of the column, so that they meet.
+        """
+        tree = self._tree_over(values)
+        if not self.normalise or self.has_own_tree:
+            return tree
+        return tree.with_leaves(normalised(pl.Series(tree.leaves), self.normalise).to_list())
+
+    def _tree_over(self, values: Collection[str]) -> Taxonomy:
         match self.taxonomy:
             case None:
                 return trees.flat(values)
@@ -250,7 +263,7 @@ class Require(_Model):
     """
 
     k: int | None = Field(default=None, strict=True, ge=2)
-    person: str | None = Field(default=None, strict=True, min_length=1)
+    person: str | Literal[False] | None = None
     l: dict[str, Any] = {}  # noqa: E741
     t: dict[str, Any] = {}
     alpha: dict[str, Any] = {}
@@ -270,11 +283,12 @@ class Require(_Model):
             raise ValueError("; ".join(wrong))
         return settings
 
-    @model_validator(mode="after")
-    def _persons_need_a_number(self) -> Self:
-        if self.person is not None and self.k is None:
-            raise ValueError("a person is counted for k, which is not given")
-        return self
+    @field_validator("person", mode="plain")
+    @classmethod
+    def _is_a_column_or_false(cls, person: object) -> Any:
+        if person is None or person is False or (isinstance(person, str) and person):
+            return person
+        raise ValueError("is the name of a column, or false to count rows")
 
     def requirements(self) -> tuple[Requirement, ...]:
         """The same as requirements."""
@@ -332,7 +346,9 @@ class Schema(_Model):
 
     @model_validator(mode="after")
     def _requirements_fit_the_columns(self) -> Self:
-        wrong = [m for asked in self.require.requirements() for m in self._misfits(asked)]
+        # The person may stand there without k, which the command line or `require` then gives.
+        asked = (KAnonymity(2, self.require.person), *self.require.requirements())
+        wrong = list(dict.fromkeys(m for one in asked for m in self._misfits(one)))
         if wrong:
             raise ValueError("; ".join(wrong))
         return self
@@ -414,22 +430,25 @@ class Schema(_Model):
     def requirements(
         self, asked: Requirement | Sequence[Requirement] | None = None
     ) -> tuple[Requirement, ...]:
-        """What was asked for, or else what the schema says; distances are those of the columns."""
+        """What was asked for, or else what the schema says.
+
+        Who is counted, and how far values are apart, is up to the schema where it was not asked.
+        """
         if asked is None:
-            return tuple(map(self._with_distance, self.require.requirements()))
+            return tuple(map(self._completed, self.require.requirements()))
         several = (asked,) if isinstance(asked, Requirement) else tuple(asked)
         if not all(isinstance(one, Requirement) for one in several):
             raise SchemaError("a requirement is one of covey's, such as covey.KAnonymity(10)")
         wrong = [mistake for one in several for mistake in self._misfits(one)]
         if wrong:
             raise SchemaError("; ".join(wrong))
-        return tuple(map(self._with_distance, several))
+        return tuple(map(self._completed, several))
 
     def _misfits(self, requirement: Requirement) -> Iterator[str]:
         """What is asked of a column that it cannot be asked of."""
         if isinstance(requirement, KAnonymity):
             person = requirement.person
-            if person is not None and self._role(person) in (None, Role.QUASI):
+            if person and self._role(person) in (None, Role.QUASI):
                 yield f"the person column {person!r} must be one of the schema, and not quasi"
             return
         on = requirement.on
@@ -445,7 +464,9 @@ class Schema(_Model):
     def _role(self, name: str) -> Role | None:
         return self.columns[name].role if name in self.columns else None
 
-    def _with_distance(self, requirement: Requirement) -> Requirement:
+    def _completed(self, requirement: Requirement) -> Requirement:
+        if isinstance(requirement, KAnonymity) and requirement.person is None:
+            return replace(requirement, person=self.require.person)
         if isinstance(requirement, TCloseness) and requirement.distance is None:
             ordered = self.columns[requirement.on].is_ordered
             return replace(requirement, distance="ordered" if ordered else "equal")

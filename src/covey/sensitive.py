@@ -1,7 +1,8 @@
 """What the classes of a released table tell of a sensitive column: cells read, figures told.
 
 Part of the verifier, so it shares no code with what made the table. Numbers and dates are read by
-what they say where the schema declares them, all else as written; missing is one more value.
+what they say where the schema declares them, texts by what a reader sees of them, all else as
+written; missing is one more value.
 """
 
 import math
@@ -13,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from covey import labels
 from covey.csv_files import FORMULA_STARTS, Dialect
 from covey.errors import TableError, TaxonomyError, count
 from covey.schema import Column, ColumnType
@@ -47,6 +49,7 @@ class Achieved:
     delta: float | None
     certain: float  # share of rows whose value is certain, since all of their class have it
     similar: float | None  # share of rows whose class has numbers that are nearly the same
+    merged: int = 0  # spellings that were counted as another value, since they look alike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,13 +63,15 @@ class SensitiveColumn:
     tree: Taxonomy | None
     dialect: Dialect
     column: Column
+    merged: int  # spellings that look like another one
 
     @classmethod
     def of(
         cls, table: Table, name: str, column: Column, rows: Longs, sizes: Longs
     ) -> "SensitiveColumn":
         """The column of a table, whose rows come one class of these sizes after the other."""
-        cells = _meanings(table.cells(name), column, table.dialect)
+        written = _meanings(table.cells(name), column, table.dialect)
+        cells = labels.seen(written, table.dialect.missing)
         values = cells.unique().sort(nulls_last=True)
         number = cells.rank("dense").cast(pl.Int64) - 1
         coded = number.fill_null(len(values) - 1).to_numpy()
@@ -77,7 +82,8 @@ class SensitiveColumn:
         if column.taxonomy is not None:
             tree = _tree(name, column, values)
         spread = Spread.of(sizes, coded[rows])
-        return cls(name, spread, values, numbers, tree, table.dialect, column)
+        merged = written.n_unique() - len(values)
+        return cls(name, spread, values, numbers, tree, table.dialect, column, merged)
 
     def closeness(self, distance: str) -> Fraction | None:
         """The t of the classes, where that distance is defined."""
@@ -94,16 +100,29 @@ class SensitiveColumn:
     def leaves(self) -> Longs:
         """The leaf of each value in the tree; that of a missing one has no label."""
         assert self.tree is not None
-        places = {label: leaf for leaf, label in enumerate(self.tree.leaves)}
+        places = labels.places(self.tree.leaves)
         leaves = [places[_undefused(value or "", places)] for value in self.values]
         return np.array(leaves, dtype=np.int64)
 
     def places(self, listed: Sequence[str]) -> Longs:
         """Where those of the listed values that occur stand among the values."""
+        found = self._texts.is_in(self._listed(listed).drop_nulls().implode())
+        return np.flatnonzero(found.fill_null(False).to_numpy())
+
+    def absent(self, listed: Sequence[str]) -> int:
+        """How many of the listed values do not occur."""
+        known = set(self._texts.drop_nulls())
+        return sum(known.isdisjoint(self._listed([value])) for value in set(listed))
+
+    @property
+    def _texts(self) -> pl.Series:
+        return self.values.cast(pl.String)
+
+    def _listed(self, listed: Sequence[str]) -> pl.Series:
+        """What is asked for, as the values are told apart; defused like formulas, too."""
         defused = [f"'{value}" for value in listed if value.startswith(FORMULA_STARTS)]
         wanted = _read(pl.Series(self.name, [*listed, *defused]), self.column, self.dialect)
-        found = self.values.cast(pl.String).is_in(wanted.drop_nulls().cast(pl.String).implode())
-        return np.flatnonzero(found.fill_null(False).to_numpy())
+        return labels.seen(wanted).cast(pl.String)
 
     def achieved(self) -> Achieved:
         """All that can be asked for."""
@@ -125,6 +144,7 @@ class SensitiveColumn:
             delta=spread.largest_log_ratio(),
             certain=spread.certain(),
             similar=None if self.numbers is None else spread.similar(self.numbers, SIMILAR),
+            merged=self.merged,
         )
 
 
@@ -189,7 +209,7 @@ def _tree(name: str, column: Column, values: pl.Series) -> Taxonomy:
         tree = column.taxonomy_over(present)
     except TaxonomyError as error:
         raise TaxonomyError(f"column {name!r}: {error}") from None
-    known = set(tree.leaves)
+    known = labels.places(tree.leaves)
     uncovered = sum(_undefused(value, known) not in known for value in present)
     if uncovered:
         raise TaxonomyError(
@@ -201,6 +221,4 @@ def _tree(name: str, column: Column, values: pl.Series) -> Taxonomy:
 
 def _undefused(value: str, known: Container[str]) -> str:
     """The label that a value has in its taxonomy, if it was defused for spreadsheets."""
-    if value not in known and value[1:].startswith(FORMULA_STARTS):
-        return value.removeprefix("'")
-    return value
+    return value if value in known else value.removeprefix("'").lstrip()

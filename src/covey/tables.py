@@ -20,9 +20,10 @@ import narwhals as nw
 import polars as pl
 
 from covey import csv_files
-from covey.csv_files import Dialect, check_names
+from covey.csv_files import MISSING_TOKENS, Dialect, check_names
 from covey.errors import OutputError, SchemaError, TableError, count
 from covey.files import STREAM
+from covey.labels import normalised, seen
 from covey.schema import Role, Schema, TableFormat
 
 
@@ -66,6 +67,35 @@ def read(
     if not isinstance(source, str | Path):
         return _from_dataframe(source, declared)
     return from_bytes(read_bytes(source), schema, declared)
+
+
+def original(source: Any, schema: Schema, *needed: Role) -> Table:
+    """A table that is to be released, with the columns of the `needed` roles, normalised as asked.
+
+    A release is never normalised: it is judged as it is written.
+    """
+    table = read(source, schema)
+    check_roles(table, schema, *needed)
+    changed = [
+        normalised(table.frame[name], column.normalise)
+        for name, column in schema.columns.items()
+        if column.normalise and name in table.frame.columns
+    ]
+    return table.with_frame(table.frame.with_columns(changed)) if changed else table
+
+
+def whose(cells: pl.Series, declared: TableFormat) -> pl.Series:
+    """Persons as a reader tells them apart, null for nobody.
+
+    Nobody is who looks like a missing token: a declared one, or else any usual one, in dataframes
+    too. Too few persons are safe, one too many is not.
+    """
+    return seen(cells.fill_nan(None) if cells.dtype.is_float() else cells, tokens_of(declared))
+
+
+def tokens_of(declared: TableFormat) -> tuple[str, ...]:
+    """What stands for nobody."""
+    return MISSING_TOKENS if declared.missing is None else declared.missing
 
 
 def read_bytes(source: str | Path) -> bytes:

@@ -142,6 +142,16 @@ class Taxonomy:
             leaf_count=self.leaf_count + 1,
         )
 
+    def with_leaves(self, labels: Sequence[str]) -> "Taxonomy":
+        """The same tree with other labels of its leaves, in their order."""
+        renamed = (*labels, *self.labels[self.leaf_count :])
+        twice = len(renamed) - len(set(renamed))
+        if twice:
+            raise TaxonomyError(
+                f"{count(twice, 'leaf', 'leaves')} normalised to a label that is there already"
+            )
+        return Taxonomy(renamed, self.parent, self.leaf_count)
+
     def paths(self) -> Iterator[list[str]]:
         """From each leaf up to the root."""
         for leaf in range(self.leaf_count):

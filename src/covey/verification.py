@@ -36,9 +36,10 @@ from covey.tables import Table
 class Check:
     """One requirement: what was asked, what the table achieves.
 
-    `achieved` is None where no figure would do, or none can be told; then `reason` says why. It may
-    also say what is odd about a requirement that holds. What was not `judged` does not hold, but
-    nobody has found that it is broken either.
+    `achieved` is None where no figure would do, or none can be known; then `reason` says why. It
+    may also say what is odd about a requirement that holds. There are three states: it `holds`; it
+    was judged and does not hold; or it could not be `judged`, and then it does not hold, but is not
+    known to be broken either.
     """
 
     requirement: str
@@ -56,7 +57,7 @@ class Check:
     @property
     def answer(self) -> str:
         """Whether it holds, in a word."""
-        return "yes" if self.holds else "no" if self.judged else "not told"
+        return "yes" if self.holds else "no" if self.judged else "not judged"
 
 
 @dataclass(frozen=True)
@@ -102,12 +103,12 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Whether every requirement is kept and no identifier is left."""
+        """Whether every requirement was judged and is kept, and no identifier is left."""
         return not self.identifiers and all(check.holds for check in self.checks)
 
     @property
     def broken(self) -> bool:
-        """Whether something was found that is wrong: what cannot be judged is neither."""
+        """Whether something was found that is wrong; what cannot be judged is not."""
         return bool(self.identifiers) or any(c.judged and not c.holds for c in self.checks)
 
     @property
@@ -119,8 +120,21 @@ class Verdict:
         return f"{count(self.classes, 'class', 'classes')} of {size}"
 
     def raise_if_violated(self) -> None:
-        """Raise `ViolationError`, with all that is wrong, unless the verdict holds."""
-        wrong = [_complaint(check) for check in self.checks if not check.holds]
+        """Raise `ViolationError` unless the verdict holds: also for what could not be judged.
+
+        covey asks this before it publishes anything.
+        """
+        self._raise([check for check in self.checks if not check.holds])
+
+    def raise_if_broken(self) -> None:
+        """Raise `ViolationError` for what was found wrong, but not for what could not be judged.
+
+        `covey verify` asks this of a release that no longer has the column of persons.
+        """
+        self._raise([check for check in self.checks if check.judged and not check.holds])
+
+    def _raise(self, checks: Sequence[Check]) -> None:
+        wrong = [_complaint(check) for check in checks]
         if self.identifiers:
             names = ", ".join(map(repr, self.identifiers))
             wrong.append(f"the table has {count(len(self.identifiers), 'identifier')}: {names}")
@@ -128,8 +142,8 @@ class Verdict:
             raise ViolationError("; ".join(wrong))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries and lists."""
-        return {"holds": self.holds, **asdict(self)}
+        """Plain dictionaries and lists; what neither holds nor is broken could not be judged."""
+        return {"holds": self.holds, "broken": self.broken, **asdict(self)}
 
     def table(self) -> pages.Html:
         """What was asked, what was found, and whether that holds, as a table of HTML."""
@@ -190,7 +204,7 @@ def verify(
         for name in schema.names(Role.SENSITIVE)
         if name in table.frame.columns
     }
-    counted = _persons(requirements, table, persons or {})
+    counted = _persons(requirements, table, schema, persons or {})
     return Verdict(
         rows=total,
         classes=len(members.sizes),
@@ -233,14 +247,23 @@ def _members(columns: Sequence[pl.Series]) -> _Members:
 def _check_size(
     requirement: KAnonymity, members: _Members, columns: Mapping[str, pl.Series]
 ) -> Check:
-    """Rows or persons; the number of persons is told by nothing but their column."""
-    found: int | None = int(members.sizes.min())
+    """Rows or persons; nothing but their column says how many persons there are.
+
+    Without it, rows are judged: no class has more persons than rows, so too few rows are too few
+    persons.
+    """
+    rows = int(members.sizes.min())
+    found: int | None = rows
     reason = ""
-    if requirement.person is not None:
-        if requirement.person in columns:
-            found = _fewest_persons(columns[requirement.person], members)
-        elif int(members.sizes.min()) >= requirement.k:
-            found, reason = None, f"the column {requirement.person!r} is not in the table"
+    if requirement.person in columns:
+        found = _fewest_persons(columns[str(requirement.person)], members)
+    elif requirement.person and rows >= requirement.k:
+        found = None
+        reason = (
+            f"the column {requirement.person!r} is not in the table. Rows were judged instead of "
+            f"persons: every class has {rows:,} or more. If covey made this release, it counted "
+            "the persons before writing it"
+        )
     holds = found is not None and found >= requirement.k
     return Check(requirement.name, requirement.k, found, holds, reason, judged=found is not None)
 
@@ -248,14 +271,20 @@ def _check_size(
 def _persons(
     requirements: Sequence[Requirement],
     table: Table,
+    schema: Schema,
     given: Mapping[str, pl.Series | Sequence[object]],
 ) -> dict[str, pl.Series]:
     """The columns that tell persons apart, those of the table before those handed over."""
     columns = {name: pl.Series(name, cells) for name, cells in given.items()}
-    for asked in requirements:
-        if isinstance(asked, KAnonymity) and asked.person in table.frame.columns:
-            columns[asked.person] = table.cells(asked.person)
-    return columns
+    for name in _counted(requirements):
+        if name in table.frame.columns:
+            columns[name] = table.cells(name)
+    return {name: tables.whose(cells, schema.table) for name, cells in columns.items()}
+
+
+def _counted(requirements: Sequence[Requirement]) -> list[str]:
+    """The columns by which persons are to be counted."""
+    return [r.person for r in requirements if isinstance(r, KAnonymity) and r.person]
 
 
 def _owned(persons: pl.Series, members: _Members) -> pl.DataFrame:
@@ -279,7 +308,7 @@ def _risks(
     requirements: Sequence[Requirement], members: _Members, columns: Mapping[str, pl.Series]
 ) -> Risks:
     """The risks of rows, or of persons where these are asked for; of several columns, the worst."""
-    asked = [r.person for r in requirements if isinstance(r, KAnonymity) and r.person is not None]
+    asked = _counted(requirements)
     if not asked:
         k, average = int(members.sizes.min()), len(members.sizes) / len(members.rows)
         return Risks(1 / k, average, 1 / k, average)
@@ -368,8 +397,8 @@ def _check_share(requirement: AlphaK, column: SensitiveColumn) -> Check:
         return _at_most(requirement, requirement.alpha, column.spread.largest_share())
     places = column.places(requirement.values)
     check = _at_most(requirement, requirement.alpha, column.spread.largest_share(places))
-    absent = len(set(requirement.values)) - len(places)
-    if absent <= 0:
+    absent = column.absent(requirement.values)
+    if not absent:
         return check
     return replace(
         check, reason=f"{count(absent, 'listed value')} not found; mind how it is written"

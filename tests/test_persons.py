@@ -1,0 +1,338 @@
+"""People, not rows: a table in which people repeat is not released as if each row were somebody."""
+
+import random
+from collections import defaultdict
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import covey
+from covey import cli, demo, pipeline, tables
+from covey.persons import repeats
+from covey.requirements import KAnonymity
+from covey.schema import Require
+from covey.tables import Table
+
+CANARY = "Zq7canary"
+QUASI = {"age": "numeric"}
+
+
+def stays(**identifiers: list[object]) -> pl.DataFrame:
+    """Forty-two rows; every identifier has one cell for each of them."""
+    dice = random.Random(4)
+    rows = len(next(iter(identifiers.values())))
+    ages = {"age": [dice.randrange(20, 90) for _ in range(rows)]}
+    return pl.DataFrame({**identifiers, **ages, "ill": [f"i{n % 3}" for n in range(rows)]})
+
+
+def schema_of(frame: pl.DataFrame, **settings: Any) -> covey.Schema:
+    naming = [name for name in frame.columns if name not in ("age", "ill")]
+    return covey.Schema.of(quasi=QUASI, identifiers=naming, sensitive=["ill"], **settings)
+
+
+def release_of(frame: pl.DataFrame, person: Any = None) -> covey.Release:
+    return covey.anonymize(
+        frame, schema_of(frame), require=KAnonymity(3, person), method="mondrian"
+    )
+
+
+def twice(cells: list[str]) -> list[object]:
+    """Each of them in two rows, the first in nine more."""
+    return [*cells, *cells, *[cells[0]] * 9]
+
+
+CODES: dict[str, list[object]] = {
+    "patient": twice([f"{CANARY}{n}" for n in range(15)]),
+    "number": [*range(15), *range(15), *[0] * 9],
+    "contact": twice([f"{CANARY}@{c}.example" for c in "abcdefghijklmno"]),
+    "reach": twice([f"+49 89 12{n:04}" for n in range(15)]),
+    "patientID": twice([f"{CANARY} {c}" for c in "abcdefghijklmno"]),  # no digit, but the name
+    "case-id": twice([f"{CANARY} {c}" for c in "abcdefghijklmno"]),
+}
+
+
+# ── who repeats ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_where_codes_repeat_it_must_be_said_who_is_counted(name: str) -> None:
+    frame = stays(**{name: CODES[name]})
+    with pytest.raises(covey.GuaranteeError) as caught:
+        release_of(frame)
+    message = str(caught.value)
+    for part in (repr(name), "39 rows of 15 persons", "11 rows", f'"{name}"', "person = false"):
+        assert part in message
+    assert CANARY not in message
+    assert release_of(frame, name).verdict.checks[0].requirement.endswith(f"persons ({name})")
+    (asked,) = release_of(frame, False).verdict.checks
+    assert (asked.requirement, asked.holds) == ("k-anonymity", True)
+
+
+def fewest_persons(release: covey.Release, persons: pl.Series) -> int:
+    classes: dict[Any, set[object]] = defaultdict(set)
+    for row, age in zip(release.rows.tolist(), release.table["age"], strict=True):
+        classes[age].add(persons[row])
+    return min(map(len, classes.values()))
+
+
+def one_patient_of_the_nineties() -> pl.DataFrame:
+    """Ten people of one row each, and one of ten rows, far from them."""
+    ages = [*range(30, 40), *range(90, 100)]
+    return pl.DataFrame({"patient_id": [*range(10), *[99] * 10], "age": ages, "ill": ["x"] * 20})
+
+
+def test_a_class_of_one_person_was_called_k_anonymous(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attack, and the build against which it succeeds."""
+    frame = one_patient_of_the_nineties()
+    with pytest.raises(covey.GuaranteeError, match="10 rows for one"):
+        covey.anonymize(frame, schema_of(frame), require=KAnonymity(10))
+    counted = covey.anonymize(frame, schema_of(frame), require=KAnonymity(10, "patient_id"))
+    assert fewest_persons(counted, frame["patient_id"]) >= 10
+    monkeypatch.setattr(pipeline, "refuse_unsaid", lambda *_: [])
+    release = covey.anonymize(frame, schema_of(frame), require=KAnonymity(10))
+    assert release.verdict.holds
+    assert fewest_persons(release, frame["patient_id"]) == 1
+
+
+NAMES = ["Li", "Ng", "Wu", "Ma", "Xu"]
+DATES = [f"19{n}-0{1 + n % 9}-11" for n in range(60, 75)]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("who", twice(NAMES)),
+        ("name", twice([f"Zq7canary{n}" for n in range(9)])),
+        ("address", twice([f"{n} Main Street" for n in range(9)])),
+        ("home", twice([f"{n} Main Street" for n in range(9)])),
+        ("born", twice(DATES)),
+        ("born", twice([date.replace("-", "") for date in DATES])),
+        ("dob", [int(date.replace("-", "")) for date in DATES * 2]),
+    ],
+)
+def test_names_and_dates_may_repeat_by_chance(name: str, cells: list[object]) -> None:
+    frame = stays(**{name: cells})
+    (warning,) = [w for w in release_of(frame).report.warnings if "repeat" in w]
+    assert repr(name) in warning
+    assert "canary" not in warning
+    assert not any(number in warning for number in "0123456789")  # it is going to be published
+
+
+def test_identifiers_that_repeat_together_are_no_chance() -> None:
+    frame = stays(name=twice(NAMES), born=twice(DATES[:5]))
+    with pytest.raises(covey.GuaranteeError, match=r"'name', 'born' repeat together: 19 rows of 5"):
+        release_of(frame)
+    assert release_of(frame, False).verdict.holds
+    # Every name with every day, four times each: that is what chance gives.
+    pairs = [(name, date) for name in NAMES for date in DATES[:5]] * 4
+    by_chance = stays(name=[n for n, _ in pairs], born=[d for _, d in pairs])
+    assert any("repeat together" in w for w in release_of(by_chance).report.warnings)
+    # What is the same everywhere tells nobody apart: names alone repeat.
+    alone = stays(name=twice(NAMES), country=["Zq"] * 19)
+    assert any("repeat together" in w for w in release_of(alone).report.warnings)
+    # Equal names on other days are other people.
+    apart = stays(name=[*NAMES * 3], born=[*DATES])
+    assert not any("repeat" in w for w in release_of(apart).report.warnings)
+
+
+def test_what_is_missing_does_not_repeat() -> None:
+    codes: list[object] = [f"p{n}" for n in range(20)]
+    alone = stays(patient_id=[*codes, *[None] * 20])
+    assert repeats(Table(alone), ["patient_id"]) is None
+    both = stays(name=[*NAMES, *["Li"] * 5], born=[*DATES[:5], *[None] * 5])
+    assert repeats(Table(both), ["name", "born"]) is None
+    written = tables.from_bytes(
+        b"patient_id,age,ill\n" + b"".join(b"p%d,3,x\nNA,3,x\n" % n for n in range(9)),
+        *(schema_of(alone), schema_of(alone).table),
+    )
+    assert repeats(written, ["patient_id"]) is None
+
+
+def test_of_several_that_repeat_the_person_is_proposed() -> None:
+    frame = stays(
+        household_no=[n // 4 for n in range(40)],
+        patient_id=[n // 2 for n in range(40)],
+        account_no=[max(n, 2) for n in range(40)],
+    )
+    found = repeats(Table(frame), frame.columns)
+    assert found is not None
+    assert (found.columns, found.persons, found.most) == (("patient_id",), 20, 2)
+
+
+def test_the_invented_people_have_a_row_each() -> None:
+    frame = demo.people(2_000)
+    assert repeats(Table(frame), ["name", "birth_date"]) is None
+
+
+# ── who is counted ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_rows_may_be_counted_on_purpose_and_the_report_says_so() -> None:
+    frame = one_patient_of_the_nineties()
+    release = covey.anonymize(frame, schema_of(frame), require=KAnonymity(10, person=False))
+    assert any("'patient_id'" in w and "rows" in w for w in release.report.warnings)
+    assert release.report.configuration["require"]["person"] is False
+
+
+def test_to_say_that_rows_count_changes_nothing_else() -> None:
+    frame = stays(patient_id=list(range(40)))
+    said, unsaid = (release_of(frame, person) for person in (False, None))
+    assert said.table.equals(unsaid.table)
+    assert said.report.warnings == unsaid.report.warnings
+
+
+def test_who_is_counted_is_up_to_the_schema_unless_it_is_asked() -> None:
+    frame = one_patient_of_the_nineties()
+    schema = schema_of(frame, require={"person": "patient_id"})
+    assert schema.requirements(KAnonymity(5)) == (KAnonymity(5, "patient_id"),)
+    assert schema.requirements(KAnonymity(5, False)) == (KAnonymity(5, False),)
+    assert schema_of(frame, require={"k": 4, "person": False}).requirements() == (
+        KAnonymity(4, False),
+    )
+    release = covey.anonymize(frame, schema, require=KAnonymity(10))
+    assert fewest_persons(release, frame["patient_id"]) >= 10
+
+
+@pytest.mark.parametrize("person", [True, 3, "", ["a"]])
+def test_a_person_is_a_column_or_false(person: Any) -> None:
+    settings = {"columns": {}, "require": {"k": 3, "person": person}}
+    with pytest.raises(covey.SchemaError, match=r"require\.person: .*or false"):
+        covey.Schema.from_dict(settings)
+    with pytest.raises(covey.SchemaError):
+        KAnonymity(3, person)
+
+
+def test_a_person_written_in_two_ways_is_one() -> None:
+    """A trailing space does not make somebody else."""
+    people = [f"p{n % 5}" for n in range(40)]
+    spelled = [who + " " * (n % 2) if n % 3 else who.upper() for n, who in enumerate(people)]
+    frame = stays(patient_id=list(spelled))
+    with pytest.raises(covey.InfeasibleError, match="5 persons"):
+        covey.anonymize(frame, schema_of(frame), require=KAnonymity(6, "patient_id"))
+    judged = covey.verify(
+        pl.DataFrame({"age": ["*"] * 40, "ill": ["x"] * 40}),
+        *(schema_of(frame), KAnonymity(5, "patient_id")),
+        persons={"patient_id": spelled},
+    )
+    assert judged.checks[0].achieved == 5
+
+
+# ── nobody ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def of_nobody(tmp_path: Path) -> tuple[str, covey.Schema]:
+    """Two persons, and as many rows of nobody known."""
+    whose = ["a7", "NA", "b7", "NA", "a7", ""]
+    rows = "".join(f"{whose[n % 6]},{30 + n // 12},{'?' if n == 0 else 'x'}\n" for n in range(24))
+    schema = covey.Schema.of(
+        quasi={"age": "numeric"},
+        identifiers=["who"],
+        insensitive=["ward"],
+        require={"k": 3, "person": "who"},
+    )
+    return write(tmp_path / "t.csv", "who,age,ward\n" + rows), schema
+
+
+def test_a_missing_person_is_nobody(
+    of_nobody: tuple[str, covey.Schema], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The attack, and the build against which it succeeds."""
+    path, schema = of_nobody
+    with pytest.raises(covey.InfeasibleError, match="2 persons"):
+        covey.anonymize(path, schema)
+    monkeypatch.setattr(tables, "MISSING_TOKENS", ())
+    (check,) = covey.anonymize(path, schema).verdict.checks
+    assert (check.holds, check.achieved) == (True, 3)
+
+
+def test_declared_tokens_decide_who_is_nobody(of_nobody: tuple[str, covey.Schema]) -> None:
+    path, schema = of_nobody
+    declared = schema.model_copy(update={"table": covey.schema.TableFormat(missing=("a7",))})
+    with pytest.raises(covey.InfeasibleError, match="2 persons"):  # b7 and NA
+        covey.anonymize(path, declared)
+
+
+def test_nobody_is_nobody_in_a_dataframe_and_by_whatever_role_of_the_column() -> None:
+    whose = ["a7", "NA", "b7", "n/a ", "a7", "", None, "\u200b"] * 3
+    frame = pl.DataFrame({"who": whose, "age": [30] * 24})
+    for role in ("identifiers", "insensitive"):
+        schema = covey.Schema.of(quasi={"age": "numeric"}, **{role: ["who"]})
+        with pytest.raises(covey.InfeasibleError, match="2 persons"):
+            covey.anonymize(frame, schema, require=KAnonymity(3, "who"))
+        judged = frame.drop("who") if role == "identifiers" else frame
+        verdict = covey.verify(judged, schema, KAnonymity(3, "who"), persons={"who": whose})
+        assert verdict.checks[0].achieved == 2
+
+
+# ── drafts ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_draft_counts_the_persons_that_repeat(tmp_path: Path) -> None:
+    frame = one_patient_of_the_nineties()
+    draft = covey.inspect(frame)
+    assert draft.schema.require == Require(person="patient_id")
+    text = draft.to_toml()
+    assert "20 rows of 11 persons" in text
+    assert "10 rows for one" in text
+    schema = covey.Schema.from_toml(write(tmp_path / "draft.toml", text))
+    assert schema.require == Require(person="patient_id")
+    asked = covey.anonymize(frame, schema, require=KAnonymity(10)).verdict.checks[0]
+    assert asked.requirement == "k-anonymity of persons (patient_id)"
+
+
+def test_a_draft_leaves_it_open_where_names_repeat() -> None:
+    draft = covey.inspect(stays(surname=[f"{CANARY}{'abcde'[n % 5]}" for n in range(40)]))
+    assert draft.schema.require == Require()
+    assert "# identifier 'surname' repeats: 40 rows of 5 persons" in draft.to_toml()
+    assert CANARY not in draft.to_toml()
+    assert "require" not in covey.inspect(stays(surname=[f"n{n}" for n in range(40)])).to_toml()
+
+
+# ── the command line ────────────────────────────────────────────────────────────────────────────
+
+
+def test_from_the_draft_to_the_verdict_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    one_patient_of_the_nineties().write_csv("t.csv")
+
+    def run(line: str) -> int:
+        return cli._run(line.split())
+
+    assert run("inspect t.csv -o s.toml") == 0
+    text = Path("s.toml").read_text()
+    write(Path("unsaid.toml"), text.replace("\nperson", "\n# person"))
+    assert run("anonymize t.csv -s unsaid.toml -k 10 -o r.csv") == 1
+    assert "'patient_id' repeats: 20 rows of 11 persons" in capfd.readouterr().err
+    assert not Path("r.csv").exists()
+    assert run("anonymize t.csv -s unsaid.toml -k 10 --person patient_id -o r.csv") == 0
+    assert run("anonymize t.csv -s unsaid.toml -k 10 --count-rows -o rows.csv") == 0
+    assert run("anonymize t.csv -s s.toml -k 10 -o r.csv") == 0
+    assert run("verify r.csv -s s.toml -k 10") == 0
+    assert run("report t.csv r.csv -s s.toml -k 10 -o r.json") == 0
+    assert run("verify r.csv -s unsaid.toml --person patient_id") == 2  # no k to count them for
+
+
+def test_nothing_is_written_that_was_not_judged_in_full(tmp_path: Path) -> None:
+    frame = one_patient_of_the_nineties()
+    schema = schema_of(frame)
+    asked = KAnonymity(10, "patient_id")
+    release = covey.anonymize(frame, schema, require=asked)
+    blind = replace(release, _judge=partial(covey.verify, schema=schema, require=asked))
+    with pytest.raises(covey.ViolationError, match="could not be judged"):
+        blind.write(tmp_path / "r.csv")
+    assert list(tmp_path.iterdir()) == []
+    verdict = covey.verify(release.table, schema, asked)
+    verdict.raise_if_broken()
+    assert (verdict.holds, verdict.broken) == (False, False)
