@@ -7,7 +7,7 @@ that rows repeat and losses tie.
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -46,6 +46,15 @@ class People:
     @property
     def table(self) -> Table:
         return Table(self.frame)
+
+    def take(self, rows: Sequence[int]) -> "People":
+        """Some of the rows, as if there had never been others."""
+        oracle = {
+            name: replace(column, values=[column.values[row] for row in rows])  # type: ignore[arg-type]
+            for name, column in self.oracle.items()
+        }
+        frame = self.frame[list(rows)]
+        return People(frame, self.schema, oracle, [self.classes[row] for row in rows])
 
     def encoded(self, *, classes: bool = False) -> EncodedTable:
         return encode(self.table, self.schema, class_column=CLASS if classes else None)

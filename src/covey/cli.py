@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -275,9 +276,13 @@ def anonymize(
         )
         drawn = None
         if curve:
+            # Of the released rows: a curve of the others too would tell of them.
+            shown = source.with_frame(source.frame[sorted(release.rows.tolist())])
+            for name in ("budget", "max_suppressed"):
+                options.pop(name, None)
             drawn = _curve_of(
-                source, settings, progress, method=method, seed=seed, class_column=class_column,
-                **{name: value for name, value in options.items() if name != "budget"},
+                shown, settings, progress, method=method, seed=seed, class_column=class_column,
+                **options,
             )  # fmt: skip
         progress("writing", 0.0)
         written = release.write(output, report=reports, curve=drawn, defuse=not formulas)
@@ -407,12 +412,17 @@ def report(
     with _progress() as progress:
         source = tables.read(original, settings)
         _tell(source.notes)
-        drawn = None
+        found = pipeline.report_on(
+            source, released, settings, class_column=class_column, progress=progress
+        )
+        if curve and found.rows.suppressed:
+            raise UsageError(
+                "rows were left out, and it is not known which: a curve would tell of them; "
+                "leave --curve out, or use that of covey anonymize"
+            )
         if curve:
             drawn = _curve_of(source, settings, progress, class_column=class_column)
-        found = pipeline.report_on(
-            source, released, settings, class_column=class_column, curve=drawn, progress=progress
-        )
+            found = replace(found, curve=drawn)
         progress("writing", 0.0)
         for path in output:
             found.write(path)
