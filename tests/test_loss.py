@@ -21,7 +21,7 @@ from covey.tables import Table
 from oracles import entropy, metrics
 from oracles import model as oracle
 from oracles.optimum import optimum
-from tables_of_people import CLASS, People, labels_for, people
+from tables_of_people import CLASS, People, as_shown, labels_for, people
 
 ANCESTORS, SETS, ENDS = Style(), Style(categories="values"), Style(intervals="columns")
 
@@ -55,22 +55,13 @@ class Split:
 
     @property
     def expected(self) -> tuple[dict[str, oracle.Column], list[int]]:
-        """What the release tells: suppressed rows hold what another has, since nobody asks them.
-
-        Nor is anybody asked whose number is hidden, who may lie beyond the range that is shown.
-        """
-        table = {name: self._told(column) for name, column in self.people.oracle.items()}
-        return table, [*self.labels, *[-1] * self.suppressed]
-
-    def _told(self, column: oracle.Column) -> oracle.Column:
-        values: list[Any] = [*column.values, *[column.values[0]] * self.suppressed]
-        if not isinstance(column, oracle.Numeric) or column.domain is not None:
-            return replace(column, values=values)  # type: ignore[arg-type]
-        groups = [[column.values[row] for row in rows] for rows in metrics.groups_of(self.labels)]
-        shown = [float(v) for group in groups if None not in group for v in group if v is not None]
-        low, high = min(shown, default=0.0), max(shown, default=0.0)
-        inside = [None if value is None else min(max(value, low), high) for value in values]
-        return replace(column, values=inside, domain=(low, high))
+        """What the release tells; suppressed rows hold what another has, since nobody asks them."""
+        labels = [*self.labels, *[-1] * self.suppressed]
+        table = {
+            name: replace(c, values=[*c.values, *c.values[:1] * self.suppressed])  # type: ignore[arg-type]
+            for name, c in self.people.oracle.items()
+        }
+        return as_shown(table, metrics.groups_of(labels)), labels
 
 
 def told(figure: float | None) -> float:

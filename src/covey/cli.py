@@ -278,8 +278,8 @@ def anonymize(
         if curve:
             # Of the released rows: a curve of the others too would tell of them.
             shown = source.with_frame(source.frame[sorted(release.rows.tolist())])
-            for name in ("budget", "max_suppressed"):
-                options.pop(name, None)
+            for needless in ("budget", "max_suppressed"):
+                options.pop(needless, None)
             drawn = _curve_of(
                 shown, settings, progress, method=method, seed=seed, class_column=class_column,
                 **options,
