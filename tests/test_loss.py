@@ -58,7 +58,7 @@ class Split:
         """What the release tells; suppressed rows hold what another has, since nobody asks them."""
         labels = [*self.labels, *[-1] * self.suppressed]
         table = {
-            name: replace(c, values=[*c.values, *c.values[:1] * self.suppressed])  # type: ignore[arg-type]
+            name: replace(c, values=[*c.values, *[c.values[0]] * self.suppressed])  # type: ignore[arg-type]
             for name, c in self.people.oracle.items()
         }
         return as_shown(table, metrics.groups_of(labels)), labels

@@ -370,6 +370,8 @@ def measure(
         typer.echo(json.dumps(losses.to_dict(), indent=2))
     else:
         show_losses(losses, out)
+    if losses.queries is not None and losses.suppressed:
+        say("the query error depends on the rows that were left out: do not publish it")
 
 
 @app.command()
