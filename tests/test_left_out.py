@@ -280,14 +280,14 @@ OF_EXACT_VALUES = {
 
 
 def test_within_the_grid_only_entropies_and_counts_before_may_change() -> None:
-    ages = [21, 24, 28, 29, 33, 34, 36, 39, 41, 44, 46, 49] * 5
+    ages = [24, 25, 28, 29, 33, 34, 36, 39, 41, 44, 46, 49] * 5
     schema = Schema.of(quasi={"age": {"type": "numeric", "grid": 10}}, sensitive=["illness"])
 
     def by_decade(table: EncodedTable, k: int, *, seed: int, progress: Progress) -> Groups:
         return Groups((table.intervals[0].values // 10 - 2).astype(np.int64))
 
     found, cells = [], []
-    for first in (21, 27):  # among the twenties either way
+    for first in (21, 25):  # the youngest or not, but in the twenties either way
         frame = pl.DataFrame({"age": [first, *ages[1:]], "illness": ["flu", "cold"] * 30})
         release = covey.anonymize(frame, schema, require=KAnonymity(K), method=by_decade)
         found.append(json.loads(same(release.report).to_json()))
