@@ -243,6 +243,7 @@ def judged(
     released = who.spell(pl.read_csv(folder / "released.csv", infer_schema=False))
     verdict = covey.verify(released, schema, covey.KAnonymity(k))
     losses = covey.measure(rows, released, schema, k=k)
+    assert losses.gcp is not None  # every taxonomy is declared
     return Result(
         who.run,
         rows.height,

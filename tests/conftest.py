@@ -26,9 +26,15 @@ def shared_data() -> Path:
 
 @pytest.fixture(autouse=True, scope="session")
 def custodian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A custodian of the tests' own, so that none of them finds or leaves anything at home."""
+    """A custodian of the tests' own, so that none of them finds or leaves anything at home.
+
+    The key is always the same, so that what fails once fails again.
+    """
     folder = tmp_path_factory.mktemp("custodian")
+    key = folder / "key"
+    key.write_text(f"{1:064x}\n", encoding="ascii")
+    key.chmod(0o600)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COVEY_KEY_FILE", str(folder / "key"))
+        patch.setenv("COVEY_KEY_FILE", str(key))
         patch.setenv("COVEY_REGISTER", str(folder / "register"))
         yield folder

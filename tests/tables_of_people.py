@@ -7,7 +7,7 @@ that rows repeat and losses tie.
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -47,8 +47,39 @@ class People:
     def table(self) -> Table:
         return Table(self.frame)
 
+    def take(self, rows: Sequence[int]) -> "People":
+        """Some of the rows, as if there had never been others."""
+        oracle = {
+            name: replace(column, values=[column.values[row] for row in rows])  # type: ignore[arg-type]
+            for name, column in self.oracle.items()
+        }
+        frame = self.frame[list(rows)]
+        return People(frame, self.schema, oracle, [self.classes[row] for row in rows])
+
     def encoded(self, *, classes: bool = False) -> EncodedTable:
         return encode(self.table, self.schema, class_column=CLASS if classes else None)
+
+
+def as_shown(table: Mapping[str, Column], groups: Sequence[Sequence[int]]) -> dict[str, Column]:
+    """The table with numbers scaled by what these groups of rows show of them.
+
+    A group that hides its numbers shows no range; where theirs lie outside, nobody asks.
+    """
+    return {
+        name: _as_shown(column, groups) if isinstance(column, Numeric) else column
+        for name, column in table.items()
+    }
+
+
+def _as_shown(column: Numeric, groups: Sequence[Sequence[int]]) -> Numeric:
+    if column.domain is not None:
+        return column
+    cells = [[column.values[row] for row in rows] for rows in groups]
+    telling = [members for members in cells if column.wildcard or None not in members]
+    shown = [value for members in telling for value in members if value is not None]
+    low, high = min(shown, default=0.0), max(shown, default=0.0)
+    inside = [None if value is None else min(max(value, low), high) for value in column.values]
+    return replace(column, values=inside, domain=(low, high))
 
 
 @dataclass(frozen=True, eq=False)

@@ -136,13 +136,24 @@ def test_counts_before_are_those_of_the_labels_and_never_below_k(
 def test_counts_after_spread_cells_over_what_they_cover(
     people: list[tuple[Any, ...]], k: int
 ) -> None:
-    """By the released text alone; every whole number of an interval is equally likely."""
+    """By the released text alone; every whole number of an interval is equally likely.
+
+    A cell that hides a number may be any between those that others show, or, where none does, any
+    of the ranges.
+    """
     frame = frame_of(people).select("age", "country")
     schema = covey.Schema(columns={n: SCHEMA.columns[n] for n in frame.columns})
     release = covey.anonymize(frame, schema, require=[KAnonymity(k)], method="mondrian")
-    whole = [age for age, *_ in people if age is not None]
+    telling = [cell for cell in release.table["age"] if cell not in (None, "*")]
+    whole = [int(end) for cell in telling for end in cell.strip("[]").split(", ")]
     for found in release.report.distributions:
         labels = [bin_.label for bin_ in found.bins]
+        if found.column == "age" and "*" in release.table["age"] and not whole:
+            ranges = [bin_ for bin_ in found.bins if bin_.label != MISSING]
+            hidden = int((release.table["age"] == "*").sum()) / len(ranges)
+            assert all(b.after == approx_from(k, hidden) for b in ranges[:-1])
+            assert found.nothing == approx_share(release.table["age"] == "*")
+            continue
         cells = [covered(cell, found.column, whole, people) for cell in release.table[found.column]]
         for bin_ in found.bins:
             shares = [
@@ -158,8 +169,17 @@ def test_counts_after_spread_cells_over_what_they_cover(
                 told = round(after, 1) if after >= k else None
                 assert bin_.after == (None if told is None else pytest.approx(told, abs=0.11))
             assert bin_.certain == (certain if certain >= k else None)
-        single = sum(len(cell) == 1 for cell in cells)
+        shown = zip(cells, release.table[found.column], strict=True)
+        single = sum(len(cell) == 1 and text != "*" for cell, text in shown)
         assert found.exact == pytest.approx(single / len(cells))
+
+
+def approx_from(k: int, number: float) -> Any:
+    return pytest.approx(number, abs=0.06) if number >= k else None
+
+
+def approx_share(rows: pl.Series) -> Any:
+    return pytest.approx(int(rows.fill_null(False).sum()) / len(rows))
 
 
 def covered(

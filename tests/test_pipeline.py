@@ -183,6 +183,7 @@ def test_p12_reported_losses_are_those_of_the_released_cells(frame: pl.DataFrame
     again = covey.measure(frame, release.table, SCHEMA, k=k)
     assert again == release.report.losses
     for column in again.columns:
+        assert column.lm is not None
         assert 0 <= column.il <= 1
         assert 0 <= column.lm <= 1
 

@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -295,10 +296,13 @@ def anonymize(
         )
         drawn = None
         if curve:
+            # Of the released rows: a curve of the others too would tell of them.
+            shown = source.with_frame(source.frame[sorted(release.rows.tolist())])
+            for needless in ("budget", "max_suppressed"):
+                options.pop(needless, None)
             drawn = _curve_of(
-                source, settings, progress, method=method, key=custodian, seed=seed,
-                class_column=class_column,
-                **{name: value for name, value in options.items() if name != "budget"},
+                shown, settings, progress, method=method, key=custodian, seed=seed,
+                class_column=class_column, **options,
             )  # fmt: skip
         progress("writing", 0.0)
         written = release.write(
@@ -413,6 +417,8 @@ def measure(
         typer.echo(json.dumps(losses.to_dict(), indent=2))
     else:
         show_losses(losses, out)
+    if losses.queries is not None and losses.suppressed:
+        say("the query error depends on the rows that were left out: do not publish it")
 
 
 @app.command()
@@ -455,12 +461,17 @@ def report(
     with files.outputs(*output) as outputs, _progress() as progress:
         source = tables.read(original, settings)
         _tell(source.notes)
-        drawn = None
+        found = pipeline.report_on(
+            source, released, settings, class_column=class_column, progress=progress
+        )
+        if curve and found.rows.suppressed:
+            raise UsageError(
+                "rows were left out, and it is not known which: a curve would tell of them; "
+                "leave --curve out, or use that of covey anonymize"
+            )
         if curve:
             drawn = _curve_of(source, settings, progress, class_column=class_column)
-        found = pipeline.report_on(
-            source, released, settings, class_column=class_column, curve=drawn, progress=progress
-        )
+            found = replace(found, curve=drawn)
         progress("writing", 0.0)
         _publish(found, output, outputs)
     show_verdict(found.verdict, err)

@@ -30,6 +30,7 @@ from covey.pipeline import Release
 from covey.progress import STOPPED, Progress, part_of, silent
 from covey.report import Rows
 from covey.requirements import KAnonymity, Requirement
+from covey.rounding import rounded
 from covey.schema import Role, Schema
 from covey.tables import Table
 from covey.verification import Verdict
@@ -63,7 +64,7 @@ class Run:
             "rows": self.rows and asdict(self.rows),
             "verdict": self.verdict and self.verdict.to_dict(),
             "losses": self.losses and self.losses.to_dict(),
-            "workload": self.workload and asdict(self.workload),
+            "workload": self.workload and asdict(rounded(self.workload)),
         }
 
     def figures(self) -> dict[str, Any]:
@@ -147,7 +148,7 @@ class Comparison:
     def written_as(self, path: str | Path) -> bytes:
         """CSV or JSON, as the ending of a file's name asks."""
         refuse_format(path)
-        text = self.frame.write_csv() if _ending(path) == ".csv" else self.to_json()
+        text = rounded(self).frame.write_csv() if _ending(path) == ".csv" else self.to_json()
         return text.encode()
 
     def write(self, path: str | Path) -> None:

@@ -28,6 +28,7 @@ from covey.loss import measure_groups
 from covey.ordering import ordered_people
 from covey.progress import Progress, part_of, silent
 from covey.requirements import KAnonymity
+from covey.rounding import rounded
 from covey.schema import Role, Schema
 from covey.taxonomy import Measure
 
@@ -82,8 +83,8 @@ class Curve:
         return pl.DataFrame([asdict(point) for point in self.points])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries and lists, as the JSON file has them."""
-        return {"covey": version("covey"), "definitions": DEFINITIONS, **asdict(self)}
+        """Plain dictionaries and lists, as the JSON file has them, with the digits it has."""
+        return {"covey": version("covey"), "definitions": DEFINITIONS, **asdict(rounded(self))}
 
     def to_json(self) -> str:
         """The curve as text."""
@@ -95,7 +96,7 @@ class Curve:
         A `chosen` k is marked if it lies on the curve.
         """
         charts.refuse_without_charts()
-        return _chart(self, chosen)
+        return _chart(rounded(self), chosen)
 
     def write(self, path: str | Path) -> None:
         """Write CSV, JSON, SVG or PNG, as the name's ending asks, whole or not at all."""
@@ -106,7 +107,7 @@ class Curve:
         refuse_format(path)
         ending = _ending(path)
         if ending == ".csv":
-            return self.frame.write_csv().encode()
+            return rounded(self).frame.write_csv().encode()
         if ending == ".json":
             return self.to_json().encode()
         return charts.picture(self.chart(), ending)

@@ -151,8 +151,8 @@ def show_losses(losses: "Losses", console: Console) -> None:
     names = ("column", "weight", "loss", "NCP", "LM", "share")
     grid = Grid(*names, title="information loss per cell, 0 … 1, and each column's share of it")
     for c in losses.columns:
-        figures = (f"{c.il:.4f}", f"{c.ncp:.4f}", f"{c.lm:.4f}", f"{c.share:.1%}")
-        grid.add_row(c.name, f"{c.weight:g}", *figures)
+        figures = ("–" if mean is None else f"{mean:.4f}" for mean in (c.il, c.ncp, c.lm))
+        grid.add_row(c.name, f"{c.weight:g}", *figures, f"{c.share:.1%}")
     console.print(grid)
     totals = Grid(box=None, show_header=False, pad_edge=False)
     for name, value in losses.figures():

@@ -26,6 +26,7 @@ import polars as pl
 from covey.encoding import MISSING_LEAF, Attribute, Category, EncodedTable, Interval
 from covey.generalisation import boxes_of
 from covey.kernels.arrays import Floats, Longs
+from covey.loss import on_shown_scale
 from covey.tables import Table
 from covey.workload import Column, Mask, released_columns
 
@@ -83,6 +84,7 @@ def distributions(
     be the difference to what is released. Where it holds others too, `same_rows` is off, and
     no count of it is told. `persons` tell whose row each is, where k counts them.
     """
+    original = on_shown_scale(original, released)
     counted = _one_row_each(original.rows, persons)
     least = rows_of(k, persons)
     return tuple(
@@ -134,7 +136,8 @@ def _distribution(
     told = (before >= k) & _tellable(before, rows, bins.covers, least)
     # Where nobody of the release is, and no cell leads, somebody who was left out may have been.
     there = bins.covers.any(axis=0) | (before > 0 if same_rows else False)
-    one = np.isnan(column.low) | (column.low == column.high) & ~_open(attribute, column)
+    whole = column.hidden | _open(attribute, column)
+    one = np.isnan(column.low) | (column.low == column.high) & ~whole
     anything = ~one & (column.hidden | (column.high - column.low >= _widest(attribute)))
     return Distribution(
         column=attribute.name,
@@ -210,6 +213,8 @@ def _interval_bins(
     labels = [scale.label(low, high) for low, high in pairwise(ends)]
     ranges = [(low, _before(high, column.step)) for low, high in pairwise(ends)]
     shares = [column.shares(low, high) for low, high in ranges]
+    if not interval.width:  # no cell shows from where to where values go
+        shares = [np.where(column.hidden, 1 / len(ranges), share) for share in shares]
     covers = [column.covers(low, high) for low, high in ranges]
     rows = np.searchsorted(ends[1:-1], interval.values, side="right").astype(np.int64)
     nowhere = np.isnan(column.low)

@@ -9,6 +9,7 @@ reads them back, also from tables that somebody else generalised.
 """
 
 import csv
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -184,6 +185,21 @@ def _month_of(days: Floats) -> Longs:
 
 def _day_of(months: Longs) -> Floats:
     return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.float64)
+
+
+def shown_range(interval: Interval, ranges: Ranges) -> tuple[float, float]:
+    """The declared domain, or else from the lowest end that is shown to the highest, on the grid.
+
+    It depends on nothing but what is released and declared; 0 to 0 where no cell shows a value.
+    """
+    if interval.column.domain is not None:
+        return interval.column.domain
+    shown = ranges.state == SHOWN
+    if not shown.any():
+        return 0.0, 0.0
+    ends = ranges.low[shown].min(keepdims=True), ranges.high[shown].max(keepdims=True)
+    low, high = _snap(interval, *ends)
+    return float(low[0]), float(high[0])
 
 
 # ── writing ─────────────────────────────────────────────────────────────────────────────────────
@@ -425,6 +441,8 @@ def _parse_ranges(interval: Interval, cells: pl.Series, dialect: Dialect) -> Ran
 
 def _parse_nodes(category: Category, cells: pl.Series) -> Nodes:
     nodes = [_node(category, cell) for cell in cells.to_list()]
+    if None in nodes and category.column.has_own_tree:
+        nodes = _read_otherwise(category, cells, nodes)
     known = [node for node in nodes if node is not None]
     if len(known) < len(nodes):
         raise TableError(
@@ -445,3 +463,25 @@ def _node(category: Category, cell: str | None) -> int | None:
         if members and None not in members:
             return tree.lowest_common_ancestor(member for member in members if member is not None)
     return node
+
+
+def _read_otherwise(
+    category: Category, cells: pl.Series, nodes: list[int | None]
+) -> list[int | None]:
+    """Labels that are spelled otherwise here, since the release was made from fewer values.
+
+    The longest code decides how many stars `478**` has, and a fraction that `[10, 20)` is not
+    spelled `[10, 19]`.
+    """
+    tree = category.tree
+    inner = range(tree.leaf_count, len(tree.labels))
+    known = {_meaning(tree.labels[node]): node for node in inner}
+    return [
+        known.get(_meaning(cell)) if node is None and cell is not None else node
+        for cell, node in zip(cells.to_list(), nodes, strict=True)
+    ]
+
+
+def _meaning(label: str) -> str:
+    whole = re.fullmatch(r"\[(-?[0-9]+), (-?[0-9]+)\]", label)
+    return f"[{whole[1]}, {int(whole[2]) + 1})" if whole else label.rstrip(ROOT)

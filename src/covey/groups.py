@@ -63,6 +63,10 @@ class Groups:
         folded: NDArray[Any] = by.reduceat(values[order], begin)
         return folded
 
+    def released(self) -> "Groups":
+        """The same groups in the table of the rows that are in any."""
+        return Groups(self.labels[self.labels != SUPPRESSED]) if self.suppressed else self
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -163,6 +167,11 @@ class Rings:
     def within(self, rows: NDArray[np.int64], total: int) -> "Rings":
         """The same rings in a larger table, in which these are the rows."""
         return Rings(self.k, rows[self.order], self.begin, self.shift, total)
+
+    def released(self) -> "Rings":
+        """The same rings in the table of the rows that are in any."""
+        order = np.searchsorted(np.sort(self.order), self.order)
+        return Rings(self.k, order, self.begin, self.shift, len(order))
 
     def __len__(self) -> int:
         return self.rows

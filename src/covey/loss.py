@@ -1,14 +1,15 @@
 """How much a released table tells less than its original.
 
-Every figure but one is computed from the released cells, whoever made them; the original gives
-only the scales: the width of each column's domain, the trees, how often each value occurs, and how
-many rows there were. The information kept in groups needs the groups. A suppressed row has lost
-everything.
+Losses are computed from the released cells, whoever made them. Intervals are scaled by the declared
+domain, or else by the range that the released cells show, never by the original's: who divides
+would have it. Entropies also need how often each value occurs among the released rows, and the
+information kept in groups needs the groups. Of suppressed rows nothing but their number counts:
+each has lost everything.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from covey import pages
+from covey.as_released import as_released, counts_leaves
 from covey.encoding import Attribute, Category, EncodedTable, Interval, matches_anything
 from covey.errors import TableError
 from covey.generalisation import (
@@ -29,25 +31,28 @@ from covey.generalisation import (
     common_nodes,
     parse,
     shown_as,
+    shown_range,
     summarise,
 )
-from covey.groups import SUPPRESSED, Groups, Rings
+from covey.groups import Groups, Rings
 from covey.kernels.arrays import Floats, Longs
+from covey.rounding import rounded
 from covey.tables import Table
-from covey.taxonomy import MEASURES, Measure
+from covey.taxonomy import Measure
 
 DEFINITIONS = {
     "total_il": "Total information loss: over all rows and quasi-identifiers, the width of the "
-    "released interval over the width of the column's domain, or the height of the released node "
-    "over the height of its tree, times the column's weight.",
+    "released interval over that of the declared domain, or else of the range that all released "
+    "cells show, or the height of the released node over the height of its tree, times the "
+    "column's weight; a suppressed row loses the weight of every column.",
     "columns": "Columns: the mean loss of the cells of each, by the measure of the schema, by NCP "
     "and by LM, and its share: what its cells lose, times its weight, over the Total-IL.",
     "worst": "Worst rows: of the 0.1 %, 1 % and 5 % of all original rows that lose most, rounded "
     "up and suppressed rows among them, the Total-IL that they hold, its share of the whole, and "
     "what the Total-IL is without them.",
     "gcp": "Global certainty penalty: the mean over all cells of the released interval's width "
-    "over the domain's, or of the share of the tree's leaves under the released node, a leaf "
-    "itself costing nothing.",
+    "over the domain's or the shown range's, or of the share of the tree's leaves under the "
+    "released node, a leaf itself costing nothing.",
     "gcp_lm": "The same with Iyengar's loss metric for categories: the share of the other leaves, "
     "(leaves - 1) / (all leaves - 1).",
     "precision": "One minus the mean height loss of a cell: 1 where nothing was generalised, 0 "
@@ -58,12 +63,13 @@ DEFINITIONS = {
     "classification": "Classification metric: share of rows that are suppressed or not of their "
     "class's majority in the class column.",
     "entropy": "Entropy: in bits per row, the entropy of the original column among the values that "
-    "the released cell covers, times the column's weight, summed over columns; its share is that "
-    "of what a suppressed row loses.",
-    "monotone_entropy": "Monotone entropy: the same, each cell's entropy times the share of the "
-    "original rows that the cell covers.",
+    "the released cell covers, by the rows that are in the release, times the column's weight, "
+    "summed over columns; a suppressed row loses all bits of a column, and the share is that of "
+    "what it loses.",
+    "monotone_entropy": "Monotone entropy: the same, each cell's entropy times the share of these "
+    "rows that the cell covers.",
     "non_uniform_entropy": "Non-uniform entropy: the same with the bits that are missing to name "
-    "the true value, minus log2 of its share among the original rows that the cell covers.",
+    "the true value, minus log2 of its share among those of these rows that the cell covers.",
     "information": "Information lost: the mean over columns of the entropy of the original column "
     "within groups over its entropy in all rows that are in groups; a suppressed row loses all.",
     "queries": "Query error: of random queries that count the rows within two ranges of values, "
@@ -79,8 +85,8 @@ class ColumnLoss:
     name: str
     weight: float
     il: float  # by the measure of the schema
-    ncp: float  # by the share of leaves
-    lm: float  # by the share of other leaves
+    ncp: float | None  # by the share of leaves
+    lm: float | None  # by the share of other leaves
     share: float  # of the Total-IL
 
 
@@ -111,7 +117,8 @@ class Losses:
     A figure is None where nothing could be told: of classes where the release has none, of a class
     column that was not named, of groups that are not known, of queries that were not asked. The
     non-uniform entropy is, where a cell covers no value of the original, or a missing one of it may
-    be any value.
+    be any value. Where rows were left out and nobody knows which, all entropies are None, and so is
+    what counts the leaves of a tree that is made from the values of its column.
     """
 
     rows: int
@@ -120,16 +127,16 @@ class Losses:
     columns: tuple[ColumnLoss, ...]
     total_il: float
     worst: tuple[WorstRows, ...]
-    gcp: float
-    gcp_lm: float
+    gcp: float | None
+    gcp_lm: float | None
     precision: float
     discernibility: int | None
     average_class_size: float | None
     classification: float | None
-    entropy: float
-    entropy_share: float
-    monotone_entropy: float
-    monotone_entropy_share: float
+    entropy: float | None
+    entropy_share: float | None
+    monotone_entropy: float | None
+    monotone_entropy_share: float | None
     non_uniform_entropy: float | None
     non_uniform_entropy_share: float | None
     # Only who formed the groups can tell; the losses of the release are the same for all others.
@@ -137,8 +144,8 @@ class Losses:
     queries: QueryError | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries and lists."""
-        return asdict(self)
+        """Plain dictionaries and lists, with the digits that are published."""
+        return asdict(rounded(self))
 
     def figures(self) -> list[tuple[str, str]]:
         """What each figure that is told is called, and its value in writing."""
@@ -171,12 +178,11 @@ class Losses:
         return pages.table(
             ("column", "weight", "mean loss of a cell", "by NCP", "by LM", "share of the loss"),
             [
-                (c.name, f"{c.weight:g}", f"{c.il:.1%}", f"{c.ncp:.1%}", f"{c.lm:.1%}",
-                 f"{c.share:.1%}")
+                (c.name, f"{c.weight:g}", *map(_percent, (c.il, c.ncp, c.lm, c.share)))
                 for c in self.columns
             ],
             numbers=range(1, 6),
-        )  # fmt: skip
+        )
 
     def _repr_html_(self) -> str:
         return pages.snippet(
@@ -186,10 +192,15 @@ class Losses:
         )
 
 
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.1%}"
+
+
 def measure(
     original: EncodedTable,
     released: Table,
     *,
+    suppressed: int = 0,
     k: int | None = None,
     class_column: str | None = None,
     classes: bool = True,
@@ -197,40 +208,46 @@ def measure(
 ) -> Losses:
     """The losses of a released table; without `k`, the size of its smallest class is taken.
 
+    `original` are the rows behind the released ones; `suppressed` are so many others. Where it has
+    more rows than the release, those are suppressed too, but which they are is not known.
     A release that does not show equal rows has no `classes` to be measured. `groups` are of the
     original's rows.
     """
-    rows, suppressed = original.rows, original.rows - released.frame.height
-    if suppressed < 0:
+    left_out = original.rows - released.frame.height
+    if left_out < 0:
         raise TableError("the released table has more rows than the original")
-    if suppressed == rows:
+    if not released.frame.height:
         raise TableError("the released table has no rows")
+    is_known = left_out == 0
+    if not is_known:
+        original = as_released(original, released)
+        _refuse_counting_leaves(original)
+    suppressed += left_out
+    rows = released.frame.height + suppressed
     boxes, box_rows = boxes_of(original, released)
     columns = [_column(attribute, boxes, box_rows) for attribute in original.attributes]
-    means: dict[Measure, list[float]] = {
-        way: [_mean_loss(column, way, suppressed) for column in columns] for way in MEASURES
-    }
     weights = [attribute.column.weight for attribute in original.attributes]
     sizes = box_rows.tolist() if classes else []
-    bits = _bits(original, columns, suppressed)
 
-    def weighted(way: Measure) -> float:
-        return sum(weight * mean for weight, mean in zip(weights, means[way], strict=True))
+    def means(way: Measure) -> list[float]:
+        return [_mean_loss(column, way, suppressed) for column in columns]
 
-    mean_il = weighted(original.measure)
+    def leaf_means(way: Measure) -> list[float | None]:
+        told = [is_known or not counts_leaves(column.attribute) for column in columns]
+        return [mean if tell else None for mean, tell in zip(means(way), told, strict=True)]
+
+    il, ncp, lm = means(original.measure), leaf_means("ncp"), leaf_means("lm")
+    mean_il = _weighted(weights, il)
+    bits = _bits(original, columns, suppressed) if is_known else None
+    non_uniform = bits and bits.non_uniform
     return Losses(
         rows=rows,
         suppressed=suppressed,
         measure=original.measure,
         columns=tuple(
-            ColumnLoss(attribute.name, weight, il, ncp, lm, _ratio(weight * il, mean_il))
-            for attribute, weight, il, ncp, lm in zip(
-                original.attributes,
-                weights,
-                means[original.measure],
-                means["ncp"],
-                means["lm"],
-                strict=True,
+            ColumnLoss(attribute.name, weight, *lost, _ratio(weight * lost[0], mean_il))
+            for attribute, weight, lost in zip(
+                original.attributes, weights, zip(il, ncp, lm, strict=True), strict=True
             )
         ),
         total_il=mean_il * rows,
@@ -238,22 +255,42 @@ def measure(
             np.append(_box_losses(columns, original.measure).sum(axis=1), sum(weights)),
             np.append(box_rows, suppressed),
         ),
-        gcp=weighted("ncp") / sum(weights),
-        gcp_lm=weighted("lm") / sum(weights),
-        precision=1 - weighted(_height(original.measure)) / sum(weights),
+        gcp=_mean(weights, ncp),
+        gcp_lm=_mean(weights, lm),
+        precision=1 - _weighted(weights, means(_height(original.measure))) / sum(weights),
         discernibility=sum(size * size for size in sizes) + rows * suppressed if sizes else None,
         average_class_size=rows / (len(sizes) * (k or min(sizes))) if sizes else None,
-        classification=_classification(original, released, class_column) if classes else None,
-        entropy=bits.entropy,
-        entropy_share=_ratio(bits.entropy, bits.all),
-        monotone_entropy=bits.monotone,
-        monotone_entropy_share=_ratio(bits.monotone, bits.all),
-        non_uniform_entropy=bits.non_uniform,
+        classification=_classification(original, released, class_column, rows) if classes else None,
+        entropy=bits and bits.entropy,
+        entropy_share=bits and _ratio(bits.entropy, bits.all),
+        monotone_entropy=bits and bits.monotone,
+        monotone_entropy_share=bits and _ratio(bits.monotone, bits.all),
+        non_uniform_entropy=non_uniform,
         non_uniform_entropy_share=(
-            None if bits.non_uniform is None else _ratio(bits.non_uniform, bits.all)
+            None if bits is None or non_uniform is None else _ratio(non_uniform, bits.all)
         ),
-        information=None if groups is None else _information(original, groups),
+        information=None if groups is None else _information(original, groups, suppressed),
     )
+
+
+def _refuse_counting_leaves(table: EncodedTable) -> None:
+    """Of a tree that is made from the values, the whole original would tell how many there are."""
+    names = [repr(a.name) for a in table.attributes if counts_leaves(a)]
+    if names and table.measure in ("ncp", "lm"):
+        raise TableError(
+            f"column {', '.join(names)}: the loss by {table.measure} is not known, since rows were "
+            "left out and nobody knows which; declare the taxonomy, or measure by height"
+        )
+
+
+def _weighted(weights: Sequence[float], means: Sequence[float]) -> float:
+    return sum(weight * mean for weight, mean in zip(weights, means, strict=True))
+
+
+def _mean(weights: Sequence[float], means: Sequence[float | None]) -> float | None:
+    """Over columns, None where that of any is not told."""
+    told = [mean for mean in means if mean is not None]
+    return _weighted(weights, told) / sum(weights) if len(told) == len(means) else None
 
 
 class GroupLosses(NamedTuple):
@@ -275,7 +312,7 @@ def _shown(
 
 
 def losses_in_groups(original: EncodedTable, groups: Groups) -> Floats:
-    """What a row of each group would lose."""
+    """What a row of each group would lose, by the ranges of the whole table, as methods see it."""
     shown = _shown(original, groups)
     losses = [_cell_losses(*column, original.measure) for column in shown]
     lost: Floats = original.weights @ np.array(losses)
@@ -286,7 +323,7 @@ def measure_groups(original: EncodedTable, groups: Groups | Rings) -> GroupLosse
     """The losses of the release in which these groups are shown in the plain style."""
     place = groups.place
     rows = np.bincount(place[place >= 0])
-    shown = _shown(original, groups)
+    shown = [(_on_scale(*column), column[1]) for column in _shown(original, groups)]
 
     def weighted(way: Measure) -> float:
         lost = [float(rows @ _cell_losses(*column, way)) for column in shown]
@@ -322,7 +359,23 @@ class _Column(NamedTuple):
 def _column(attribute: Attribute, boxes: Table, rows: Longs) -> _Column:
     shown, _ = parse(attribute, boxes)
     cell = cell_of_rows(attribute, boxes)
-    return _Column(attribute, shown, np.bincount(cell, weights=rows).astype(np.int64), cell)
+    counts = np.bincount(cell, weights=rows).astype(np.int64)
+    return _Column(_on_scale(attribute, shown), shown, counts, cell)
+
+
+def on_shown_scale(original: EncodedTable, released: Table) -> EncodedTable:
+    """The original, its ranges those that are declared or that the released cells show."""
+    shown = [(attribute, parse(attribute, released)[0]) for attribute in original.attributes]
+    return replace(original, attributes=tuple(_on_scale(*column) for column in shown))
+
+
+def _on_scale(attribute: Attribute, shown: Ranges | Nodes) -> Attribute:
+    """Numbers and dates over the range that is declared or shown, not that of the original."""
+    if isinstance(shown, Nodes):
+        return attribute
+    assert isinstance(attribute, Interval)
+    low, high = shown_range(attribute, shown)
+    return replace(attribute, low=low, high=high)
 
 
 def _mean_loss(column: _Column, way: Measure, suppressed: int) -> float:
@@ -398,7 +451,7 @@ def _quasi_cells(original: EncodedTable, released: Table) -> pl.DataFrame:
 
 
 def _classification(
-    original: EncodedTable, released: Table, class_column: str | None
+    original: EncodedTable, released: Table, class_column: str | None, rows: int
 ) -> float | None:
     if class_column is None:
         return None
@@ -408,7 +461,7 @@ def _classification(
     labels = released.frame[class_column].alias("class")
     counts = cells.with_columns(labels).group_by(*cells.columns, "class").len()
     majority = counts.group_by(cells.columns).agg(pl.col("len").max())["len"].sum()
-    return (original.rows - int(majority)) / original.rows
+    return (rows - int(majority)) / rows
 
 
 # ── bits ────────────────────────────────────────────────────────────────────────────────────────
@@ -417,7 +470,7 @@ def _classification(
 class _Bits(NamedTuple):
     """Bits per row."""
 
-    all: float  # what the original's cells hold
+    all: float  # what the cells of the released rows held
     entropy: float
     monotone: float
     non_uniform: float | None
@@ -439,7 +492,7 @@ def _bits(original: EncodedTable, cells: Sequence[_Column], suppressed: int) -> 
 
 
 def _column_bits(original: EncodedTable, column: _Column, suppressed: int) -> _Bits:
-    """The cells of one column, of which suppressed rows show one that covers everything.
+    """The cells of one column; a suppressed row misses as much as one of which nothing is shown.
 
     Whatever a cell covers is a run of the column's values in their order, so that what holds for
     the rows it covers is a difference of two sums from the first value on. A missing cell that may
@@ -465,12 +518,13 @@ def _column_bits(original: EncodedTable, column: _Column, suppressed: int) -> _B
     entropies[_sums(frequency > 0, *ends) < 2] = 0.0
     # The logarithms of true shares are log2 c - log2 n, those of covered ones likewise.
     told = known.all() and covered[rows > 0].all()
-    missing = _exact_sum(rows * logs, -parts) if told else None
+    missing = _exact_sum(counts * logs[:-1], -parts) + suppressed * entropies[-1] if told else None
+    total = original.rows + suppressed
     return _Bits(
         all=float(entropies[-1]),
-        entropy=float(rows @ entropies) / original.rows,
-        monotone=float(rows @ (entropies * covered)) / original.rows**2,
-        non_uniform=None if missing is None else missing / original.rows,
+        entropy=float(rows @ entropies) / total,
+        monotone=float(rows @ (entropies * covered)) / (original.rows * total),
+        non_uniform=None if missing is None else float(missing) / total,
     )
 
 
@@ -517,16 +571,15 @@ def _times_log(counts: Longs) -> Floats:
     return logs * counts
 
 
-def _information(original: EncodedTable, groups: Groups) -> float:
+def _information(original: EncodedTable, groups: Groups, suppressed: int) -> float:
     """By the groups of the rows that were released; each row that was not has lost everything."""
-    kept = groups.labels != SUPPRESSED
     losses = [
         attribute.column.weight * _conditional(groups.labels[known], _codes(attribute)[known])
         for attribute in original.attributes
-        for known in [kept & ~matches_anything(attribute)]
+        for known in [~matches_anything(attribute)]
     ]
     weights = sum(attribute.column.weight for attribute in original.attributes)
-    share = np.count_nonzero(kept) / len(groups)
+    share = original.rows / (original.rows + suppressed)
     return share * sum(losses) / weights + (1 - share)
 
 

@@ -9,7 +9,7 @@ depend on the quasi-identifiers and the key alone.
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,12 @@ class People:
     table: Table  # without identifiers
     rows: Longs  # the input's row behind each
     seed: int
+
+    def take(self, some: Longs) -> "People":
+        """Some of them."""
+        return replace(
+            self, table=self.table.with_frame(self.table.frame[some]), rows=self.rows[some]
+        )
 
 
 def ordered_people(

@@ -24,6 +24,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from covey import certificate as certificates
 from covey import files, labels, loss, matchings, tables
+from covey.as_released import as_released
 from covey.clustering import METHODS, Method, keep_demands, method_named, refined, refuse_infeasible
 from covey.csv_files import Dialect
 from covey.distributions import class_sizes, distributions, rows_of
@@ -38,7 +39,15 @@ from covey.loss import Losses
 from covey.ordering import canonical_order, ordered_people
 from covey.persons import refuse_unsaid
 from covey.progress import STOPPED, Progress, silent
-from covey.report import LIMITS, Costs, Output, Report, Rows, refuse_format
+from covey.report import (
+    LIMITS,
+    Costs,
+    Output,
+    Report,
+    Rows,
+    refuse_curve_of_others,
+    refuse_format,
+)
 from covey.requirements import KAnonymity, Requirement
 from covey.schema import Role, Schema, TableFormat
 from covey.suppression import surplus
@@ -92,13 +101,14 @@ class Release:
         The bytes are read back under a temporary name and judged by the verifier. Only then do
         all files get their names, in one step. Text that a spreadsheet would run as a formula gets
         an apostrophe in front, unless `defuse` is off. A report is a page if its name ends in
-        .html, and JSON if in .json; a `curve` that is handed over is shown in it. The `costs` are
-        for the custodian alone, so only the owner can read that file. A `certificate` lies beside
-        the release, under its name and .intoto.json. `outputs` are the drafts of all these files,
-        where they are open already.
+        .html, and JSON if in .json; a `curve` of the released rows that is handed over is shown in
+        it. The `costs` are for the custodian alone, so only the owner can read that file. A
+        `certificate` lies beside the release, under its name and .intoto.json. `outputs` are the
+        drafts of all these files, where they are open already.
         """
         if certificate and isinstance(self.groups, Rings):
             raise UsageError(UNCERTAIN)
+        refuse_curve_of_others(curve, self.report.rows)
         reports = [report] if isinstance(report, str | Path) else list(report or ())
         beside = companions(path, reports, costs, certificate=certificate)
         files.refuse_overwriting([path, *beside], [])
@@ -239,52 +249,52 @@ def anonymize(
             max_suppressed=options.get("max_suppressed", 0.0),
         )
     with stage("clustering"):
-        groups = form_groups(encoded, k, method, people.seed, progress, options, refine=refine)
+        formed = form_groups(encoded, k, method, people.seed, progress, options, refine=refine)
     with stage("generalising"):
+        # From here on, suppressed rows are a number: what follows knows the others alone, so that
+        # no label, scale or frequency can depend on what is not released.
+        everybody, minded = people.rows, list(encoded.demands.columns if encoded.demands else ())
+        kept, groups = np.flatnonzero(formed.labels >= 0), formed.released()
+        if formed.suppressed:
+            people = people.take(kept)
+            encoded = encode(people.table, schema)
         released = generalise(people.table, encoded, groups, style)
-        kept = np.flatnonzero(groups.labels >= 0)
-        order = _leaving_order(released, people.rows[kept], keep_order=keep_order)
+        order = _leaving_order(released, people.rows, keep_order=keep_order)
         released = released.with_frame(released.frame[order])
     with stage("verifying"):
-        whose = {name: cells[people.rows[kept[order]]] for name, cells in persons.items()}
-        judge = _judge(schema, requirements, encoded, groups, kept[order], whose)
+        whose = {name: cells[people.rows[order]] for name, cells in persons.items()}
+        judge = _judge(schema, requirements, encoded, groups, order, whose)
         verdict = judge(released)
         verdict.raise_if_violated()
     with stage("measuring"):
         losses = loss.measure(
             encoded,
             released,
+            suppressed=formed.suppressed,
             k=k,
             class_column=class_column,
             classes=isinstance(groups, Groups),
             groups=groups if isinstance(groups, Groups) else None,
         )
-        # Of the people who are in the release alone: the difference would tell of the others.
-        whose_rows = _counted(persons, people.rows[kept], requirements)
-        spread = distributions(
-            encoded if len(kept) == encoded.rows else encoded.take(kept),
-            released,
-            k,
-            persons=whose_rows,
-        )
+        whose_rows = _counted(persons, people.rows, requirements)
+        spread = distributions(encoded, released, k, persons=whose_rows)
+    rows = Rows(
+        read=table.frame.height,
+        dropped=table.frame.height - len(everybody),
+        suppressed=formed.suppressed,
+        released=released.frame.height,
+    )
     report = Report(
         version=_version(),
         date=_today(),
-        rows=Rows(
-            read=table.frame.height,
-            dropped=table.frame.height - encoded.rows,
-            suppressed=groups.suppressed,
-            released=released.frame.height,
-        ),
+        rows=rows,
         verdict=verdict,
         losses=losses,
         method=name_of(method),
         options=options,
         key=None if custodian is None else custodian.fingerprint,
         order=AS_READ if keep_order else BY_CONTENT,
-        configuration=_configuration(
-            *(schema, encoded, style, requirements, table.dialect), suppressed=groups.suppressed
-        ),
+        configuration=_configuration(schema, encoded, style, requirements, table.dialect),
         warnings=(
             *doubts,
             *_warnings_of_method(
@@ -292,15 +302,11 @@ def anonymize(
                 keep_order=keep_order,
                 key=custodian,
                 timed=stage.stopped or options.get("budget") is not None,
-                minded=[] if encoded.demands is None else list(encoded.demands.columns),
+                minded=minded,
                 least=rows_of(k, whose_rows),
             ),
-            *_warnings_of_release(
-                *(encoded, released, schema, verdict), dropped=table.frame.height - encoded.rows
-            ),
-            *_warnings_of_labels(
-                encoded.take(kept), released, schema, least=rows_of(k, whose_rows)
-            ),
+            *_warnings_of_release(encoded, released, schema, verdict, rows),
+            *_warnings_of_labels(encoded, released, schema, least=rows_of(k, whose_rows)),
         ),
         seconds=stage.seconds,
         classes=class_sizes(encoded, released) if isinstance(groups, Groups) else (),
@@ -309,8 +315,8 @@ def anonymize(
     )
     return Release(
         table=table.give_back(released.frame),
-        groups=_in_input_order(groups, people.rows, table.frame.height),
-        rows=people.rows[kept[order]],
+        groups=_in_input_order(formed, everybody, table.frame.height),
+        rows=people.rows[order],
         verdict=verdict,
         report=report,
         _released=released,
@@ -322,8 +328,8 @@ def anonymize(
             _costs,
             replace(encoded),
             released,
-            labels=groups.labels,
-            people=people.rows,
+            labels=formed.labels,
+            people=everybody,
             behind=kept[order],
             total=table.frame.height,
         ),
@@ -405,21 +411,22 @@ def report_on(
     with stage("measuring"):
         losses = loss.measure(encoded, shown, k=k, class_column=class_column)
         whose = _counted(_persons(table, schema, requirements), kept, requirements)
-        spread = distributions(
-            *(encoded, shown, k),
-            persons=whose,
-            # Nobody knows which rows were left out; their number alone may tell what they held.
-            same_rows=not losses.suppressed,
-        )
+        same_rows, known = not losses.suppressed, encoded
+        if not same_rows:
+            # Nobody knows which rows were left out: what is told is what the release tells itself.
+            known, whose = as_released(encoded, shown), None
+        spread = distributions(known, shown, k, persons=whose, same_rows=same_rows)
+    rows = Rows(
+        read=table.frame.height,
+        dropped=table.frame.height - len(kept),
+        suppressed=losses.suppressed,
+        released=shown.frame.height,
+    )
+    refuse_curve_of_others(curve, rows)
     return Report(
         version=_version(),
         date=_today(),
-        rows=Rows(
-            read=table.frame.height,
-            dropped=table.frame.height - len(kept),
-            suppressed=losses.suppressed,
-            released=shown.frame.height,
-        ),
+        rows=rows,
         verdict=verdict,
         losses=losses,
         method=None,
@@ -427,14 +434,12 @@ def report_on(
         key=None,
         order=UNKNOWN,
         configuration=_configuration(
-            *(schema, encoded, None, requirements, shown.dialect), suppressed=losses.suppressed
+            schema, known, None, requirements, shown.dialect, same_rows=same_rows
         ),
         warnings=(
-            *_warnings_of_release(
-                *(encoded, shown, schema, verdict), dropped=table.frame.height - len(kept)
-            ),
+            *_warnings_of_release(encoded, shown, schema, verdict, rows),
             *_warnings_of_labels(
-                None if losses.suppressed else encoded, shown, schema, least=rows_of(k, whose)
+                encoded if same_rows else None, shown, schema, least=rows_of(k, whose)
             ),
         ),
         seconds=stage.seconds,
@@ -603,7 +608,9 @@ def form_groups(
 
 
 def _total_il(encoded: EncodedTable, groups: Groups) -> float:
-    return loss.measure_groups(encoded, groups).total_il
+    """By one scale, whichever rows are left out."""
+    lost = float(groups.sizes @ loss.losses_in_groups(encoded, groups))
+    return lost + groups.suppressed * float(encoded.weights.sum())
 
 
 def _settled(
@@ -767,7 +774,7 @@ def _costs(
     total: int,
 ) -> pl.DataFrame:
     """The losses of the people in the input's order; `behind` are those of the released rows."""
-    losses = np.tile(encoded.weights, (encoded.rows, 1))
+    losses = np.tile(encoded.weights, (len(people), 1))
     losses[behind] = loss.row_losses(encoded, released)
     paid = pl.DataFrame(
         {
@@ -808,11 +815,12 @@ def _configuration(
     requirements: Sequence[Requirement],
     dialect: Dialect,
     *,
-    suppressed: int,
+    same_rows: bool = True,
 ) -> dict[str, Any]:
     """The request as it was understood; trees by their shape, since labels may name people.
 
-    Where rows were suppressed, a tree that was made from the column's values tells of theirs too.
+    Where it is not known which rows are behind the release, a tree that was made from the values of
+    all of them is not told.
     """
     trees = {
         category.name: {
@@ -820,7 +828,7 @@ def _configuration(
             "height": category.tree.height,
         }
         for category in encoded.categories
-        if not (suppressed and category.column.has_own_tree)
+        if same_rows or not category.column.has_own_tree
     }
     columns = {}
     for name, column in schema.columns.items():
@@ -898,7 +906,7 @@ def _warnings_of_method(
 
 
 def _warnings_of_release(
-    original: EncodedTable, released: Table, schema: Schema, verdict: Verdict, *, dropped: int
+    original: EncodedTable, released: Table, schema: Schema, verdict: Verdict, rows: Rows
 ) -> Iterator[str]:
     """What can be seen of any release that is laid beside its original."""
     exact = [interval.name for interval in original.intervals if _ends_exactly(interval, released)]
@@ -917,12 +925,12 @@ def _warnings_of_release(
                 f"{achieved.certain:.2%} of the rows are in classes that all have one value of "
                 f"{achieved.column!r}: whoever finds such a class has learnt it"
             )
-    if left_out := original.rows - released.frame.height:
-        yield f"{count(left_out, 'row')} suppressed: {_BESIDE_TOTALS}"
-    if dropped:
+    if rows.suppressed:
+        yield f"{count(rows.suppressed, 'row')} suppressed: {_BESIDE_TOTALS}"
+    if rows.dropped:
         yield (
-            f"{count(dropped, 'row')} dropped, in which a cell was missing: {_BESIDE_TOTALS}; the "
-            "loss is that of the rows that remained"
+            f"{count(rows.dropped, 'row')} dropped, in which a cell was missing: {_BESIDE_TOTALS}; "
+            "the loss is that of the rows that remained"
         )
 
 

@@ -1,7 +1,7 @@
 """What was promised, what was found, what it cost: numbers and column names, never cells."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -10,6 +10,7 @@ from covey.distributions import ClassSizes, Distribution
 from covey.errors import UsageError, count
 from covey.loss import DEFINITIONS, Losses
 from covey.pages import element, snippet
+from covey.rounding import rounded, share
 from covey.verification import Verdict
 
 FORMATS = (".html", ".json")
@@ -53,6 +54,10 @@ class Output:
 class Costs(Protocol):
     """What each k would cost: a curve."""
 
+    @property
+    def rows(self) -> int:
+        """How many rows it is about."""
+
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists."""
 
@@ -94,6 +99,10 @@ class Report:
         weights = sum(column.weight for column in self.losses.columns)
         return self.losses.total_il / (self.losses.rows * weights)
 
+    def published(self) -> "Report":
+        """The same with the digits that are published."""
+        return replace(self, losses=rounded(self.losses), distributions=rounded(self.distributions))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists, as the JSON report has them."""
         return {
@@ -103,9 +112,9 @@ class Report:
             "verdict": self.verdict.to_dict(),
             "classes": [asdict(sizes) for sizes in self.classes],
             "loss": self.losses.to_dict(),
-            "mean_loss": self.mean_loss,
+            "mean_loss": share(self.mean_loss),
             "definitions": DEFINITIONS,
-            "distributions": [asdict(column) for column in self.distributions],
+            "distributions": [asdict(rounded(column)) for column in self.distributions],
             "curve": self.curve and self.curve.to_dict(),
             "method": {"name": self.method, "options": self.options},
             "key": self.key,
@@ -127,7 +136,7 @@ class Report:
         from covey.report_page import page
 
         charts.refuse_without_charts()
-        return page(self)
+        return page(self.published())
 
     def written_as(self, path: str | Path) -> bytes:
         """The report as the ending of a file's name asks for it: a page or JSON."""
@@ -146,6 +155,15 @@ class Report:
             self.verdict.table(),
             element("p", f"Mean loss of a cell: {self.mean_loss:.2%}"),
             *(element("p", f"Note: {warning}") for warning in self.warnings),
+        )
+
+
+def refuse_curve_of_others(curve: Costs | None, rows: Rows) -> None:
+    """A curve of rows that are not in the release would tell of them."""
+    if curve is not None and curve.rows != rows.released:
+        raise UsageError(
+            f"the curve is of {count(curve.rows, 'row')} and the release has {rows.released:,}: a "
+            "report shows the curve of the released rows only"
         )
 
 

@@ -15,6 +15,7 @@ from covey.loss import DEFINITIONS, ColumnLoss
 from covey.matchings import REQUIREMENT
 from covey.pages import Html, Part, element, facts, figure, scrolled, table, together
 from covey.pages import page as document
+from covey.rounding import share
 from covey.verification import Check, Risks
 
 if TYPE_CHECKING:
@@ -212,14 +213,14 @@ def _told(report: "Report") -> Iterator[tuple[str, str, str]]:
     if alike and report.verdict.risks.prosecutor is not None:
         risk = _percent(report.verdict.risks.prosecutor)
         yield "highest risk", risk, "that whoever knows a person picks a row of theirs"
-    lost = _percent(report.mean_loss)
+    lost = _percent(share(report.mean_loss))
     yield "information lost", lost, "of what a cell of these columns told, on average"
     left_out = rows.read - rows.released
     yield "rows left out", f"{left_out:,}", f"of {count(rows.read, 'row')} in the original"
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+def _percent(part: float) -> str:
+    return f"{100 * part:.3g} %"
 
 
 def _mind(report: "Report") -> Html:
@@ -427,11 +428,12 @@ def _sizes(least: int, most: int) -> str:
 def _loss(report: "Report") -> Html:
     losses = report.losses
     everything = sum(column.weight for column in losses.columns) * losses.rows
+    lost = _percent(share(report.mean_loss))
     return _section(
         "What it costs",
         element(
             "p",
-            f"On average, a cell of the quasi-identifiers has lost {_percent(report.mean_loss)} of "
+            f"On average, a cell of the quasi-identifiers has lost {lost} of "
             "what it told: 0 % where it is as it was, 100 % where it tells nothing. Over all rows "
             f"that is a Total-IL of {losses.total_il:,.1f}, of {everything:,.0f} if nothing were "
             "left.",

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from covey import pages, tables
+from covey import rounding as digits
 from covey.errors import SchemaError, TableError, ViolationError, count
 from covey.requirements import (
     AlphaK,
@@ -142,8 +143,13 @@ class Verdict:
             raise ViolationError("; ".join(wrong))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries and lists; what neither holds nor is broken could not be judged."""
-        return {"holds": self.holds, "broken": self.broken, **asdict(self)}
+        """Plain dictionaries and lists; what neither holds nor is broken could not be judged.
+
+        Risks have the digits that are shown: where persons are counted, the table alone does not
+        tell them. All else anyone can work out from the table.
+        """
+        risks = asdict(digits.rounded(self.risks))
+        return {"holds": self.holds, "broken": self.broken, **asdict(self), "risks": risks}
 
     def table(self) -> pages.Html:
         """What was asked, what was found, and whether that holds, as a table of HTML."""

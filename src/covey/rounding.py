@@ -1,0 +1,53 @@
+"""How many digits of a figure are published: as many as are shown, and this module alone decides.
+
+A figure with all its digits is an equation that has one solution. Objects in Python keep all of
+them; whatever is written to a file or printed as JSON does not.
+"""
+
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+_SHARE = ".4f"  # a hundredth of a percent
+_SHOWN_AS = {
+    "Losses.total_il": ".2f",
+    "Losses.average_class_size": ".3f",
+    "Losses.entropy": ".3f",
+    "Losses.monotone_entropy": ".3f",
+    "Losses.non_uniform_entropy": ".3f",
+    "WorstRows.loss": ".2f",
+    "WorstRows.without": ".2f",
+    "Point.total_il": ".2f",
+    "Risks.prosecutor": ".4g",
+    "Risks.prosecutor_average": ".4g",
+    "Risks.journalist": ".4g",
+    "Risks.marketer": ".4g",
+}
+# Settings, and times, which tell nothing of a table.
+_EXACT = {"ColumnLoss.weight", "Point.seconds", "Run.seconds", "Run.clustering_seconds"}
+
+T = TypeVar("T")
+
+
+def share(number: float) -> float:
+    """A share of 1 as it is published."""
+    return float(format(number, _SHARE))
+
+
+def rounded(figures: T) -> T:
+    """The same figures, each with the digits that are shown of it."""
+    if isinstance(figures, tuple):
+        return type(figures)(rounded(part) for part in figures)
+    if not is_dataclass(figures) or isinstance(figures, type):
+        return figures
+    kind = type(figures).__name__
+    parts = {each.name: getattr(figures, each.name) for each in fields(figures)}
+    return replace(
+        figures,
+        **{name: _rounded(f"{kind}.{name}", value) for name, value in parts.items()},
+    )
+
+
+def _rounded(name: str, value: Any) -> Any:
+    if isinstance(value, float) and name not in _EXACT:
+        return float(format(value, _SHOWN_AS.get(name, _SHARE)))
+    return rounded(value)
