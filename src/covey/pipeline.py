@@ -29,12 +29,15 @@ from covey.csv_files import Dialect
 from covey.distributions import class_sizes, distributions, rows_of
 from covey.encoding import MISSING_LEAF, EncodedTable, Interval, encode, rows_to_drop
 from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError, count
+from covey.footprints import Footprint, footprint
 from covey.generalisation import Ranges, Style, filled_in, generalise, parse
 from covey.groups import SUPPRESSED, Groups, Rings
 from covey.imputation import without_gaps
 from covey.kernels.arrays import Longs
+from covey.keys import Key
 from covey.loss import Losses
 from covey.progress import STOPPED, Progress, silent
+from covey.register import remember
 from covey.report import LIMITS, Costs, Output, Report, Rows, refuse_format
 from covey.requirements import KAnonymity, Requirement
 from covey.schema import Role, Schema, TableFormat
@@ -62,6 +65,7 @@ class Release:
     _schema: Schema
     _judge: Callable[[Table], Verdict]
     _costs: Callable[[], pl.DataFrame]
+    _trace: Footprint  # what the register will remember
 
     def __repr__(self) -> str:
         # What a dataclass would show of itself has cells in it, even original ones.
@@ -79,6 +83,8 @@ class Release:
         report: str | Path | Sequence[str | Path] | None = None,
         curve: Costs | None = None,
         defuse: bool = True,
+        register: str | Path | Literal[False] | None = None,
+        refuse_composition: bool | None = None,
     ) -> Report:
         """Write the release, and its reports if asked, once the written bytes have been verified.
 
@@ -86,6 +92,11 @@ class Release:
         they get the name `path`. Text that a spreadsheet would run as a formula gets an
         apostrophe in front, unless `defuse` is off. A report is a page if its name ends in .html,
         and JSON if in .json; a `curve` that is handed over is shown in it.
+
+        Before, the release is laid over all earlier ones in the `register`, the custodian's own
+        unless its path is given, and enters it; with False it does neither. The report that comes
+        back says what they keep together. If that is less than was asked, nothing is written where
+        `refuse_composition` says so, or else the schema.
         """
         reports = [report] if isinstance(report, str | Path) else list(report or ())
         for name in reports:
@@ -98,14 +109,28 @@ class Release:
                 tables.write(self._released, table.file, Path(path).name, defuse=defuse)
             data = table.read()
             self._verify(data)
-            written = replace(self.report, output=_output(data), curve=curve)
+            output = _output(data)
+            entry = drafts.enter_context(
+                remember(
+                    *(register, self._trace),
+                    path=None if path == files.STREAM else str(path),
+                    sha256=output.sha256,
+                    request=self.report.request,
+                    refuse=self._schema.require.composition == "refuse"
+                    if refuse_composition is None
+                    else refuse_composition,
+                )
+            )
+            written = replace(self.report, output=output, curve=curve)
+            written = written.composed(entry.composition, entry.warnings)
             for name, page in zip(reports, pages, strict=True):
                 text = written.written_as(name)
                 with files.output_errors():
                     page.file.write(text)
                 page.read()
-            for draft in (table, *pages):
-                draft.publish()
+            with entry.publishing():
+                for draft in (table, *pages):
+                    draft.publish()
         return written
 
     @property
@@ -218,6 +243,12 @@ def anonymize(
             k,
             persons=whose_rows,
         )
+    with stage("remembering"):
+        trace = footprint(
+            *(Key.of(None), table, released.frame, people.rows[kept[order]], schema),
+            _sizes_asked(requirements),
+            alike=isinstance(groups, Groups),
+        )
     report = Report(
         version=_version(),
         date=_today(),
@@ -272,6 +303,7 @@ def anonymize(
             behind=kept[order],
             total=table.frame.height,
         ),
+        _trace=trace,
     )
 
 
@@ -674,6 +706,12 @@ def _counted(
     """Whose row each is, if k counts persons."""
     names = [r.person for r in requirements if isinstance(r, KAnonymity) and r.person is not None]
     return persons[names[0]][rows] if names else None
+
+
+def _sizes_asked(requirements: Sequence[Requirement]) -> KAnonymity:
+    """What is asked of the size of classes: of persons, if that is asked, or else of rows."""
+    asked = [one for one in requirements if isinstance(one, KAnonymity)]
+    return max(asked, key=lambda one: (one.person is not None, one.k))
 
 
 def _largest_k(requirements: Sequence[Requirement]) -> int:
