@@ -115,10 +115,13 @@ class Composition:
 
 
 def compose(
-    new: Footprint, earlier: Iterable[tuple[str, Footprint]], *, incomparable: int = 0
+    new: Footprint,
+    earlier: Iterable[tuple[Sequence[str], Footprint]],
+    *,
+    incomparable: int = 0,
 ) -> Composition:
-    """Lay a new release over earlier ones, each with its name."""
-    layers = [_Layer(name, matched(new, old), old.values) for name, old in earlier]
+    """Lay a new release over earlier ones, each with the names of all its copies."""
+    layers = [_Layer(names, matched(new, old), old.values) for names, old in earlier]
     layers = [layer for layer in layers if (layer.classes != ABSENT).any()]
     k = new.k
     blank = Composition(k, incomparable=incomparable)
@@ -152,7 +155,7 @@ def _percent(share: float) -> str:
 class _Layer:
     """An earlier release, as seen by the rows of the new one."""
 
-    name: str
+    names: Sequence[str]
     classes: Longs  # in which each row of the new release is, or ABSENT
     values: dict[str, Values]
 
@@ -160,57 +163,78 @@ class _Layer:
 def matched(new: Footprint, old: Footprint) -> Longs:
     """The class in which each row of the new release is in the old one.
 
-    People are recognised by an identifier that both have, the one by which most are; where they
-    have none in common, by all other cells of the row. Where a person has several rows, those with
-    equal cells are the same ones, and of the others the first is the first.
+    People are recognised by the identifiers that both releases know, or by all other cells of the
+    row where there is none. Where somebody has several rows, those with equal cells are the same
+    ones, and of the others the first is the first.
     """
     classes = np.full(new.rows, ABSENT, dtype=np.int64)
-    column = _telling(new, old)
-    if column is None:
-        _match(classes, new.content, old.content, old.classes)
+    columns = _telling(new, old)
+    if not columns:
+        _match(classes, _numbered(new.content), _numbered(old.content), old.classes)
         return classes
-    ours, theirs = new.who[column], old.who[column]
-    _, same = _match(classes, ours + new.content * _ODD, theirs + old.content * _ODD, old.classes)
+    ours, theirs = _together(new, columns), _together(old, columns)
+    if _are_unique(ours) and _are_unique(theirs):
+        _match(classes, ours, theirs, old.classes)
+        return classes
+    same = _match(
+        classes,
+        _numbered(ours + new.content * _ODD),
+        _numbered(theirs + old.content * _ODD),
+        old.classes,
+    )
     rest = np.flatnonzero((classes == ABSENT) & (ours != NOBODY))
-    others = np.setdiff1d(np.flatnonzero(theirs != NOBODY), same, assume_unique=True)
+    others = np.setdiff1d(np.flatnonzero(theirs != NOBODY), same)
     found = classes[rest]
-    _match(found, ours[rest], theirs[others], old.classes[others])
+    _match(found, _numbered(ours[rest]), _numbered(theirs[others]), old.classes[others])
     classes[rest] = found
     return classes
 
 
-def _telling(new: Footprint, old: Footprint) -> str | None:
-    """The common identifier by which most rows are found again."""
-    common = [
-        name for name in new.who if name in old.who and new.who[name].any() and old.who[name].any()
-    ]
-    found = {name: int(_known(new.who[name], old.who[name]).sum()) for name in common}
-    return max(common, key=found.__getitem__) if common else None
+def _telling(new: Footprint, old: Footprint) -> list[str]:
+    """The columns by which people are recognised.
+
+    The one that tells persons apart where they are counted; or else one that has another value in
+    every row, as a code does; or else all identifiers that both releases have: people who have one
+    name may be two, and so may those who were born on one day.
+    """
+    common = [name for name in new.who if name in old.who]
+    persons = [name for name in (new.person, old.person) if name in common]
+    codes = (name for name in common if _are_unique(new.who[name]) and _are_unique(old.who[name]))
+    one = persons[0] if persons else next(codes, None)
+    return common if one is None else [one]
 
 
-def _known(ours: Hashes, theirs: Hashes) -> _Mask:
-    known: _Mask = np.isin(ours, theirs) & (ours != NOBODY)
-    return known
+def _together(some: Footprint, columns: Sequence[str]) -> Hashes:
+    """Several identifiers as one hash; nobody is known who has none of them."""
+    if len(columns) == 1:
+        return some.who[columns[0]]
+    known = np.any([some.who[name] != NOBODY for name in columns], axis=0)
+    cells = _cells([some.who[name] for name in columns], some.rows)
+    return np.where(known, cells, np.uint64(NOBODY))
 
 
-def _match(classes: Longs, ours: Hashes, theirs: Hashes, told: Longs) -> tuple[Longs, Longs]:
-    """Fill in the classes of those of ours that are among theirs, the first of equals first."""
-    _, mine, other = np.intersect1d(
-        _numbered(ours), _numbered(theirs), assume_unique=True, return_indices=True
-    )
-    classes[mine] = told[other]
-    return mine, other
+def _are_unique(hashes: Hashes) -> bool:
+    """Whether everybody is known, by one row."""
+    return bool(hashes.all()) and pl.Series(hashes).n_unique() == len(hashes)
+
+
+def _match(classes: Longs, ours: Hashes, theirs: Hashes, told: Longs) -> Longs:
+    """Fill in the classes of those of ours that are among theirs; which of these they are."""
+    mine = pl.DataFrame({"hash": ours}).with_row_index("mine")
+    others = pl.DataFrame({"hash": theirs}).with_row_index("other")
+    pairs = mine.join(others, on="hash")
+    found = pairs["other"].to_numpy().astype(np.int64)
+    classes[pairs["mine"].to_numpy()] = told[found]
+    return found
 
 
 def _numbered(hashes: Hashes) -> Hashes:
     """Hashes that are all different: the second of two equal ones becomes another, and so on."""
-    order = np.argsort(hashes, kind="stable")
-    ordered = hashes[order]
-    first = np.ones(len(ordered), dtype=np.bool_)
-    first[1:] = ordered[1:] != ordered[:-1]
-    run = np.arange(len(ordered)) - np.flatnonzero(first)[np.cumsum(first) - 1]
-    numbered = np.empty_like(hashes)
-    numbered[order] = ordered + run.astype(np.uint64) * (_ODD + np.uint64(2))
+    numbered = hashes.copy()
+    repeated = np.flatnonzero(pl.Series(hashes).is_duplicated().to_numpy())
+    some = pl.DataFrame({"hash": hashes[repeated]})
+    number = some.select(pl.int_range(pl.len()).over("hash")).to_series().to_numpy()
+    numbered[repeated] += number.astype(np.uint64) * (_ODD + np.uint64(2))
     return numbered
 
 
@@ -233,13 +257,6 @@ class _Left:
                 for name, values in new.values.items()
             },
         )
-
-    def exposed(self, k: int) -> _Mask:
-        """The rows of which more is told than by the new release alone."""
-        mask: _Mask = self.candidates < k
-        for alone, together in self.values.values():
-            mask = mask | ((alone > 1) & (together == 1))
-        return mask
 
 
 def candidates(classes: Longs, layers: Sequence[Longs], persons: Longs | None) -> Longs:
@@ -278,7 +295,7 @@ def _cells(labels: Sequence[NDArray[Any]], rows: int) -> Hashes:
     """
     cells = np.zeros(rows, dtype=np.uint64)
     for one in labels:
-        cells = _mixed(cells + _mixed((one.astype(np.int64) + 2).astype(np.uint64)))
+        cells = _mixed(cells + _mixed(one.astype(np.uint64)))
     return cells
 
 
@@ -356,11 +373,22 @@ def _to_delete(new: Footprint, layers: Sequence[_Layer]) -> tuple[str, ...]:
     """
 
     def exposed(some: Sequence[_Layer]) -> int:
-        return int(_Left.of(new, some).exposed(new.k)[_somebody(new)].sum())
+        return int(_exposed(new, some).sum())
 
     harmless = [layer for layer in layers if not exposed([layer])]
     while len(harmless) > 1 and exposed(harmless):
         without = [[o for o in harmless if o is not layer] for layer in harmless]
         harmless = min(without, key=exposed)
-    kept = {layer.name for layer in harmless}
-    return tuple(layer.name for layer in layers if layer.name not in kept)
+    return tuple(name for layer in layers if layer not in harmless for name in layer.names)
+
+
+def _exposed(new: Footprint, layers: Sequence[_Layer]) -> _Mask:
+    """The rows with fewer than k candidates, or if there are none, those whose value is certain."""
+    found = candidates(new.classes, [layer.classes for layer in layers], new.persons)
+    exposed: _Mask = (found < new.k) & _somebody(new)
+    if exposed.any():
+        return exposed
+    for column, values in new.values.items():
+        certain = _values_left(new, column, layers) == 1
+        exposed = exposed | (certain & (values.sizes[new.classes] > 1) & _somebody(new))
+    return exposed

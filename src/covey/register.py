@@ -145,6 +145,8 @@ class Register:
 
     def forget(self, *ids: str) -> None:
         """Remove releases that were never published, all of them or none."""
+        if not self.path.exists():
+            raise UsageError("there is no register yet, so nothing to forget")
         with self._open() as database, _transaction(database):
             gone = [
                 database.execute("DELETE FROM releases WHERE id = ?", (i,)).rowcount for i in ids
@@ -184,13 +186,18 @@ class Register:
         """
         with self._open() as database:
             rows = database.execute(
-                "SELECT other.id, other.key, other.person, other.classes FROM releases AS other, "
-                "releases AS this WHERE this.id = ? AND other.sha256 != this.sha256 "
-                "AND other.place IS NOT ifnull(this.place, x'00') ORDER BY other.date, other.rowid",
+                "SELECT other.sha256, other.key, other.person, other.classes, "
+                "group_concat(other.id, ' ') FROM releases AS other, releases AS this "
+                "WHERE this.id = ? AND other.sha256 != this.sha256 "
+                "AND other.place IS NOT ifnull(this.place, x'00') "
+                "GROUP BY other.sha256, other.key ORDER BY min(other.date), min(other.rowid)",
                 (id_,),
             ).fetchall()
-            alike = [row for row in rows if row[1] == trace.key and row[3] and len(trace.sizes)]
-            earlier = ((row[0], _footprint(database, *row[:3])) for row in alike)
+            alike = [row for row in rows if row[1] == trace.key and row[3] and trace.rows]
+            earlier = (
+                (ids.split(), _footprint(database, ids.split()[0], key, person))
+                for _, key, person, _, ids in alike
+            )
             return compose(trace, earlier, incomparable=len(rows) - len(alike))
 
     @contextlib.contextmanager
