@@ -22,7 +22,6 @@ from covey.register import Register, remember
 from covey.requirements import KAnonymity
 from covey.tables import Table
 
-CLOCK = time.process_time
 K = 10
 KEY = Key(bytes(range(32)))
 
@@ -47,23 +46,35 @@ def main(rows: int = 1_000_000, releases: int = 5, share: float = 0.8) -> None:
             id_ = Register(path).enter(found, str(number).encode(), "old.csv", str(number), {})
             Register(path).settle(id_)
         size = path.stat().st_size / releases / 1e6
-        began = CLOCK()
+        clock = _Clock()
         new = trace(people, releases, 1.0)
-        hashed = CLOCK()
+        clock.tell("hashing")
         with remember(path, new, path="new.csv", sha256="", request={}, refuse=False) as entry:
-            laid = CLOCK()
+            clock.tell("laying over")
             with entry.publishing():
                 pass
-        ended = CLOCK()
+        clock.tell("settling")
         composed = entry.composition
     assert composed is not None
     print(f"{rows:,} rows against {composed.earlier} earlier releases of {share:.0%} of them")
-    print(f"{'hashing':>14} {hashed - began:7.2f} s")
-    print(f"{'laying over':>14} {laid - hashed:7.2f} s")
-    print(f"{'settling':>14} {ended - laid:7.2f} s")
-    print(f"{'all':>14} {ended - began:7.2f} s   {size:.1f} MB a release")
+    print(f"{sum(clock.seconds):.2f} s, {size:.1f} MB a release, {composed.below_k:.1%} below k")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{'below k':>14} {composed.below_k:7.1%}     {peak:.2f} GiB at most")
+    print(f"{peak:.2f} GiB at most, the table of {people.estimated_size() / 2**30:.2f} included")
+
+
+class _Clock:
+    """Tells of steps, and of the time in which this process worked, if others did too."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self._began = time.perf_counter(), time.process_time()
+
+    def tell(self, step: str) -> None:
+        now = time.perf_counter(), time.process_time()
+        elapsed, worked = (end - begin for end, begin in zip(now, self._began, strict=True))
+        print(f"{step:>14} {elapsed:7.2f} s, {worked:.2f} s of work")
+        self.seconds.append(elapsed)
+        self._began = time.perf_counter(), time.process_time()
 
 
 if __name__ == "__main__":

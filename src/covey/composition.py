@@ -11,9 +11,10 @@ in the same class, in the new release and in each earlier one that holds the row
 counted, a person is as safe as the least safe of her rows. One release alone then keeps exactly
 what it promises. To ask instead for persons who have a row in each class of hers would find fewer
 than k in a single release; to ask for any of these classes would overlook rows that are exposed.
+A row that is not in an earlier release stands for another one of the same person, if there is one.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from covey.errors import count
-from covey.footprints import NOBODY, Footprint, Hashes, Longs, Values
+from covey.footprints import NOBODY, Footprint, Hashes, Longs, Values, are_unique
 
 ABSENT = -1
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # keeps numbers that are added to hashes apart
@@ -65,7 +66,7 @@ class Composition:
         """What to mind before this release is published."""
         return tuple(self._warnings())
 
-    def _warnings(self) -> Iterable[str]:
+    def _warnings(self) -> Iterator[str]:
         if not self.holds:
             yield (
                 f"{self.figures()}; to keep what was asked, delete {', '.join(self.delete)} "
@@ -173,7 +174,7 @@ def matched(new: Footprint, old: Footprint) -> Longs:
         _match(classes, _numbered(new.content), _numbered(old.content), old.classes)
         return classes
     ours, theirs = _together(new, columns), _together(old, columns)
-    if _are_unique(ours) and _are_unique(theirs):
+    if are_unique(ours) and are_unique(theirs):
         _match(classes, ours, theirs, old.classes)
         return classes
     same = _match(
@@ -199,9 +200,8 @@ def _telling(new: Footprint, old: Footprint) -> list[str]:
     """
     common = [name for name in new.who if name in old.who]
     persons = [name for name in (new.person, old.person) if name in common]
-    codes = (name for name in common if _are_unique(new.who[name]) and _are_unique(old.who[name]))
-    one = persons[0] if persons else next(codes, None)
-    return common if one is None else [one]
+    codes = [name for name in new.codes if name in old.codes]
+    return (persons or codes)[:1] or common
 
 
 def _together(some: Footprint, columns: Sequence[str]) -> Hashes:
@@ -211,11 +211,6 @@ def _together(some: Footprint, columns: Sequence[str]) -> Hashes:
     known = np.any([some.who[name] != NOBODY for name in columns], axis=0)
     cells = _cells([some.who[name] for name in columns], some.rows)
     return np.where(known, cells, np.uint64(NOBODY))
-
-
-def _are_unique(hashes: Hashes) -> bool:
-    """Whether everybody is known, by one row."""
-    return bool(hashes.all()) and pl.Series(hashes).n_unique() == len(hashes)
 
 
 def _match(classes: Longs, ours: Hashes, theirs: Hashes, told: Longs) -> Longs:
@@ -253,8 +248,8 @@ class _Left:
         return cls(
             candidates(new.classes, [layer.classes for layer in layers], new.persons),
             {
-                name: (values.sizes[new.classes], _values_left(new, name, layers))
-                for name, values in new.values.items()
+                name: (new.values[name].sizes[new.classes], left)
+                for name, left in _values_left(new, layers)
             },
         )
 
@@ -317,20 +312,26 @@ def _people(cells: Hashes, persons: Longs | None) -> Longs:
     return found.fill_null(0).to_numpy().astype(np.int64)
 
 
-def _values_left(new: Footprint, column: str, layers: Sequence[_Layer]) -> Longs:
-    """For each row, how many values all of its classes show."""
-    layers = [layer for layer in layers if column in layer.values]
+def _values_left(new: Footprint, layers: Sequence[_Layer]) -> Iterator[tuple[str, Longs]]:
+    """By column, how many values all classes of each row show."""
     labels = [new.classes, *(layer.classes for layer in layers)]
     # One row for each cell: all rows of a cell are in the same classes.
     _, row, cells = np.unique(_cells(labels, new.rows), return_index=True, return_inverse=True)
-    cell, hashes = _spread(new.values[column], new.classes[row])
-    for layer in layers:
-        seen = layer.classes[row]
-        shown = _marked(*_spread(layer.values[column], np.arange(len(layer.values[column].sizes))))
-        still = pl.Series(_marked(seen[cell], hashes)).is_in(pl.Series(shown).implode()).to_numpy()
-        kept = still | (seen[cell] == ABSENT)
-        cell, hashes = cell[kept], hashes[kept]
-    return np.bincount(cell, minlength=len(row))[cells]
+    for column, values in new.values.items():
+        cell, hashes = _spread(values, new.classes[row])
+        for layer in layers:
+            if column in layer.values:
+                seen = layer.classes[row][cell]
+                kept = _shown(layer.values[column], seen, hashes) | (seen == ABSENT)
+                cell, hashes = cell[kept], hashes[kept]
+        yield column, np.bincount(cell, minlength=len(row))[cells]
+
+
+def _shown(values: Values, classes: Longs, hashes: Hashes) -> _Mask:
+    """Whether each class shows the value beside it."""
+    known = _marked(*_spread(values, np.arange(len(values.sizes))))
+    shown: _Mask = pl.Series(_marked(classes, hashes)).is_in(pl.Series(known).implode()).to_numpy()
+    return shown
 
 
 def _spread(values: Values, classes: Longs) -> tuple[Longs, Hashes]:
@@ -388,7 +389,7 @@ def _exposed(new: Footprint, layers: Sequence[_Layer]) -> _Mask:
     exposed: _Mask = (found < new.k) & _somebody(new)
     if exposed.any():
         return exposed
-    for column, values in new.values.items():
-        certain = _values_left(new, column, layers) == 1
-        exposed = exposed | (certain & (values.sizes[new.classes] > 1) & _somebody(new))
+    for column, left in _values_left(new, layers):
+        open_ = new.values[column].sizes[new.classes] > 1
+        exposed = exposed | ((left == 1) & open_ & _somebody(new))
     return exposed

@@ -77,11 +77,21 @@ class Footprint:
         known, persons = np.unique(self.who[self.person], return_inverse=True)
         return np.where(self.who[self.person] == NOBODY, -1, persons - (known[0] == NOBODY))
 
+    @cached_property
+    def codes(self) -> list[str]:
+        """The identifiers that have another value in every row, and one in each."""
+        return [name for name, hashes in self.who.items() if are_unique(hashes)]
+
     def place(self, path: str) -> bytes:
         """A path in 16 bytes, by which it is recognised and not read."""
         return blake2b(
             path.encode(errors="surrogatepass"), digest_size=16, key=self._paths
         ).digest()
+
+
+def are_unique(hashes: Hashes) -> bool:
+    """Whether everybody is known, by one row."""
+    return bool(hashes.all()) and pl.Series(hashes).n_unique() == len(hashes)
 
 
 def footprint(
@@ -155,12 +165,22 @@ def _hashes(key: Key, purpose: str, columns: Sequence[str], cells: pl.Series) ->
     digest nobody can go on to that of a longer cell. Its own mode with a key takes twice as long.
     """
     secret = key.digest("register", purpose.encode(), *(name.encode() for name in columns))
-    distinct = cells.drop_nulls().unique()
-    told = [secret + cell for cell in distinct.cast(pl.Binary).to_list()]
-    data = b"".join([blake2b(cell, digest_size=SIZE).digest() for cell in told])
-    known = pl.DataFrame({"cell": distinct, "hash": np.frombuffer(data, dtype="<u8")})
-    found = cells.to_frame("cell").join(known, on="cell", how="left", maintain_order="left")
-    return found["hash"].fill_null(NOBODY).to_numpy().astype(np.uint64)
+    if cells.n_unique() > len(cells) / 2:
+        return _digests(secret, cells)
+    distinct = cells.unique()
+    known = pl.DataFrame({"cell": distinct, "hash": _digests(secret, distinct)})
+    found = cells.to_frame("cell").join(
+        known, on="cell", how="left", nulls_equal=True, maintain_order="left"
+    )
+    return found["hash"].to_numpy().astype(np.uint64)
+
+
+def _digests(secret: bytes, cells: pl.Series) -> Hashes:
+    told = cells.drop_nulls().cast(pl.Binary).to_list()
+    data = b"".join([blake2b(secret + cell, digest_size=SIZE).digest() for cell in told])
+    hashes = np.full(len(cells), NOBODY, dtype=np.uint64)
+    hashes[cells.is_not_null().to_numpy()] = np.frombuffer(data, dtype="<u8")
+    return hashes
 
 
 def _values(hashes: Hashes, classes: Longs) -> Values:
