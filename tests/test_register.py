@@ -382,12 +382,21 @@ def test_a_register_that_another_process_holds_is_waited_for_and_then_refused(
     assert not (tmp_path / "new.csv").exists()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only to root")
-def test_a_register_that_cannot_be_written_is_refused(tmp_path: Path, register: Path) -> None:
+def test_a_register_that_cannot_be_written_is_refused(
+    tmp_path: Path, register: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     release().write(tmp_path / "out.csv")
-    register.chmod(0o400)
+    connect = sqlite3.connect
+
+    def to_read(path: Path, **settings: Any) -> sqlite3.Connection:
+        found: sqlite3.Connection = connect(f"file:{path}?mode=ro", uri=True, **settings)
+        return found
+
+    monkeypatch.setattr(sqlite3, "connect", to_read)  # root may write what is read-only to others
+    assert len(remembered()) == 1
     with pytest.raises(covey.UsageError, match="cannot be written"):
         release(k=6).write(tmp_path / "new.csv")
+    assert not (tmp_path / "new.csv").exists()
 
 
 def test_several_processes_enter_at_once(tmp_path: Path, register: Path) -> None:

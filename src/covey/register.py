@@ -135,7 +135,7 @@ class Register:
 
     def releases(self) -> list[Entry]:
         """All that is remembered, the oldest first."""
-        if not self.path.exists():
+        if not self._exists():
             return []
         with self._open() as database:
             rows = database.execute(
@@ -145,7 +145,7 @@ class Register:
 
     def forget(self, *ids: str) -> None:
         """Remove releases that were never published, all of them or none."""
-        if not self.path.exists():
+        if not self._exists():
             raise UsageError("there is no register yet, so nothing to forget")
         with self._open() as database, _transaction(database):
             gone = [
@@ -199,6 +199,10 @@ class Register:
                 for _, key, person, _, ids in alike
             )
             return compose(trace, earlier, incomparable=len(rows) - len(alike))
+
+    def _exists(self) -> bool:
+        with _errors():
+            return self.path.exists()
 
     @contextlib.contextmanager
     def _open(self, *, make: bool = False) -> Iterator[sqlite3.Connection]:
