@@ -1,3 +1,4 @@
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,3 +39,11 @@ def custodian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("COVEY_KEY_FILE", str(key))
         patch.setenv("COVEY_REGISTER", str(folder / "register"))
         yield folder
+
+
+@pytest.fixture(autouse=True)
+def register(custodian: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A register for each test: none is warned of what another has released."""
+    path = custodian / secrets.token_hex(8)
+    monkeypatch.setenv("COVEY_REGISTER", str(path))
+    return path

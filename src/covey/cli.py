@@ -31,6 +31,7 @@ from covey.display import (
     show_losses,
     show_people,
     show_release,
+    show_releases,
     show_risks,
     show_runs,
     show_verdict,
@@ -41,6 +42,7 @@ from covey.errors import (
     InfeasibleError,
     OutputError,
     UsageError,
+    count,
 )
 from covey.kernels import compiling
 
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from covey.files import Outputs
     from covey.keys import Key
     from covey.progress import Progress
+    from covey.register import Register
     from covey.report import Report
     from covey.schema import Schema, TableFormat
     from covey.tables import Table
@@ -126,6 +129,10 @@ KeyFile = Annotated[
 ]
 Seed = Annotated[
     int | None, typer.Option(help="Seed for experiments, instead of the key; can be replayed.")
+]
+RegisterPath = Annotated[
+    Path | None,
+    typer.Option("--register", metavar="FILE", help="Register of releases, instead of your own."),
 ]
 Delimiter = Annotated[str | None, typer.Option(metavar="SIGN", help="Of the CSV file.")]
 Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Of the CSV file.")]
@@ -245,6 +252,16 @@ def anonymize(
     formulas: Annotated[
         bool, typer.Option("--formulas", help="Keep text that a spreadsheet runs as a formula.")
     ] = False,
+    register: RegisterPath = None,
+    no_register: Annotated[
+        bool, typer.Option("--no-register", help="Neither look up earlier releases nor remember.")
+    ] = False,
+    refuse_composition: Annotated[
+        bool,
+        typer.Option(
+            "--refuse-composition", help="Write nothing if earlier releases weaken this one."
+        ),
+    ] = False,
     as_json: AsJson = False,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -271,7 +288,17 @@ def anonymize(
     settings = _asking(
         settings, k, _counted(person, count_rows), l=l, t=t, alpha=alpha, beta=beta, delta=delta
     )
-    files.refuse_overwriting([output, *beside], [table, schema, *_taxonomy_files(settings)])
+    kept = [] if no_register else [_register(register).path]
+    inputs: list[str | Path] = [table, schema, *_taxonomy_files(settings), *kept]
+    files.refuse_overwriting([output, *beside], inputs)
+    refused = refuse_composition or settings.require.composition == "refuse"
+    if no_register and (register is not None or refused):
+        raise UsageError(
+            "without the register, earlier releases cannot be looked up: leave out "
+            "--no-register, or what needs it"
+        )
+    if not no_register:
+        _register(register).releases()  # a register that cannot be used, too
     style = Style("values" if value_sets else "ancestor", "columns" if low_high else "text")
     options = comparison.parse_options(option or [])
     options |= {name: value for name, value in own.items() if value is not None}
@@ -312,6 +339,8 @@ def anonymize(
             certificate=certificate,
             curve=drawn,
             defuse=not formulas,
+            register=False if no_register else register,
+            refuse_composition=refused,
             outputs=outputs,
         )
     if costs is not None:
@@ -319,7 +348,33 @@ def anonymize(
     if as_json:
         typer.echo(written.to_json(), nl=False)
     else:
-        show_release(release, err)
+        show_release(written, err)
+
+
+@app.command()
+def releases(register: RegisterPath = None, as_json: AsJson = False) -> None:
+    """List the releases that the register remembers."""
+    known = _register(register)
+    entries = known.releases()
+    if as_json:
+        found = {"register": str(known.path), "releases": [entry.to_dict() for entry in entries]}
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    elif entries:
+        show_releases(entries)
+    else:
+        out.print("the register has no releases")
+
+
+@app.command()
+def forget(
+    ids: Annotated[
+        list[str], typer.Argument(metavar="ID...", help="As `covey releases` lists them.")
+    ],
+    register: RegisterPath = None,
+) -> None:
+    """Remove releases from the register that were never published."""
+    _register(register).forget(*ids)
+    say(f"{count(len(ids), 'release')} forgotten: new releases are no longer compared with them")
 
 
 @app.command()
@@ -659,12 +714,13 @@ def demo(
             key=_custodian(None),
             progress=progress,
         )
-        release.write(released, report=reports)
+        # Invented people need no protection: whoever plays gets no warnings of earlier plays.
+        written = release.write(released, report=reports, register=False)
     shown = [i * len(release.rows) // 5 for i in range(5)]
     people = tables.read(table).frame
     for some in (shown,) if out.width >= 110 else (shown[:3], shown[3:]):
         show_people(people[release.rows[some].tolist()], release.table[some])
-    show_release(release, out)
+    show_release(written, out)
     for what, path in (
         ("original", table), ("schema", schema), ("release", released),
         *(("report", report) for report in reports),
@@ -774,7 +830,7 @@ def warm_up() -> None:
             demo.people(40),
             demo.schema(),
             require=[KAnonymity(3)],
-            seed=0,
+            key=bytes(32),  # not the custodian's: nothing of this is released
             class_column=class_column,
         )
 
@@ -874,6 +930,14 @@ def _custodian(path: Path | None) -> "Key":
     if key.made_at is not None:
         say(f"made your key, {key.made_at}: keep it, and keep it secret")
     return key
+
+
+def _register(path: Path | None) -> "Register":
+    from covey.register import Register
+
+    found = Register.of(path)
+    assert found is not None
+    return found
 
 
 def _refuse_twice(options: list[str] | None, own: dict[str, Any]) -> None:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from covey.experiments.examples import Example
     from covey.experiments.figures import Figure
     from covey.loss import Losses
-    from covey.pipeline import Release
+    from covey.register import Entry
+    from covey.report import Report
     from covey.verification import Risks, Verdict
 
 # What is shown holds names that others chose, so nothing in it is taken for markup.
@@ -33,11 +34,10 @@ def say(message: str) -> None:
     err.print(Text(f"covey: {message}"), soft_wrap=True)
 
 
-def show_release(release: "Release", console: Console) -> None:
+def show_release(report: "Report", console: Console) -> None:
     """What was promised and found, what it cost, and what to mind."""
-    report = release.report
     rows = report.rows
-    show_verdict(release.verdict, console)
+    show_verdict(report.verdict, console)
     show_losses(report.losses, console)
     left_out = [
         f"{number:,} {why}"
@@ -49,6 +49,13 @@ def show_release(release: "Release", console: Console) -> None:
         + (f" ({', '.join(left_out)})" if left_out else "")
         + f" in {sum(report.seconds.values()):.1f} s by {report.method}"
     )
+    found = report.composition
+    if found is not None and found.earlier and found.holds:
+        console.print(
+            f"together with {count(found.earlier, 'earlier release')} of the same people, "
+            f"everybody still has {found.fewest:,} candidates or more",
+            soft_wrap=True,
+        )
     for warning in report.warnings:
         console.print(Text(f"note: {warning}"), soft_wrap=True)
 
@@ -294,6 +301,18 @@ def show_curve(curve: "Curve") -> None:
         grid.add_row(*figures, Bar(1.0, 0.0, point.loss))
     out.print(grid)
     out.print(f"{curve.rows:,} rows, method {curve.method}; covey anonymize makes the release")
+
+
+def show_releases(entries: "Sequence[Entry]") -> None:
+    """What the register remembers, the oldest release first."""
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("id", "date", "file", "rows", "k", "method", "key", ""):
+        grid.add_column(title, justify="right" if title in ("rows", "k") else "left")
+    for entry in entries:
+        state = "" if entry.published else "interrupted, perhaps published"
+        names = (entry.id, entry.date[:10], Text(entry.name), f"{entry.rows:,}", f"{entry.k:,}")
+        grid.add_row(*names, Text(str(entry.request.get("method"))), entry.key, state)
+    out.print(grid)
 
 
 def show_experiments(figures: Sequence["Figure"], examples: Sequence["Example"]) -> None:

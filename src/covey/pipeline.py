@@ -30,6 +30,7 @@ from covey.csv_files import Dialect
 from covey.distributions import class_sizes, distributions, rows_of
 from covey.encoding import MISSING_LEAF, EncodedTable, Interval, encode, rows_to_drop
 from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError, count
+from covey.footprints import Footprint, footprint
 from covey.generalisation import Ranges, Style, filled_in, generalise, parse
 from covey.groups import SUPPRESSED, Groups, Rings
 from covey.imputation import without_gaps
@@ -39,6 +40,7 @@ from covey.loss import Losses
 from covey.ordering import canonical_order, ordered_people
 from covey.persons import refuse_unsaid
 from covey.progress import STOPPED, Progress, silent
+from covey.register import remember
 from covey.report import (
     LIMITS,
     Costs,
@@ -75,6 +77,7 @@ class Release:
     _asked: tuple[Requirement, ...]
     _judge: Callable[[Table], Verdict]
     _costs: Callable[[], pl.DataFrame]
+    _trace: Footprint  # what the register will remember
 
     def __repr__(self) -> str:
         # What a dataclass would show of itself has cells in it, even original ones.
@@ -94,6 +97,8 @@ class Release:
         certificate: bool = False,
         curve: Costs | None = None,
         defuse: bool = True,
+        register: str | Path | Literal[False] | None = None,
+        refuse_composition: bool | None = None,
         outputs: files.Outputs | None = None,
     ) -> Report:
         """Write the release, and what is asked for beside it, once its bytes have been verified.
@@ -105,6 +110,11 @@ class Release:
         it. The `costs` are for the custodian alone, so only the owner can read that file. A
         `certificate` lies beside the release, under its name and .intoto.json. `outputs` are the
         drafts of all these files, where they are open already.
+
+        Before, the release is laid over all earlier ones in the `register`, the custodian's own
+        unless its path is given, and enters it; with False it does neither. The report that comes
+        back says what they keep together. If that is less than was asked, nothing is written where
+        `refuse_composition` says so, or else the schema.
         """
         if certificate and isinstance(self.groups, Rings):
             raise UsageError(UNCERTAIN)
@@ -121,7 +131,20 @@ class Release:
                 tables.write(self._released, table.file, Path(path).name, defuse=defuse)
             data = table.read()
             again, verdict = self._verify(data)
-            written = replace(self.report, output=_output(data), curve=curve)
+            output = _output(data)
+            entry = stack.enter_context(
+                remember(
+                    *(register, self._trace),
+                    path=None if path == files.STREAM else str(path),
+                    sha256=output.sha256,
+                    request=self.report.request,
+                    refuse=self._schema.require.composition == "refuse"
+                    if refuse_composition is None
+                    else refuse_composition,
+                )
+            )
+            written = replace(self.report, output=output, curve=curve)
+            written = written.composed(entry.composition, entry.warnings)
             pages = {name: written.written_as(name) for name in reports}
             for name, page in pages.items():
                 outputs[name].write(page)
@@ -132,7 +155,8 @@ class Release:
                     *(Path(path).name, written, pages, self._schema, self._asked, again, verdict)
                 )
                 outputs[certificates.beside(path)].write(said)
-            outputs.publish()
+            with entry.publishing():
+                outputs.publish()
         return written
 
     @property
@@ -238,7 +262,7 @@ def anonymize(
         request += [(asked.name, asdict(asked)) for asked in _besides(requirements)]
         if refine:
             request.append("refined")
-        custodian = Key.of(key) if seed is None else None
+        custodian = Key.of(key)
         people = ordered_people(table, schema, request, seed=seed, key=custodian)
     with stage("encoding"):
         persons = _persons(table, schema, requirements)
@@ -278,6 +302,12 @@ def anonymize(
         )
         whose_rows = _counted(persons, people.rows, requirements)
         spread = distributions(encoded, released, k, persons=whose_rows)
+    with stage("remembering"):
+        trace = footprint(
+            *(custodian, table, released.frame, people.rows[order], schema),
+            _sizes_asked(requirements),
+            alike=isinstance(groups, Groups),
+        )
     rows = Rows(
         read=table.frame.height,
         dropped=table.frame.height - len(everybody),
@@ -292,7 +322,7 @@ def anonymize(
         losses=losses,
         method=name_of(method),
         options=options,
-        key=None if custodian is None else custodian.fingerprint,
+        key=custodian.fingerprint if seed is None else None,
         order=AS_READ if keep_order else BY_CONTENT,
         configuration=_configuration(schema, encoded, style, requirements, table.dialect),
         warnings=(
@@ -300,7 +330,7 @@ def anonymize(
             *_warnings_of_method(
                 *(encoded, groups, options, class_column),
                 keep_order=keep_order,
-                key=custodian,
+                key=custodian if seed is None else None,
                 timed=stage.stopped or options.get("budget") is not None,
                 minded=minded,
                 least=rows_of(k, whose_rows),
@@ -333,6 +363,7 @@ def anonymize(
             behind=kept[order],
             total=table.frame.height,
         ),
+        _trace=trace,
     )
 
 
@@ -708,6 +739,12 @@ def _whom(requirements: Sequence[Requirement]) -> str | Literal[False] | None:
     """The column by which k counts persons, False for rows, None where that was not said."""
     said = [r.person for r in requirements if isinstance(r, KAnonymity) and r.person is not None]
     return next(filter(None, said), said[0] if said else None)
+
+
+def _sizes_asked(requirements: Sequence[Requirement]) -> KAnonymity:
+    """What is asked of the size of classes: of persons, if that is asked, or else of rows."""
+    asked = [one for one in requirements if isinstance(one, KAnonymity)]
+    return max(asked, key=lambda one: (bool(one.person), one.k))
 
 
 def _largest_k(requirements: Sequence[Requirement]) -> int:

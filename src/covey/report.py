@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from covey import charts, files
+from covey.composition import Composition
 from covey.distributions import ClassSizes, Distribution
 from covey.errors import UsageError, count
 from covey.loss import DEFINITIONS, Losses
@@ -23,10 +24,20 @@ LIMITS = (
 )
 
 # What holds of every release, and cannot be seen from one.
+_OTHER_RELEASES = (
+    "two releases about the same people can be laid over each other, and people who hide among k "
+    "rows in each may be alone in both"
+)
+NOT_LOOKED_UP = (
+    "earlier releases were not looked up: if this table, or another one about the same people, was "
+    f"or will be released in any other form, mind that {_OTHER_RELEASES}"
+)
+LOOKED_UP = (
+    "only releases that covey wrote and that are in this register were looked up: if somebody "
+    "else, or another program, has released anything about these people, mind that "
+    f"{_OTHER_RELEASES}"
+)
 REMINDERS = (
-    "no release is remembered: if this table, or another one about the same people, was or will "
-    "be released in any other form, the two can be laid over each other, and people who hide among "
-    "k rows in each may be alone in both",
     "the promise is about the columns that were named as quasi-identifiers: a column that somebody "
     "else knows, and that is called sensitive or insensitive here, may still single people out",
 )
@@ -86,7 +97,22 @@ class Report:
     output: Output | None = None
     curve: Costs | None = None
     limits: str = LIMITS
-    reminders: tuple[str, ...] = REMINDERS
+    composition: Composition | None = None  # None where earlier releases were not looked up
+
+    def composed(self, found: Composition | None, warnings: tuple[str, ...]) -> "Report":
+        """The report with what this release and the earlier ones keep together."""
+        return replace(self, composition=found, warnings=(*self.warnings, *warnings))
+
+    @property
+    def reminders(self) -> tuple[str, ...]:
+        """What holds of every release, and cannot be seen from one."""
+        return (NOT_LOOKED_UP if self.composition is None else LOOKED_UP, *REMINDERS)
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """What was asked for, without the columns."""
+        asked = {check.requirement: check.asked for check in self.verdict.checks}
+        return {"method": self.method, "options": self.options, "require": asked}
 
     @property
     def k(self) -> int:
@@ -120,6 +146,7 @@ class Report:
             "key": self.key,
             "order": self.order,
             "configuration": self.configuration,
+            "composition": self.composition and self.composition.to_dict(),
             "warnings": list(self.warnings),
             "reminders": list(self.reminders),
             "limits": self.limits,

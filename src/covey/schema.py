@@ -269,6 +269,7 @@ class Require(_Model):
     alpha: dict[str, Any] = {}
     beta: dict[str, Any] = {}
     delta: dict[str, Any] = {}
+    composition: Literal["warn", "refuse"] = "warn"  # if earlier releases weaken a new one
 
     @field_validator("l", "t", "alpha", "beta", "delta")
     @classmethod

@@ -1,0 +1,81 @@
+"""Time and size of the register: a new release of a large table laid over earlier ones.
+
+The classes are blocks of k rows in an order of each release's own, since only the register is
+measured: the hashes, the file, and what all releases keep together. Each earlier release holds
+four of five people, drawn at random, which is harder than the same people every time.
+Run: python -m benchmarks.register [ROWS [RELEASES [SHARE]]]
+"""
+
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from covey import demo
+from covey.footprints import Footprint, footprint
+from covey.keys import Key
+from covey.register import Register, remember
+from covey.requirements import KAnonymity
+from covey.tables import Table
+
+K = 10
+KEY = Key(bytes(range(32)))
+
+
+def trace(people: pl.DataFrame, number: int, share: float) -> Footprint:
+    """The footprint of a release of some of the people."""
+    draw = np.random.default_rng(number)
+    rows = np.sort(draw.permutation(people.height)[: int(people.height * share)])
+    near = people["age"].to_numpy()[rows] + draw.random(len(rows)) * 3  # people of about one age
+    classes = np.empty(len(rows), dtype=np.int64)
+    classes[np.argsort(near)] = np.minimum(np.arange(len(rows)) // K, len(rows) // K - 1)
+    shown = pl.DataFrame({"age": classes})
+    return footprint(KEY, Table(people), shown, rows, demo.schema(), KAnonymity(K))
+
+
+def main(rows: int = 1_000_000, releases: int = 5, share: float = 0.8) -> None:
+    people = demo.people(rows)
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "register.sqlite"
+        for number in range(releases):
+            found = trace(people, number, share)
+            id_ = Register(path).enter(found, str(number).encode(), "old.csv", str(number), {})
+            Register(path).settle(id_)
+        size = path.stat().st_size / releases / 1e6
+        clock = _Clock()
+        new = trace(people, releases, 1.0)
+        clock.tell("hashing")
+        with remember(path, new, path="new.csv", sha256="", request={}, refuse=False) as entry:
+            clock.tell("laying over")
+            with entry.publishing():
+                pass
+        clock.tell("settling")
+        composed = entry.composition
+    assert composed is not None
+    print(f"{rows:,} rows against {composed.earlier} earlier releases of {share:.0%} of them")
+    print(f"{sum(clock.seconds):.2f} s, {size:.1f} MB a release, {composed.below_k:.1%} below k")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"{peak:.2f} GiB at most, the table of {people.estimated_size() / 2**30:.2f} included")
+
+
+class _Clock:
+    """Tells of steps, and of the time in which this process worked, if others did too."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self._began = time.perf_counter(), time.process_time()
+
+    def tell(self, step: str) -> None:
+        now = time.perf_counter(), time.process_time()
+        elapsed, worked = (end - begin for end, begin in zip(now, self._began, strict=True))
+        print(f"{step:>14} {elapsed:7.2f} s, {worked:.2f} s of work")
+        self.seconds.append(elapsed)
+        self._began = time.perf_counter(), time.process_time()
+
+
+if __name__ == "__main__":
+    main(*(kind(word) for kind, word in zip((int, int, float), sys.argv[1:], strict=False)))

@@ -1,0 +1,494 @@
+"""The register: what it remembers, what it never holds, and how it behaves as a file."""
+
+import base64
+import errno
+import json
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import covey
+from covey import cli, demo, files, keys
+from covey import register as registers
+from covey.composition import Composition
+from covey.keys import Key
+from covey.register import Register
+from covey.report import LOOKED_UP, NOT_LOOKED_UP
+
+PEOPLE = pl.DataFrame(
+    {
+        "name": [f"Zq7name{i:03}" for i in range(40)],
+        "age": [20 + (7 * i) % 50 for i in range(40)],
+        "town": [f"Zq7town{i % 4}" for i in range(40)],
+        "illness": [f"Zq7ill{i % 5}" for i in range(40)],
+        "note": [f"Zq7note{i:03}" for i in range(40)],
+    }
+)
+SCHEMA = covey.Schema.of(
+    quasi={"age": "numeric", "town": "categorical"},
+    sensitive=["illness"],
+    identifiers=["name"],
+    insensitive=["note"],
+)
+
+
+def release(
+    people: pl.DataFrame = PEOPLE, k: int = 4, schema: covey.Schema = SCHEMA, **request: Any
+) -> covey.Release:
+    return covey.anonymize(people, schema, require=[covey.KAnonymity(k)], **request)
+
+
+def remembered() -> list[registers.Entry]:
+    register = Register.of()
+    assert register is not None
+    return register.releases()
+
+
+# ── what is remembered ──────────────────────────────────────────────────────────────────────────
+
+
+def test_a_release_is_remembered_by_what_was_asked_and_written(tmp_path: Path) -> None:
+    written = release(method="mondrian").write(tmp_path / "out.csv")
+    (entry,) = remembered()
+    assert written.output is not None
+    assert (entry.name, entry.sha256) == ("out.csv", written.output.sha256)
+    assert (entry.k, entry.rows, entry.classes) == (4, 40, written.verdict.classes)
+    assert entry.request["method"] == "mondrian"
+    assert entry.request["require"] == {"k-anonymity": 4}
+    assert entry.key == Key.of().fingerprint
+    assert entry.published
+    assert entry.date[:10] == written.date
+
+
+def test_nothing_of_anybody_is_in_the_register_nor_the_key(
+    tmp_path: Path, register: Path, custodian: Path
+) -> None:
+    release().write(tmp_path / "out.csv")
+    release(k=6).write(tmp_path / "out2.csv")
+    data = register.read_bytes()
+    cells = {str(cell) for column in PEOPLE for cell in column if len(str(cell)) > 3}
+    secret = (custodian / "key").read_text().strip()
+    for text in {*cells, "Zq7", secret, str(tmp_path)}:
+        for form in (text.encode(), text.encode("utf-16-le"), text.encode("utf-16-be")):
+            assert form not in data
+            # Wherever it begins in base64, its middle is one of three texts.
+            for shift in range(3):
+                coded = base64.b64encode(b"\0" * shift + form)[4:-4]
+                assert len(coded) < 5 or coded not in data
+    assert bytes.fromhex(secret) not in data
+
+
+def test_hashes_of_another_custodian_are_others(tmp_path: Path, register: Path) -> None:
+    """Without the key nobody can try out names."""
+    mine = release()._trace
+    os.environ["COVEY_KEY_FILE"], kept = str(tmp_path / "key"), os.environ["COVEY_KEY_FILE"]
+    try:
+        theirs = release()._trace
+    finally:
+        os.environ["COVEY_KEY_FILE"] = kept
+    for ours, other in (
+        (mine.content, theirs.content),
+        (mine.who["name"], theirs.who["name"]),
+        (mine.values["illness"].hashes, theirs.values["illness"].hashes),
+    ):
+        assert not {*ours.tolist()} & {*other.tolist()}
+
+
+def test_the_order_of_the_input_is_not_remembered() -> None:
+    shuffled = PEOPLE.sample(fraction=1, shuffle=True, seed=3)
+    mine, theirs = release(seed=1)._trace, release(shuffled, seed=1)._trace
+    assert mine.content.tolist() == theirs.content.tolist()
+    assert mine.who["name"].tolist() == theirs.who["name"].tolist()
+
+
+def test_writing_to_the_same_place_replaces_what_was_remembered(tmp_path: Path) -> None:
+    release().write(tmp_path / "out.csv")
+    (tmp_path / "sub").mkdir()
+    again = release(k=6).write(tmp_path / "sub" / ".." / "out.csv")
+    assert again.composition == Composition(6)  # the earlier one is gone
+    (entry,) = remembered()
+    assert entry.k == 6
+
+
+def test_the_same_bytes_are_the_same_release(tmp_path: Path) -> None:
+    release().write(tmp_path / "one.csv")
+    copy = release().write(tmp_path / "two.csv", refuse_composition=True)
+    assert copy.composition == Composition(4)
+    other = release(k=6).write(tmp_path / "three.csv").composition
+    assert other is not None
+    assert other.earlier == 1  # of which there are two copies
+    assert {*other.delete} == {entry.id for entry in remembered() if entry.k == 4}
+    assert len(other.delete) == 2
+
+
+def test_the_same_groups_in_another_format_tell_nothing_new(tmp_path: Path) -> None:
+    release().write(tmp_path / "out.csv")
+    found = release().write(tmp_path / "out.parquet", refuse_composition=True).composition
+    assert found is not None
+    assert (found.earlier, found.shared, found.holds) == (1, 1.0, True)
+    assert found.fewest == release().verdict.k
+
+
+def test_what_goes_to_standard_output_is_remembered_too(capfdbinary: Any) -> None:
+    release().write("-")
+    release().write("-")
+    assert [entry.name for entry in remembered()] == ["standard output"]
+    release(k=6).write("-")
+    assert [entry.k for entry in remembered()] == [4, 6]
+
+
+def test_new_people_alone_compose_with_nobody(tmp_path: Path) -> None:
+    release(PEOPLE[:20]).write(tmp_path / "old.csv")
+    written = release(PEOPLE[20:]).write(tmp_path / "new.csv", refuse_composition=True)
+    assert written.composition == Composition(4)
+
+
+def test_suppressed_and_dropped_people_are_not_in_a_release(tmp_path: Path) -> None:
+    rows = pl.concat(
+        [PEOPLE, PEOPLE[:1].with_columns(name=pl.lit("far"), age=pl.lit(900, pl.Int64))]
+    )
+    made = release(rows, max_suppressed=0.1)
+    assert made.report.rows.suppressed > 0
+    assert made._trace.rows == made.report.rows.released
+    made.write(tmp_path / "old.csv")
+    gone = sorted(set(range(rows.height)) - set(made.rows.tolist()))
+    few = pl.concat([rows[gone]] * 4)
+    assert release(few, k=2).write(tmp_path / "new.csv").composition == Composition(2)
+
+
+def test_releases_under_another_key_cannot_be_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release().write(tmp_path / "mine.csv")
+    monkeypatch.setenv("COVEY_KEY_FILE", str(tmp_path / "key"))
+    written = release(k=6).write(tmp_path / "theirs.csv")
+    assert written.composition == Composition(6, incomparable=1)
+    assert any("1 earlier release" in w and "another key" in w for w in written.warnings)
+
+
+def test_rows_that_are_not_alike_cannot_be_compared(tmp_path: Path) -> None:
+    release(method="nh").write(tmp_path / "rings.csv")
+    assert release().write(tmp_path / "out.csv").composition == Composition(4, incomparable=1)
+    with pytest.raises(covey.UsageError, match="not alike"):
+        release(method="nh").write(tmp_path / "again.csv", refuse_composition=True)
+    assert len(remembered()) == 2
+
+
+def test_a_person_counted_by_a_column_is_recognised_by_it(tmp_path: Path) -> None:
+    schema = covey.Schema.of(
+        quasi={"age": "numeric", "town": "categorical"}, sensitive=["illness"],
+        identifiers=["patient"], insensitive=["note"],
+        require={"k": 3, "person": "patient", "composition": "refuse"},
+    )  # fmt: skip
+    stays = PEOPLE.rename({"name": "patient"}).with_columns(
+        patient=pl.Series([f"p{i // 2}" for i in range(40)])
+    )
+    covey.anonymize(stays, schema).write(tmp_path / "old.csv")
+    later = stays.with_columns(note=pl.lit("changed"), age=pl.col("age").reverse())
+    with pytest.raises(covey.GuaranteeError, match="k = 3"):
+        covey.anonymize(later, schema).write(tmp_path / "new.csv")
+    assert not (tmp_path / "new.csv").exists()
+    assert [entry.name for entry in remembered()] == ["old.csv"]
+
+
+# ── what the report says ────────────────────────────────────────────────────────────────────────
+
+
+def test_the_report_says_what_all_releases_keep_and_which_to_delete(tmp_path: Path) -> None:
+    release().write(tmp_path / "old.csv")
+    (old,) = remembered()
+    places = [tmp_path / "report.json", tmp_path / "report.html"]
+    written = release(k=6).write(tmp_path / "new.csv", report=places)
+    told = json.loads(places[0].read_text())["composition"]
+    assert written.composition is not None
+    assert told == written.composition.to_dict()
+    assert (told["earlier"], told["shared"], told["delete"]) == (1, 1.0, [old.id])
+    assert told["below_k"] > 0
+    assert old.id in places[1].read_text()
+    assert written.reminders[0] == LOOKED_UP
+
+
+def test_without_the_register_the_report_says_so(tmp_path: Path, register: Path) -> None:
+    report = tmp_path / "report.json"
+    written = release().write(tmp_path / "out.csv", register=False, report=report)
+    assert written.composition is None
+    told = json.loads(report.read_text())
+    assert told["composition"] is None
+    assert NOT_LOOKED_UP in told["reminders"]
+    assert not register.exists()
+    with pytest.raises(covey.UsageError, match="no register"):
+        release().write(tmp_path / "out.csv", register=False, refuse_composition=True)
+
+
+def test_where_nothing_can_be_kept_the_release_goes_on_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.delenv("COVEY_REGISTER")
+    monkeypatch.setattr(keys, "folder", lambda: tmp_path / "file" / "covey")
+    monkeypatch.setattr(registers, "folder", keys.folder)
+    written = release().write(tmp_path / "out.csv")
+    assert written.composition is None
+    assert any("not looked up" in w and "no place" in w for w in written.warnings)
+
+    def refuse(_: Path) -> bool:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.delenv("COVEY_KEY_FILE")  # nor can the key
+    monkeypatch.setattr(keys, "folder", lambda: tmp_path / "nowhere")
+    monkeypatch.setattr(keys, "_make", refuse)
+    written = release().write(tmp_path / "out.csv")
+    assert any("not looked up" in w and "key is not stored" in w for w in written.warnings)
+    with pytest.raises(covey.UsageError, match="key is not stored"):
+        release().write(tmp_path / "other.csv", refuse_composition=True)
+
+
+# ── all or nothing ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_release_that_fails_before_it_is_published_is_not_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> bytes:
+        raise covey.OutputError("no")
+
+    monkeypatch.setattr(covey.Report, "written_as", fail)
+    with pytest.raises(covey.OutputError):
+        release().write(tmp_path / "out.csv", report=tmp_path / "report.json")
+    assert remembered() == []
+
+
+def test_a_release_that_may_have_been_published_is_remembered_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release().write(tmp_path / "out.csv")
+
+    def interrupt(outputs: files.Outputs) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files.Outputs, "publish", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            release(k=6).write(tmp_path / "out.csv")
+    assert [(entry.k, entry.published) for entry in remembered()] == [(4, True), (6, False)]
+    found = release(k=7).write(tmp_path / "other.csv").composition
+    assert found is not None
+    assert found.earlier == 2
+    release(k=8).write(tmp_path / "out.csv")
+    assert [(entry.k, entry.published) for entry in remembered()] == [(7, True), (8, True)]
+
+
+def test_of_two_releases_at_the_same_time_one_sees_the_other(tmp_path: Path) -> None:
+    """Both are entered before either is laid over the rest."""
+    one, other = release(), release(k=6)
+    found: list[Composition | None] = []
+
+    def publish_meanwhile(*_: object) -> bytes:
+        found.append(other.write(tmp_path / "other.csv").composition)
+        return b""
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(one.report), "written_as", publish_meanwhile)
+        one.write(tmp_path / "one.csv", report=tmp_path / "report.json")
+    assert found[0] is not None
+    assert found[0].earlier == 1
+
+
+# ── the file ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_register_is_its_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "register"
+    old = os.umask(0)
+    try:
+        release().write(tmp_path / "out.csv", register=path)
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert [p.name for p in path.parent.iterdir()] == ["register"]
+    path.chmod(0o640)
+    with pytest.raises(covey.UsageError, match="chmod 600"):
+        release().write(tmp_path / "out.csv", register=path)
+
+
+def damage(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[2000:] = os.urandom(len(data) - 2000)
+    path.write_bytes(data)
+
+
+def shorten(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE blocks SET data = x'0102' WHERE kind = 'content'")
+    database.close()
+
+
+def make_newer(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute(f"PRAGMA user_version = {registers.VERSION + 1}")
+    database.close()
+
+
+def replace_by_another(path: Path) -> None:
+    path.unlink()
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE mine (a)")
+    database.close()
+    path.chmod(0o600)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (damage, "damaged"),
+        (shorten, "damaged"),
+        (lambda path: path.write_text("no database, but some text of more than a page " * 99),
+         "damaged"),
+        (make_newer, "newer version"),
+        (replace_by_another, "not a register"),
+        (lambda path: (path.unlink(), path.mkdir(mode=0o700)), "cannot be written"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_register_is_refused(
+    spoil: Callable[[Path], object], said: str, tmp_path: Path, register: Path
+) -> None:
+    release().write(tmp_path / "out.csv")
+    spoil(register)
+    with pytest.raises(covey.UsageError, match=said) as raised:
+        release(k=6).write(tmp_path / "new.csv")
+    assert str(tmp_path) not in str(raised.value)
+    assert not (tmp_path / "new.csv").exists()
+
+
+def test_a_register_that_another_process_holds_is_waited_for_and_then_refused(
+    tmp_path: Path, register: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release().write(tmp_path / "out.csv")
+    monkeypatch.setattr(registers, "_PATIENCE", 0.1)
+    with sqlite3.connect(register, isolation_level=None) as database:
+        database.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(covey.UsageError, match="another process"):
+            release(k=6).write(tmp_path / "new.csv")
+    database.close()
+    assert not (tmp_path / "new.csv").exists()
+
+
+def test_a_register_that_cannot_be_written_is_refused(
+    tmp_path: Path, register: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release().write(tmp_path / "out.csv")
+    connect = sqlite3.connect
+
+    def to_read(path: Path, **settings: Any) -> sqlite3.Connection:
+        found: sqlite3.Connection = connect(f"file:{path}?mode=ro", uri=True, **settings)
+        return found
+
+    monkeypatch.setattr(sqlite3, "connect", to_read)  # root may write what is read-only to others
+    assert len(remembered()) == 1
+    with pytest.raises(covey.UsageError, match="cannot be written"):
+        release(k=6).write(tmp_path / "new.csv")
+    assert not (tmp_path / "new.csv").exists()
+
+
+def test_several_processes_enter_at_once(tmp_path: Path, register: Path) -> None:
+    code = (
+        "import sys, numpy as np\n"
+        "from covey.footprints import Footprint\n"
+        "from covey.register import Register\n"
+        "none = np.zeros(0, dtype=np.uint64)\n"
+        "for i in range(5):\n"
+        "    trace = Footprint('key', none.astype(np.int64), none, {}, {})\n"
+        "    register = Register.of()\n"
+        "    register.settle(register.enter(trace, f'{sys.argv[1]} {i}'.encode(), 'x', str(i), {}))"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", code, str(i)]) for i in range(3)]
+    assert [process.wait() for process in running] == [0, 0, 0]
+    assert len(remembered()) == 15
+
+
+def test_what_is_forgotten_leaves_nothing_behind(tmp_path: Path, register: Path) -> None:
+    release().write(tmp_path / "out.csv")
+    trace = release()._trace
+    content = trace.content.astype("<u8").tobytes()
+    assert content in register.read_bytes()
+    (entry,) = remembered()
+    Register(register).forget(entry.id)
+    assert remembered() == []
+    assert content not in register.read_bytes()
+    with pytest.raises(covey.UsageError, match="1 release not in the register"):
+        Register(register).forget(entry.id)
+
+
+# ── the command line ────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def covey_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    demo.write(tmp_path, 120)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: object) -> tuple[int, str, str]:
+        capfd.readouterr()
+        code = cli._run([str(word) for word in words])
+        return (code, *capfd.readouterr())
+
+    return run
+
+
+MAKE = ("anonymize", "people.csv", "-s", "people.toml", "-o")
+
+
+def test_the_command_line_warns_refuses_lists_and_forgets(
+    covey_says: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    assert covey_says("releases") == (0, "the register has no releases\n", "")
+    assert covey_says("forget", "a")[0] == 2
+    assert covey_says(*MAKE, "one.csv", "-k", 4)[0] == 0
+    assert "candidates" not in covey_says(*MAKE, "one.csv", "-k", 4)[2]
+    code, _, err = covey_says(*MAKE, "two.csv", "-k", 5)
+    assert code == 0
+    one, two = json.loads(covey_says("releases", "--json")[1])["releases"]
+    assert (one["name"], two["name"]) == ("one.csv", "two.csv")
+    assert "fewer than k = 5" in err
+    assert one["id"] in err
+    code, _, err = covey_says(*MAKE, "three.csv", "-k", 6, "--refuse-composition")
+    assert code == 1
+    assert f"covey forget {one['id']} {two['id']}" in err
+    assert not Path("three.csv").exists()
+    shown = covey_says("releases")[1]
+    assert one["id"] in shown
+    assert "two.csv" in shown
+    assert covey_says("forget", one["id"], two["id"])[0] == 0
+    assert covey_says(*MAKE, "three.csv", "-k", 6, "--refuse-composition")[0] == 0
+    with Path("people.toml").open("a") as file:
+        file.write('\n[require]\ncomposition = "refuse"\n')
+    assert covey_says(*MAKE, "four.csv", "-k", 4)[0] == 1
+    assert covey_says(*MAKE, "four.csv", "-k", 4, "--no-register")[0] == 2
+    other = tmp_path / "another"
+    assert covey_says(*MAKE, "four.csv", "-k", 4, "--register", other)[0] == 0
+    assert covey_says("releases", "--register", other)[1].count("four.csv") == 1
+    assert covey_says(*MAKE, other, "-k", 4, "--register", other)[0] == 2
+
+
+def test_the_register_can_be_left_out(
+    covey_says: Callable[..., tuple[int, str, str]], register: Path
+) -> None:
+    assert covey_says(*MAKE, "one.csv", "-k", 4, "--no-register")[0] == 0
+    assert covey_says("demo", "--rows", 50, "-k", 4)[0] == 0
+    assert not register.exists()
+
+
+def test_names_of_files_cannot_write_on_the_terminal(tmp_path: Path) -> None:
+    release().write(tmp_path / "a\x1b[31m.csv")
+    assert "\x1b" not in remembered()[0].name
