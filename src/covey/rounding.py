@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 def share(number: float) -> float:
     """A share of 1 as it is published."""
-    return float(format(number, _SHARE))
+    return _as_shown(number, _SHARE)
 
 
 def rounded(figures: T) -> T:
@@ -49,5 +49,9 @@ def rounded(figures: T) -> T:
 
 def _rounded(name: str, value: Any) -> Any:
     if isinstance(value, float) and name not in _EXACT:
-        return float(format(value, _SHOWN_AS.get(name, _SHARE)))
+        return _as_shown(value, _SHOWN_AS.get(name, _SHARE))
     return rounded(value)
+
+
+def _as_shown(number: float, form: str) -> float:
+    return float(format(number, form)) + 0.0  # no negative zero
