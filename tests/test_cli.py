@@ -269,7 +269,7 @@ UNCOVERED = ROW.replace("Married", CANARY)
     [
         ("the table is empty", ""),
         ("no rows", HEADER),
-        ("column 'age' stands 2 times", HEADER.replace("sex", "age")),
+        ("columns 3 and 4 have the same name", HEADER.replace("sex", "age")),
         ("1 column of the schema not in the table: 'sex'", HEADER.replace("sex,", "")),
         ("1 column without a role: 'gender'", HEADER.replace("sex", "gender")),
         ("2 rows with more or fewer fields", HEADER + ROW + CANARY + "\n" + ROW + "a,b\n"),

@@ -20,10 +20,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table as Grid
 
+from covey import memory, terminal
 from covey.display import (
-    err,
-    out,
-    say,
     show_achieved,
     show_curve,
     show_experiments,
@@ -34,6 +32,7 @@ from covey.display import (
     show_runs,
     show_verdict,
 )
+from covey.docstrings import docstring
 from covey.errors import (
     CoveyError,
     GuaranteeError,
@@ -42,6 +41,7 @@ from covey.errors import (
     UsageError,
 )
 from covey.kernels import compiling
+from covey.terminal import err, give, out, say
 
 if TYPE_CHECKING:
     from covey.comparison import Comparison, Run
@@ -121,6 +121,10 @@ Decimal = Annotated[str | None, typer.Option(metavar="SIGN", help="Of its number
 Missing = Annotated[
     list[str] | None, typer.Option(metavar="TOKEN", help="What a missing cell holds; repeatable.")
 ]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first line of the CSV file has names."),
+]
 
 
 def _show_version(asked: bool) -> None:
@@ -153,11 +157,12 @@ def inspect(
     encoding: Encoding = None,
     decimal: Decimal = None,
     missing: Missing = None,
+    header: Header = None,
 ) -> None:
     """Draft a schema: the role, type and taxonomy of each column, with the reason."""
     from covey import files, inspection, tables
 
-    declared = _table_format(delimiter, encoding, decimal, missing)
+    declared = _table_format(delimiter, encoding, decimal, missing, header)
     if output is not None:
         files.refuse_overwriting([output], [table])
         if output.exists() and not force:
@@ -166,7 +171,7 @@ def inspect(
     _tell(source.notes)
     draft = inspection.inspect(source, taxonomies=taxonomies)
     if output is None:
-        typer.echo(draft.to_toml(), nl=False)
+        give(draft.to_toml(), toml=True)
         return
     files.write(output, draft.to_toml(output.resolve().parent).encode())
     roles = [column.column.role.value for column in draft.columns]
@@ -229,6 +234,7 @@ def anonymize(
     encoding: Encoding = None,
     decimal: Decimal = None,
     missing: Missing = None,
+    header: Header = None,
 ) -> None:
     """Release a table in which everyone hides among at least k rows."""
     from covey import comparison, curves, files, pipeline, tables
@@ -248,7 +254,7 @@ def anonymize(
         raise UsageError("the table and the JSON result cannot both go to standard output")
     own: dict[str, Any] = {"effort": effort, "budget": budget, "max_suppressed": max_suppressed}
     _refuse_twice(option, own)
-    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing, header))
     settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
     outputs: list[str | Path] = [output, *reports, *([costs] if costs else [])]
     files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
@@ -284,9 +290,9 @@ def anonymize(
         if costs is not None:
             _write_costs(release, costs)
     if as_json:
-        typer.echo(written.to_json(), nl=False)
+        give(written.to_json())
     else:
-        show_release(release, err)
+        show_release(written, err)
 
 
 @app.command()
@@ -309,11 +315,12 @@ def verify(
     encoding: Encoding = None,
     decimal: Decimal = None,
     missing: Missing = None,
+    header: Header = None,
 ) -> None:
     """Judge a table by its cells, whoever made it."""
     from covey import tables, verification
 
-    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing, header))
     settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
     source = tables.read(table, settings)
     _tell(source.notes)
@@ -323,7 +330,7 @@ def verify(
 
         verdict = population_risks(verdict, source, population, settings)
     if as_json:
-        typer.echo(json.dumps(verdict.to_dict(), indent=2))
+        give(json.dumps(verdict.to_dict(), indent=2) + "\n")
     else:
         show_verdict(verdict, out)
         show_achieved(verdict, out)
@@ -346,11 +353,12 @@ def measure(
     encoding: Encoding = None,
     decimal: Decimal = None,
     missing: Missing = None,
+    header: Header = None,
 ) -> None:
     """Measure what a released table has lost against its original."""
     from covey import pipeline, tables
 
-    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing, header))
     before = tables.read(original, settings)
     _tell(before.notes)
     losses = pipeline.measure(
@@ -362,7 +370,7 @@ def measure(
         queries=QUERIES if queries else None,
     )
     if as_json:
-        typer.echo(json.dumps(losses.to_dict(), indent=2))
+        give(json.dumps(losses.to_dict(), indent=2) + "\n")
     else:
         show_losses(losses, out)
 
@@ -391,6 +399,7 @@ def report(
     encoding: Encoding = None,
     decimal: Decimal = None,
     missing: Missing = None,
+    header: Header = None,
 ) -> None:
     """Report on a released table: what it keeps, what it has lost, and what to mind."""
     from covey import files, pipeline, tables
@@ -398,7 +407,7 @@ def report(
 
     for path in output:
         refuse_format(path)
-    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing, header))
     settings = _asking(settings, k, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
     files.refuse_overwriting(output, [original, released, schema, *_taxonomy_files(settings)])
     for path in output:
@@ -455,6 +464,7 @@ def compare(
     encoding: Encoding = None,
     decimal: Decimal = None,
     missing: Missing = None,
+    header: Header = None,
 ) -> None:
     """Run several methods and show what each costs: time, memory and every metric."""
     from covey import comparison, files, tables
@@ -463,7 +473,7 @@ def compare(
     outputs = output or []
     for path in outputs:
         comparison.refuse_format(path)
-    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing, header))
     settings = _asking(settings, None, person, l=l, t=t, alpha=alpha, beta=beta, delta=delta)
     sizes = _sizes(k, settings)
     files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
@@ -516,6 +526,7 @@ def curve(
     encoding: Encoding = None,
     decimal: Decimal = None,
     missing: Missing = None,
+    header: Header = None,
 ) -> None:
     """Show what each k would cost, before one is chosen."""
     from covey import comparison, curves, files, tables
@@ -523,7 +534,7 @@ def curve(
     outputs = output or []
     for path in outputs:
         curves.refuse_format(path)
-    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing, header))
     sizes = None if k is None else _sizes(k, settings)
     files.refuse_overwriting(outputs, [table, schema, *_taxonomy_files(settings)])
     for path in outputs:
@@ -563,7 +574,7 @@ def methods(as_json: AsJson = False) -> None:
              "specified": m.specified}
             for m in METHODS.values()
         ]  # fmt: skip
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        give(json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
         return
     grid = Grid("method", "what it does", "paper", "cost", "specified")
     for m in METHODS.values():
@@ -594,12 +605,12 @@ def demo(
         release = pipeline.anonymize(
             tables.read(table, settings), settings, require=[KAnonymity(k)], progress=progress
         )
-        release.write(released, report=reports)
+        written = release.write(released, report=reports)
     shown = [i * len(release.rows) // 5 for i in range(5)]
     people = tables.read(table).frame
     for some in (shown,) if out.width >= 110 else (shown[:3], shown[3:]):
         show_people(people[release.rows[some].tolist()], release.table[some])
-    show_release(release, out)
+    show_release(written, out)
     for what, path in (
         ("original", table), ("schema", schema), ("release", released),
         *(("report", report) for report in reports),
@@ -712,9 +723,14 @@ def warm_up() -> None:
 
 def main() -> None:
     """Run the command line; the one place where errors become exit codes."""
+    terminal.open_streams()
     signal.signal(signal.SIGTERM, _terminate)
+    for command in app.registered_commands:
+        command.help = command.help or docstring(command.callback) if command.callback else None
     compiling.listen(_tell_of_compiling)
     code = _run(sys.argv[1:])
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left to be tidied up
+    terminal.close_streams()
     # `python -m` remembers that an interrupt has left code that was a string, as libraries have it,
     # and would end by the signal whatever the code is. Another such string makes it forget.
     exec("")  # noqa: S102
@@ -731,6 +747,8 @@ def _run(arguments: list[str]) -> int:
         # Asked for help, or interrupted inside a command, typer returns a code of its own.
         if app(args=arguments or ["--help"], standalone_mode=False) == INTERRUPTED:
             raise KeyboardInterrupt
+        with terminal.results():
+            pass  # all that was printed has been written now
     except GuaranteeError as error:
         return _fail(str(error), VIOLATED)
     except CoveyError as error:
@@ -740,20 +758,25 @@ def _run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read our output has gone; there is nobody to tell, and nothing to flush to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        terminal.silence(sys.stdout)  # whoever read our output has gone
         return VIOLATED
-    except MemoryError:
-        return _fail("there is not enough memory for this table", VIOLATED)
     except BaseException as error:
-        # A panic inside polars is no Exception, but an error like others.
-        panic = type(error).__name__ == "PanicException"
-        if os.environ.get("COVEY_DEBUG") or not (isinstance(error, Exception) or panic):
-            raise
-        # The text of a foreign error may quote a cell, so only its kind is told.
-        kind = type(error).__name__
-        return _fail(f"internal error ({kind}); COVEY_DEBUG=1 shows where, cells and all", VIOLATED)
+        return _unexpected(error)
     return HOLDS
+
+
+def _unexpected(error: BaseException) -> int:
+    """What no part of covey has expected; the text of a foreign error may quote a cell."""
+    if memory.is_short(error):
+        return _fail(memory.TOO_LITTLE, VIOLATED)
+    if isinstance(error, OSError) and terminal.is_broken():
+        return _fail(f"standard output cannot be written: {error.strerror}", WRONG_USAGE)
+    # A panic inside polars is no Exception, but an error like others.
+    panic = type(error).__name__ == "PanicException"
+    if os.environ.get("COVEY_DEBUG") or not (isinstance(error, Exception) or panic):
+        raise error
+    kind = type(error).__name__
+    return _fail(f"internal error ({kind}); COVEY_DEBUG=1 shows where, cells and all", VIOLATED)
 
 
 def _terminate(_signal: int, _frame: Any) -> None:
@@ -775,7 +798,11 @@ def _tell(notes: tuple[str, ...]) -> None:
 
 
 def _table_format(
-    delimiter: str | None, encoding: str | None, decimal: str | None, missing: list[str] | None
+    delimiter: str | None,
+    encoding: str | None,
+    decimal: str | None,
+    missing: list[str] | None,
+    header: bool | None,
 ) -> "TableFormat":
     from covey.schema import Schema
 
@@ -784,6 +811,7 @@ def _table_format(
         "encoding": encoding,
         "decimal": decimal,
         "missing": missing,
+        "header": header,
     }
     return Schema.from_dict({"columns": {}, "table": said}).table
 
@@ -876,7 +904,7 @@ def _progress() -> "Iterator[Progress]":
 def _write_costs(release: "Release", path: Path) -> None:
     from covey import files
 
-    files.write(path, release.costs.write_csv().encode())
+    files.write(path, release.costs.write_csv().encode(), private=True)
     say("the costs tell which rows are grouped together: keep that file, and do not publish it")
 
 
@@ -891,7 +919,7 @@ def _give_curve(result: "Curve", outputs: list[Path], *, as_json: bool) -> None:
     for path in outputs:
         result.write(path)
     if as_json:
-        typer.echo(result.to_json(), nl=False)
+        give(result.to_json())
     else:
         show_curve(result)
 
@@ -900,7 +928,7 @@ def _give_comparison(result: "Comparison", outputs: list[Path], *, as_json: bool
     for path in outputs:
         result.write(path)
     if as_json:
-        typer.echo(result.to_json(), nl=False)
+        give(result.to_json())
         return
     for k in dict.fromkeys(run.k for run in result.runs):
         show_runs(k, [run for run in result.runs if run.k == k])

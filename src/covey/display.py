@@ -13,6 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from covey.errors import count
+from covey.terminal import out, visible
 
 if TYPE_CHECKING:
     from covey.comparison import Run
@@ -20,24 +21,14 @@ if TYPE_CHECKING:
     from covey.experiments.examples import Example
     from covey.experiments.figures import Figure
     from covey.loss import Losses
-    from covey.pipeline import Release
+    from covey.report import Report
     from covey.verification import Risks, Verdict
 
-# What is shown holds names that others chose, so nothing in it is taken for markup.
-out = Console(highlight=False, markup=False, emoji=False)
-err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
-
-def say(message: str) -> None:
-    """A line for whoever is watching."""
-    err.print(Text(f"covey: {message}"), soft_wrap=True)
-
-
-def show_release(release: "Release", console: Console) -> None:
+def show_release(report: "Report", console: Console) -> None:
     """What was promised and found, what it cost, and what to mind."""
-    report = release.report
     rows = report.rows
-    show_verdict(release.verdict, console)
+    show_verdict(report.verdict, console)
     show_losses(report.losses, console)
     left_out = [
         f"{number:,} {why}"
@@ -49,8 +40,11 @@ def show_release(release: "Release", console: Console) -> None:
         + (f" ({', '.join(left_out)})" if left_out else "")
         + f" in {sum(report.seconds.values()):.1f} s by {report.method}"
     )
+    if report.output is not None and report.output.defused:
+        cells = count(report.output.defused, "cell")
+        console.print(f"{cells} with an apostrophe in front, or a spreadsheet would run them")
     for warning in report.warnings:
-        console.print(Text(f"note: {warning}"), soft_wrap=True)
+        console.print(Text(visible(f"note: {warning}", lines=False)), soft_wrap=True)
 
 
 def show_verdict(verdict: "Verdict", console: Console) -> None:

@@ -25,12 +25,14 @@ except ImportError:  # not a POSIX system: drafts cannot be locked, so none is s
 
 STREAM = "-"
 _SUFFIX = ".covey-draft"
+_OWNER_ALONE = 0o600
 
 
 class Draft:
     """Bytes on their way to a destination."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, private: bool = False) -> None:
+        self._private = private
         if str(path).endswith(("/", os.sep)):
             raise OutputError("the output is a folder or a device, not a file")
         self.destination = None if path == STREAM else Path(_real(path))
@@ -51,7 +53,7 @@ class Draft:
         """A new draft; None if another writer swept it before it could be locked."""
         self._path = destination.with_name(f"{_prefix(destination)}{secrets.token_hex(8)}{_SUFFIX}")
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-        self.file = os.fdopen(os.open(self._path, flags, 0o600), "w+b")
+        self.file = os.fdopen(os.open(self._path, flags, _OWNER_ALONE), "w+b")
         try:
             if fcntl is not None:
                 fcntl.flock(self.file, fcntl.LOCK_EX)
@@ -80,7 +82,8 @@ class Draft:
                 sys.stdout.buffer.flush()
                 return
             self.file.flush()
-            os.fchmod(self.file.fileno(), _permissions(self.destination))
+            mode = _OWNER_ALONE if self._private else _permissions(self.destination)
+            os.fchmod(self.file.fileno(), mode)
             os.fsync(self.file.fileno())
             self._path.replace(self.destination)
             self._path = None
@@ -96,18 +99,18 @@ class Draft:
 
 
 @contextlib.contextmanager
-def draft(path: str | Path) -> Iterator[Draft]:
-    """A draft that is gone at the end unless it was published."""
-    made = Draft(path)
+def draft(path: str | Path, *, private: bool = False) -> Iterator[Draft]:
+    """A draft that is gone at the end unless it was published; `private` to its owner alone."""
+    made = Draft(path, private=private)
     try:
         yield made
     finally:
         made.discard()
 
 
-def write(path: str | Path, data: bytes) -> None:
+def write(path: str | Path, data: bytes, *, private: bool = False) -> None:
     """Write a file whole or not at all."""
-    with draft(path) as made:
+    with draft(path, private=private) as made:
         with output_errors():
             made.file.write(data)
         made.publish()

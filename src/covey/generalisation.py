@@ -16,7 +16,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from covey.csv_files import FORMULA_STARTS, Dialect
+from covey import formulas
+from covey.csv_files import Dialect
 from covey.encoding import (
     MISSING_LEAF,
     Attribute,
@@ -27,7 +28,7 @@ from covey.encoding import (
     parse_dates,
     parse_numbers,
 )
-from covey.errors import SchemaError, TableError, UsageError, count
+from covey.errors import SchemaError, TableError, UsageError, about_cells
 from covey.groups import Groups, Rings
 from covey.kernels.arrays import Floats, Ints, Longs
 from covey.tables import Table
@@ -272,12 +273,17 @@ def _quoted(value: str) -> str:
 def parse(attribute: Attribute, table: Table) -> tuple[Ranges | Nodes, Longs]:
     """What the distinct cells of a released column show, and how many rows show each."""
     *cells, rows = _distinct(*_shown_cells(attribute, table))
-    return _parse(attribute, cells, table.dialect), rows.to_numpy()
+    try:
+        return _parse(attribute, cells, table.dialect), rows.to_numpy()
+    except TableError:
+        parse_rows(attribute, table)  # which tells in which row it is
+        raise
 
 
 def parse_rows(attribute: Attribute, table: Table) -> Ranges | Nodes:
     """What the cells of a released column show, row by row."""
-    return _parse(attribute, _shown_cells(attribute, table), table.dialect)
+    with table.locating():
+        return _parse(attribute, _shown_cells(attribute, table), table.dialect)
 
 
 def cell_of_rows(attribute: Attribute, table: Table) -> Longs:
@@ -308,7 +314,7 @@ def _parse(attribute: Attribute, cells: list[pl.Series], dialect: Dialect) -> Ra
         return _parse_ends(attribute, cells[0], cells[1], dialect)
     if isinstance(attribute, Interval):
         return _parse_ranges(attribute, cells[0], dialect)
-    return _parse_nodes(attribute, cells[0].cast(pl.String))
+    return _parse_nodes(attribute, cells[0].cast(pl.String), dialect)
 
 
 def shown_as(name: str, table: Table) -> list[str]:
@@ -341,11 +347,10 @@ def _parse_ends(attribute: Attribute, low: pl.Series, high: pl.Series, dialect: 
 
 def _checked(interval: Interval, low: Floats, high: Floats, state: NDArray[np.integer]) -> Ranges:
     """Refuse intervals that lack an end, or end before they begin."""
-    wrong = int(np.count_nonzero((state == SHOWN) & ~(low <= high)))
-    if wrong:
-        raise TableError(
-            f"column {interval.name!r}: {count(wrong, 'interval')} without two ends in order"
-        )
+    wrong = (state == SHOWN) & ~(low <= high)
+    if wrong.any():
+        what = "with an interval that lacks an end, or ends before it begins"
+        raise about_cells(TableError, interval.name, wrong, what)
     return Ranges(low, high, state.astype(np.int8))
 
 
@@ -377,21 +382,19 @@ def _parse_ranges(interval: Interval, cells: pl.Series, dialect: Dialect) -> Ran
     )
 
 
-def _parse_nodes(category: Category, cells: pl.Series) -> Nodes:
-    nodes = [_node(category, cell) for cell in cells.to_list()]
-    known = [node for node in nodes if node is not None]
-    if len(known) < len(nodes):
-        raise TableError(
-            f"column {category.name!r}: {count(len(nodes) - len(known), 'label')} that neither its "
-            "taxonomy nor a set of its values explains"
-        )
-    return Nodes(np.array(known, dtype=np.int32))
+def _parse_nodes(category: Category, cells: pl.Series, dialect: Dialect) -> Nodes:
+    shown = cells.drop_nulls().unique().to_list()
+    labels = dict(zip(shown, formulas.meant(shown, category.tree.node_of, dialect), strict=True))
+    nodes = [_node(category, cell if cell is None else labels[cell]) for cell in cells.to_list()]
+    wrong = np.array([node is None for node in nodes], dtype=np.bool_)
+    if wrong.any():
+        what = "with a label that neither its taxonomy nor a set of its values explains"
+        raise about_cells(TableError, category.name, wrong, what)
+    return Nodes(np.array(nodes, dtype=np.int32))
 
 
 def _node(category: Category, cell: str | None) -> int | None:
     tree = category.tree
-    if cell is not None and cell not in tree.node_of and cell[1:].startswith(FORMULA_STARTS):
-        cell = cell.removeprefix("'")  # it was defused for spreadsheets
     node = tree.node_of.get(MISSING_LEAF if cell is None else cell)
     if node is None and cell is not None and cell.startswith("{") and cell.endswith("}"):
         values = next(csv.reader([cell[1:-1]], skipinitialspace=True), [])

@@ -133,6 +133,8 @@ def inspect(frame: Any, *, taxonomies: str | Path | None = None) -> Draft:
         encoding=dialect.encoding,
         decimal="," if dialect.decimal == "," else ".",
         missing=dialect.missing,
+        header=None if dialect.header else False,
+        names=None if dialect.header else tuple(table.frame.columns),
     )
     return Draft(drafts, declared if table.notes else TableFormat())
 

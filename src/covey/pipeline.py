@@ -95,10 +95,10 @@ class Release:
             table = drafts.enter_context(files.draft(path))
             pages = [drafts.enter_context(files.draft(name)) for name in reports]
             with files.output_errors():
-                tables.write(self._released, table.file, Path(path).name, defuse=defuse)
+                changed = tables.write(self._released, table.file, Path(path).name, defuse=defuse)
             data = table.read()
             self._verify(data)
-            written = replace(self.report, output=_output(data), curve=curve)
+            written = replace(self.report, output=_output(data, changed), curve=curve)
             for name, page in zip(reports, pages, strict=True):
                 text = written.written_as(name)
                 with files.output_errors():
@@ -130,16 +130,17 @@ class Release:
     def _verify(self, data: bytes) -> None:
         """Judge the bytes that are about to be published, with nothing but the schema known."""
         dialect = self._released.dialect
-        again = tables.from_bytes(data, self._schema, TableFormat(**asdict(dialect)))
+        written = TableFormat(**{**asdict(dialect), "header": True})
+        again = tables.from_bytes(data, self._schema, written)
         ours, theirs = self._released.frame, again.frame
         if (ours.height, ours.columns) != (theirs.height, theirs.columns):
             raise ViolationError("the written table has lost rows or columns; it is not published")
         self._judge(again).raise_if_violated()
 
 
-def _output(data: bytes) -> Output:
+def _output(data: bytes, defused: int | None = None) -> Output:
     kinds = {b"PAR1": "parquet", b"\x1f\x8b\x08\x00": "gzipped csv"}
-    return Output(kinds.get(data[:4], "csv"), len(data), hashlib.sha256(data).hexdigest())
+    return Output(kinds.get(data[:4], "csv"), len(data), hashlib.sha256(data).hexdigest(), defused)
 
 
 def anonymize(
@@ -295,7 +296,7 @@ def cluster(
     table = tables.read(frame, schema)
     tables.check_roles(table, schema, Role.QUASI)
     kept = np.flatnonzero(~rows_to_drop(table, schema))
-    encoded = encode_people(table.with_frame(table.frame[kept]), schema, k, class_column)
+    encoded = encode_people(table.with_rows(table.frame[kept], kept), schema, k, class_column)
     groups = form_groups(encoded, k, method, seed, progress, options)
     return _in_input_order(groups, kept, table.frame.height)
 
@@ -316,7 +317,7 @@ def measure(
     table = tables.read(original, schema)
     tables.check_roles(table, schema, Role.QUASI)
     kept = np.flatnonzero(~rows_to_drop(table, schema))
-    encoded = encode(table.with_frame(table.frame[kept]), schema)
+    encoded = encode(table.with_rows(table.frame[kept], kept), schema)
     shown, _ = _read_release(released, schema, table.dialect)
     asked = schema.require.k if k is None else KAnonymity(k).k
     losses = loss.measure(encoded, shown, k=asked, class_column=class_column)
@@ -347,7 +348,7 @@ def report_on(
         kept = np.flatnonzero(~rows_to_drop(table, schema))
         shown, output = _read_release(released, schema, table.dialect)
     with stage("encoding"):
-        encoded = encode(table.with_frame(table.frame[kept]), schema)
+        encoded = encode(table.with_rows(table.frame[kept], kept), schema)
     with stage("verifying"):
         verdict = verify(shown, schema, require=requirements)
     with stage("measuring"):
@@ -417,7 +418,7 @@ def workload(
     table = tables.read(frame, schema)
     tables.check_roles(table, schema, Role.QUASI)
     kept = np.flatnonzero(~rows_to_drop(table, schema))
-    people = table.with_frame(table.frame[kept])
+    people = table.with_rows(table.frame[kept], kept)
     encoded = encode(people, schema)
     errors = query_error(encoded, release._released, queries=queries, seed=seed)
     counted = Workload(query_error_median=errors.median, query_error_mean=errors.mean)
@@ -496,7 +497,7 @@ def ordered_people(table: Table, schema: Schema, seed: int | None, request: list
     if seed is None:
         seed = _derived_seed(frame.select(columns)[order], schema, request)
     order = order[np.random.default_rng((seed, _SHUFFLE)).permutation(len(order))]
-    return People(table.with_frame(frame[order]), kept[order], seed)
+    return People(table.with_rows(frame[order], kept[order]), kept[order], seed)
 
 
 # Keeps the shuffle's random numbers apart from those that the method draws with the same seed.

@@ -48,6 +48,7 @@ class Output:
     format: str
     bytes: int
     sha256: str
+    defused: int | None = None  # cells that got an apostrophe, so that no spreadsheet runs them
 
 
 class Costs(Protocol):

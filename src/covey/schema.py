@@ -243,6 +243,14 @@ class TableFormat(_Model):
     encoding: str | None = None
     decimal: Literal[".", ","] | None = None
     missing: tuple[str, ...] | None = None
+    header: bool | None = Field(default=None, strict=True)  # whether the first line has the names
+    names: tuple[str, ...] | None = Field(default=None, min_length=1)  # where it has not
+
+    @model_validator(mode="after")
+    def _names_stand_in_for_a_header(self) -> Self:
+        if self.names is not None and self.header is not False:
+            raise ValueError("names are given to a file without any: add header = false")
+        return self
 
 
 class Schema(_Model):

@@ -5,7 +5,7 @@ what they say where the schema declares them, all else as written; missing is on
 """
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,8 +13,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from covey.csv_files import FORMULA_STARTS, Dialect
-from covey.errors import TableError, TaxonomyError, count
+from covey import formulas
+from covey.csv_files import Dialect
+from covey.errors import TableError, TaxonomyError, about_cells, count
 from covey.schema import Column, ColumnType
 from covey.spread import Longs, Spread
 from covey.tables import Table
@@ -66,7 +67,8 @@ class SensitiveColumn:
         cls, table: Table, name: str, column: Column, rows: Longs, sizes: Longs
     ) -> "SensitiveColumn":
         """The column of a table, whose rows come one class of these sizes after the other."""
-        cells = _meanings(table.cells(name), column, table.dialect)
+        with table.locating():
+            cells = _meanings(table.cells(name), column, table.dialect)
         values = cells.unique().sort(nulls_last=True)
         number = cells.rank("dense").cast(pl.Int64) - 1
         coded = number.fill_null(len(values) - 1).to_numpy()
@@ -75,7 +77,7 @@ class SensitiveColumn:
             numbers = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
         tree = None
         if column.taxonomy is not None:
-            tree = _tree(name, column, values)
+            tree = _tree(name, column, values, table.dialect)
         spread = Spread.of(sizes, coded[rows])
         return cls(name, spread, values, numbers, tree, table.dialect, column)
 
@@ -87,13 +89,16 @@ class SensitiveColumn:
             case "ordered" if self.numbers is not None:
                 return self.spread.ordered_distance()
             case "hierarchical" if self.tree is not None:
-                return self.spread.tree_distance(self.tree, _leaves(self.tree, self.values))
+                return self.spread.tree_distance(
+                    self.tree, _leaves(self.tree, self.values, self.dialect)
+                )
         return None
 
     def places(self, listed: Sequence[str]) -> Longs:
         """Where those of the listed values that occur stand among the values."""
-        defused = [f"'{value}" for value in listed if value.startswith(FORMULA_STARTS)]
-        wanted = _read(pl.Series(self.name, [*listed, *defused]), self.column, self.dialect)
+        written = pl.Series(self.name, listed, dtype=pl.String)
+        either = written.append(formulas.defused(written, self.dialect))  # whichever the file has
+        wanted = _read(either, self.column, self.dialect)
         found = self.values.cast(pl.String).is_in(wanted.drop_nulls().cast(pl.String).implode())
         return np.flatnonzero(found.fill_null(False).to_numpy())
 
@@ -131,13 +136,11 @@ def _meanings(cells: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
         found = _read(cells, column, dialect)
     except pl.exceptions.PolarsError:  # its text may quote a cell
         raise TableError(f"sensitive column {cells.name!r} cannot be read as its type") from None
-    wrong = int((found.is_null() & cells.is_not_null()).sum())
-    if wrong:
-        raise TableError(
-            f"sensitive column {cells.name!r}: {count(wrong, 'row')} with a cell that is not of "
-            f"its type {column.type}; correct them, declare how the table is written, or "
-            "leave the type out"
-        )
+    wrong = (found.is_null() & cells.is_not_null()).to_numpy()
+    if wrong.any():
+        what = f"with a cell that is not of its type {column.type}"
+        remedy = "correct them, declare how the table is written, or leave the type out"
+        raise about_cells(TableError, cells.name, wrong, what, remedy)
     return found
 
 
@@ -175,14 +178,14 @@ def _days(cells: pl.Series, written: str | None) -> pl.Series:
     return dates.cast(pl.Int32)
 
 
-def _tree(name: str, column: Column, values: pl.Series) -> Taxonomy:
+def _tree(name: str, column: Column, values: pl.Series, dialect: Dialect) -> Taxonomy:
     present = values.drop_nulls().to_list()
     try:
-        tree = column.taxonomy_over(present)
+        tree = column.taxonomy_over(formulas.meant(present, (), dialect))
     except TaxonomyError as error:
         raise TaxonomyError(f"column {name!r}: {error}") from None
     known = set(tree.leaves)
-    uncovered = sum(_undefused(value, known) not in known for value in present)
+    uncovered = sum(label not in known for label in formulas.meant(present, known, dialect))
     if uncovered:
         raise TaxonomyError(
             f"sensitive column {name!r}: {count(uncovered, 'value')} that its taxonomy does not "
@@ -191,15 +194,8 @@ def _tree(name: str, column: Column, values: pl.Series) -> Taxonomy:
     return tree.with_leaf("") if values.null_count() else tree
 
 
-def _leaves(tree: Taxonomy, values: pl.Series) -> Longs:
+def _leaves(tree: Taxonomy, values: pl.Series, dialect: Dialect) -> Longs:
     """The leaf of each value; that of a missing one has no label."""
     places = {label: leaf for leaf, label in enumerate(tree.leaves)}
-    leaves = [places[_undefused(value or "", places)] for value in values]
-    return np.array(leaves, dtype=np.int64)
-
-
-def _undefused(value: str, known: Container[str]) -> str:
-    """The label that a value has in its taxonomy, if it was defused for spreadsheets."""
-    if value not in known and value[1:].startswith(FORMULA_STARTS):
-        return value.removeprefix("'")
-    return value
+    labels = formulas.meant([value or "" for value in values], places, dialect)
+    return np.array([places[label] for label in labels], dtype=np.int64)
