@@ -13,7 +13,7 @@ def main() -> None:
     try:
         from covey import memory
 
-        memory.watched(_tell)
+        memory.watched(sys.argv[1:], _tell)
         from covey import cli
     except KeyboardInterrupt:
         _end("interrupted", 130)

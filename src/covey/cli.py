@@ -769,7 +769,7 @@ def _unexpected(error: BaseException) -> int:
     """What no part of covey has expected; the text of a foreign error may quote a cell."""
     if memory.is_short(error):
         return _fail(memory.TOO_LITTLE, VIOLATED)
-    if isinstance(error, OSError) and terminal.is_broken():
+    if isinstance(error, OSError) and terminal.is_unwritable(error):
         return _fail(f"standard output cannot be written: {error.strerror}", WRONG_USAGE)
     # A panic inside polars is no Exception, but an error like others.
     panic = type(error).__name__ == "PanicException"

@@ -1,9 +1,10 @@
 """Too little memory, however it shows.
 
 Python and numpy raise `MemoryError`, the operating system refuses to map a library or to start a
-thread, and the allocators of compiled libraries end the whole process. Where memory is limited (by
-`ulimit -v`, as batch systems do), the work is therefore done by a child, and its parent tells what
-has happened. Nothing is released by then: a release gets its name as the very last step.
+thread, and compiled libraries end the whole process, or wait for ever for a thread that could not
+be started. So where memory is limited (by `ulimit -v`, as batch systems do), what is surely too
+little is refused at once. With more, the work is done by a child, and its parent tells what has
+happened to it. Nothing is released by then: a release gets its name as the very last step.
 """
 
 import contextlib
@@ -11,7 +12,7 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 try:
@@ -23,7 +24,19 @@ TOO_LITTLE = (
     "there is not enough memory: raise the limit (ulimit -v), use a larger machine, or release a "
     "smaller table"
 )
-_SIGNS = ("allocate memory", "out of memory", "start new thread", "failed to map segment")
+_SIGNS = (
+    "allocate memory",
+    "out of memory",
+    "start new thread",
+    "failed to map segment",
+    "could not find/load shared object",
+)
+# Measured on a small table, in bytes of addresses: with the compiler loaded, and without it. More
+# threads are started where there are more processors, and tables take up many times their files.
+_LEAST, _LEAST_TO_LOOK = 1.8 * 2**30, 0.9 * 2**30
+_LOOKING = ("verify", "inspect", "--help", "--version")
+_PER_PROCESSOR, _PROCESSORS = 0.05 * 2**30, 2
+_PER_BYTE = 40
 _ENDS = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGTRAP", "SIGKILL")
 
 
@@ -37,21 +50,41 @@ def is_short(error: BaseException) -> bool:
     return any(sign in text for sign in _SIGNS)
 
 
-def is_limited() -> bool:
-    """Whether the memory of this process has a limit of its own."""
+def limit() -> int | None:
+    """The limit that this process has of its own, if it has one."""
     if resource is None:
-        return False
+        return None
     kinds = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
-    return any(resource.getrlimit(kind)[0] != resource.RLIM_INFINITY for kind in kinds)
+    limits = [resource.getrlimit(kind)[0] for kind in kinds]
+    return min((one for one in limits if one != resource.RLIM_INFINITY), default=None)
 
 
-def watched(tell: Callable[[str], None]) -> None:
+def needed(arguments: Sequence[str]) -> float:
+    """What a command surely needs."""
+    least = _LEAST_TO_LOOK if not arguments or arguments[0] in _LOOKING else _LEAST
+    more = max((os.cpu_count() or 1) - _PROCESSORS, 0) * _PER_PROCESSOR
+    return least + more + _PER_BYTE * max(map(_size, arguments), default=0)
+
+
+def _size(argument: str) -> int:
+    try:
+        return os.stat(argument).st_size
+    except (OSError, ValueError):  # no file
+        return 0
+
+
+def watched(arguments: Sequence[str], tell: Callable[[str], None]) -> None:
     """Go on in a child if memory is limited; the parent never returns, but ends as the child has.
 
     To be called before any thread is started.
     """
-    if not is_limited():
+    most = limit()
+    if most is None:
         return
+    if most < needed(arguments):
+        have, want = (f"{size / 2**30:.1f} GiB" for size in (most, needed(arguments)))
+        tell(f"{TOO_LITTLE} (the limit is {have}, and this needs about {want})")
+        os._exit(1)
     child = os.fork()
     if child:
         _watch(child, tell)

@@ -307,6 +307,8 @@ class Schema(_Model):
             raise SchemaError("; ".join(map(_describe, error.errors()))) from None
         except TaxonomyError as error:
             raise SchemaError(str(error)) from None
+        except RecursionError:
+            raise SchemaError("the schema is nested too deeply") from None
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Self:
@@ -316,10 +318,14 @@ class Schema(_Model):
                 settings = tomllib.load(file)
         except OSError as error:
             raise SchemaError(f"the schema cannot be read: {error.strerror}") from None
+        except RecursionError:
+            raise SchemaError("the schema is nested too deeply") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             # The rest of the message may quote a value of a taxonomy.
             place = re.search(r"at (line \d+, column \d+|end of document)", str(error))
             raise SchemaError(f"the schema is not TOML{', ' + place[0] if place else ''}") from None
+        except ValueError:
+            raise SchemaError("the schema cannot be read: a number in it is too long") from None
         return cls.from_dict(settings)._beside(Path(path).parent)
 
     def _beside(self, folder: Path) -> Self:

@@ -9,6 +9,7 @@ Standard output has results; if these cannot be written, that is an error.
 """
 
 import contextlib
+import errno
 import json
 import os
 import sys
@@ -99,13 +100,10 @@ def results() -> Iterator[None]:
         ) from None
 
 
-def is_broken() -> bool:
-    """Whether standard output holds something that it cannot get rid of."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        return True
-    return False
+def is_unwritable(error: BaseException) -> bool:
+    """Whether an error is that of a stream, which has no name, unlike a file."""
+    signs = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EDQUOT)
+    return isinstance(error, OSError) and error.filename is None and error.errno in signs
 
 
 def open_streams() -> None:
