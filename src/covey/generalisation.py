@@ -6,8 +6,9 @@ This module alone knows how such cells are spelled: `render` writes them, `parse
 reads them back, also from tables that somebody else generalised.
 """
 
+import contextlib
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Literal
@@ -273,10 +274,17 @@ def _quoted(value: str) -> str:
 def parse(attribute: Attribute, table: Table) -> tuple[Ranges | Nodes, Longs]:
     """What the distinct cells of a released column show, and how many rows show each."""
     *cells, rows = _distinct(*_shown_cells(attribute, table))
+    return _parse(attribute, cells, table.dialect), rows.to_numpy()
+
+
+@contextlib.contextmanager
+def telling_rows(original: EncodedTable, released: Table) -> Iterator[None]:
+    """Tell of a cell that cannot be read in which row it is: figures are made of distinct rows."""
     try:
-        return _parse(attribute, cells, table.dialect), rows.to_numpy()
+        yield
     except TableError:
-        parse_rows(attribute, table)  # which tells in which row it is
+        for attribute in original.attributes:
+            parse_rows(attribute, released)
         raise
 
 

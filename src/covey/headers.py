@@ -8,7 +8,8 @@ refused until somebody says what it is. Column by column, its cell is compared w
 - it speaks for a header where it is a word above numbers or dates, is none of a few values that
   repeat, or is written otherwise than nearly all of them.
 
-Whichever there is more of, wins. Names that are numbers, such as years, count on: 2019, 2020, 2021.
+What may be chance counts half: a number above numbers may be a year, and a value that does not
+repeat may be rare. Names that are numbers, such as years, count on: 2019, 2020, 2021.
 """
 
 from collections.abc import Sequence
@@ -40,23 +41,23 @@ def looks_like_a_record(first: Sequence[str], rest: pl.DataFrame, missing: Seque
 
 
 def _vote(cell: str, below: pl.Series) -> int:
-    """1 for a record, -1 for a header, 0 for neither."""
-    for kind in (_DATE, _NUMBER):
-        if _share(below, kind) >= _NEARLY_ALL:
-            if not _fits(cell, kind):
-                return -1
-            return 0 if kind is _NUMBER and _is_far_off(cell, below) else 1
+    """Above 0 for a record, below for a header."""
+    if _share(below, _DATE) >= _NEARLY_ALL:
+        return 2 if _fits(cell, _DATE) else -2
+    if _share(below, _NUMBER) >= _NEARLY_ALL:
+        if not _is_number(cell):
+            return -2
+        return 0 if _is_far_off(cell, below) else 1
     if (below == cell).any():
-        return 1
+        return 2
     if len(below) < _ENOUGH:
         return 0
     if below.n_unique() <= _REPEATED * len(below):
         return -1
-    shapes = _shapes(below)
-    usual, times = shapes.value_counts(sort=True).row(0)
+    usual, times = _shapes(below).value_counts(sort=True).row(0)
     if times < _NEARLY_ALL * len(below) or usual in _WORDS:
         return 0
-    return 1 if _shapes(pl.Series([cell]))[0] == usual else -1
+    return 2 if _shapes(pl.Series([cell]))[0] == usual else -2
 
 
 def _share(cells: pl.Series, pattern: str) -> float:

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NoReturn
 
 try:
@@ -68,7 +69,7 @@ def needed(arguments: Sequence[str]) -> float:
 
 def _size(argument: str) -> int:
     try:
-        return os.stat(argument).st_size
+        return Path(argument).stat().st_size
     except (OSError, ValueError):  # no file
         return 0
 

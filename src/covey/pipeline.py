@@ -29,7 +29,7 @@ from covey.csv_files import Dialect
 from covey.distributions import class_sizes, distributions, rows_of
 from covey.encoding import MISSING_LEAF, EncodedTable, Interval, encode, rows_to_drop
 from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError, count
-from covey.generalisation import Ranges, Style, filled_in, generalise, parse
+from covey.generalisation import Ranges, Style, filled_in, generalise, parse, telling_rows
 from covey.groups import SUPPRESSED, Groups, Rings
 from covey.imputation import without_gaps
 from covey.kernels.arrays import Longs
@@ -320,7 +320,8 @@ def measure(
     encoded = encode(table.with_rows(table.frame[kept], kept), schema)
     shown, _ = _read_release(released, schema, table.dialect)
     asked = schema.require.k if k is None else KAnonymity(k).k
-    losses = loss.measure(encoded, shown, k=asked, class_column=class_column)
+    with telling_rows(encoded, shown):
+        losses = loss.measure(encoded, shown, k=asked, class_column=class_column)
     if queries is None:
         return losses
     return replace(losses, queries=query_error(encoded, shown, queries=queries))
@@ -351,7 +352,7 @@ def report_on(
         encoded = encode(table.with_rows(table.frame[kept], kept), schema)
     with stage("verifying"):
         verdict = verify(shown, schema, require=requirements)
-    with stage("measuring"):
+    with stage("measuring"), telling_rows(encoded, shown):
         losses = loss.measure(encoded, shown, k=k, class_column=class_column)
         spread = distributions(
             *(encoded, shown, k),
@@ -399,7 +400,8 @@ def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Tabl
     if not isinstance(released, str | Path):
         return tables.read(released, schema, declared=declared), None
     data = tables.read_bytes(released)
-    return tables.from_bytes(data, schema, declared), _output(data)
+    shown = tables.from_bytes(data, schema, declared)
+    return replace(shown, source=Path(released).name), _output(data)
 
 
 def workload(

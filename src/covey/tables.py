@@ -41,6 +41,7 @@ class Table:
     notes: tuple[str, ...] = ()
     source: str = ""  # the name of the file, without its folders
     numbers: Longs | None = None  # of the rows in the source, from 0, where they are others
+    has_places: bool = True  # whether the rows are those of the source at all
     line_of: Callable[[int], int] | None = None  # the line of a CSV file in which a row begins
     give_back: Callable[[pl.DataFrame], Any] = field(
         default=lambda released: _given_back(released, nw.Implementation.POLARS)
@@ -56,7 +57,7 @@ class Table:
 
     def with_frame(self, frame: pl.DataFrame) -> "Table":
         """The same table with other rows or columns."""
-        return replace(self, frame=frame, source="", numbers=None, line_of=None)
+        return replace(self, frame=frame, has_places=False)
 
     def with_rows(self, frame: pl.DataFrame, numbers: Longs) -> "Table":
         """The same table with some of its rows, which have these numbers in it."""
@@ -69,7 +70,7 @@ class Table:
         try:
             yield
         except UsageError as error:
-            if error.wrong is None:
+            if error.wrong is None or not self.has_places:
                 raise
             what, *remedy = error.args
             place = f"first in {self._place(np.flatnonzero(error.wrong))}"
