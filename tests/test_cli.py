@@ -412,7 +412,7 @@ def test_a_draft_is_not_overwritten_without_force(folder: Folder) -> None:
 
 
 def test_a_draft_declares_what_was_detected(folder: Folder) -> None:
-    folder.write("in.csv", "a;b\n1,5;?\n2,25;?\n3;x\n" * 9)
+    folder.write("in.csv", "a;b\n" + "1,5;?\n2,25;?\n3;x\n" * 9)
     drafted = folder.covey("inspect", "in.csv")
     assert tomllib.loads(drafted.out)["table"] == {
         "delimiter": ";", "encoding": "utf-8", "decimal": ",", "missing": ["?", ""],

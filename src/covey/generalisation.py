@@ -274,7 +274,11 @@ def _quoted(value: str) -> str:
 def parse(attribute: Attribute, table: Table) -> tuple[Ranges | Nodes, Longs]:
     """What the distinct cells of a released column show, and how many rows show each."""
     *cells, rows = _distinct(*_shown_cells(attribute, table))
-    return _parse(attribute, cells, table.dialect), rows.to_numpy()
+    try:
+        return _parse(attribute, cells, table.dialect), rows.to_numpy()
+    except TableError:
+        parse_rows(attribute, table)  # tells of rows instead of distinct cells
+        raise
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """What was promised, what was found, what it cost: numbers and column names, never cells."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -48,7 +48,8 @@ class Output:
     format: str
     bytes: int
     sha256: str
-    defused: int | None = None  # cells that got an apostrophe, so that no spreadsheet runs them
+    # Cells that got an apostrophe, so that no spreadsheet runs them; known to who wrote them.
+    defused: int | None = field(default=None, compare=False)
 
 
 class Costs(Protocol):
