@@ -45,7 +45,7 @@ def is_short(error: BaseException) -> bool:
     """Whether an error comes from too little memory. Its text is looked at, and never shown."""
     if isinstance(error, MemoryError):
         return True
-    if isinstance(error, OSError) and error.errno in (errno.ENOMEM, errno.EAGAIN):
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
         return True
     text = str(error).lower()
     return any(sign in text for sign in _SIGNS)

@@ -57,7 +57,8 @@ class Table:
 
     def with_frame(self, frame: pl.DataFrame) -> "Table":
         """The same table with other rows or columns."""
-        return replace(self, frame=frame, has_places=False)
+        # Without a hold on the source, whose cells must not travel with a release.
+        return replace(self, frame=frame, has_places=False, numbers=None, line_of=None)
 
     def with_rows(self, frame: pl.DataFrame, numbers: Longs) -> "Table":
         """The same table with some of its rows, which have these numbers in it."""
