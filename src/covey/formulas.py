@@ -45,14 +45,29 @@ def meant(values: Sequence[str], known: Container[str], dialect: Dialect) -> lis
     readings, the one that is known counts.
     """
     texts = pl.Series(values, dtype=pl.String)
-    before = texts.str.slice(1)
-    changed = texts.str.starts_with("'") & runs(before, dialect)
-    untouched = bool((runs(texts, dialect) & ~texts.str.starts_with("'")).any())
+    untouched = _would_run(texts, dialect)
     readings = (
         ((text, plain) if untouched else (plain, text)) if maybe else (text,)
-        for text, plain, maybe in zip(texts, before, changed, strict=True)
+        for text, plain, maybe in zip(
+            texts, texts.str.slice(1), _look_defused(texts, dialect), strict=True
+        )
     )
     return [next((one for one in either if one in known), either[0]) for either in readings]
+
+
+def count_defused(text: pl.DataFrame, dialect: Dialect) -> int:
+    """How many cells of a CSV file were changed, as far as can be seen from it."""
+    return sum(
+        int(_look_defused(cells, dialect).sum()) for cells in text if not _would_run(cells, dialect)
+    )
+
+
+def _look_defused(texts: pl.Series, dialect: Dialect) -> pl.Series:
+    return texts.str.starts_with("'") & runs(texts.str.slice(1), dialect)
+
+
+def _would_run(texts: pl.Series, dialect: Dialect) -> bool:
+    return bool((runs(texts, dialect) & ~texts.str.starts_with("'")).any())
 
 
 def _refuse_names(names: Sequence[str], dialect: Dialect) -> None:

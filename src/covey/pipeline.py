@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
-from covey import files, loss, matchings, tables
+from covey import files, formulas, loss, matchings, tables
 from covey.clustering import METHODS, Method, keep_demands, method_named, refined, refuse_infeasible
 from covey.csv_files import Dialect
 from covey.distributions import class_sizes, distributions, rows_of
@@ -138,7 +138,7 @@ class Release:
         self._judge(again).raise_if_violated()
 
 
-def _output(data: bytes, defused: int | None = None) -> Output:
+def _output(data: bytes, defused: int) -> Output:
     kinds = {b"PAR1": "parquet", b"\x1f\x8b\x08\x00": "gzipped csv"}
     return Output(kinds.get(data[:4], "csv"), len(data), hashlib.sha256(data).hexdigest(), defused)
 
@@ -401,7 +401,9 @@ def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Tabl
         return tables.read(released, schema, declared=declared), None
     data = tables.read_bytes(released)
     shown = tables.from_bytes(data, schema, declared)
-    return replace(shown, source=Path(released).name), _output(data)
+    is_csv = not data.startswith(b"PAR1")
+    defused = formulas.count_defused(shown.frame, shown.dialect) if is_csv else 0
+    return replace(shown, source=Path(released).name), _output(data, defused)
 
 
 def workload(

@@ -1,7 +1,7 @@
 """What was promised, what was found, what it cost: numbers and column names, never cells."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -48,8 +48,7 @@ class Output:
     format: str
     bytes: int
     sha256: str
-    # Cells that got an apostrophe, so that no spreadsheet runs them; known to who wrote them.
-    defused: int | None = field(default=None, compare=False)
+    defused: int = 0  # cells with an apostrophe in front, so that no spreadsheet runs them
 
 
 class Costs(Protocol):
