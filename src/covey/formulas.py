@@ -58,7 +58,9 @@ def meant(values: Sequence[str], known: Container[str], dialect: Dialect) -> lis
 def count_defused(text: pl.DataFrame, dialect: Dialect) -> int:
     """How many cells of a CSV file were changed, as far as can be seen from it."""
     return sum(
-        int(_look_defused(cells, dialect).sum()) for cells in text if not _would_run(cells, dialect)
+        int(_look_defused(cells, dialect).sum())
+        for cells in text
+        if cells.dtype == pl.String and not _would_run(cells, dialect)
     )
 
 
