@@ -269,7 +269,7 @@ UNCOVERED = ROW.replace("Married", CANARY)
     [
         ("the table is empty", ""),
         ("no rows", HEADER),
-        ("column 'age' stands 2 times", HEADER.replace("sex", "age")),
+        ("columns 3 and 4 have the same name", HEADER.replace("sex", "age")),
         ("1 column of the schema not in the table: 'sex'", HEADER.replace("sex,", "")),
         ("1 column without a role: 'gender'", HEADER.replace("sex", "gender")),
         ("2 rows with more or fewer fields", HEADER + ROW + CANARY + "\n" + ROW + "a,b\n"),
@@ -412,7 +412,7 @@ def test_a_draft_is_not_overwritten_without_force(folder: Folder) -> None:
 
 
 def test_a_draft_declares_what_was_detected(folder: Folder) -> None:
-    folder.write("in.csv", "a;b\n1,5;?\n2,25;?\n3;x\n" * 9)
+    folder.write("in.csv", "a;b\n" + "1,5;?\n2,25;?\n3;x\n" * 9)
     drafted = folder.covey("inspect", "in.csv")
     assert tomllib.loads(drafted.out)["table"] == {
         "delimiter": ";", "encoding": "utf-8", "decimal": ",", "missing": ["?", ""],

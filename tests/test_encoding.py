@@ -221,7 +221,7 @@ def test_a_day_is_not_made_up(cell: str, written: str) -> None:
 
 def test_a_time_of_day_is_not_a_date() -> None:
     noon = datetime.datetime(2024, 5, 31, 12)
-    with pytest.raises(TableError, match="times of day"):
+    with pytest.raises(TableError, match="1 row with a time of day"):
         dates(datetime.datetime(2024, 5, 30), noon, None)
     with pytest.raises(TableError, match="column 'x' holds Int64, not dates"):
         dates(5)

@@ -36,7 +36,8 @@ from strategies import dialects, frames, texts
 
 many = settings(max_examples=300, deadline=None)
 CANARY = "QX7CANARY4711ZZ9"
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\0")
+SIGNS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+FORMULA_STARTS = (*SIGNS, "\t", "\r", "\n", "\0")
 
 
 def declared(dialect: Dialect) -> Schema:
@@ -46,6 +47,7 @@ def declared(dialect: Dialect) -> Schema:
         encoding=dialect.encoding,
         decimal=dialect.decimal,
         missing=dialect.missing,
+        header=True,
     )
 
 
@@ -170,7 +172,7 @@ def test_a_name_that_is_a_pattern_of_names_is_a_name_or_refused(name: str) -> No
     try:
         table = parsed(data)
     except TableError as error:
-        assert repr(name) in str(error)  # noqa: PT017
+        assert "column 1 is a pattern" in str(error)  # noqa: PT017
         return
     assert table.cells(name).to_list() == [None]
     assert written(table, defuse=True) == f"{name};a\nNA;'=2\n".encode()
@@ -207,7 +209,9 @@ def test_rarer_encodings_come_back_too(encoding: str) -> None:
 
 risky_texts = st.builds(
     str.__add__,
-    st.sampled_from([*FORMULA_STARTS, "", " ", "'"]).filter(lambda start: start != "\0"),
+    st.sampled_from([*FORMULA_STARTS, "", " ", "\u3000", "'", "'=", "' =", "''-"]).filter(
+        lambda start: start != "\0"
+    ),
     texts | st.sampled_from(["1", "1.5", "1,5", ".5", "1e5", "1e+5", "1.5\n", "1_0", "１", "+1"]),
 )
 
@@ -228,8 +232,11 @@ def test_no_cell_of_a_release_is_a_formula_and_no_other_cell_changes(
     reader = csv.reader(io.StringIO(data, newline=""), delimiter=dialect.delimiter, strict=True)
     for row, original in zip(list(reader)[1:], frame.rows(), strict=True):
         for cell, was in zip(row, original, strict=True):
-            risky = was.startswith(FORMULA_STARTS) and was not in dialect.missing
-            harmless = not risky or is_number(was, dialect.decimal)
+            rest = was.lstrip("'")
+            risky = rest.startswith(FORMULA_STARTS) or rest.lstrip().startswith(SIGNS)
+            harmless = (
+                not risky or was in dialect.missing or is_number(was.strip(" "), dialect.decimal)
+            )
             assert cell == (was if harmless else f"'{was}")
 
 
@@ -251,7 +258,7 @@ def test_missing_cells_are_written_so_that_they_are_missing_again(token: str) ->
 @pytest.mark.parametrize("start", FORMULA_STARTS)
 def test_a_column_whose_name_is_a_formula_is_refused(start: str) -> None:
     table = Table(pl.DataFrame({f"{start}a": ["1"]}))
-    with pytest.raises(TableError, match="is a formula to a spreadsheet; rename it"):
+    with pytest.raises(TableError, match=r"formula.*; rename it"):
         written(table, defuse=True)
 
 
@@ -430,7 +437,7 @@ def test_a_file_of_ragged_rows_is_refused_at_once() -> None:
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        (b"a,b,a,a", "column 'a' stands 3 times in the table"),
+        (b"a,b,a,a", "columns 1 and 3 have the same name"),
         (b"a,,b, ", "2 columns without a name, first at place 2"),
         (b",".join(b"%d" % i for i in range(10_001)), "the table has 10,001 columns; covey takes"),
         (b"", "the table is empty"),
@@ -448,7 +455,7 @@ def test_a_blank_line_before_the_header_is_told() -> None:
 def test_ten_thousand_columns_are_read() -> None:
     names = [f"c{i}" for i in range(10_000)]
     line = ",".join(names).encode()
-    assert parsed(line + b"\n" + line).frame.columns == names
+    assert parsed(line + b"\n" + line.replace(b"c", b"")).frame.columns == names
 
 
 def test_long_names_and_cells_are_read() -> None:
@@ -618,7 +625,7 @@ def test_a_path_that_cannot_be_read_is_refused(path: str) -> None:
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_the_delimiter_is_the_sign_that_gives_most_columns(delimiter: str) -> None:
     rest = delimiter.join(["b", "c", '"d,e;f|g"'])
-    table = parsed(f"a{delimiter}{rest}\n1{delimiter}{rest}\n".encode())
+    table = parsed(f"a{delimiter}{rest}\n1{delimiter}{rest.upper()}\n".encode())
     assert table.frame.columns == ["a", "b", "c", "d,e;f|g"]
     assert table.dialect.delimiter == delimiter
     name = "tab" if delimiter == "\t" else repr(delimiter)
@@ -937,8 +944,8 @@ def test_columns_of_anything_but_plain_values_are_refused_by_name(source: Any) -
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"]), "column 'a' stands 2 times"),
-        (pa.table([[1], [2]], names=["a", "a"]), "column 'a' stands 2 times"),
+        (pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"]), "columns 1 and 3 have the same"),
+        (pa.table([[1], [2]], names=["a", "a"]), "columns 1 and 2 have the same"),
         (pd.DataFrame([[1, 2]]), "the names of columns must be text"),
         (pd.DataFrame({("a", "b"): [1]}), "the names of columns must be text"),
         (pd.DataFrame({"a": [1], " ": [2]}), "1 column without a name, first at place 2"),
@@ -1039,7 +1046,8 @@ def test_the_same_table_gives_the_same_bytes(name: str) -> None:
     ("names", "message"),
     [
         ("abcs", "2 columns without a role: 'b', 'c'; give each one in the schema"),
-        ("abcdefghs", "7 columns without a role: 'b', 'c', 'd', 'e', 'f' and 2 more; give"),
+        ("abcdefghs", "7 of 9 columns not in the schema, first column 2"),
+        ("asb", "1 column without a role: 'b'; give each one in the schema"),
         ("a", "1 column of the schema not in the table: 's'"),
     ],
 )

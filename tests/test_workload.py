@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import covey
-from covey import cli, demo, display, pipeline, workload
+from covey import cli, demo, display, pipeline, terminal, workload
 from covey.encoding import Category, EncodedTable, encode
 from covey.errors import SchemaError, TableError, UsageError
 from covey.generalisation import Style, generalise
@@ -535,10 +535,10 @@ def test_queries_on_the_command_line(
 def test_figures_that_could_not_be_told_are_not_shown(capfd: pytest.CaptureFixture[str]) -> None:
     frame = patients(20)
     losses = covey.measure(frame, frame.with_columns(age=pl.lit("[20, 80]")), SCHEMA)
-    display.show_losses(losses, display.out)
+    display.show_losses(losses, terminal.out)
     assert "discernibility" in capfd.readouterr().out
     nothing = dict.fromkeys(("discernibility", "average_class_size", "non_uniform_entropy"))
-    display.show_losses(replace(losses, **nothing), display.out)  # type: ignore[arg-type]
+    display.show_losses(replace(losses, **nothing), terminal.out)  # type: ignore[arg-type]
     shown = capfd.readouterr().out
     assert "monotone entropy" in shown
     assert "None" not in shown

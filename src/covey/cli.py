@@ -21,10 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.table import Table as Grid
 
+from covey import memory, terminal
 from covey.display import (
-    err,
-    out,
-    say,
     show_achieved,
     show_curve,
     show_experiments,
@@ -36,6 +34,7 @@ from covey.display import (
     show_runs,
     show_verdict,
 )
+from covey.docstrings import docstring
 from covey.errors import (
     CoveyError,
     GuaranteeError,
@@ -45,6 +44,7 @@ from covey.errors import (
     count,
 )
 from covey.kernels import compiling
+from covey.terminal import err, give, out, say
 
 if TYPE_CHECKING:
     from covey.comparison import Comparison, Run
@@ -140,6 +140,10 @@ Decimal = Annotated[str | None, typer.Option(metavar="SIGN", help="Of its number
 Missing = Annotated[
     list[str] | None, typer.Option(metavar="TOKEN", help="What a missing cell holds; repeatable.")
 ]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first line of the CSV file has names."),
+]
 
 
 def _show_version(asked: bool) -> None:
@@ -175,11 +179,12 @@ def inspect(
     encoding: Encoding = None,
     decimal: Decimal = None,
     missing: Missing = None,
+    header: Header = None,
 ) -> None:
     """Draft a schema: the role, type, grid and bounds of each column, with the reasons."""
     from covey import files, inspection, tables
 
-    declared = _table_format(delimiter, encoding, decimal, missing)
+    declared = _table_format(delimiter, encoding, decimal, missing, header)
     if output is not None:
         files.refuse_overwriting([output], [table])
         if output.exists() and not force:
@@ -188,7 +193,7 @@ def inspect(
     _tell(source.notes)
     draft = inspection.inspect(source, k=k, taxonomies=taxonomies)
     if output is None:
-        typer.echo(draft.to_toml(), nl=False)
+        give(draft.to_toml(), toml=True)
         return
     files.write(output, draft.to_toml(output.resolve().parent).encode())
     roles = [column.column.role.value for column in draft.columns]
@@ -267,6 +272,7 @@ def anonymize(
     encoding: Encoding = None,
     decimal: Decimal = None,
     missing: Missing = None,
+    header: Header = None,
 ) -> None:
     """Release a table in which everyone hides among at least k rows."""
     from covey import comparison, curves, files, pipeline, tables
@@ -284,7 +290,7 @@ def anonymize(
         raise UsageError("the table and the JSON result cannot both go to standard output")
     own: dict[str, Any] = {"effort": effort, "budget": budget, "max_suppressed": max_suppressed}
     _refuse_twice(option, own)
-    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing, header))
     settings = _asking(
         settings, k, _counted(person, count_rows), l=l, t=t, alpha=alpha, beta=beta, delta=delta
     )
@@ -346,7 +352,7 @@ def anonymize(
     if costs is not None:
         say("the costs tell which rows are grouped together: keep that file, and do not publish it")
     if as_json:
-        typer.echo(written.to_json(), nl=False)
+        give(written.to_json())
     else:
         show_release(written, err)
 
@@ -358,7 +364,7 @@ def releases(register: RegisterPath = None, as_json: AsJson = False) -> None:
     entries = known.releases()
     if as_json:
         found = {"register": str(known.path), "releases": [entry.to_dict() for entry in entries]}
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        give(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     elif entries:
         show_releases(entries)
     else:
@@ -404,19 +410,20 @@ def verify(
     encoding: Encoding = None,
     decimal: Decimal = None,
     missing: Missing = None,
+    header: Header = None,
 ) -> None:
     """Judge a table by its cells, whoever made it."""
     from covey import tables, verification
 
     if certificate is not None:
         asked = (k, person, count_rows, l, t, alpha, beta, delta, population)
-        if any((*asked, delimiter, encoding, decimal, missing)):
+        if any((*asked, delimiter, encoding, decimal, missing, header is not None)):
             raise UsageError("the certificate says what to judge and how: leave other options out")
         _check_certificate(table, certificate, schema, as_json=as_json)
         return
     if schema is None:
         raise UsageError("no schema given: pass --schema, or --certificate")
-    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing, header))
     settings = _asking(
         settings, k, _counted(person, count_rows), l=l, t=t, alpha=alpha, beta=beta, delta=delta
     )
@@ -430,7 +437,7 @@ def verify(
 
         verdict = population_risks(verdict, source, population, settings)
     if as_json:
-        typer.echo(json.dumps(verdict.to_dict(), indent=2))
+        give(json.dumps(verdict.to_dict(), indent=2) + "\n")
     else:
         show_verdict(verdict, out)
         show_achieved(verdict, out)
@@ -453,11 +460,12 @@ def measure(
     encoding: Encoding = None,
     decimal: Decimal = None,
     missing: Missing = None,
+    header: Header = None,
 ) -> None:
     """Measure what a released table has lost against its original."""
     from covey import pipeline, tables
 
-    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing, header))
     before = tables.read(original, settings)
     _tell(before.notes)
     losses = pipeline.measure(
@@ -469,7 +477,7 @@ def measure(
         queries=QUERIES if queries else None,
     )
     if as_json:
-        typer.echo(json.dumps(losses.to_dict(), indent=2))
+        give(json.dumps(losses.to_dict(), indent=2) + "\n")
     else:
         show_losses(losses, out)
     if losses.queries is not None and losses.suppressed:
@@ -501,6 +509,7 @@ def report(
     encoding: Encoding = None,
     decimal: Decimal = None,
     missing: Missing = None,
+    header: Header = None,
 ) -> None:
     """Report on a released table: what it keeps, what it has lost, and what to mind."""
     from covey import files, pipeline, tables
@@ -508,7 +517,7 @@ def report(
 
     for path in output:
         refuse_format(path)
-    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing, header))
     settings = _asking(
         settings, k, _counted(person, count_rows), l=l, t=t, alpha=alpha, beta=beta, delta=delta
     )
@@ -569,6 +578,7 @@ def compare(
     encoding: Encoding = None,
     decimal: Decimal = None,
     missing: Missing = None,
+    header: Header = None,
 ) -> None:
     """Run several methods and show what each costs: time, memory and every metric."""
     from covey import comparison, files, tables
@@ -577,7 +587,7 @@ def compare(
     paths = output or []
     for path in paths:
         comparison.refuse_format(path)
-    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing, header))
     settings = _asking(
         settings, None, _counted(person, count_rows), l=l, t=t, alpha=alpha, beta=beta, delta=delta
     )
@@ -632,6 +642,7 @@ def curve(
     encoding: Encoding = None,
     decimal: Decimal = None,
     missing: Missing = None,
+    header: Header = None,
 ) -> None:
     """Show what each k would cost, before one is chosen."""
     from covey import comparison, curves, files, tables
@@ -639,7 +650,7 @@ def curve(
     paths = output or []
     for path in paths:
         curves.refuse_format(path)
-    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing))
+    settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing, header))
     sizes = None if k is None else _sizes(k, settings)
     files.refuse_overwriting(paths, [table, schema, *_taxonomy_files(settings)])
     finished: list[Point] = []
@@ -679,7 +690,7 @@ def methods(as_json: AsJson = False) -> None:
              "specified": m.specified}
             for m in METHODS.values()
         ]  # fmt: skip
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        give(json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
         return
     grid = Grid("method", "what it does", "paper", "cost", "specified")
     for m in METHODS.values():
@@ -837,9 +848,14 @@ def warm_up() -> None:
 
 def main() -> None:
     """Run the command line; the one place where errors become exit codes."""
+    terminal.open_streams()
     signal.signal(signal.SIGTERM, _terminate)
+    for command in app.registered_commands:
+        command.help = command.help or docstring(command.callback) if command.callback else None
     compiling.listen(_tell_of_compiling)
     code = _run(sys.argv[1:])
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left to be tidied up
+    terminal.close_streams()
     # `python -m` remembers that an interrupt has left code that was a string, as libraries have it,
     # and would end by the signal whatever the code is. Another such string makes it forget.
     exec("")  # noqa: S102
@@ -856,6 +872,8 @@ def _run(arguments: list[str]) -> int:
         # Asked for help, or interrupted inside a command, typer returns a code of its own.
         if app(args=arguments or ["--help"], standalone_mode=False) == INTERRUPTED:
             raise KeyboardInterrupt
+        with terminal.results():
+            pass  # all that was printed has been written now
     except GuaranteeError as error:
         return _fail(str(error), VIOLATED)
     except CoveyError as error:
@@ -865,20 +883,25 @@ def _run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read our output has gone; there is nobody to tell, and nothing to flush to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        terminal.silence(sys.stdout)  # whoever read our output has gone
         return VIOLATED
-    except MemoryError:
-        return _fail("there is not enough memory for this table", VIOLATED)
     except BaseException as error:
-        # A panic inside polars is no Exception, but an error like others.
-        panic = type(error).__name__ == "PanicException"
-        if os.environ.get("COVEY_DEBUG") or not (isinstance(error, Exception) or panic):
-            raise
-        # The text of a foreign error may quote a cell, so only its kind is told.
-        kind = type(error).__name__
-        return _fail(f"internal error ({kind}); COVEY_DEBUG=1 shows where, cells and all", VIOLATED)
+        return _unexpected(error)
     return HOLDS
+
+
+def _unexpected(error: BaseException) -> int:
+    """What no part of covey has expected; the text of a foreign error may quote a cell."""
+    if memory.is_short(error):
+        return _fail(memory.TOO_LITTLE, VIOLATED)
+    if isinstance(error, OSError) and terminal.is_unwritable(error):
+        return _fail(f"standard output cannot be written: {error.strerror}", WRONG_USAGE)
+    # A panic inside polars is no Exception, but an error like others.
+    panic = type(error).__name__ == "PanicException"
+    if os.environ.get("COVEY_DEBUG") or not (isinstance(error, Exception) or panic):
+        raise error
+    kind = type(error).__name__
+    return _fail(f"internal error ({kind}); COVEY_DEBUG=1 shows where, cells and all", VIOLATED)
 
 
 def _terminate(_signal: int, _frame: Any) -> None:
@@ -900,7 +923,11 @@ def _tell(notes: tuple[str, ...]) -> None:
 
 
 def _table_format(
-    delimiter: str | None, encoding: str | None, decimal: str | None, missing: list[str] | None
+    delimiter: str | None,
+    encoding: str | None,
+    decimal: str | None,
+    missing: list[str] | None,
+    header: bool | None,
 ) -> "TableFormat":
     from covey.schema import Schema
 
@@ -909,6 +936,7 @@ def _table_format(
         "encoding": encoding,
         "decimal": decimal,
         "missing": missing,
+        "header": header,
     }
     return Schema.from_dict({"columns": {}, "table": said}).table
 
@@ -1038,7 +1066,7 @@ def _check_certificate(table: str, path: Path, schema: Path | None, *, as_json: 
 
     found = certificate.check(table, path, schema=schema)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2))
+        give(json.dumps(found.to_dict(), indent=2) + "\n")
     elif found.verdict is not None:
         show_verdict(found.verdict, out)
         show_achieved(found.verdict, out)
@@ -1057,14 +1085,14 @@ def _publish(result: "Report | Curve | Comparison", paths: list[Path], outputs: 
 
 def _give_curve(result: "Curve", *, as_json: bool) -> None:
     if as_json:
-        typer.echo(result.to_json(), nl=False)
+        give(result.to_json())
     else:
         show_curve(result)
 
 
 def _give_comparison(result: "Comparison", *, as_json: bool) -> None:
     if as_json:
-        typer.echo(result.to_json(), nl=False)
+        give(result.to_json())
         return
     for k in dict.fromkeys(run.k for run in result.runs):
         show_runs(k, [run for run in result.runs if run.k == k])

@@ -318,6 +318,8 @@ def parse_options(written: Iterable[str]) -> dict[str, Any]:
             parsed[name] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
             parsed[name] = value
+        except (RecursionError, ValueError):  # nested too deeply, or thousands of digits
+            raise UsageError(f"the value of the method's option {name!r} is too long") from None
     return parsed
 
 

@@ -19,13 +19,12 @@ import numpy as np
 import polars as pl
 
 from covey.errors import TableError, count
+from covey.headers import looks_like_a_record
 from covey.schema import ColumnType, Role, Schema, TableFormat
 
 MISSING_TOKENS = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 DELIMITERS = (",", ";", "\t", "|")
 MOST_COLUMNS = 10_000
-# A text that starts so is run as a formula by spreadsheet programs.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\0")
 _ROWS_AT_A_TIME = 65_536
 _BYTES_AT_A_TIME = 1 << 24
 
@@ -41,6 +40,7 @@ class Dialect:
     encoding: str = "utf-8"
     decimal: str = "."
     missing: tuple[str, ...] = ("",)
+    header: bool = True  # whether the file that was read had one; a release always has
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", tuple(dict.fromkeys([*self.missing, ""])))
@@ -60,13 +60,23 @@ def check_names(names: Sequence[Any]) -> None:
         raise TableError("the names of columns must be text")
     blank = [place for place, name in enumerate(names, 1) if not name.strip()]
     if blank:
-        raise TableError(f"{count(len(blank), 'column')} without a name, first at place {blank[0]}")
-    pattern = next((n for n in names if n == "*" or n[0] + n[-1] == "^$"), None)
-    if pattern is not None:
-        raise TableError(f"the name of column {pattern!r} is a pattern of names; rename it")
+        raise TableError(
+            f"{count(len(blank), 'column')} without a name, first at place {blank[0]}; name it"
+            f"{_OR_NO_HEADER}"
+        )
+    # By their places: what is taken for names may be somebody's record.
+    patterns = [place for place, n in enumerate(names, 1) if n == "*" or n[0] + n[-1] == "^$"]
+    if patterns:
+        raise TableError(f"the name of column {patterns[0]} is a pattern of names; rename it")
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise TableError(f"column {twice!r} stands {names.count(twice)} times in the table")
+        first = next(place for place, name in enumerate(names) if name in names[:place])
+        raise TableError(
+            f"columns {names.index(names[first]) + 1} and {first + 1} have the same name; rename "
+            f"one{_OR_NO_HEADER}"
+        )
+
+
+_OR_NO_HEADER = ", or say --no-header (header = false under [table]) if line 1 is a record"
 
 
 # ── in ────────────────────────────────────────────────────────────────────────────────────────────
@@ -82,19 +92,48 @@ def read(
     delimiter = declared.delimiter or _detect_delimiter(data, schema)
     if len(delimiter.encode()) > 1 or delimiter in '"\r\n\0':
         raise TableError(f"{delimiter!r} cannot be a delimiter")
-    frame = _cells(data, delimiter)
+    known = _known_names(declared, schema)
+    frame, in_file = _cells(data, delimiter, declared, known)
+    if in_file and declared.header is None and not _are_known(frame.columns, known):
+        _refuse_a_record(frame)
     found = [f"encoding {encoding}"] if declared.encoding is None else []
     found += [] if declared.delimiter else [f"delimiter {_name(delimiter)}"]
     dialect = Dialect(delimiter, encoding, declared.decimal or ".", declared.missing or ())
-    read_as = [name for name in frame.columns if schema is None or _is_read(name, schema)]
+    read_as = _read_columns(frame, schema)
     if declared.missing is None and (missing := _detect_missing(frame, read_as)):
         dialect = replace(dialect, missing=missing)
         found += [f"missing cells {', '.join(map(_name, missing))}"] if missing != ("",) else []
-    numeric = [n for n in read_as if not schema or schema.columns[n].type is ColumnType.NUMERIC]
-    if declared.decimal is None and delimiter != "," and _has_decimal_comma(frame, numeric):
+    if declared.decimal is None and delimiter != "," and _has_decimal_comma(frame, schema):
         dialect = replace(dialect, decimal=",")
         found.append("decimal comma")
+    if not in_file:
+        dialect = replace(dialect, header=False)
+        found += [] if declared.names else ["columns by their places, column_1 and so on"]
     return frame, dialect, f"detected {', '.join(found)}" if found else ""
+
+
+def line_of(frame: pl.DataFrame, dialect: Dialect, row: int) -> int:
+    """The line of the file in which a row begins: quoted cells may hold line breaks."""
+    breaks = frame.head(row).select(pl.all().str.count_matches("\n", literal=True).sum())
+    header = 1 + sum(name.count("\n") for name in frame.columns) if dialect.header else 0
+    return 1 + header + row + sum(int(number) for number in breaks.row(0))
+
+
+def read_typed(
+    frame: pl.DataFrame, declared: TableFormat, schema: Schema | None
+) -> tuple[Dialect, str]:
+    """How texts are written in a table that is no CSV file, and what of that was detected.
+
+    It may have been one: a release of a CSV file keeps its text, also as Parquet.
+    """
+    dialect = Dialect(decimal=declared.decimal or ".", missing=declared.missing or ())
+    if declared.decimal is None and _has_decimal_comma(frame, schema):
+        return replace(dialect, decimal=","), "detected decimal comma"
+    return dialect, ""
+
+
+def _read_columns(frame: pl.DataFrame, schema: Schema | None) -> list[str]:
+    return [name for name in frame.columns if schema is None or _is_read(name, schema)]
 
 
 def _is_read(name: str, schema: Schema) -> bool:
@@ -105,17 +144,58 @@ def _is_read(name: str, schema: Schema) -> bool:
     )
 
 
-def _cells(data: bytes, delimiter: str) -> pl.DataFrame:
-    names = _header(data, delimiter)
-    if not names:
+def _cells(
+    data: bytes, delimiter: str, declared: TableFormat, known: frozenset[str]
+) -> tuple[pl.DataFrame, bool]:
+    """The cells, and whether the file itself names its columns.
+
+    A release always does. So where a header is denied, a line of nothing but names that the schema
+    knows is one after all.
+    """
+    first = _header(data, delimiter)
+    if not first:
         raise TableError("the header in line 1 is blank or has a name that is too long")
+    in_file = declared.header is not False or known.issuperset(first)
+    names = first if in_file else _given_names(len(first), declared.names)
     check_names(names)
     data = data.rstrip(b"\r\n") if len(names) > 1 else data.removesuffix(b"\n").removesuffix(b"\r")
     records = _check_structure(data, ord(delimiter), len(names))
+    data = data if in_file else b"_\n" + data
     frame = _parse(data if len(names) > 1 else data + b"\n", delimiter, names)
-    if frame.height != records - 1:
+    if frame.height != records - in_file:
         raise TableError("the rows of the CSV file cannot be told apart; check its quotes")
-    return frame
+    return frame, in_file
+
+
+def _known_names(declared: TableFormat, schema: Schema | None) -> frozenset[str]:
+    """Names that a header may have, those of low and high ends among them."""
+    quasi = schema.quasi if schema else ()
+    ends = {f"{name}_{end}" for name in quasi for end in ("low", "high")}
+    return frozenset({*(schema.columns if schema else ()), *ends, *(declared.names or ())})
+
+
+def _are_known(names: Sequence[str], known: frozenset[str]) -> bool:
+    return 2 * len(known.intersection(names)) >= len(names)
+
+
+def _given_names(width: int, names: Sequence[str] | None) -> list[str]:
+    if names is None:
+        return [f"column_{place}" for place in range(1, width + 1)]
+    if len(names) != width:
+        raise TableError(
+            f"the table has {count(width, 'column')}, and names under [table] has "
+            f"{count(len(names), 'name')}"
+        )
+    return list(names)
+
+
+def _refuse_a_record(frame: pl.DataFrame) -> None:
+    if looks_like_a_record(frame.columns, frame, MISSING_TOKENS):
+        raise TableError(
+            "the first line looks like a record, not like names of columns: say header = false and "
+            "names = [...] under [table] in the schema, or --no-header; if it does name the "
+            "columns, say header = true, or --header"
+        )
 
 
 def _utf8(data: bytes, declared: str | None) -> tuple[bytes, str]:
@@ -287,9 +367,13 @@ def _detect_missing(frame: pl.DataFrame, names: list[str]) -> tuple[str, ...]:
     return (*sorted(found, key=lambda token: (-found[token], token)),) or ("",)
 
 
-def _has_decimal_comma(frame: pl.DataFrame, names: list[str]) -> bool:
+def _has_decimal_comma(frame: pl.DataFrame, schema: Schema | None) -> bool:
     """Numbers with a comma that cannot be one of thousands, and none with a point, in a column."""
-    return any(_is_comma_column(frame[name]) for name in names)
+    return any(
+        frame.schema[name] == pl.String and _is_comma_column(frame[name])
+        for name in _read_columns(frame, schema)
+        if schema is None or schema.columns[name].type is ColumnType.NUMERIC
+    )
 
 
 def _is_comma_column(cells: pl.Series) -> bool:
@@ -306,40 +390,24 @@ def _name(sign: str) -> str:
 # ── out ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def chunks(frame: pl.DataFrame, dialect: Dialect, *, defuse: bool) -> Iterator[bytes]:
-    """The bytes of a CSV file, some rows at a time."""
-    point = pl.selectors.float().cast(pl.String).str.replace(".", dialect.decimal, literal=True)
-    frame = frame.with_columns(point).select(pl.all().cast(pl.String))
-    if defuse:
-        _check_header(frame.columns)
+def as_text(frame: pl.DataFrame, dialect: Dialect) -> pl.DataFrame:
+    """Every cell as it is written."""
     if dialect.encoding == "utf-8" and frame.columns[0].startswith("\ufeff"):
         raise TableError("the name of the first column starts with a byte order mark; rename it")
-    cells = (series.fill_null(dialect.missing[0]) for series in frame)
-    frame = pl.DataFrame([_defused(series, dialect) if defuse else series for series in cells])
+    point = pl.selectors.float().cast(pl.String).str.replace(".", dialect.decimal, literal=True)
+    return frame.with_columns(point).select(pl.all().cast(pl.String).fill_null(dialect.missing[0]))
+
+
+def chunks(text: pl.DataFrame, dialect: Dialect) -> Iterator[bytes]:
+    """The bytes of a CSV file, some rows at a time."""
     try:
         encoder = codecs.getincrementalencoder(dialect.encoding)()
-        for start in range(0, max(frame.height, 1), _ROWS_AT_A_TIME):
-            text = frame.slice(start, _ROWS_AT_A_TIME).write_csv(
+        for start in range(0, max(text.height, 1), _ROWS_AT_A_TIME):
+            part = text.slice(start, _ROWS_AT_A_TIME).write_csv(
                 separator=dialect.delimiter, include_header=start == 0
             )
-            yield encoder.encode(text)
+            yield encoder.encode(part)
     except UnicodeEncodeError:
         raise TableError(
             f"the release holds signs that {dialect.encoding} has not; declare the encoding utf-8"
         ) from None
-
-
-def _check_header(names: Sequence[str]) -> None:
-    unsafe = [name for name in names if name.startswith(FORMULA_STARTS)]
-    if unsafe:
-        raise TableError(
-            f"the name of column {unsafe[0]!r} is a formula to a spreadsheet; rename it"
-        )
-
-
-def _defused(cells: pl.Series, dialect: Dialect) -> pl.Series:
-    """An apostrophe before what a spreadsheet would run; numbers stay numbers."""
-    risky = pl.any_horizontal(cells.str.starts_with(start) for start in FORMULA_STARTS)
-    harmless = cells.str.contains(dialect.number) | cells.is_in(list(dialect.missing))
-    safe = pl.when(risky & ~harmless).then("'" + cells).otherwise(cells)
-    return pl.select(safe.alias(cells.name)).to_series()

@@ -22,8 +22,10 @@ from covey.requirements import (
     DeltaDisclosure,
     KAnonymity,
     LDiversity,
+    Number,
     Requirement,
     TCloseness,
+    exactly,
 )
 from covey.taxonomy import Taxonomy
 
@@ -189,17 +191,17 @@ def _of_whole(
             return most * int(l) <= rows, f"asked {l}, and at most {rows / most:.4g} could be"
         case LDiversity(kind="entropy", l=l):
             entropy = math.log(rows) - float(counts @ np.log(counts)) / rows
-            best = f"asked {l:g}, and at most {math.exp(entropy):.4g} could be"
+            best = f"asked {float(l):g}, and at most {math.exp(entropy):.4g} could be"
             return entropy >= math.log(l) - 1e-9, best
         case LDiversity(l=l, c=c):
             rest = int(np.sort(counts)[::-1][int(l) - 1 :].sum())
             if not rest:
                 return False, f"it has {len(counts)} values, fewer than {l}"
-            best = f"asked a c of {c:g}, and it must be above {most / rest:.4g}"
-            return most < Fraction(str(c)) * rest, best
+            best = f"asked a c of {float(c or 0):g}, and it must be above {most / rest:.4g}"
+            return most < exactly(c or 0.0) * rest, best
         case AlphaK(alpha=alpha):
-            best = f"asked {alpha:g}, and at least {most / rows:.4g} could be"
-            return most <= Fraction(str(alpha)) * rows, best
+            best = f"asked {float(alpha):g}, and at least {most / rows:.4g} could be"
+            return most <= exactly(alpha) * rows, best
         case _:
             return True, ""  # the whole table is as close to itself as can be
 
@@ -237,14 +239,14 @@ class _Levelling:
         slack = 1 + 1e-9
         match requirement:
             case LDiversity(kind="frequency", l=l):
-                return self.heights * l <= self.rows * slack
+                return self.heights * float(l) <= self.rows * slack
             case AlphaK(alpha=alpha):
-                return self.heights <= alpha * self.rows * slack
+                return self.heights <= float(alpha) * self.rows * slack
             case LDiversity(kind="entropy", l=l):
                 return self._entropies >= math.log(l) - 1e-6
             case LDiversity(kind="recursive", l=l, c=c):
                 rest = self.rows - self._largest(int(l) - 1)
-                return self.heights < (c or 0.0) * rest * slack
+                return self.heights < float(c or 0.0) * rest * slack
             case _:
                 return np.zeros(len(self.rows), dtype=np.bool_)  # fewer rows do not help
 
@@ -298,35 +300,75 @@ class _Edges:
 def _rule(requirement: Requirement, place: int, column: Coded) -> _Rule:
     from covey.kernels import rules
 
-    shares, number = column.shares, len(column.known)
+    shares, number, rows = column.shares, len(column.known), len(column.values)
     match requirement:
         case KAnonymity(k=k):
             return _Rule(place, rules.DISTINCT, k, number)
         case LDiversity(kind="distinct", l=l):
-            return _Rule(place, rules.DISTINCT, l, number)
+            return _Rule(place, rules.DISTINCT, float(l), number)
         case LDiversity(kind="frequency", l=l):
-            return _Rule(place, rules.SHARES, l, number, high=np.full(number, 1 / l))
+            high = np.full(number, 1 / float(l))
+            return _Rule(place, rules.SHARES, float(l), number, high=high)
         case LDiversity(kind="entropy", l=l):
             return _Rule(place, rules.ENTROPY, math.log(l), number)
         case LDiversity(l=l, c=c):
-            return _Rule(place, rules.RECURSIVE, l, number, factor=c or 0.0)
+            factor = float(reachable(c or 0.0, rows)[1])
+            return _Rule(place, rules.RECURSIVE, float(l), number, factor=factor)
         case AlphaK(alpha=alpha, values=values):
             bound = np.ones(number, dtype=bool) if values is None else column.listed(values)
-            return _Rule(place, rules.SHARES, alpha, number, high=np.where(bound, alpha, 1.0))
+            most = float(reachable(alpha, rows)[0])
+            return _Rule(place, rules.SHARES, most, number, high=np.where(bound, most, 1.0))
         case BetaLikeness(beta=beta, enhanced=enhanced):
-            gain = np.minimum(beta, -np.log(shares)) if enhanced else beta
-            return _Rule(place, rules.SHARES, beta, number, high=shares * (1 + gain))
+            gain = float(reachable(beta, rows**2)[0])
+            gains = np.minimum(gain, -np.log(shares)) if enhanced else gain
+            return _Rule(place, rules.SHARES, gain, number, high=shares * (1 + gains))
         case DeltaDisclosure(delta=delta):
-            low, high = shares * math.exp(-delta), shares * math.exp(delta)
-            return _Rule(place, rules.BETWEEN, number, number, high=high, low=low)
+            ratio = math.exp(min(float(delta), _BEYOND_ALL_RATIOS))
+            return _Rule(
+                place, rules.BETWEEN, number, number, high=shares * ratio, low=shares / ratio
+            )
         case TCloseness(t=t, distance="ordered"):
             line = np.cumsum(shares)
             sums = np.concatenate([[0.0], np.cumsum(line)[:-1]])
-            return _Rule(place, rules.ORDERED, t, number, high=line, low=sums)
+            furthest = float(reachable(t, rows**2 * max(number - 1, 1))[0])
+            return _Rule(place, rules.ORDERED, furthest, number, high=line, low=sums)
         case TCloseness(t=t, distance="hierarchical"):
-            return _Rule(place, rules.TREE, t, number, tree=_edges(column))
+            edges, height = _edges(column), _height(column)
+            furthest = float(reachable(t, 2 * rows**2 * height)[0])
+            return _Rule(place, rules.TREE, furthest, number, tree=edges)
         case TCloseness(t=t):
-            return _Rule(place, rules.EQUAL, t, number, high=shares)
+            furthest = float(reachable(t, rows**2)[0])
+            return _Rule(place, rules.EQUAL, furthest, number, high=shares)
+
+
+# Of shares in a class and in the table: with so many rows, none could be counted.
+_BEYOND_ALL_RATIOS = 700.0
+
+
+def reachable(asked: Number, parts: int) -> tuple[Fraction, Fraction]:
+    """The nearest figures, from below and from above, that a table of so many parts can have.
+
+    A figure is a fraction whose denominator is at most `parts`. To keep the first of these is the
+    same as to keep what was asked, to the last digit, and kernels count with floats: those cannot
+    tell 2/3 from 0.6666666666666666, but fractions of few parts are far enough apart.
+    """
+    exact = exactly(asked)
+    if exact.denominator <= parts:
+        return exact, exact
+    # Convergents of the continued fraction; the last two straddle it (as in `limit_denominator`).
+    p0, q0, p1, q1 = 0, 1, 1, 0
+    n, d = exact.numerator, exact.denominator
+    while q0 + n // d * q1 <= parts:
+        whole = n // d
+        p0, q0, p1, q1 = p1, q1, p0 + whole * p1, q0 + whole * q1
+        n, d = d, n - whole * d
+    more = (parts - q0) // q1
+    low, high = sorted((Fraction(p0 + more * p1, q0 + more * q1), Fraction(p1, q1)))
+    return low, high
+
+
+def _height(column: Coded) -> int:
+    return max(column.tree.height, 1) if column.tree is not None else 1
 
 
 def _edges(column: Coded) -> _Edges:

@@ -13,6 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from covey.errors import count
+from covey.terminal import out, visible
 
 if TYPE_CHECKING:
     from covey.comparison import Run
@@ -23,15 +24,6 @@ if TYPE_CHECKING:
     from covey.register import Entry
     from covey.report import Report
     from covey.verification import Risks, Verdict
-
-# What is shown holds names that others chose, so nothing in it is taken for markup.
-out = Console(highlight=False, markup=False, emoji=False)
-err = Console(stderr=True, highlight=False, markup=False, emoji=False)
-
-
-def say(message: str) -> None:
-    """A line for whoever is watching."""
-    err.print(Text(f"covey: {message}"), soft_wrap=True)
 
 
 def show_release(report: "Report", console: Console) -> None:
@@ -56,8 +48,11 @@ def show_release(report: "Report", console: Console) -> None:
             f"everybody still has {found.fewest:,} candidates or more",
             soft_wrap=True,
         )
+    if report.output is not None and report.output.defused:
+        cells = count(report.output.defused, "cell")
+        console.print(f"{cells} with an apostrophe in front, or a spreadsheet would run them")
     for warning in report.warnings:
-        console.print(Text(f"note: {warning}"), soft_wrap=True)
+        console.print(Text(visible(f"note: {warning}", lines=False)), soft_wrap=True)
 
 
 def show_verdict(verdict: "Verdict", console: Console) -> None:

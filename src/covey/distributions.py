@@ -272,9 +272,15 @@ def _scale(interval: Interval, step: float, k: int) -> _Scale:
     return _Scale(np.array([]), name)
 
 
+# Of so narrow a range, floats have no room for round numbers.
+_TINY = 1e-300
+
+
 def _round_between(low: float, high: float, step: float) -> Floats:
     """Multiples of 1, 2 or 5 times a power of ten."""
     wanted = max((high - low) / (MOST_BINS - 2), step)
+    if wanted < _TINY:
+        return np.array([])
     power = floor(log10(wanted))
     width = next(w for w in (1, 2, 5, 10) if w * 10.0**power >= wanted * (1 - 1e-9))
     first, last = (floor(end / (width * 10.0**power)) for end in (low, high))

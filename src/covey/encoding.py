@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from covey import labels
 from covey.csv_files import Dialect
 from covey.demands import Coded, Demands, demands_of
-from covey.errors import TableError, TaxonomyError, count
+from covey.errors import TableError, TaxonomyError, about_cells, count
 from covey.kernels.arrays import Cells, Floats, Forest, Ints, Longs
 from covey.requirements import Requirement
-from covey.schema import LARGEST, Column, ColumnType, MissingPolicy, Role, Schema
+from covey.schema import LARGEST, Column, ColumnType, MissingPolicy, Role, Schema, TaxonomyBuilder
 from covey.tables import Table
 from covey.taxonomy import ROOT, Measure, Taxonomy
 
@@ -238,14 +238,16 @@ def encode(
     So are the sensitive columns, and whose row each is where persons are counted.
     """
     ordered = sorted(schema.quasi.items(), key=lambda item: (_is_category(item[1]), item[0]))
-    sensitive = {
-        name: _coded(table, name, schema.columns[name])
-        for name in schema.names(Role.SENSITIVE)
-        if name in table.frame.columns
-    }
+    with table.locating():
+        sensitive = {
+            name: _coded(table, name, schema.columns[name])
+            for name in schema.names(Role.SENSITIVE)
+            if name in table.frame.columns
+        }
+        attributes = tuple(_attribute(table, name, column) for name, column in ordered)
     counted = {name: _numbered_persons(cells) for name, cells in (persons or {}).items()}
     return EncodedTable(
-        attributes=tuple(_attribute(table, name, column) for name, column in ordered),
+        attributes=attributes,
         rows=table.frame.height,
         measure=schema.loss,
         classes=None if class_column is None else _classes(table, class_column),
@@ -262,10 +264,9 @@ def rows_to_drop(table: Table, schema: Schema) -> NDArray[np.bool_]:
             continue
         missing = table.cells(name).is_null().to_numpy()
         if column.missing is MissingPolicy.ERROR and missing.any():
-            raise TableError(
-                f"column {name!r}: {count(int(missing.sum()), 'row')} with a missing cell, "
-                'which its policy missing = "error" forbids'
-            )
+            what, policy = "with a missing cell", 'its policy missing = "error" forbids that'
+            with table.locating():
+                raise about_cells(TableError, name, missing, what, policy)
         drop |= missing
     return drop
 
@@ -303,9 +304,9 @@ def _refuse_ambiguous(name: str, dialect: Dialect, rows: int = 0) -> None:
 def _interval(name: str, column: Column, values: pl.Series) -> Interval:
     exact = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
     if column.domain is not None:
-        outside = int(np.count_nonzero((exact < column.domain[0]) | (exact > column.domain[1])))
-        if outside:
-            raise TableError(f"column {name!r}: {count(outside, 'row')} outside its domain")
+        outside = (exact < column.domain[0]) | (exact > column.domain[1])
+        if outside.any():
+            raise about_cells(TableError, name, outside, "outside its domain")
     numbers = np.clip(exact, *column.bounds)
     present = numbers[~np.isnan(numbers)]
     low, high = (float(present.min()), float(present.max())) if len(present) else (0.0, 0.0)
@@ -320,6 +321,7 @@ def _category(
     try:
         tree = column.taxonomy_over(used.to_list())
     except TaxonomyError as error:
+        _refuse_unfit(column, cells.alias(name), used)
         raise TaxonomyError(f"column {name!r}: {error}") from None
     if ambiguous := set(tree.labels) & set(dialect.missing):
         raise TaxonomyError(
@@ -330,13 +332,12 @@ def _category(
     if as_seen:
         places = labels.places(tree.leaves)
     codes = cells.replace_strict(places, default=-1, return_dtype=pl.Int32)
-    uncovered = cells.filter((codes == -1) & cells.is_not_null())
-    if len(uncovered):
-        raise TaxonomyError(
-            f"column {name!r}: {count(len(uncovered), 'row')} with "
-            f"{count(uncovered.n_unique(), 'value')} that its taxonomy does not cover; "
-            f"add them as leaves, or correct the rows{_spelled_otherwise(uncovered, tree)}"
-        )
+    wrong = (codes == -1) & cells.is_not_null()
+    if wrong.any():
+        uncovered = cells.filter(wrong)
+        what = f"with {count(uncovered.n_unique(), 'value')} that its taxonomy does not cover"
+        remedy = f"add them as leaves, or correct the rows{_spelled_otherwise(uncovered, tree)}"
+        raise about_cells(TaxonomyError, name, wrong.to_numpy(), what, remedy)
     if cells.null_count():
         tree = tree.with_leaf(MISSING_LEAF)
         codes = codes.set(cells.is_null(), tree.leaf_count - 1)
@@ -351,6 +352,25 @@ def _spelled_otherwise(uncovered: pl.Series, tree: Taxonomy) -> str:
         return ""
     what = "1 of them looks like a leaf" if near == 1 else f"{near:,} of them look like leaves"
     return f"; {what}, which normalise = [...] in the schema would match"
+
+
+def _refuse_unfit(column: Column, cells: pl.Series, values: pl.Series) -> None:
+    """Tell the rows of values that the builder of a taxonomy cannot place, if others can be."""
+    if not isinstance(column.taxonomy, TaxonomyBuilder):
+        return
+    unfit = values.filter([not _has_place(column, value) for value in values])
+    if 0 < len(unfit) < len(values):
+        wrong = cells.is_in(unfit.implode()).fill_null(False).to_numpy()
+        what = f"with a value that has no place in a taxonomy of {column.taxonomy.build}"
+        raise about_cells(TaxonomyError, cells.name, wrong, what, "correct them")
+
+
+def _has_place(column: Column, value: str) -> bool:
+    try:
+        column.taxonomy_over([value])
+    except TaxonomyError:
+        return False
+    return True
 
 
 def _classes(table: Table, name: str) -> Ints:
@@ -408,18 +428,16 @@ def _numbered(cells: pl.Series) -> Ints:
 def parse_numbers(cells: pl.Series, dialect: Dialect) -> pl.Series:
     """Numbers from cells; a cell that is none is counted and refused, never guessed."""
     numbers = _as_float(cells, dialect)
-    wrong = int((numbers.is_null() & cells.is_not_null()).sum())
-    if wrong:
-        raise TableError(
-            f"column {cells.name!r}: {count(wrong, 'row')} with a cell that is not a number; "
-            "correct them, declare the decimal sign or missing tokens, or make it categorical"
-        )
-    large = int((numbers.abs() >= LARGEST).sum())
-    if large:
-        raise TableError(
-            f"column {cells.name!r}: {count(large, 'row')} with a number beyond 2^53, "
-            "which cannot be kept exactly; make it categorical, or scale it"
-        )
+    wrong = (numbers.is_null() & cells.is_not_null()).to_numpy()
+    if wrong.any():
+        what = "with a cell that is not a number"
+        remedy = "correct them, declare the decimal sign or missing tokens, or make it categorical"
+        raise about_cells(TableError, cells.name, wrong, what, remedy)
+    large = (numbers.abs() >= LARGEST).fill_null(False).to_numpy()
+    if large.any():
+        what = "with a number beyond 2^53, which cannot be kept exactly"
+        remedy = "make it categorical, or scale it"
+        raise about_cells(TableError, cells.name, large, what, remedy)
     # A negative zero would be a second name of zero.
     return numbers.set(numbers == 0.0, 0.0)
 
@@ -446,12 +464,11 @@ def parse_dates(cells: pl.Series, written: str | None = None) -> pl.Series:
     days = _as_days(cells, written)
     known = days.is_between(_FIRST_DAY, _LAST_DAY)
     days = pl.select(pl.when(known).then(days).alias(cells.name)).to_series()
-    wrong = int((days.is_null() & cells.is_not_null()).sum())
-    if wrong:
-        raise TableError(
-            f"column {cells.name!r}: {count(wrong, 'row')} with a cell that is not a date "
-            f"like {written or '2024-05-31'}; correct them, or declare their format"
-        )
+    wrong = (days.is_null() & cells.is_not_null()).to_numpy()
+    if wrong.any():
+        what = f"with a cell that is not a date like {written or '2024-05-31'}"
+        remedy = "correct them, or declare their format"
+        raise about_cells(TableError, cells.name, wrong, what, remedy)
     return days
 
 
@@ -476,10 +493,10 @@ def _as_date(cells: pl.Series, written: str | None) -> pl.Series:
     if cells.dtype == pl.Date:
         return cells
     if isinstance(cells.dtype, pl.Datetime):
-        if (cells.dt.truncate("1d") != cells).any():
-            raise TableError(
-                f"column {cells.name!r} holds times of day; a date is a whole day: cut them off"
-            )
+        timed = (cells.dt.truncate("1d") != cells).fill_null(False).to_numpy()
+        if timed.any():
+            what, remedy = "with a time of day", "a date is a whole day: cut the times off"
+            raise about_cells(TableError, cells.name, timed, what, remedy)
         return cells.dt.date()
     if cells.dtype not in (pl.String, pl.Null):
         raise TableError(f"column {cells.name!r} holds {cells.dtype}, not dates")

@@ -16,13 +16,23 @@ A message is one line for the person at the keyboard: what, which column, how ma
 do. It never holds a cell's value, so that it can be logged, mailed and shown.
 """
 
+from typing import Any, TypeVar
+
+Bools = Any  # an array of numpy, which is not loaded here
+E = TypeVar("E", bound="UsageError")
+
 
 class CoveyError(Exception):
     """The root of the tree."""
 
+    def __str__(self) -> str:
+        return "; ".join(str(part) for part in self.args if part)
+
 
 class UsageError(CoveyError, ValueError):
     """What was asked cannot be done as it was asked."""
+
+    wrong: "Bools | None" = None  # which rows have the cells that it is about, if it is about any
 
 
 class SchemaError(UsageError):
@@ -56,3 +66,13 @@ class ViolationError(GuaranteeError):
 def count(number: int, noun: str, nouns: str | None = None) -> str:
     """`1 row`, `2 rows`, `1,000 rows`: messages count, they do not quote."""
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+
+
+def about_cells(kind: type[E], column: str, wrong: Bools, what: str, remedy: str = "") -> E:
+    """The error that these rows have a cell in this column that is not as it should be.
+
+    Whoever knows the table that they are from adds the place of the first one: `covey.tables`.
+    """
+    error = kind(f"column {column!r}: {count(int(wrong.sum()), 'row')} {what}", remedy)
+    error.wrong = wrong
+    return error

@@ -8,9 +8,10 @@ This module alone knows how such cells are spelled: `render` writes them, `parse
 reads them back, also from tables that somebody else generalised.
 """
 
+import contextlib
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Literal
@@ -19,7 +20,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from covey.csv_files import FORMULA_STARTS, Dialect
+from covey import formulas
+from covey.csv_files import Dialect
 from covey.encoding import (
     MISSING_LEAF,
     Attribute,
@@ -30,7 +32,7 @@ from covey.encoding import (
     parse_dates,
     parse_numbers,
 )
-from covey.errors import SchemaError, TableError, UsageError, count
+from covey.errors import SchemaError, TableError, UsageError, about_cells
 from covey.groups import Groups, Rings
 from covey.kernels.arrays import Floats, Ints, Longs
 from covey.tables import Table
@@ -315,12 +317,28 @@ def _quoted(value: str) -> str:
 def parse(attribute: Attribute, table: Table) -> tuple[Ranges | Nodes, Longs]:
     """What the distinct cells of a released column show, and how many rows show each."""
     *cells, rows = _distinct(*_shown_cells(attribute, table))
-    return _parse(attribute, cells, table.dialect), rows.to_numpy()
+    try:
+        return _parse(attribute, cells, table.dialect), rows.to_numpy()
+    except TableError:
+        parse_rows(attribute, table)  # tells of rows instead of distinct cells
+        raise
+
+
+@contextlib.contextmanager
+def telling_rows(original: EncodedTable, released: Table) -> Iterator[None]:
+    """Tell of a cell that cannot be read in which row it is: figures are made of distinct rows."""
+    try:
+        yield
+    except TableError:
+        for attribute in original.attributes:
+            parse_rows(attribute, released)
+        raise
 
 
 def parse_rows(attribute: Attribute, table: Table) -> Ranges | Nodes:
     """What the cells of a released column show, row by row."""
-    return _parse(attribute, _shown_cells(attribute, table), table.dialect)
+    with table.locating():
+        return _parse(attribute, _shown_cells(attribute, table), table.dialect)
 
 
 def cell_of_rows(attribute: Attribute, table: Table) -> Longs:
@@ -351,7 +369,7 @@ def _parse(attribute: Attribute, cells: list[pl.Series], dialect: Dialect) -> Ra
         return _parse_ends(attribute, cells[0], cells[1], dialect)
     if isinstance(attribute, Interval):
         return _parse_ranges(attribute, cells[0], dialect)
-    return _parse_nodes(attribute, cells[0].cast(pl.String))
+    return _parse_nodes(attribute, cells[0].cast(pl.String), dialect)
 
 
 def shown_as(name: str, table: Table) -> list[str]:
@@ -392,13 +410,11 @@ def _checked(interval: Interval, low: Floats, high: Floats, state: NDArray[np.in
     high = np.where(shown & np.isnan(high), np.inf, high)
     in_order = low <= high
     low, high = (np.clip(ends, *interval.column.bounds) for ends in (low, high))
-    right = in_order & np.isfinite(low) & np.isfinite(high)
-    wrong = int(np.count_nonzero(shown & ~right))
-    if wrong:
-        raise TableError(
-            f"column {interval.name!r}: {count(wrong, 'interval')} without two ends in order; "
-            "an open one needs the bottom or top of the column in the schema"
-        )
+    wrong = shown & ~(in_order & np.isfinite(low) & np.isfinite(high))
+    if wrong.any():
+        what = "with an interval that lacks an end, or ends before it begins"
+        remedy = "an open end needs the bottom or top of the column in the schema"
+        raise about_cells(TableError, interval.name, wrong, what, remedy)
     return Ranges(low, high, state.astype(np.int8))
 
 
@@ -439,23 +455,22 @@ def _parse_ranges(interval: Interval, cells: pl.Series, dialect: Dialect) -> Ran
     )
 
 
-def _parse_nodes(category: Category, cells: pl.Series) -> Nodes:
-    nodes = [_node(category, cell) for cell in cells.to_list()]
+def _parse_nodes(category: Category, cells: pl.Series, dialect: Dialect) -> Nodes:
+    shown = cells.drop_nulls().unique().to_list()
+    labels = dict(zip(shown, formulas.meant(shown, category.tree.node_of, dialect), strict=True))
+    told = [cell if cell is None else labels[cell] for cell in cells.to_list()]
+    nodes = [_node(category, cell) for cell in told]
     if None in nodes and category.column.has_own_tree:
-        nodes = _read_otherwise(category, cells, nodes)
-    known = [node for node in nodes if node is not None]
-    if len(known) < len(nodes):
-        raise TableError(
-            f"column {category.name!r}: {count(len(nodes) - len(known), 'label')} that neither its "
-            "taxonomy nor a set of its values explains"
-        )
-    return Nodes(np.array(known, dtype=np.int32))
+        nodes = _read_otherwise(category, told, nodes)
+    wrong = np.array([node is None for node in nodes], dtype=np.bool_)
+    if wrong.any():
+        what = "with a label that neither its taxonomy nor a set of its values explains"
+        raise about_cells(TableError, category.name, wrong, what)
+    return Nodes(np.array(nodes, dtype=np.int32))
 
 
 def _node(category: Category, cell: str | None) -> int | None:
     tree = category.tree
-    if cell is not None and cell not in tree.node_of and cell[1:].startswith(FORMULA_STARTS):
-        cell = cell.removeprefix("'")  # it was defused for spreadsheets
     node = tree.node_of.get(MISSING_LEAF if cell is None else cell)
     if node is None and cell is not None and cell.startswith("{") and cell.endswith("}"):
         values = next(csv.reader([cell[1:-1]], skipinitialspace=True), [])
@@ -466,7 +481,7 @@ def _node(category: Category, cell: str | None) -> int | None:
 
 
 def _read_otherwise(
-    category: Category, cells: pl.Series, nodes: list[int | None]
+    category: Category, cells: Sequence[str | None], nodes: Sequence[int | None]
 ) -> list[int | None]:
     """Labels that are spelled otherwise here, since the release was made from fewer values.
 
@@ -478,7 +493,7 @@ def _read_otherwise(
     known = {_meaning(tree.labels[node]): node for node in inner}
     return [
         known.get(_meaning(cell)) if node is None and cell is not None else node
-        for cell, node in zip(cells.to_list(), nodes, strict=True)
+        for cell, node in zip(cells, nodes, strict=True)
     ]
 
 

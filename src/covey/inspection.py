@@ -181,6 +181,8 @@ def inspect(frame: Any, *, k: int = 10, taxonomies: str | Path | None = None) ->
         encoding=dialect.encoding,
         decimal="," if dialect.decimal == "," else ".",
         missing=dialect.missing,
+        header=None if dialect.header else False,
+        names=None if dialect.header else tuple(table.frame.columns),
     )
     return Draft(drafts, declared if table.notes else TableFormat(), again)
 

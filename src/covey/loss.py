@@ -399,7 +399,8 @@ def _range_losses(interval: Interval, ranges: Ranges) -> Floats:
     shown = np.zeros(len(ranges.state))
     if interval.width:
         low, high = interval.reach(ranges.low, ranges.high)
-        shown = np.minimum((high - low) / interval.width, 1.0)
+        # Cut first, then divided: over a width next to nothing, what is wider would overflow.
+        shown = np.minimum(high - low, interval.width) / interval.width
     return np.select([ranges.state == SHOWN, ranges.state == HIDDEN], [shown, 1.0], 0.0)
 
 

@@ -33,9 +33,8 @@ class People:
 
     def take(self, some: Longs) -> "People":
         """Some of them."""
-        return replace(
-            self, table=self.table.with_frame(self.table.frame[some]), rows=self.rows[some]
-        )
+        rows = self.rows[some]
+        return replace(self, table=self.table.with_rows(self.table.frame[some], rows), rows=rows)
 
 
 def ordered_people(
@@ -59,7 +58,7 @@ def ordered_people(
     elif seed < 0:
         raise UsageError("a seed is 0 or more")
     order = order[np.random.default_rng((seed, _SHUFFLE)).permutation(len(order))]
-    return People(table.with_frame(frame.drop(named)[order]), kept[order], seed)
+    return People(table.with_rows(frame.drop(named)[order], kept[order]), kept[order], seed)
 
 
 # Keeps the shuffle's random numbers apart from those that the method draws with the same seed.

@@ -23,7 +23,7 @@ import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
 from covey import certificate as certificates
-from covey import files, labels, loss, matchings, tables
+from covey import files, formulas, labels, loss, matchings, tables
 from covey.as_released import as_released
 from covey.clustering import METHODS, Method, keep_demands, method_named, refined, refuse_infeasible
 from covey.csv_files import Dialect
@@ -31,7 +31,7 @@ from covey.distributions import class_sizes, distributions, rows_of
 from covey.encoding import MISSING_LEAF, EncodedTable, Interval, encode, rows_to_drop
 from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError, count
 from covey.footprints import Footprint, footprint
-from covey.generalisation import Ranges, Style, filled_in, generalise, parse
+from covey.generalisation import Ranges, Style, filled_in, generalise, parse, telling_rows
 from covey.groups import SUPPRESSED, Groups, Rings
 from covey.imputation import without_gaps
 from covey.kernels.arrays import Longs
@@ -128,10 +128,10 @@ class Release:
                 outputs = stack.enter_context(files.outputs(path, *beside, private=private))
             table = outputs[path]
             with files.output_errors():
-                tables.write(self._released, table.file, Path(path).name, defuse=defuse)
+                changed = tables.write(self._released, table.file, Path(path).name, defuse=defuse)
             data = table.read()
             again, verdict = self._verify(data)
-            output = _output(data)
+            output = _output(data, changed)
             entry = stack.enter_context(
                 remember(
                     *(register, self._trace),
@@ -181,7 +181,8 @@ class Release:
     def _verify(self, data: bytes) -> tuple[Table, Verdict]:
         """Judge the bytes that are about to be published, with nothing but the schema known."""
         dialect = self._released.dialect
-        again = tables.from_bytes(data, self._schema, TableFormat(**asdict(dialect)))
+        written = TableFormat(**{**asdict(dialect), "header": True})
+        again = tables.from_bytes(data, self._schema, written)
         ours, theirs = self._released.frame, again.frame
         if (ours.height, ours.columns) != (theirs.height, theirs.columns):
             raise ViolationError("the written table has lost rows or columns; it is not published")
@@ -216,9 +217,9 @@ def refuse_uncertain(method: str | Callable[..., Groups | Rings]) -> None:
         raise UsageError(UNCERTAIN)
 
 
-def _output(data: bytes) -> Output:
+def _output(data: bytes, defused: int) -> Output:
     kinds = {b"PAR1": "parquet", b"\x1f\x8b\x08\x00": "gzipped csv"}
-    return Output(kinds.get(data[:4], "csv"), len(data), hashlib.sha256(data).hexdigest())
+    return Output(kinds.get(data[:4], "csv"), len(data), hashlib.sha256(data).hexdigest(), defused)
 
 
 def anonymize(
@@ -386,7 +387,7 @@ def cluster(
     refuse_wrong_options(function_of(method), options)
     table = tables.original(frame, schema, Role.QUASI)
     kept = np.flatnonzero(~rows_to_drop(table, schema))
-    encoded = encode_people(table.with_frame(table.frame[kept]), schema, k, class_column)
+    encoded = encode_people(table.with_rows(table.frame[kept], kept), schema, k, class_column)
     groups = form_groups(encoded, k, method, seed, progress, options)
     return _in_input_order(groups, kept, table.frame.height)
 
@@ -406,10 +407,11 @@ def measure(
     """
     table = tables.original(original, schema, Role.QUASI)
     kept = np.flatnonzero(~rows_to_drop(table, schema))
-    encoded = encode(table.with_frame(table.frame[kept]), schema)
+    encoded = encode(table.with_rows(table.frame[kept], kept), schema)
     shown, _ = _read_release(released, schema, table.dialect)
     asked = schema.require.k if k is None else KAnonymity(k).k
-    losses = loss.measure(encoded, shown, k=asked, class_column=class_column)
+    with telling_rows(encoded, shown):
+        losses = loss.measure(encoded, shown, k=asked, class_column=class_column)
     if queries is None:
         return losses
     return replace(losses, queries=query_error(encoded, shown, queries=queries))
@@ -436,10 +438,10 @@ def report_on(
         kept = np.flatnonzero(~rows_to_drop(table, schema))
         shown, output = _read_release(released, schema, table.dialect)
     with stage("encoding"):
-        encoded = encode(table.with_frame(table.frame[kept]), schema)
+        encoded = encode(table.with_rows(table.frame[kept], kept), schema)
     with stage("verifying"):
         verdict = verify(shown, schema, require=requirements)
-    with stage("measuring"):
+    with stage("measuring"), telling_rows(encoded, shown):
         losses = loss.measure(encoded, shown, k=k, class_column=class_column)
         whose = _counted(_persons(table, schema, requirements), kept, requirements)
         same_rows, known = not losses.suppressed, encoded
@@ -491,7 +493,10 @@ def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Tabl
     if not isinstance(released, str | Path):
         return tables.read(released, schema, declared=declared), None
     data = tables.read_bytes(released)
-    return tables.from_bytes(data, schema, declared), _output(data)
+    shown = tables.from_bytes(data, schema, declared)
+    is_csv = not data.startswith(b"PAR1")
+    defused = formulas.count_defused(shown.frame, shown.dialect) if is_csv else 0
+    return replace(shown, source=Path(released).name), _output(data, defused)
 
 
 def workload(
@@ -509,7 +514,7 @@ def workload(
     """
     table = tables.original(frame, schema, Role.QUASI)
     kept = np.flatnonzero(~rows_to_drop(table, schema))
-    people = table.with_frame(table.frame[kept])
+    people = table.with_rows(table.frame[kept], kept)
     encoded = encode(people, schema)
     errors = query_error(encoded, release._released, queries=queries, seed=seed)
     counted = Workload(query_error_median=errors.median, query_error_mean=errors.mean)

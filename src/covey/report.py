@@ -60,6 +60,7 @@ class Output:
     format: str
     bytes: int
     sha256: str
+    defused: int = 0  # cells with an apostrophe in front, so that no spreadsheet runs them
 
 
 class Costs(Protocol):

@@ -667,6 +667,11 @@ def _configuration(report: "Report") -> Html:
         else (
             ("SHA-256 of the released file", element("code", output.sha256)),
             ("its format and size", f"{output.format}, {output.bytes:,} bytes"),
+            *(
+                [("cells with an apostrophe in front, against formulas", f"{output.defused:,}")]
+                if output.defused
+                else []
+            ),
         )
     )
     rest: list[tuple[Part, Part]] = [

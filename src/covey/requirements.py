@@ -3,11 +3,16 @@
 A class is the released rows that are equal in all quasi-identifiers. In the definitions, q is the
 share of a sensitive value in a class and p its share in the whole released table. Missing is a
 value like others. Several requirements hold together, each on its own column.
+
+A number is meant as its digits say: 0.1 is one tenth. What has no digits is given as a fraction,
+`Fraction(2, 3)` or the text "2/3". `exactly` tells which number that is, to those who form groups
+and to those who judge them.
 """
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import isfinite
 from numbers import Real
 from operator import index
@@ -17,6 +22,9 @@ from covey.errors import SchemaError
 
 Kind = Literal["distinct", "frequency", "entropy", "recursive"]
 Distance = Literal["equal", "ordered", "hierarchical"]
+Number = float | Fraction
+
+_LARGEST_WHOLE = 10**15
 
 
 @dataclass(frozen=True)
@@ -60,10 +68,10 @@ class LDiversity:
     Wang, Huang: Clustering-based k-anonymity, 2012.
     """
 
-    l: float  # noqa: E741
+    l: Number  # noqa: E741
     on: str
     kind: Kind = "distinct"
-    c: float | None = None
+    c: Number | None = None
 
     def __post_init__(self) -> None:
         _check_name("on", self.on)
@@ -75,7 +83,7 @@ class LDiversity:
             object.__setattr__(self, "l", _whole("l", self.l))
         if self.l <= 1:
             wanted = "above 1" if self.kind == "entropy" else "at least 2"
-            raise SchemaError(f"l must be {wanted}, not {self.l:g}: it would ask for nothing")
+            raise SchemaError(f"l must be {wanted}, not {self.l}: it would ask for nothing")
         if (self.kind == "recursive") is (self.c is None):
             raise SchemaError(
                 "recursive l-diversity needs c, as in recursive:3:0.5; others have none"
@@ -109,7 +117,7 @@ class TCloseness:
     Li, Li, Venkatasubramanian: t-closeness, 2007.
     """
 
-    t: float
+    t: Number
     on: str
     distance: Distance | None = None
 
@@ -137,7 +145,7 @@ class AlphaK:
     Wong, Li, Fu, Wang: (α, k)-anonymity, 2006.
     """
 
-    alpha: float
+    alpha: Number
     on: str
     values: tuple[str, ...] | None = field(default=None, repr=False)
 
@@ -170,7 +178,7 @@ class BetaLikeness:
     Cao, Karras: Publishing microdata with a robust privacy guarantee, 2012.
     """
 
-    beta: float
+    beta: Number
     on: str
     enhanced: bool = True
 
@@ -195,7 +203,7 @@ class DeltaDisclosure:
     Brickell, Shmatikov: The cost of privacy, 2008.
     """
 
-    delta: float
+    delta: Number
     on: str
 
     def __post_init__(self) -> None:
@@ -212,19 +220,34 @@ SensitiveRequirement = LDiversity | TCloseness | AlphaK | BetaLikeness | DeltaDi
 Requirement = KAnonymity | SensitiveRequirement
 
 
+def exactly(asked: Number) -> Fraction:
+    """The number that was asked for: of a float, the one that its digits say."""
+    return asked if isinstance(asked, Fraction) else Fraction(repr(float(asked)))
+
+
 def _whole(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise SchemaError(f"{name} must be a whole number")
-    return index(value)
+    whole = index(value)
+    if abs(whole) > _LARGEST_WHOLE:
+        raise SchemaError(f"{name} must be a whole number of at most 15 digits")
+    return whole
 
 
-def _number(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
-        raise SchemaError(f"{name} must be a number")
-    return float(value)
+def _number(name: str, value: object) -> Number:
+    if isinstance(value, bool) or not isinstance(value, Real) or not _is_finite(value):
+        raise SchemaError(f"{name} must be a number, or a fraction such as 2/3")
+    return value if isinstance(value, Fraction) else float(value)
 
 
-def _above_zero(name: str, value: object) -> float:
+def _is_finite(value: Real) -> bool:
+    try:
+        return isfinite(value)
+    except OverflowError:  # a whole number, or a fraction, beyond all floats
+        return False
+
+
+def _above_zero(name: str, value: object) -> Number:
     number = _number(name, value)
     if number <= 0:
         raise SchemaError(f"{name} must be above 0")
@@ -243,7 +266,7 @@ def parse(model: str, on: str, setting: object) -> SensitiveRequirement:
     """The requirement that `l`, `t`, `alpha`, `beta` or `delta` of a column asks for.
 
     A number, or a text with colons between its parts: `3`, `entropy:2.5`, `recursive:3:0.5`;
-    `0.2`, `ordered:0.2`; `0.5`, `0.5:HIV:AIDS`; `1`, `basic:1`; `0.7`.
+    `0.2`, `ordered:0.2`; `0.5`, `2/3`, `0.5:HIV:AIDS`; `1`, `basic:1`; `0.7`.
     """
     parts = setting.split(":") if isinstance(setting, str) else [setting]
     match model, parts:
@@ -276,9 +299,10 @@ _EXAMPLES = {
 }
 _WHOLE = re.compile(r"[0-9]{1,15}")
 _DECIMAL = re.compile(r"[0-9]*\.?[0-9]+([eE][+-]?[0-9]{1,3})?")
+_FRACTION = re.compile(r"([0-9]{1,15})/(0*[1-9][0-9]{0,14})")
 
 
-def _read(name: str, part: object) -> float:
+def _read(name: str, part: object) -> Number:
     """A number as TOML gives it, or the digits of one; the requirement checks its range."""
     if not isinstance(part, str):
         return part  # type: ignore[return-value]  # refused by the requirement if it is no number
@@ -286,4 +310,6 @@ def _read(name: str, part: object) -> float:
         return int(part)
     if _DECIMAL.fullmatch(part):
         return float(part)
-    raise SchemaError(f"{name} must be a number")
+    if parts := _FRACTION.fullmatch(part):
+        return Fraction(int(parts[1]), int(parts[2]))
+    raise SchemaError(f"{name} must be a number, or a fraction such as 2/3")

@@ -59,7 +59,7 @@ def population_risks(verdict: Verdict, released: Any, population: Any, schema: S
 def _quasi_only(people: Table, schema: Schema) -> Table:
     """A register may hold anything besides; it is not going to be released."""
     shared = [name for name in schema.quasi if name in people.frame.columns]
-    kept = people.with_frame(people.frame.select(shared))
+    kept = replace(people, frame=people.frame.select(shared))
     tables.check_roles(kept, schema, Role.QUASI)
     if not kept.frame.height:
         raise TableError("the population has no rows")

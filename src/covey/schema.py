@@ -314,6 +314,14 @@ class TableFormat(_Model):
     encoding: str | None = None
     decimal: Literal[".", ","] | None = None
     missing: tuple[str, ...] | None = None
+    header: bool | None = Field(default=None, strict=True)  # whether the first line has the names
+    names: tuple[str, ...] | None = Field(default=None, min_length=1)  # where it has not
+
+    @model_validator(mode="after")
+    def _names_stand_in_for_a_header(self) -> Self:
+        if self.names is not None and self.header is not False:
+            raise ValueError("names are given to a file without any: add header = false")
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -393,6 +401,8 @@ class Schema(_Model):
             raise SchemaError("; ".join(map(_describe, error.errors()))) from None
         except TaxonomyError as error:
             raise SchemaError(str(error)) from None
+        except RecursionError:
+            raise SchemaError("the schema is nested too deeply") from None
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Self:
@@ -402,10 +412,14 @@ class Schema(_Model):
             settings = tomllib.loads(data.decode())
         except OSError as error:
             raise SchemaError(f"the schema cannot be read: {error.strerror}") from None
+        except RecursionError:
+            raise SchemaError("the schema is nested too deeply") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             # The rest of the message may quote a value of a taxonomy.
             place = re.search(r"at (line \d+, column \d+|end of document)", str(error))
             raise SchemaError(f"the schema is not TOML{', ' + place[0] if place else ''}") from None
+        except ValueError:
+            raise SchemaError("the schema cannot be read: a number in it is too long") from None
         schema = cls.from_dict(settings)._beside(Path(path).parent)
         digest = hashlib.sha256(data).hexdigest()
         schema._file = SchemaFile(Path(path).name, digest, schema.columns)

@@ -6,7 +6,7 @@ written; missing is one more value.
 """
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from covey import labels
-from covey.csv_files import FORMULA_STARTS, Dialect
-from covey.errors import TableError, TaxonomyError, count
+from covey import formulas, labels
+from covey.csv_files import Dialect
+from covey.errors import TableError, TaxonomyError, about_cells, count
 from covey.schema import Column, ColumnType
 from covey.spread import Longs, Spread
 from covey.tables import Table
@@ -70,7 +70,11 @@ class SensitiveColumn:
         cls, table: Table, name: str, column: Column, rows: Longs, sizes: Longs
     ) -> "SensitiveColumn":
         """The column of a table, whose rows come one class of these sizes after the other."""
-        written = _meanings(table.cells(name), column, table.dialect)
+        with table.locating():
+            written = _meanings(table.cells(name), column, table.dialect)
+        tree = None
+        if column.taxonomy is not None:
+            tree, written = _tree(name, column, written, table.dialect)
         cells = labels.seen(written, table.dialect.missing)
         values = cells.unique().sort(nulls_last=True)
         number = cells.rank("dense").cast(pl.Int64) - 1
@@ -78,9 +82,8 @@ class SensitiveColumn:
         numbers = None
         if column.is_ordered:
             numbers = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-        tree = None
-        if column.taxonomy is not None:
-            tree = _tree(name, column, values)
+        if tree is not None and values.null_count():
+            tree = tree.with_leaf("")
         spread = Spread.of(sizes, coded[rows])
         merged = written.n_unique() - len(values)
         return cls(name, spread, values, numbers, tree, table.dialect, column, merged)
@@ -101,7 +104,7 @@ class SensitiveColumn:
         """The leaf of each value in the tree; that of a missing one has no label."""
         assert self.tree is not None
         places = labels.places(self.tree.leaves)
-        leaves = [places[_undefused(value or "", places)] for value in self.values]
+        leaves = [places[value or ""] for value in self.values]
         return np.array(leaves, dtype=np.int64)
 
     def places(self, listed: Sequence[str]) -> Longs:
@@ -120,9 +123,9 @@ class SensitiveColumn:
 
     def _listed(self, listed: Sequence[str]) -> pl.Series:
         """What is asked for, as the values are told apart; defused like formulas, too."""
-        defused = [f"'{value}" for value in listed if value.startswith(FORMULA_STARTS)]
-        wanted = _read(pl.Series(self.name, [*listed, *defused]), self.column, self.dialect)
-        return labels.seen(wanted).cast(pl.String)
+        written = pl.Series(self.name, listed, dtype=pl.String)
+        either = pl.concat([written, formulas.defused(written, self.dialect)])
+        return labels.seen(_read(either, self.column, self.dialect)).cast(pl.String)
 
     def achieved(self) -> Achieved:
         """All that can be asked for."""
@@ -159,13 +162,11 @@ def _meanings(cells: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
         found = _read(cells, column, dialect)
     except pl.exceptions.PolarsError:  # its text may quote a cell
         raise TableError(f"sensitive column {cells.name!r} cannot be read as its type") from None
-    wrong = int((found.is_null() & cells.is_not_null()).sum())
-    if wrong:
-        raise TableError(
-            f"sensitive column {cells.name!r}: {count(wrong, 'row')} with a cell that is not of "
-            f"its type {column.type}; correct them, declare how the table is written, or "
-            "leave the type out"
-        )
+    wrong = (found.is_null() & cells.is_not_null()).to_numpy()
+    if wrong.any():
+        what = f"with a cell that is not of its type {column.type}"
+        remedy = "correct them, declare how the table is written, or leave the type out"
+        raise about_cells(TableError, cells.name, wrong, what, remedy)
     return found
 
 
@@ -203,22 +204,31 @@ def _days(cells: pl.Series, written: str | None) -> pl.Series:
     return dates.cast(pl.Int32)
 
 
-def _tree(name: str, column: Column, values: pl.Series) -> Taxonomy:
-    present = values.drop_nulls().to_list()
+def _tree(
+    name: str, column: Column, cells: pl.Series, dialect: Dialect
+) -> tuple[Taxonomy, pl.Series]:
+    """The tree of a column, and its texts as they were before they were defused."""
+    present = cells.drop_nulls().unique().sort().to_list()
     try:
-        tree = column.taxonomy_over(present)
+        tree = column.taxonomy_over(formulas.meant(present, (), dialect))
     except TaxonomyError as error:
         raise TaxonomyError(f"column {name!r}: {error}") from None
-    known = labels.places(tree.leaves)
-    uncovered = sum(_undefused(value, known) not in known for value in present)
+    known = _Leaves(tree)
+    told = formulas.meant(present, known, dialect)
+    uncovered = sum(label not in known for label in told)
     if uncovered:
         raise TaxonomyError(
             f"sensitive column {name!r}: {count(uncovered, 'value')} that its taxonomy does not "
             "cover; add them as leaves, or correct the rows"
         )
-    return tree.with_leaf("") if values.null_count() else tree
+    return tree, cells.replace(present, told)
 
 
-def _undefused(value: str, known: Container[str]) -> str:
-    """The label that a value has in its taxonomy, if it was defused for spreadsheets."""
-    return value if value in known else value.removeprefix("'").lstrip()
+class _Leaves:
+    """The labels of a tree's leaves, however they are spelled."""
+
+    def __init__(self, tree: Taxonomy) -> None:
+        self._places = labels.places(tree.leaves)
+
+    def __contains__(self, label: object) -> bool:
+        return labels.seen(pl.Series([label], dtype=pl.String))[0] in self._places

@@ -7,24 +7,30 @@ decided where its column is encoded, and columns that are only passed through ar
 No message of another library leaves this module: they quote cells.
 """
 
+import contextlib
 import gzip
 import io
 import sys
 import zlib
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import narwhals as nw
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from covey import csv_files
+from covey import csv_files, formulas
 from covey.csv_files import MISSING_TOKENS, Dialect, check_names
-from covey.errors import OutputError, SchemaError, TableError, count
+from covey.errors import OutputError, SchemaError, TableError, UsageError, count
 from covey.files import STREAM
 from covey.labels import normalised, seen
 from covey.schema import Role, Schema, TableFormat
+
+Longs = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,6 +40,10 @@ class Table:
     frame: pl.DataFrame
     dialect: Dialect = field(default_factory=Dialect)
     notes: tuple[str, ...] = ()
+    source: str = ""  # the name of the file, without its folders
+    numbers: Longs | None = None  # of the rows in the source, from 0, where they are others
+    has_places: bool = True  # whether the rows are those of the source at all
+    line_of: Callable[[int], int] | None = None  # the line of a CSV file in which a row begins
     give_back: Callable[[pl.DataFrame], Any] = field(
         default=lambda released: _given_back(released, nw.Implementation.POLARS)
     )
@@ -48,7 +58,33 @@ class Table:
 
     def with_frame(self, frame: pl.DataFrame) -> "Table":
         """The same table with other rows or columns."""
-        return replace(self, frame=frame)
+        # Without a hold on the source, whose cells must not travel with a release.
+        return replace(self, frame=frame, has_places=False, numbers=None, line_of=None)
+
+    def with_rows(self, frame: pl.DataFrame, numbers: Longs) -> "Table":
+        """The same table with some of its rows, which have these numbers in it."""
+        known = numbers if self.numbers is None else self.numbers[numbers]
+        return replace(self, frame=frame, numbers=known)
+
+    @contextlib.contextmanager
+    def locating(self) -> Iterator[None]:
+        """Tell of an error about cells where the first of them is, and never what it holds."""
+        try:
+            yield
+        except UsageError as error:
+            if error.wrong is None or not self.has_places:
+                raise
+            what, *remedy = error.args
+            place = f"first in {self._place(np.flatnonzero(error.wrong))}"
+            source = f"{self.source}: " if self.source else ""
+            raise type(error)(f"{source}{what}, {place}", *remedy) from None
+
+    def _place(self, rows: Longs) -> str:
+        """The first of these rows as the source counts it, and the line of a CSV file."""
+        row = int(rows.min() if self.numbers is None else self.numbers[rows].min())
+        if self.line_of is None:
+            return f"row {row + 1:,}"
+        return f"row {row + 1:,} (line {self.line_of(row):,})"
 
 
 # ── in ──────────────────────────────────────────────────────────────────────────────────────────
@@ -65,8 +101,9 @@ def read(
         return source
     declared = declared or (schema.table if schema else TableFormat())
     if not isinstance(source, str | Path):
-        return _from_dataframe(source, declared)
-    return from_bytes(read_bytes(source), schema, declared)
+        return _from_dataframe(source, declared, schema)
+    name = "standard input" if source == STREAM else Path(source).name
+    return replace(from_bytes(read_bytes(source), schema, declared), source=name)
 
 
 def original(source: Any, schema: Schema, *needed: Role) -> Table:
@@ -116,20 +153,23 @@ def from_bytes(data: bytes, schema: Schema | None, declared: TableFormat) -> Tab
         except (EOFError, OSError, zlib.error):
             raise TableError("the table is a damaged gzip file") from None
     if data[:4] == b"PAR1" and data[4:5] not in b",;\t|\r\n":  # else the name of a column
-        return _from_parquet(data, declared)
+        return _from_parquet(data, declared, schema)
     frame, dialect, note = csv_files.read(data, declared, schema)
-    return Table(frame, dialect, (note,) if note else ())
+    notes = (note,) if note else ()
+    return Table(frame, dialect, notes, line_of=partial(csv_files.line_of, frame, dialect))
 
 
-def _from_parquet(data: bytes, declared: TableFormat) -> Table:
+def _from_parquet(data: bytes, declared: TableFormat, schema: Schema | None) -> Table:
     try:
         frame = pl.read_parquet(io.BytesIO(data))
     except (Exception, pl.exceptions.PanicException):
         raise TableError("the table is a damaged Parquet file") from None
-    return Table(_plain(frame), Dialect(missing=declared.missing or ()))
+    frame = _plain(frame)
+    dialect, note = csv_files.read_typed(frame, declared, schema)
+    return Table(frame, dialect, (note,) if note else ())
 
 
-def _from_dataframe(source: Any, declared: TableFormat) -> Table:
+def _from_dataframe(source: Any, declared: TableFormat, schema: Schema | None) -> Table:
     try:
         native = nw.from_native(source, eager_only=True)
         names = list(native.columns)
@@ -145,10 +185,12 @@ def _from_dataframe(source: Any, declared: TableFormat) -> Table:
             columns.append(native.get_column(name).to_polars().rename(name))
         except (Exception, pl.exceptions.PanicException):
             raise TableError(f"column {name!r} mixes kinds of values; give it one type") from None
-    frame = pl.DataFrame(columns)
+    frame = _plain(pl.DataFrame(columns))
+    dialect, note = csv_files.read_typed(frame, declared, schema)
     return Table(
-        _plain(frame),
-        Dialect(missing=declared.missing or ()),
+        frame,
+        dialect,
+        (note,) if note else (),
         give_back=lambda released: _given_back(released, native.implementation),
     )
 
@@ -227,17 +269,20 @@ def check_roles(table: Table, schema: Schema, *needed: Role) -> None:
 
 def refuse_roleless(names: Sequence[str], known: Set[str]) -> None:
     """A column without a role is never passed through."""
-    roleless = [name for name in names if name not in known]
-    if roleless and len(roleless) == len(names):
+    roleless = [place for place, name in enumerate(names, 1) if name not in known]
+    if not roleless:
+        return
+    if 2 * len(roleless) > len(names):
         # The first line may be somebody's record, so it is not shown.
         raise SchemaError(
-            f"none of the {count(len(names), 'column')} is in the schema; has the file a header?"
+            f"{len(roleless)} of {count(len(names), 'column')} not in the schema, first column "
+            f"{roleless[0]}; has the file a header? Give each column a role in the schema, or say "
+            "header = false under [table]"
         )
-    if roleless:
-        raise SchemaError(
-            f"{count(len(roleless), 'column')} without a role: {_listed(roleless)}; "
-            "give each one in the schema"
-        )
+    raise SchemaError(
+        f"{count(len(roleless), 'column')} without a role: "
+        f"{_listed([names[place - 1] for place in roleless])}; give each one in the schema"
+    )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -248,10 +293,11 @@ def _listed(names: Sequence[str]) -> str:
 # ── out ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def write(table: Table, file: IO[bytes], name: str = "", *, defuse: bool = True) -> None:
+def write(table: Table, file: IO[bytes], name: str = "", *, defuse: bool = True) -> int:
     """Write a table to an open file, in the format that the name's ending asks for.
 
-    Nothing but the cells is written: no index, no statistics, no file name or time stamp.
+    Nothing but the cells is written: no index, no statistics, no file name or time stamp. Tells in
+    how many cells a text got an apostrophe, so that no spreadsheet runs it.
     """
     name = name.lower()
     if name.endswith((".xlsx", ".xls", ".ods", ".json", ".feather", ".sav", ".dta", ".sas7bdat")):
@@ -262,8 +308,14 @@ def write(table: Table, file: IO[bytes], name: str = "", *, defuse: bool = True)
         buffer = io.BytesIO()
         table.frame.write_parquet(buffer, statistics=False)
         file.write(buffer.getbuffer())
-    elif name.endswith(".gz"):
+        return 0
+    text, changed = csv_files.as_text(table.frame, table.dialect), 0
+    if defuse:
+        text, changed = formulas.defused_table(text, table.dialect)
+    data = csv_files.chunks(text, table.dialect)
+    if name.endswith(".gz"):
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
-            packed.writelines(csv_files.chunks(table.frame, table.dialect, defuse=defuse))
+            packed.writelines(data)
     else:
-        file.writelines(csv_files.chunks(table.frame, table.dialect, defuse=defuse))
+        file.writelines(data)
+    return changed

@@ -23,9 +23,11 @@ from covey.requirements import (
     DeltaDisclosure,
     KAnonymity,
     LDiversity,
+    Number,
     Requirement,
     SensitiveRequirement,
     TCloseness,
+    exactly,
 )
 from covey.schema import Role, Schema
 from covey.sensitive import Achieved, SensitiveColumn, rounded
@@ -393,7 +395,7 @@ def _check_diversity(requirement: LDiversity, spread: Spread) -> Check:
         case "recursive":
             assert requirement.c is not None
             bound = spread.recursive_bound(int(asked))
-            holds = bound is not None and bound < _exactly(requirement.c)
+            holds = bound is not None and bound < exactly(requirement.c)
             return _figure(requirement, requirement.c, rounded(bound), holds)
 
 
@@ -411,16 +413,17 @@ def _check_share(requirement: AlphaK, column: SensitiveColumn) -> Check:
     )
 
 
-def _at_most(requirement: SensitiveRequirement, asked: float, found: Fraction | None) -> Check:
-    holds = found is not None and found <= _exactly(asked)
+def _at_most(requirement: SensitiveRequirement, asked: Number, found: Fraction | None) -> Check:
+    holds = found is not None and found <= exactly(asked)
     return _figure(requirement, asked, rounded(found), holds)
 
 
 def _figure(
-    requirement: SensitiveRequirement, asked: float, found: float | None, holds: bool
+    requirement: SensitiveRequirement, asked: Number, found: float | None, holds: bool
 ) -> Check:
     reason = "" if found is not None else _UNBOUNDED[type(requirement)]
-    return Check(requirement.name, asked, found, holds, reason)
+    shown = float(asked) if isinstance(asked, Fraction) else asked
+    return Check(requirement.name, shown, found, holds, reason)
 
 
 _UNBOUNDED: dict[type, str] = {
@@ -428,11 +431,6 @@ _UNBOUNDED: dict[type, str] = {
     BetaLikeness: "some value is too likely in a class for any beta",
     DeltaDisclosure: "some class lacks a value, and then no delta would do",
 }
-
-
-def _exactly(asked: float) -> Fraction:
-    """The number that its digits say: 0.1 is one tenth."""
-    return Fraction(repr(asked))
 
 
 # ── quasi-identifiers ───────────────────────────────────────────────────────────────────────────

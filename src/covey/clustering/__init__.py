@@ -22,6 +22,7 @@ from covey.clustering.nh import nh
 from covey.clustering.oka import oka
 from covey.clustering.systematic import systematic
 from covey.clustering.wf_c_means import wf_c_means
+from covey.docstrings import docstring
 from covey.encoding import EncodedTable
 from covey.errors import InfeasibleError, UsageError, count
 from covey.groups import Groups, Rings
@@ -46,7 +47,7 @@ class Method:
     @property
     def summary(self) -> str:
         """The first line of the function's docstring."""
-        return (self.function.__doc__ or "").strip().splitlines()[0]
+        return docstring(self.function).partition("\n")[0]
 
     def __call__(self, table: EncodedTable, k: int, **options: Any) -> Groups | Rings:
         """Cluster."""

@@ -1,6 +1,8 @@
 """The one place that knows the compiler."""
 
+import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar, cast
 
 import numba
@@ -17,7 +19,14 @@ def kernel(function: F) -> F:
     Floats are added in the order written (no `fastmath`): equal losses must be equal to the last
     bit in every build, or ties would fall differently.
     """
-    return cast(F, numba.njit(cache=True, nogil=True)(function))
+    try:
+        made = numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # neither beside the source nor at the user's home is there any place
+        return cast(F, numba.njit(nogil=True)(function))
+    if cache := getattr(made, "_cache", None):
+        # A disk that is full, or has become read-only: then it is compiled anew every time.
+        cache._guard_against_spurious_io_errors = partial(contextlib.suppress, OSError)
+    return cast(F, made)
 
 
 class _Announcer(event.Listener):

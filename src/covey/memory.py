@@ -1,0 +1,113 @@
+"""Too little memory, however it shows.
+
+Python and numpy raise `MemoryError`, the operating system refuses to map a library or to start a
+thread, and compiled libraries end the whole process, or wait for ever for a thread that could not
+be started. So where memory is limited (by `ulimit -v`, as batch systems do), what is surely too
+little is refused at once. With more, the work is done by a child, and its parent tells what has
+happened to it. Nothing is released by then: a release gets its name as the very last step.
+"""
+
+import contextlib
+import errno
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+try:
+    import resource
+except ImportError:  # not a POSIX system
+    resource = None  # type: ignore[assignment]
+
+TOO_LITTLE = (
+    "there is not enough memory: raise the limit (ulimit -v), use a larger machine, or release a "
+    "smaller table"
+)
+_SIGNS = (
+    "allocate memory",
+    "out of memory",
+    "start new thread",
+    "failed to map segment",
+    "could not find/load shared object",
+)
+# Measured on a small table, in bytes of addresses: with the compiler loaded, and without it. More
+# threads are started where there are more processors, and tables take up many times their files.
+_LEAST, _LEAST_TO_LOOK = 1.8 * 2**30, 0.9 * 2**30
+_LOOKING = ("verify", "inspect", "--help", "--version")
+_PER_PROCESSOR, _PROCESSORS = 0.05 * 2**30, 2
+_PER_BYTE = 40
+_ENDS = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGTRAP", "SIGKILL")
+
+
+def is_short(error: BaseException) -> bool:
+    """Whether an error comes from too little memory. Its text is looked at, and never shown."""
+    if isinstance(error, MemoryError):
+        return True
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return True
+    text = str(error).lower()
+    return any(sign in text for sign in _SIGNS)
+
+
+def limit() -> int | None:
+    """The limit that this process has of its own, if it has one."""
+    if resource is None:
+        return None
+    kinds = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+    limits = [resource.getrlimit(kind)[0] for kind in kinds]
+    return min((one for one in limits if one != resource.RLIM_INFINITY), default=None)
+
+
+def needed(arguments: Sequence[str]) -> float:
+    """What a command surely needs."""
+    least = _LEAST_TO_LOOK if not arguments or arguments[0] in _LOOKING else _LEAST
+    more = max((os.cpu_count() or 1) - _PROCESSORS, 0) * _PER_PROCESSOR
+    return least + more + _PER_BYTE * max(map(_size, arguments), default=0)
+
+
+def _size(argument: str) -> int:
+    try:
+        return Path(argument).stat().st_size
+    except (OSError, ValueError):  # no file
+        return 0
+
+
+def watched(arguments: Sequence[str], tell: Callable[[str], None]) -> None:
+    """Go on in a child if memory is limited; the parent never returns, but ends as the child has.
+
+    To be called before any thread is started.
+    """
+    most = limit()
+    if most is None:
+        return
+    if most < needed(arguments):
+        have, want = (f"{size / 2**30:.1f} GiB" for size in (most, needed(arguments)))
+        tell(f"{TOO_LITTLE} (the limit is {have}, and this needs about {want})")
+        os._exit(1)
+    child = os.fork()
+    if child:
+        _watch(child, tell)
+    if not os.environ.get("COVEY_DEBUG"):
+        _hush()
+
+
+def _hush() -> None:
+    """Keep what allocators print in their last moment from the terminal, but not our own words."""
+    with contextlib.suppress(OSError):
+        words = os.dup(2)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
+        sys.stderr = open(words, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: PTH123, SIM115
+
+
+def _watch(child: int, tell: Callable[[str], None]) -> NoReturn:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to both; the child answers
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGTERM))
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if -code in [getattr(signal, name) for name in _ENDS]:
+        tell(TOO_LITTLE)
+        code = 1
+    os._exit(code if code >= 0 else 128 - code)
