@@ -511,7 +511,7 @@ def report(
     missing: Missing = None,
     header: Header = None,
 ) -> None:
-    """Report on a released table: what it keeps, what it has lost, and what to mind."""
+    """Report on a released table: what it keeps, what it lost, what to look at first."""
     from covey import files, pipeline, tables
     from covey.report import refuse_format
 

@@ -63,7 +63,7 @@ class Composition:
         return kept and all(one.together <= one.alone for one in self.certain)
 
     def warnings(self) -> tuple[str, ...]:
-        """What to mind before this release is published."""
+        """What to look at before this release is published."""
         return tuple(self._warnings())
 
     def _warnings(self) -> Iterator[str]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def show_release(report: "Report", console: Console) -> None:
-    """What was promised and found, what it cost, and what to mind."""
+    """What was promised and found, what it cost, and what to look at before publishing."""
     rows = report.rows
     show_verdict(report.verdict, console)
     show_losses(report.losses, console)

@@ -102,7 +102,7 @@ class Report:
 
     def composed(self, found: Composition | None, warnings: tuple[str, ...]) -> "Report":
         """The report with what this release and the earlier ones keep together."""
-        return replace(self, composition=found, warnings=(*self.warnings, *warnings))
+        return replace(self, composition=found, warnings=(*warnings, *self.warnings))
 
     @property
     def reminders(self) -> tuple[str, ...]:

@@ -227,7 +227,7 @@ def _mind(report: "Report") -> Html:
     minded = [element("li", _sentence(text)) for text in report.warnings]
     general = [element("li", _sentence(text), class_="plain") for text in report.reminders]
     return _section(
-        "What to mind",
+        "Before you publish",
         element("p", "Nothing was found in this release that needs a decision of yours.")
         if not minded
         else element(
