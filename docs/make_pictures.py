@@ -23,7 +23,7 @@ from covey.encoding import EncodedTable, encode
 from covey.errors import count
 from covey.groups import Groups, Rings
 from covey.kernels.box_tree import tile
-from covey.loss import measure_groups
+from covey.loss import total_in_groups
 from covey.tables import Table
 
 FOLDER = Path(__file__).parent / "methods"
@@ -93,7 +93,12 @@ def _own(table: EncodedTable, k: int, plan: Plan, **options: Any) -> Groups | Ri
 
 
 def _stage(title: str, table: EncodedTable, groups: Groups | Rings) -> Stage:
-    return Stage(title, groups.labels.tolist(), measure_groups(table, groups).total_il)
+    return Stage(title, groups.labels.tolist(), _lost(table, groups))
+
+
+def _lost(table: EncodedTable, groups: Groups | Rings) -> float:
+    assert isinstance(groups, Groups)
+    return total_in_groups(table, groups)
 
 
 def _blocks(table: EncodedTable, most: int) -> list[int]:
@@ -216,7 +221,7 @@ def _rounds(table: EncodedTable, k: int, effort: Effort) -> Iterator[Step]:
 
     METHODS["covey"](table, k, seed=1, effort=effort, progress=listen)
     grown = METHODS["covey"](table, k, seed=1, effort="fast")
-    yield Step(effort, 0, measure_groups(table, grown).total_il)
+    yield Step(effort, 0, _lost(table, grown))
     for number, loss in told.items():
         yield Step(effort, number, loss)
 
@@ -306,7 +311,7 @@ def main() -> None:
     """Draw all."""
     frame = neighbourhood()
     table = encode(Table(demo.people(10_000)), demo.schema())
-    greedy = measure_groups(table, METHODS["k-member"](table, 10)).total_il
+    greedy = _lost(table, METHODS["k-member"](table, 10))
     drawn = {
         "covey.svg": svg(picture(frame, stages(frame, k=7))),
         "covey-rounds.svg": svg(rounds_picture(steps(table, k=10), greedy)),

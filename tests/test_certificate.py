@@ -591,6 +591,19 @@ def test_a_certificate_that_cannot_be_is_refused_before_the_work(
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
+def test_a_release_has_a_header_also_if_its_original_has_none(tmp_path: Path) -> None:
+    folder = written_in(tmp_path / "certificate")
+    people().write_csv(folder / "CANARY-input.csv", include_header=False)
+    names = json.dumps(people().columns)
+    (folder / "schema.toml").write_text(f"{TOML}\n[table]\nheader = false\nnames = {names}\n")
+    request = [
+        "anonymize", folder / "CANARY-input.csv", "-s", folder / "schema.toml",
+        "-o", folder / "out.csv", "--report", folder / "r.json", "--certificate",
+    ]  # fmt: skip
+    assert cli._run([str(word) for word in request]) == 0
+    assert check(folder).holds
+
+
 def test_in_python_too(tmp_path: Path) -> None:
     frame = people().drop("diagnosis", "days")
     schema = covey.Schema.of(

@@ -112,7 +112,7 @@ def test_many_patterns_of_missing_cells_are_not_compared() -> None:
 
 def test_a_file_without_a_header_is_not_quoted() -> None:
     frame = pl.DataFrame({"Ann": ["Bob"], "1970-01-01": ["1980-01-01"]})
-    with pytest.raises(covey.SchemaError, match="none of the 2 columns") as caught:
+    with pytest.raises(covey.SchemaError, match="2 of 2 columns") as caught:
         covey.anonymize(frame, schema_of(["name", "born"]), require=[KAnonymity(2)])
     assert "Ann" not in str(caught.value)
 

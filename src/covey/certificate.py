@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from covey import files, tables
 from covey import taxonomy as trees
+from covey.csv_files import Dialect
 from covey.errors import UsageError, ViolationError
 from covey.report import Report
 from covey.requirements import (
@@ -57,6 +58,11 @@ _MODELS: dict[str, type[Requirement]] = {
 }
 # Settings of a column by which it is generalised, and not judged.
 _NOT_JUDGED = {"taxonomy", "weight", "missing", "grid", "domain"}
+
+
+def _written(dialect: Dialect) -> dict[str, Any]:
+    """How the release is written; it always has a header, whatever the original had."""
+    return {name: setting for name, setting in asdict(dialect).items() if name != "header"}
 
 
 def beside(path: str | Path) -> Path:
@@ -94,7 +100,7 @@ def statement(
         "rows": {name: rows[name] for name in ("released", "suppressed", "dropped")},
         "method": {"name": report.method, "options": report.options},
         "key": report.key,
-        "table": {"format": report.output.format, **asdict(released.dialect)},
+        "table": {"format": report.output.format, **_written(released.dialect)},
         "columns": _columns(schema, released),
     }
     said = {
@@ -315,7 +321,7 @@ class _Predicate(_Said):
         for settings in columns.values():
             if "taxonomy" in settings:
                 settings["taxonomy"] = _taxonomy(settings["taxonomy"])
-        return Schema.from_dict({"columns": columns, "table": self.dialect})
+        return Schema.from_dict({"columns": columns, "table": self.dialect | {"header": True}})
 
     @property
     def dialect(self) -> dict[str, Any]:

@@ -319,6 +319,12 @@ def losses_in_groups(original: EncodedTable, groups: Groups) -> Floats:
     return lost
 
 
+def total_in_groups(original: EncodedTable, groups: Groups) -> float:
+    """The Total-IL by one scale, whichever rows are left out."""
+    lost = float(groups.sizes @ losses_in_groups(original, groups))
+    return lost + groups.suppressed * float(original.weights.sum())
+
+
 def measure_groups(original: EncodedTable, groups: Groups | Rings) -> GroupLosses:
     """The losses of the release in which these groups are shown in the plain style."""
     place = groups.place

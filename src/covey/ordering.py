@@ -33,8 +33,8 @@ class People:
 
     def take(self, some: Longs) -> "People":
         """Some of them."""
-        rows = self.rows[some]
-        return replace(self, table=self.table.with_rows(self.table.frame[some], rows), rows=rows)
+        table = self.table.with_rows(self.table.frame[some], some)
+        return replace(self, table=table, rows=self.rows[some])
 
 
 def ordered_people(

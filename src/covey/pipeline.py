@@ -632,7 +632,7 @@ def form_groups(
     if isinstance(groups, Rings) or not (refine or encoded.demands is not None):
         return groups
     settled = _settled(table, k, groups, seed, progress, refine=refine)
-    lost = partial(_total_il, encoded)
+    lost = partial(loss.total_in_groups, encoded)
     if share and groups.suppressed and lost(settled) > lost(groups):
         # Without the rows left out, values are spread otherwise, and groups that kept what is asked
         # had to be changed: that may cost more than those rows would have.
@@ -641,12 +641,6 @@ def form_groups(
         assert isinstance(whole, Groups)
         return min(settled, whole, key=lost)
     return settled
-
-
-def _total_il(encoded: EncodedTable, groups: Groups) -> float:
-    """By one scale, whichever rows are left out."""
-    lost = float(groups.sizes @ loss.losses_in_groups(encoded, groups))
-    return lost + groups.suppressed * float(encoded.weights.sum())
 
 
 def _settled(

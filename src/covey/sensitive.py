@@ -72,10 +72,10 @@ class SensitiveColumn:
         """The column of a table, whose rows come one class of these sizes after the other."""
         with table.locating():
             written = _meanings(table.cells(name), column, table.dialect)
-        tree = None
+        cells, tree = labels.seen(written, table.dialect.missing), None
         if column.taxonomy is not None:
-            tree, written = _tree(name, column, written, table.dialect)
-        cells = labels.seen(written, table.dialect.missing)
+            tree, plain = _tree(name, column, written.set(cells.is_null(), None), table.dialect)
+            cells = labels.seen(plain)
         values = cells.unique().sort(nulls_last=True)
         number = cells.rank("dense").cast(pl.Int64) - 1
         coded = number.fill_null(len(values) - 1).to_numpy()
