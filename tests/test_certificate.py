@@ -594,8 +594,8 @@ def test_a_certificate_that_cannot_be_is_refused_before_the_work(
 def test_a_release_has_a_header_also_if_its_original_has_none(tmp_path: Path) -> None:
     folder = written_in(tmp_path / "certificate")
     people().write_csv(folder / "CANARY-input.csv", include_header=False)
-    names = json.dumps(people().columns)
-    (folder / "schema.toml").write_text(f"{TOML}\n[table]\nheader = false\nnames = {names}\n")
+    said = f"[table]\nheader = false\nnames = {json.dumps(people().columns)}\n"
+    (folder / "schema.toml").write_text(TOML.replace("[table]\n", said))
     request = [
         "anonymize", folder / "CANARY-input.csv", "-s", folder / "schema.toml",
         "-o", folder / "out.csv", "--report", folder / "r.json", "--certificate",
