@@ -4,12 +4,14 @@ import contextlib
 import copy
 import hashlib
 import json
+import os
 import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
@@ -602,6 +604,54 @@ def test_a_release_has_a_header_also_if_its_original_has_none(tmp_path: Path) ->
     ]  # fmt: skip
     assert cli._run([str(word) for word in request]) == 0
     assert check(folder).holds
+
+
+@pytest.mark.parametrize(
+    "more", [["--alpha", "diagnosis=9/10"], ["-l", "diagnosis=recursive:2:7/2"]]
+)
+def test_fractions_are_judged_again(folder: Path, more: list[str]) -> None:
+    request = [
+        "anonymize", folder / "CANARY-input.csv", "-s", folder / "schema.toml", *more,
+        "-o", folder / "out.csv", "--report", folder / "r.json", "--certificate",
+    ]  # fmt: skip
+    assert cli._run([str(word) for word in request]) == 0
+    assert check(folder).holds
+
+
+def test_a_release_may_be_written_otherwise_than_its_original(tmp_path: Path) -> None:
+    folder = written_in(tmp_path / "certificate")
+    people().write_csv(folder / "CANARY-input.csv", separator=";")
+    request = [
+        "anonymize", folder / "CANARY-input.csv", "-s", folder / "schema.toml",
+        "-o", folder / "out.parquet", "--report", folder / "r.json", "--certificate",
+    ]  # fmt: skip
+    assert cli._run([str(word) for word in request]) == 0
+    found = certificate.check(folder / "out.parquet", folder / "out.parquet.intoto.json")
+    assert found.holds
+
+
+def test_the_key_is_the_one_in_the_report(folder: Path) -> None:
+    said = statement(folder)
+    said["predicate"]["key"] = "0" * 16
+    assert "key" in "".join(check(folder, said).differences)
+
+
+def test_a_pipe_is_no_certificate_and_does_not_hang(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(covey.UsageError, match="not a file"):
+        certificate.check(folder / "out.csv", folder / "pipe")
+
+
+def test_what_ones_own_method_was_handed_is_not_told(tmp_path: Path) -> None:
+    def blocks(table: Any, k: int, *, seed: int, progress: Any, helper: Any, n: int) -> Any:
+        return covey.Groups(np.minimum(np.arange(table.rows) // k, table.rows // k - 1))
+
+    release = covey.anonymize(
+        people(), schema_of(), require=[covey.KAnonymity(4)], method=blocks, helper=["CANARY"], n=3
+    )
+    report = release.write(tmp_path / "out.csv", report=tmp_path / "r.json", certificate=True)
+    assert report.options == {"helper": "…", "n": 3}
+    assert not [path for path in tmp_path.iterdir() if b'"CANARY"' in path.read_bytes()]
 
 
 def test_in_python_too(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from covey import KAnonymity, UsageError, anonymize, demo
+from covey import KAnonymity, OutputError, UsageError, anonymize, cli, demo
 from covey.keys import SIZE, VARIABLE, Key, folder
 
 SECRET = bytes(range(SIZE))
@@ -21,7 +21,8 @@ SECRET = bytes(range(SIZE))
 def test_a_key_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "data" / "covey" / "key"
     first, second = Key.of(path), Key.of(str(path))
-    assert (first.made_at, second.made_at) == (path, None)
+    assert (first.path, first.is_new) == (path, True)
+    assert (second.path, second.is_new) == (path, False)
     assert first.fingerprint == second.fingerprint
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -33,7 +34,7 @@ def test_the_custodians_own_key_lies_in_the_data_folder(
 ) -> None:
     monkeypatch.delenv(VARIABLE)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    made = Key.of().made_at
+    made = Key.of().path
     assert made is not None
     assert made == folder() / "key"
     assert Key.of(made).fingerprint == Key.of().fingerprint
@@ -43,7 +44,7 @@ def test_the_environment_names_the_key_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path / "mine"))
-    assert Key.of().made_at == tmp_path / "mine"
+    assert Key.of().path == tmp_path / "mine"
 
 
 def test_processes_that_start_together_share_one_key(tmp_path: Path) -> None:
@@ -119,3 +120,40 @@ def test_a_key_tells_nothing_of_itself(tmp_path: Path) -> None:
     secrets = (SECRET, SECRET.hex().encode(), base64.b64encode(SECRET), repr(SECRET).encode())
     assert not [secret for secret in secrets for text in told if secret in text]
     assert os.environ[VARIABLE].encode() not in b"".join(told)
+
+
+def test_a_pipe_is_no_key_and_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="not a file"):
+        Key.of(tmp_path / "pipe")
+
+
+def test_no_output_replaces_the_key_or_the_source(tmp_path: Path) -> None:
+    source, path = tmp_path / "people.csv", tmp_path / "key"
+    demo.people(40).write_csv(source)
+    release = anonymize(source, demo.schema(), require=[KAnonymity(3)], key=path)
+    for output in (source, path):
+        before = output.read_bytes()
+        with pytest.raises(OutputError, match="overwrite"):
+            release.write(output)
+        with pytest.raises(OutputError, match="overwrite"):
+            release.write(tmp_path / "out.csv", report=_named(output, "json"))
+        assert output.read_bytes() == before
+
+
+def _named(path: Path, ending: str) -> Path:
+    """The same file by a name that fits a report."""
+    linked = path.with_suffix(f".{ending}")
+    if not linked.exists():
+        os.link(path, linked)
+    return linked
+
+
+@pytest.mark.parametrize("request_", [["anonymize", "-k", "3"], ["inspect", "--force"]])
+def test_no_command_writes_over_the_custodians_key(request_: list[str], tmp_path: Path) -> None:
+    table, schema = demo.write(tmp_path, 40)
+    key = Path(os.environ[VARIABLE])
+    before = key.read_bytes()
+    more = ["-s", str(schema)] if "anonymize" in request_ else []
+    assert cli._run([*request_, str(table), *more, "-o", str(key)]) == 2
+    assert key.read_bytes() == before

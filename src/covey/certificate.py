@@ -13,7 +13,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -24,7 +24,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from covey import files, tables
 from covey import taxonomy as trees
-from covey.csv_files import Dialect
 from covey.errors import UsageError, ViolationError
 from covey.report import Report
 from covey.requirements import (
@@ -58,11 +57,6 @@ _MODELS: dict[str, type[Requirement]] = {
 }
 # Settings of a column by which it is generalised, and not judged.
 _NOT_JUDGED = {"taxonomy", "weight", "missing", "grid", "domain"}
-
-
-def _written(dialect: Dialect) -> dict[str, Any]:
-    """How the release is written; it always has a header, whatever the original had."""
-    return {name: setting for name, setting in asdict(dialect).items() if name != "header"}
 
 
 def beside(path: str | Path) -> Path:
@@ -100,7 +94,7 @@ def statement(
         "rows": {name: rows[name] for name in ("released", "suppressed", "dropped")},
         "method": {"name": report.method, "options": report.options},
         "key": report.key,
-        "table": {"format": report.output.format, **_written(released.dialect)},
+        "table": {"format": report.output.format, **report.output.written},
         "columns": _columns(schema, released),
     }
     said = {
@@ -362,10 +356,14 @@ def read(path: str | Path) -> _Statement:
 
 def _read_file(path: str | Path, what: str) -> bytes:
     try:
+        if Path(path).exists() and not Path(path).is_file():  # a pipe would make covey wait
+            raise UsageError(f"{what} is a folder or a device, not a file")
         with Path(path).open("rb") as file:
             data = file.read(LARGEST + 1)
     except OSError as error:
         raise UsageError(f"{what} cannot be read: {error.strerror}") from None
+    except UsageError:
+        raise
     except ValueError:
         raise UsageError(f"{what} cannot be read: there is no such path") from None
     if len(data) > LARGEST:
@@ -451,9 +449,8 @@ class Checked:
         """Raise `ViolationError`, with all that differs or is broken."""
         wrong = [*self.differences]
         if self.verdict is not None:
-            judged = tuple(check for check in self.verdict.checks if check.judged)
             try:
-                replace(self.verdict, checks=judged).raise_if_violated()
+                self.verdict.raise_if_broken()
             except ViolationError as error:
                 wrong.append(str(error))
         if wrong:
@@ -515,9 +512,7 @@ def _judge(
         notes.differences.append(f"the table cannot be judged as the certificate says: {error}")
         return None
     notes.unchecked.extend(
-        f"{check.requirement}: {check.reason}, so it was not judged again"
-        for check in verdict.checks
-        if not check.judged
+        f"{check.requirement}: {check.reason}" for check in verdict.checks if not check.judged
     )
     if verdict.risks.person is not None and verdict.risks.prosecutor is None:
         notes.unchecked.append("the risks by persons, for the same reason")
@@ -583,8 +578,8 @@ def _against_report(said: _Predicate, data: bytes) -> Iterator[str]:
         "date": said.date,
         "rows": said.rows.model_dump(),
         "method": said.method.model_dump(),
-        "output": {"format": said.table.format},
-        "configuration": {"table": said.dialect},
+        "key": said.key,
+        "output": {"format": said.table.format, "written": said.dialect},
     }
     try:
         report = json.loads(data)

@@ -186,7 +186,7 @@ def inspect(
 
     declared = _table_format(delimiter, encoding, decimal, missing, header)
     if output is not None:
-        files.refuse_overwriting([output], [table])
+        files.refuse_overwriting([output], [table, *_kept()])
         if output.exists() and not force:
             raise OutputError("the draft exists already; --force replaces it")
     source = tables.read(table, declared=declared)
@@ -294,8 +294,7 @@ def anonymize(
     settings = _asking(
         settings, k, _counted(person, count_rows), l=l, t=t, alpha=alpha, beta=beta, delta=delta
     )
-    kept = [] if no_register else [_register(register).path]
-    inputs: list[str | Path] = [table, schema, *_taxonomy_files(settings), *kept]
+    inputs: list[str | Path] = [table, schema, *_taxonomy_files(settings), *_kept(key, register)]
     files.refuse_overwriting([output, *beside], inputs)
     refused = refuse_composition or settings.require.composition == "refuse"
     if no_register and (register is not None or refused):
@@ -521,7 +520,8 @@ def report(
     settings = _asking(
         settings, k, _counted(person, count_rows), l=l, t=t, alpha=alpha, beta=beta, delta=delta
     )
-    files.refuse_overwriting(output, [original, released, schema, *_taxonomy_files(settings)])
+    inputs: list[str | Path] = [original, released, schema, *_taxonomy_files(settings), *_kept()]
+    files.refuse_overwriting(output, inputs)
     with files.outputs(*output) as outputs, _progress() as progress:
         source = tables.read(original, settings)
         _tell(source.notes)
@@ -592,7 +592,7 @@ def compare(
         settings, None, _counted(person, count_rows), l=l, t=t, alpha=alpha, beta=beta, delta=delta
     )
     sizes = _sizes(k, settings)
-    files.refuse_overwriting(paths, [table, schema, *_taxonomy_files(settings)])
+    files.refuse_overwriting(paths, [table, schema, *_taxonomy_files(settings), *_kept()])
     finished: list[Run] = []
     with files.outputs(*paths) as outputs:
         try:
@@ -652,7 +652,7 @@ def curve(
         curves.refuse_format(path)
     settings = _schema(schema, _table_format(delimiter, encoding, decimal, missing, header))
     sizes = None if k is None else _sizes(k, settings)
-    files.refuse_overwriting(paths, [table, schema, *_taxonomy_files(settings)])
+    files.refuse_overwriting(paths, [table, schema, *_taxonomy_files(settings), *_kept()])
     finished: list[Point] = []
     with files.outputs(*paths) as outputs:
         with _progress() as progress:
@@ -955,9 +955,16 @@ def _custodian(path: Path | None) -> "Key":
     from covey.keys import Key
 
     key = Key.of(path)
-    if key.made_at is not None:
-        say(f"made your key, {key.made_at}: keep it, and keep it secret")
+    if key.is_new:
+        say(f"made your key, {key.path}: keep it, and keep it secret")
     return key
+
+
+def _kept(key: Path | None = None, register: Path | None = None) -> list[Path]:
+    """What the custodian keeps: no output goes there."""
+    from covey import keys
+
+    return [key or keys.own(), _register(register).path]
 
 
 def _register(path: Path | None) -> "Register":

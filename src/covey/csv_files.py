@@ -12,7 +12,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,11 @@ class Dialect:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", tuple(dict.fromkeys([*self.missing, ""])))
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """All but whether there is a header: what covey writes always has one."""
+        return {name: setting for name, setting in asdict(self).items() if name != "header"}
 
     @property
     def number(self) -> str:

@@ -30,7 +30,8 @@ class Key:
 
     _secret: bytes = field(repr=False)
     stored: bool = True
-    made_at: Path | None = None  # where it was stored just now, at its first use
+    path: Path | None = None  # the file that it lies in
+    is_new: bool = False  # whether it was made just now, at its first use
 
     def __post_init__(self) -> None:
         if not isinstance(self._secret, bytes) or len(self._secret) != SIZE:
@@ -50,11 +51,11 @@ class Key:
                 return cls(source)
             case str() | Path():
                 return cls._in_file(Path(source))
-        if named := os.environ.get(VARIABLE):
-            return cls._in_file(Path(named))
         try:
-            return cls._in_file(folder() / "key")
+            return cls._in_file(own())
         except _NotStoredError:
+            if os.environ.get(VARIABLE):
+                raise
             return cls(secrets.token_bytes(SIZE), stored=False)
 
     @classmethod
@@ -62,14 +63,14 @@ class Key:
         if "\0" in str(path):
             raise UsageError("there can be no such key file")
         try:
-            return cls(_read(path))
+            return cls(_read(path), path=path)
         except (FileNotFoundError, NotADirectoryError):
             pass
         except OSError as error:
             raise UsageError(f"the key file cannot be read: {error.strerror}") from None
         try:
-            made = _make(path)
-            return cls(_read(path), made_at=path if made else None)
+            is_new = _make(path)
+            return cls(_read(path), path=path, is_new=is_new)
         except OSError as error:
             raise _NotStoredError(f"the key cannot be stored: {error.strerror}") from None
 
@@ -94,12 +95,19 @@ class _NotStoredError(UsageError):
     """There is no place to keep the key."""
 
 
+def own() -> Path:
+    """Where the custodian's own key lies, or will."""
+    return Path(os.environ.get(VARIABLE) or folder() / "key")
+
+
 def folder() -> Path:
     """Where covey keeps what belongs to the custodian, on this system."""
     return platformdirs.user_data_path("covey", appauthor=False)
 
 
 def _read(path: Path) -> bytes:
+    if path.exists() and not path.is_file():  # a pipe would make covey wait
+        raise UsageError("the key file is a folder or a device, not a file")
     with path.open("rb") as file:
         if os.name == "posix" and stat.S_IMODE(os.fstat(file.fileno()).st_mode) & _OTHERS:
             raise UsageError("others can read the key file: make it yours alone, with chmod 600")

@@ -78,6 +78,7 @@ class Release:
     _judge: Callable[[Table], Verdict]
     _costs: Callable[[], pl.DataFrame]
     _trace: Footprint  # what the register will remember
+    _inputs: tuple[str | Path, ...]  # files that no output may replace
 
     def __repr__(self) -> str:
         # What a dataclass would show of itself has cells in it, even original ones.
@@ -121,7 +122,7 @@ class Release:
         refuse_curve_of_others(curve, self.report.rows)
         reports = [report] if isinstance(report, str | Path) else list(report or ())
         beside = companions(path, reports, costs, certificate=certificate)
-        files.refuse_overwriting([path, *beside], [])
+        files.refuse_overwriting([path, *beside], self._inputs)
         with contextlib.ExitStack() as stack:
             if outputs is None:
                 private = [name for name in (costs,) if name is not None]
@@ -131,7 +132,7 @@ class Release:
                 changed = tables.write(self._released, table.file, Path(path).name, defuse=defuse)
             data = table.read()
             again, verdict = self._verify(data)
-            output = _output(data, changed)
+            output = _output(data, again.dialect, changed)
             entry = stack.enter_context(
                 remember(
                     *(register, self._trace),
@@ -217,9 +218,10 @@ def refuse_uncertain(method: str | Callable[..., Groups | Rings]) -> None:
         raise UsageError(UNCERTAIN)
 
 
-def _output(data: bytes, defused: int) -> Output:
+def _output(data: bytes, dialect: Dialect, defused: int) -> Output:
     kinds = {b"PAR1": "parquet", b"\x1f\x8b\x08\x00": "gzipped csv"}
-    return Output(kinds.get(data[:4], "csv"), len(data), hashlib.sha256(data).hexdigest(), defused)
+    kind, digest = kinds.get(data[:4], "csv"), hashlib.sha256(data).hexdigest()
+    return Output(kind, len(data), digest, dialect.written, defused)
 
 
 def anonymize(
@@ -322,7 +324,7 @@ def anonymize(
         verdict=verdict,
         losses=losses,
         method=name_of(method),
-        options=options,
+        options=_told(options, function_of(method)),
         key=custodian.fingerprint if seed is None else None,
         order=AS_READ if keep_order else BY_CONTENT,
         configuration=_configuration(schema, encoded, style, requirements, table.dialect),
@@ -365,6 +367,7 @@ def anonymize(
             total=table.frame.height,
         ),
         _trace=trace,
+        _inputs=tuple(one for one in (frame, custodian.path) if isinstance(one, str | Path)),
     )
 
 
@@ -496,7 +499,7 @@ def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Tabl
     shown = tables.from_bytes(data, schema, declared)
     is_csv = not data.startswith(b"PAR1")
     defused = formulas.count_defused(shown.frame, shown.dialect) if is_csv else 0
-    return replace(shown, source=Path(released).name), _output(data, defused)
+    return replace(shown, source=Path(released).name), _output(data, shown.dialect, defused)
 
 
 def workload(
@@ -835,6 +838,14 @@ def _version() -> str:
     from importlib.metadata import version
 
     return version("covey")
+
+
+def _told(options: Mapping[str, Any], function: Callable[..., Any]) -> dict[str, Any]:
+    """The options as they are published: what somebody's own method was handed may be anything."""
+    if isinstance(function, Method):
+        return dict(options)
+    plain = bool | int | float | None
+    return {name: value if isinstance(value, plain) else "…" for name, value in options.items()}
 
 
 def name_of(method: str | Callable[..., Groups | Rings]) -> str:

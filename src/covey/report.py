@@ -60,6 +60,7 @@ class Output:
     format: str
     bytes: int
     sha256: str
+    written: dict[str, Any]  # delimiter, encoding, decimal sign and missing tokens
     defused: int = 0  # cells with an apostrophe in front, so that no spreadsheet runs them
 
 

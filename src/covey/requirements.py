@@ -235,6 +235,7 @@ def _whole(name: str, value: object) -> int:
 
 
 def _number(name: str, value: object) -> Number:
+    value = _read(name, value)
     if isinstance(value, bool) or not isinstance(value, Real) or not _is_finite(value):
         raise SchemaError(f"{name} must be a number, or a fraction such as 2/3")
     return value if isinstance(value, Fraction) else float(value)
