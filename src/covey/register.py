@@ -31,7 +31,6 @@ _APPLICATION = 0x636F7679  # "covy": tells a register from other SQLite files
 _PATIENCE = 60.0  # seconds to wait for another process
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
-_SAME = "other.sha256 = this.sha256 AND other.people = this.people"
 _TABLES = """
 CREATE TABLE releases (
     id TEXT PRIMARY KEY,
@@ -182,7 +181,8 @@ class Register:
                 "DELETE FROM releases WHERE id IN (SELECT other.id FROM releases AS other, "
                 "releases AS this WHERE this.id = ? AND other.id != this.id AND "
                 "other.key = this.key AND other.place IS this.place AND "
-                f"(this.place IS NOT NULL OR {_SAME}))",  # noqa: S608
+                "(this.place IS NOT NULL OR "
+                "(other.sha256, other.people) = (this.sha256, this.people)))",
                 (id_,),
             )
             database.execute("UPDATE releases SET published = 1 WHERE id = ?", (id_,))
@@ -197,10 +197,11 @@ class Register:
             rows = database.execute(
                 "SELECT other.key, other.person, other.classes, group_concat(other.id, ' ') "
                 "FROM releases AS other, releases AS this "
-                f"WHERE this.id = ? AND NOT ({_SAME}) "
+                "WHERE this.id = ? "
+                "AND (other.sha256, other.people) != (this.sha256, this.people) "
                 "AND other.place IS NOT ifnull(this.place, x'00') "
                 "GROUP BY other.sha256, other.people, other.key "
-                "ORDER BY min(other.date), min(other.rowid)",  # noqa: S608
+                "ORDER BY min(other.date), min(other.rowid)",
                 (id_,),
             ).fetchall()
             alike = [row for row in rows if row[0] == trace.key and row[2] and trace.rows]
