@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import covey
 from covey import composition, demo
 from covey.composition import Composition, compose
-from covey.footprints import Footprint, footprint
+from covey.footprints import Footprint, combined, footprint
 from covey.keys import Key
 from covey.requirements import KAnonymity
 from covey.tables import Table
@@ -109,7 +110,9 @@ class Oracle:
     @cached_property
     def hashes(self) -> list[int]:
         rows = {row: row for row in range(len(self.drawn.stays))}
-        return list(map(int, trace(self.drawn.stays, rows, 2, self.how).content))
+        found = trace(self.drawn.stays, rows, 2, self.how)
+        named = [found.who[name] for name in sorted(found.who)]
+        return list(map(int, combined([*found.content.values(), *named], found.rows)))
 
     def layers(self, earlier: list[dict[int, int]]) -> list[tuple[dict[int, int], dict[int, int]]]:
         """The class of each record of the new release in all of them, and all who are in it."""
@@ -209,7 +212,9 @@ def small(rows: list[tuple[str | None, str]], **columns: list[Any]) -> Footprint
 
 
 def found_again(new: Footprint, old: Footprint) -> int:
-    return int((composition.matched(new, old) >= 0).sum())
+    classes = composition.matched(new, old)
+    assert classes is not None
+    return int((classes >= 0).sum())
 
 
 def test_people_are_recognised_by_a_code_whatever_their_name() -> None:
@@ -249,6 +254,73 @@ def test_cells_are_the_same_whether_they_came_as_numbers_or_as_text() -> None:
     typed = of(pl.DataFrame({"age": [30, 50], "weight": [70.0, -0.0]}))
     text = of(pl.DataFrame({"weight": ["70", "0"], "age": ["30", "50"]}))
     assert found_again(typed, text) == 2
+
+
+def of_cells(table: pl.DataFrame, **declared: Any) -> Footprint:
+    """A release of one class, of people without identifiers."""
+    schema = covey.Schema.of(
+        **{"insensitive": [n for n in table.columns if n not in ("age", *declared)]},
+        quasi={"age": "numeric"},
+        sensitive=declared,
+    )
+    shown = pl.DataFrame({"age": ["*"] * table.height})
+    return footprint(KEY, Table(table), shown, np.arange(table.height), schema, KAnonymity(2))
+
+
+def test_columns_that_one_release_lacks_do_not_hide_people_without_identifiers() -> None:
+    fewer = pl.DataFrame({"age": [*range(20, 30)], "town": [*"abcdefghij"]})
+    more = fewer.with_columns(ward=pl.Series([*"xyzxyzxyzx"])).reverse()
+    assert found_again(of_cells(more), of_cells(fewer)) == 10
+    assert found_again(of_cells(fewer), of_cells(more)) == 10
+    moved = fewer.with_columns(town=pl.Series([*"abcdeklmno"]))
+    assert found_again(of_cells(more), of_cells(moved)) == 5
+
+
+@pytest.mark.parametrize("common", [[], ["sex"]])
+def test_people_are_not_recognised_by_hardly_anything(common: list[str]) -> None:
+    some = pl.DataFrame({"age": [*range(20, 30)], "sex": [*"fm"] * 5, "town": [*"abcdefghij"]})
+    other = some.select(*common, weight="age", age=pl.lit(1)).rename({"age": "height"})
+    old, new = of_cells(some), of_cells(other.with_columns(age=pl.lit(7)))
+    del new.content["age"]
+    assert composition.matched(new, old) is None
+    found = compose(new, [(["a", "b"], old)])
+    assert found == Composition(2, incomparable=("a", "b"))
+    assert any("2 earlier releases" in w and "in common" in w for w in found.warnings())
+
+
+def test_nobody_known_is_not_recognised_by_hardly_anything() -> None:
+    before = small([(None, ""), (None, ""), ("1", "Ada")], ward=[*"abc"])
+    after = small([(None, ""), (None, ""), ("1", "Ada")], room=[*"def"])
+    for one in (before, after):
+        one.who["name"][:] = np.where(one.who["number"] == 0, 0, one.who["name"])
+    assert found_again(after, before) == 1
+
+
+@pytest.mark.parametrize(
+    ("declared", "one", "other"),
+    [
+        ({}, ["HIV", "flu"], [" hiv", "ﬂu"]),
+        ({"type": "numeric"}, ["1.50", "+2"], [1.5, 2.0]),
+        ({"type": "date", "format": "%d.%m.%Y"}, ["31.05.2024", "1.6.2024"], ["31.05.2024"] * 2),
+        ({}, [True, False], ["True", "False"]),
+    ],
+)
+def test_sensitive_values_are_hashed_by_what_they_mean(
+    declared: dict[str, Any], one: list[Any], other: list[Any]
+) -> None:
+    def hashes(cells: list[Any]) -> set[int]:
+        table = pl.DataFrame({"age": 40, "value": cells})
+        return {*of_cells(table, value=declared).values["value"].hashes.tolist()}
+
+    assert len(hashes(one)) == 2
+    assert hashes(other) <= hashes(one)
+
+
+def test_dates_are_the_same_whether_they_came_as_dates_or_as_text() -> None:
+    written = {"type": "date", "format": "%d.%m.%Y"}
+    text = of_cells(pl.DataFrame({"age": 40, "day": ["31.05.2024"]}), day=written)
+    typed = of_cells(pl.DataFrame({"age": 40, "day": [date(2024, 5, 31)]}), day={"type": "date"})
+    assert text.values["day"].hashes.tolist() == typed.values["day"].hashes.tolist()
 
 
 # ── real releases ───────────────────────────────────────────────────────────────────────────────

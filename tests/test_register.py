@@ -95,7 +95,7 @@ def test_hashes_of_another_custodian_are_others(tmp_path: Path, register: Path) 
     finally:
         os.environ["COVEY_KEY_FILE"] = kept
     for ours, other in (
-        (mine.content, theirs.content),
+        (mine.content["note"], theirs.content["note"]),
         (mine.who["name"], theirs.who["name"]),
         (mine.values["illness"].hashes, theirs.values["illness"].hashes),
     ):
@@ -105,7 +105,8 @@ def test_hashes_of_another_custodian_are_others(tmp_path: Path, register: Path) 
 def test_the_order_of_the_input_is_not_remembered() -> None:
     shuffled = PEOPLE.sample(fraction=1, shuffle=True, seed=3)
     mine, theirs = release(seed=1)._trace, release(shuffled, seed=1)._trace
-    assert mine.content.tolist() == theirs.content.tolist()
+    assert mine.content["note"].tolist() == theirs.content["note"].tolist()
+    assert mine.people == theirs.people
     assert mine.who["name"].tolist() == theirs.who["name"].tolist()
 
 
@@ -127,6 +128,78 @@ def test_the_same_bytes_are_the_same_release(tmp_path: Path) -> None:
     assert other.earlier == 1  # of which there are two copies
     assert {*other.delete} == {entry.id for entry in remembered() if entry.k == 4}
     assert len(other.delete) == 2
+
+
+PAIRS = covey.Schema.of(identifiers=["pid"], quasi={"g": "categorical"}, sensitive=["d"])
+
+
+def pairs(*persons: str) -> covey.Release:
+    """Two classes of two, which show the same whoever is in them."""
+    table = pl.DataFrame({"pid": persons, "g": [*"aabb"], "d": [*"xyxy"]})
+    return release(table, 2, PAIRS)
+
+
+def test_the_same_bytes_of_other_people_are_another_release(tmp_path: Path) -> None:
+    old = pairs("1", "2", "3", "4").write(tmp_path / "old.csv")
+    new = pairs("1", "3", "2", "4").write(tmp_path / "new.csv")
+    assert old.output is not None
+    assert new.output is not None
+    assert old.output.sha256 == new.output.sha256
+    assert new.composition is not None
+    assert (new.composition.fewest, new.composition.alone) == (1, 1.0)
+
+
+def test_the_same_bytes_of_other_people_do_not_replace_each_other(capfdbinary: Any) -> None:
+    for persons in ("1234", "1324", "1234", "2143"):
+        pairs(*persons).write("-")
+    assert len(remembered()) == 3  # the first and the third are the same
+
+
+def test_look_alikes_are_one_value_in_all_releases_together(tmp_path: Path) -> None:
+    people = pl.DataFrame(
+        {"pid": range(8), "g": [*"aabbaabb"], "d": ["HIV", "hiv ", "flu", "cold"] * 2}
+    )
+    release(people, 2, PAIRS).write(tmp_path / "old.csv")
+    moved = people.with_columns(g=pl.Series([*"aaaabbbb"]))
+    found = release(moved, 2, PAIRS).write(tmp_path / "new.csv").composition
+    assert found is not None
+    assert [(one.alone, one.together) for one in found.certain] == [(0.0, 0.5)]
+
+
+def test_a_column_more_is_noticed_where_nobody_has_an_identifier(tmp_path: Path) -> None:
+    people = PEOPLE.drop("name", "note")
+    schema = covey.Schema.of(quasi={"age": "numeric", "town": "categorical"}, sensitive=["illness"])
+    more = covey.Schema.of(
+        quasi={"age": "numeric", "town": "categorical"}, sensitive=["illness", "drug"]
+    )
+    release(people, 4, schema).write(tmp_path / "old.csv")
+    drugs = people.with_columns(drug=pl.Series([f"d{i % 3}" for i in range(40)]))
+    found = release(drugs, 6, more).write(tmp_path / "new.csv").composition
+    assert found is not None
+    assert (found.earlier, found.shared) == (1, 1.0)
+    assert not found.holds
+
+
+def test_no_release_is_written_over_the_register(tmp_path: Path, register: Path) -> None:
+    release().write(tmp_path / "out.csv")
+    for path, given in ((register, None), (tmp_path / "r", tmp_path / "r")):
+        with pytest.raises(covey.OutputError, match="overwrite"):
+            release(k=6).write(path, register=given)
+    assert [entry.k for entry in remembered()] == [4]
+
+
+def test_how_frequent_cells_are_is_not_in_the_register(tmp_path: Path, register: Path) -> None:
+    """Equal cells of a column have equal hashes; what is stored of them is not equal."""
+    release().write(tmp_path / "out.csv")
+    with sqlite3.connect(register) as database:
+        ((data,),) = database.execute(
+            "SELECT data FROM blocks WHERE kind = 'content' AND name = 'town'"
+        )
+    database.close()
+    stored = [data[place : place + 4] for place in range(0, len(data), 4)]
+    assert len(stored) == 40
+    assert len({*stored}) == 40
+    assert len({*release()._trace.content["town"].tolist()}) == 4
 
 
 def test_the_same_groups_in_another_format_tell_nothing_new(tmp_path: Path) -> None:
@@ -168,15 +241,23 @@ def test_releases_under_another_key_cannot_be_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release().write(tmp_path / "mine.csv")
+    (mine,) = remembered()
     monkeypatch.setenv("COVEY_KEY_FILE", str(tmp_path / "key"))
+    with pytest.raises(covey.GuaranteeError, match=f"covey forget {mine.id}"):
+        release(k=6).write(tmp_path / "theirs.csv", refuse_composition=True)
+    assert not (tmp_path / "theirs.csv").exists()
     written = release(k=6).write(tmp_path / "theirs.csv")
-    assert written.composition == Composition(6, incomparable=1)
+    assert written.composition == Composition(6, incomparable=(mine.id,))
     assert any("1 earlier release" in w and "another key" in w for w in written.warnings)
 
 
 def test_rows_that_are_not_alike_cannot_be_compared(tmp_path: Path) -> None:
     release(method="nh").write(tmp_path / "rings.csv")
-    assert release().write(tmp_path / "out.csv").composition == Composition(4, incomparable=1)
+    (rings,) = remembered()
+    found = release().write(tmp_path / "out.csv").composition
+    assert found == Composition(4, incomparable=(rings.id,))
+    with pytest.raises(covey.GuaranteeError, match=f"covey forget {rings.id}"):
+        release().write(tmp_path / "other.csv", refuse_composition=True)
     with pytest.raises(covey.UsageError, match="not alike"):
         release(method="nh").write(tmp_path / "again.csv", refuse_composition=True)
     assert len(remembered()) == 2
@@ -406,7 +487,7 @@ def test_several_processes_enter_at_once(tmp_path: Path, register: Path) -> None
         "from covey.register import Register\n"
         "none = np.zeros(0, dtype=np.uint64)\n"
         "for i in range(5):\n"
-        "    trace = Footprint('key', none.astype(np.int64), none, {}, {})\n"
+        "    trace = Footprint('key', none.astype(np.int64), {}, {}, {})\n"
         "    register = Register.of()\n"
         "    register.settle(register.enter(trace, f'{sys.argv[1]} {i}'.encode(), 'x', str(i), {}))"
     )
@@ -417,8 +498,11 @@ def test_several_processes_enter_at_once(tmp_path: Path, register: Path) -> None
 
 def test_what_is_forgotten_leaves_nothing_behind(tmp_path: Path, register: Path) -> None:
     release().write(tmp_path / "out.csv")
-    trace = release()._trace
-    content = trace.content.astype("<u8").tobytes()
+    with sqlite3.connect(register) as database:
+        ((content,),) = database.execute(
+            "SELECT data FROM blocks WHERE kind = 'content' AND name = 'note'"
+        )
+    database.close()
     assert content in register.read_bytes()
     (entry,) = remembered()
     Register(register).forget(entry.id)

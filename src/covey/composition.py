@@ -23,7 +23,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from covey.errors import count
-from covey.footprints import NOBODY, Footprint, Hashes, Longs, Values, are_unique
+from covey.footprints import NOBODY, Footprint, Hashes, Values, are_unique
+from covey.kernels.arrays import Longs
 
 ABSENT = -1
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # keeps numbers that are added to hashes apart
@@ -48,7 +49,7 @@ class Composition:
 
     k: int
     earlier: int = 0  # releases that share people with it
-    incomparable: int = 0  # releases under another key, or whose rows are not alike
+    incomparable: tuple[str, ...] = ()  # releases of which nobody can tell whether they share any
     shared: float = 0.0  # people who are in an earlier release too
     fewest: int | None = None  # candidates; None where nobody is shared
     below_k: float = 0.0  # people with fewer than k candidates
@@ -74,9 +75,17 @@ class Composition:
             )
         if self.incomparable:
             yield (
-                f"{count(self.incomparable, 'earlier release')} could not be compared with this "
-                "one: made with another key, or by a method whose rows are not alike"
+                f"{self.unknown()}. If they were never published: "
+                f"covey forget {' '.join(self.incomparable)}"
             )
+
+    def unknown(self) -> str:
+        """How many releases could not be compared, and why, in a sentence."""
+        return (
+            f"{count(len(self.incomparable), 'earlier release')} could not be compared with this "
+            "one: made with another key, by a method whose rows are not alike, or with too few "
+            "columns in common to recognise people"
+        )
 
     def figures(self) -> str:
         """What is left, in a sentence."""
@@ -98,7 +107,7 @@ class Composition:
             "holds": self.holds,
             "k": self.k,
             "earlier": self.earlier,
-            "incomparable": self.incomparable,
+            "incomparable": list(self.incomparable),
             "shared": round(self.shared, 4),
             "fewest": self.fewest,
             "below_k": round(self.below_k, 4),
@@ -119,13 +128,19 @@ def compose(
     new: Footprint,
     earlier: Iterable[tuple[Sequence[str], Footprint]],
     *,
-    incomparable: int = 0,
+    incomparable: Sequence[str] = (),
 ) -> Composition:
     """Lay a new release over earlier ones, each with the names of all its copies."""
-    layers = [_Layer(names, matched(new, old), old.values) for names, old in earlier]
-    layers = [layer for layer in layers if (layer.classes != ABSENT).any()]
+    layers: list[_Layer] = []
+    unknown = list(incomparable)
+    for names, old in earlier:
+        classes = matched(new, old)
+        if classes is None:
+            unknown += names
+        elif (classes != ABSENT).any():
+            layers.append(_Layer(names, classes, old.values))
     k = new.k
-    blank = Composition(k, incomparable=incomparable)
+    blank = Composition(k, incomparable=tuple(unknown))
     if not layers:
         return blank
     left = _Left.of(new, layers)
@@ -161,34 +176,49 @@ class _Layer:
     values: dict[str, Values]
 
 
-def matched(new: Footprint, old: Footprint) -> Longs:
-    """The class in which each row of the new release is in the old one.
+def matched(new: Footprint, old: Footprint) -> Longs | None:
+    """The class in which each row of the new release is in the old one; None if nobody can tell.
 
-    People are recognised by the identifiers that both releases know, or by all other cells of the
-    row where there is none. Where somebody has several rows, those with equal cells are the same
-    ones, and of the others the first is the first.
+    People are recognised by the identifiers that both releases know, or where there is none by all
+    other columns that both have. Where somebody has several rows, those with equal cells are the
+    same ones, and of the others the first is the first.
     """
     classes = np.full(new.rows, ABSENT, dtype=np.int64)
-    columns = _telling(new, old)
-    if not columns:
-        _match(classes, _numbered(new.content), _numbered(old.content), old.classes)
-        return classes
+    columns, common = _telling(new, old), sorted(new.content.keys() & old.content.keys())
     ours, theirs = _together(new, columns), _together(old, columns)
-    if are_unique(ours) and are_unique(theirs):
-        _match(classes, ours, theirs, old.classes)
+    if columns and are_unique(ours) and are_unique(theirs):
+        _match(classes, old.classes, _rows(ours), _rows(theirs))
         return classes
+    enough = _tell_apart(new, common) and _tell_apart(old, common)
+    if not columns and not enough:
+        return None
+    somebody, known = ours != NOBODY, theirs != NOBODY
+    whole = ours + new.told(common) * _ODD, theirs + old.told(common) * _ODD
     same = _match(
-        classes,
-        _numbered(ours + new.content * _ODD),
-        _numbered(theirs + old.content * _ODD),
-        old.classes,
+        *(classes, old.classes),
+        _rows(whole[0], somebody | enough),  # nobody known is recognised by the other cells alone
+        _rows(whole[1], known | enough),
     )
-    rest = np.flatnonzero((classes == ABSENT) & (ours != NOBODY))
-    others = np.setdiff1d(np.flatnonzero(theirs != NOBODY), same)
-    found = classes[rest]
-    _match(found, _numbered(ours[rest]), _numbered(theirs[others]), old.classes[others])
-    classes[rest] = found
+    known[same] = False
+    _match(
+        *(classes, old.classes),
+        _rows(ours, somebody & (classes == ABSENT)),
+        _rows(theirs, known),
+    )
     return classes
+
+
+def _tell_apart(some: Footprint, columns: Sequence[str]) -> bool:
+    """Whether these columns tell at least half as many rows apart as all columns do."""
+    if len(columns) == len(some.content):
+        return bool(columns)
+    return bool(columns) and 2 * _different(some.told(columns)) >= _different(
+        some.told(list(some.content))
+    )
+
+
+def _different(hashes: Hashes) -> int:
+    return pl.Series(hashes).n_unique()
 
 
 def _telling(new: Footprint, old: Footprint) -> list[str]:
@@ -208,19 +238,25 @@ def _together(some: Footprint, columns: Sequence[str]) -> Hashes:
     """Several identifiers as one hash; nobody is known who has none of them."""
     if len(columns) == 1:
         return some.who[columns[0]]
+    if not columns:
+        return np.full(some.rows, NOBODY, dtype=np.uint64)
     known = np.any([some.who[name] != NOBODY for name in columns], axis=0)
     cells = _cells([some.who[name] for name in columns], some.rows)
     return np.where(known, cells, np.uint64(NOBODY))
 
 
-def _match(classes: Longs, ours: Hashes, theirs: Hashes, told: Longs) -> Longs:
+def _match(classes: Longs, told: Longs, ours: pl.DataFrame, theirs: pl.DataFrame) -> Longs:
     """Fill in the classes of those of ours that are among theirs; which of these they are."""
-    mine = pl.DataFrame({"hash": ours}).with_row_index("mine")
-    others = pl.DataFrame({"hash": theirs}).with_row_index("other")
-    pairs = mine.join(others, on="hash")
-    found = pairs["other"].to_numpy().astype(np.int64)
-    classes[pairs["mine"].to_numpy()] = told[found]
+    pairs = ours.join(theirs, on="hash", suffix=" found")
+    found = pairs["row found"].to_numpy()
+    classes[pairs["row"].to_numpy()] = told[found]
     return found
+
+
+def _rows(hashes: Hashes, which: _Mask | None = None) -> pl.DataFrame:
+    """Some rows and their hashes, all different."""
+    rows = np.arange(len(hashes)) if which is None else np.flatnonzero(which)
+    return pl.DataFrame({"row": rows, "hash": _numbered(hashes[rows])})
 
 
 def _numbered(hashes: Hashes) -> Hashes:

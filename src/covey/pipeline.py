@@ -40,7 +40,7 @@ from covey.loss import Losses
 from covey.ordering import canonical_order, ordered_people
 from covey.persons import refuse_unsaid
 from covey.progress import STOPPED, Progress, silent
-from covey.register import remember
+from covey.register import Register, remember
 from covey.report import (
     LIMITS,
     Costs,
@@ -122,7 +122,9 @@ class Release:
         refuse_curve_of_others(curve, self.report.rows)
         reports = [report] if isinstance(report, str | Path) else list(report or ())
         beside = companions(path, reports, costs, certificate=certificate)
-        files.refuse_overwriting([path, *beside], self._inputs)
+        known = Register.of(register)
+        kept = () if known is None else (known.path,)
+        files.refuse_overwriting([path, *beside], [*self._inputs, *kept])
         with contextlib.ExitStack() as stack:
             if outputs is None:
                 private = [name for name in (costs,) if name is not None]

@@ -12,12 +12,13 @@ import secrets
 import sqlite3
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from covey.composition import Composition, compose
 from covey.errors import GuaranteeError, UsageError, count
@@ -38,6 +39,7 @@ CREATE TABLE releases (
     place BLOB,
     name TEXT NOT NULL,
     sha256 TEXT NOT NULL,
+    people BLOB NOT NULL,
     key TEXT NOT NULL,
     k INTEGER NOT NULL,
     person TEXT,
@@ -81,11 +83,11 @@ class NotRemembered:
 
     why: str | None  # None where that was asked for
     composition: None = None
-    warnings: tuple[str, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        told = () if self.why is None else (f"earlier releases were not looked up: {self.why}",)
-        object.__setattr__(self, "warnings", told)
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to look at before this release is published."""
+        return () if self.why is None else (f"earlier releases were not looked up: {self.why}",)
 
     @contextlib.contextmanager
     def publishing(self) -> Iterator[None]:
@@ -161,7 +163,7 @@ class Register:
     ) -> str:
         """Enter a release that is about to be published; the name by which it is remembered."""
         id_ = secrets.token_hex(4)
-        row = (id_, _now(), 0, place, _printable(name), sha256, trace.key, trace.k,
+        row = (id_, _now(), 0, place, _printable(name), sha256, trace.people, trace.key, trace.k,
                trace.person, trace.rows, len(trace.sizes), json.dumps(request))  # fmt: skip
         with self._open(make=True) as database, _transaction(database):
             signs = ", ".join("?" * len(row))
@@ -170,35 +172,45 @@ class Register:
         return id_
 
     def settle(self, id_: str) -> None:
-        """It was published: what was remembered of the same place, or the same bytes, is gone."""
+        """It was published: what was remembered of the same place is gone.
+
+        On standard output, the same release again takes the place of the first.
+        """
         with self._open() as database, _transaction(database):
             database.execute(
-                "DELETE FROM releases WHERE id != :id AND (key, ifnull(place, sha256)) IN "
-                "(SELECT key, ifnull(place, sha256) FROM releases WHERE id = :id)",
-                {"id": id_},
+                "DELETE FROM releases WHERE id IN (SELECT other.id FROM releases AS other, "
+                "releases AS this WHERE this.id = ? AND other.id != this.id AND "
+                "other.key = this.key AND other.place IS this.place AND "
+                "(this.place IS NOT NULL OR "
+                "(other.sha256, other.people) = (this.sha256, this.people)))",
+                (id_,),
             )
             database.execute("UPDATE releases SET published = 1 WHERE id = ?", (id_,))
 
     def lay_over(self, id_: str, trace: Footprint) -> Composition:
         """What an entered release keeps together with all others that share people with it.
 
-        The same bytes are the same release, and what will be replaced is no longer there.
+        The same bytes of the same people are the same release, and what will be replaced is no
+        longer there.
         """
         with self._open() as database:
             rows = database.execute(
-                "SELECT other.sha256, other.key, other.person, other.classes, "
-                "group_concat(other.id, ' ') FROM releases AS other, releases AS this "
-                "WHERE this.id = ? AND other.sha256 != this.sha256 "
+                "SELECT other.key, other.person, other.classes, group_concat(other.id, ' ') "
+                "FROM releases AS other, releases AS this "
+                "WHERE this.id = ? "
+                "AND (other.sha256, other.people) != (this.sha256, this.people) "
                 "AND other.place IS NOT ifnull(this.place, x'00') "
-                "GROUP BY other.sha256, other.key ORDER BY min(other.date), min(other.rowid)",
+                "GROUP BY other.sha256, other.people, other.key "
+                "ORDER BY min(other.date), min(other.rowid)",
                 (id_,),
             ).fetchall()
-            alike = [row for row in rows if row[1] == trace.key and row[3] and trace.rows]
+            alike = [row for row in rows if row[0] == trace.key and row[2] and trace.rows]
             earlier = (
-                (ids.split(), _footprint(database, ids.split()[0], key, person))
-                for _, key, person, _, ids in alike
+                (ids.split(), _footprint(database, ids.split()[0], person, trace))
+                for _, person, _, ids in alike
             )
-            return compose(trace, earlier, incomparable=len(rows) - len(alike))
+            others = [id_ for row in rows if row not in alike for id_ in row[-1].split()]
+            return compose(trace, earlier, incomparable=others)
 
     def _exists(self) -> bool:
         with _errors():
@@ -279,10 +291,17 @@ def _refuse(composition: Composition, *, alike: bool) -> None:
             "which gives the same bytes, release only new people, or, if they were never "
             f"published: covey forget {' '.join(composition.delete)}"
         )
+    if composition.incomparable:
+        raise GuaranteeError(
+            f"{composition.unknown()}; nothing was written. Keep releases of other people in a "
+            "register of their own (--register), or, if they were never published: "
+            f"covey forget {' '.join(composition.incomparable)}"
+        )
 
 
 # ── in the file ─────────────────────────────────────────────────────────────────────────────────
 
+_STORED = {"sizes": "<u4", "content": "<u4", "who": "<u8", "value sizes": "<u4", "values": "<u8"}
 _SHOWN = ("id", "date", "name", "published", "k", "rows", "classes", "request", "sha256", "key")
 
 
@@ -293,28 +312,42 @@ def _entry(row: dict[str, Any]) -> Entry:
 
 
 def _blocks(id_: str, trace: Footprint) -> Iterator[tuple[str, str, str, bytes]]:
-    yield id_, "sizes", "", trace.sizes.astype("<u4").tobytes()
-    yield id_, "content", "", trace.content.astype("<u8").tobytes()
+    for kind, name, block in _arrays(trace):
+        data = block.astype(_STORED[kind], copy=False).tobytes()
+        yield id_, kind, name, trace.sealed(_label(id_, kind, name), data)
+
+
+def _arrays(trace: Footprint) -> Iterator[tuple[str, str, NDArray[Any]]]:
+    yield "sizes", "", trace.sizes
+    for name, parts in trace.content.items():
+        yield "content", name, parts
     for name, hashes in trace.who.items():
-        yield id_, "who", name, hashes.astype("<u8").tobytes()
+        yield "who", name, hashes
     for name, values in trace.values.items():
-        yield id_, "value sizes", name, values.sizes.astype("<u4").tobytes()
-        yield id_, "values", name, values.hashes.astype("<u8").tobytes()
+        yield "value sizes", name, values.sizes
+        yield "values", name, values.hashes
 
 
-def _footprint(database: sqlite3.Connection, id_: str, key: str, person: str | None) -> Footprint:
-    found: dict[str, dict[str, Any]] = {"who": {}, "value sizes": {}, "values": {}}
+def _label(id_: str, kind: str, name: str) -> str:
+    """Different for every block, as no two may be sealed alike."""
+    return json.dumps([id_, kind, name])
+
+
+def _footprint(
+    database: sqlite3.Connection, id_: str, person: str | None, new: Footprint
+) -> Footprint:
+    """A footprint that is remembered, under the key of the new one."""
+    found: dict[str, dict[str, Any]] = {kind: {} for kind in _STORED}
     with _damage():
         for kind, name, data in database.execute(
             "SELECT kind, name, data FROM blocks WHERE release = ?", (id_,)
         ):
-            sizes = kind.endswith("sizes")
-            block = np.frombuffer(data, dtype="<u4" if sizes else "<u8")
-            found.setdefault(kind, {})[name] = block.astype(np.int64 if sizes else np.uint64)
+            block = np.frombuffer(new.sealed(_label(id_, kind, name), data), _STORED[kind])
+            found[kind][name] = block.astype(np.int64) if kind.endswith("sizes") else block
         return Footprint(
-            key=key,
+            key=new.key,
             sizes=found["sizes"][""],
-            content=found["content"][""],
+            content=found["content"],
             who=found["who"],
             values={
                 name: Values(found["value sizes"][name], hashes)
