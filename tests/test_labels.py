@@ -34,7 +34,7 @@ SPELLINGS = (
 SIGNS = (
     "aAßẞſéÉeE\u0301\u0308ﬁfiK\u212aΣσςİıI\u0345ͅᾳ²2Ａ１ \t\n\x1c\x85\u00a0\u2009\u2028\u3000\u2800"
     + (
-        "\x00\x07\x1b\x7f\u00ad\u034f\u061c\u115f\u180e\u200b\u200d\u200f\u202e\u2060\ufe0f\ufeff\uffa0"
+        "\x00\x07\x1b\x7f\u00ad\u034f\u061c\u115f\u180e\u200b\u200d\u200f\u202e\u2060\ufe0f\ufeff\uffa0\ufffc"
         "\U000e0041\U000e0100"
     )
 )

@@ -241,6 +241,29 @@ def test_a_bad_cell_is_told_by_file_column_and_row(
     assert "row 3 (line 6)" in message
 
 
+def test_a_bad_cell_keeps_its_place_where_labels_are_normalised(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text(f"x,town\n1,Rome\n{ZOE},rome \n2,Oslo\n")
+    town = {"type": "categorical", "normalise": ["strip", "casefold"]}
+    schema = covey.Schema.of(quasi={"x": "numeric", "town": town})
+    with pytest.raises(TableError, match=r"people\.csv: column 'x': 1 row .* row 2 \(line 3\)"):
+        covey.anonymize(path, schema, require=covey.KAnonymity(2))
+
+
+@pytest.mark.parametrize("kind", ["frame", "parquet"])
+def test_a_nul_is_told_by_column_and_row(kind: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"x": [1, 2, 3], "ill": ["a", None, f"{ZOE}\0"]})
+    schema = covey.Schema.of(quasi={"x": "numeric"}, sensitive=["ill"])
+    frame.write_parquet(tmp_path / "t.parquet")
+    source = frame if kind == "frame" else tmp_path / "t.parquet"
+    with pytest.raises(TableError, match=r"column 'ill': 1 row with a NUL .*row 3") as caught:
+        covey.anonymize(source, schema, require=covey.KAnonymity(3))
+    assert ZOE not in str(caught.value)
+    assert ("t.parquet" in str(caught.value)) == (kind == "parquet")
+    with pytest.raises(TableError, match="column 2 holds a NUL"):
+        covey.inspect(frame.rename({"ill": f"{ZOE}\0"}))
+
+
 def test_a_number_outside_its_domain_or_beyond_all_is_told_so_too(tmp_path: Path) -> None:
     message = cells({"type": "numeric", "domain": [0, 5]}, ["1", "9", "2"], tmp_path)
     assert "row 2 (line 4)" in message

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import covey
-from covey import cli, demo, pipeline, tables
+from covey import cli, demo, persons, pipeline, tables
 from covey.persons import repeats
 from covey.requirements import KAnonymity
 from covey.schema import Require
@@ -52,6 +52,10 @@ CODES: dict[str, list[object]] = {
     "reach": twice([f"+49 89 12{n:04}" for n in range(15)]),
     "patientID": twice([f"{CANARY} {c}" for c in "abcdefghijklmno"]),  # no digit, but the name
     "case-id": twice([f"{CANARY} {c}" for c in "abcdefghijklmno"]),
+    "social_security": twice([f"123-45-67{n}" for n in range(10, 25)]),  # no dates
+    "subject": twice([f"12-{n}-1999" for n in range(32, 47)]),
+    "client": twice([f"QX{c}" for c in "ABCDEFGHIJKLMNO"]),
+    "person": twice([f"x{c}q" for c in "abcdefghijklmno"]),
 }
 
 
@@ -106,6 +110,9 @@ DATES = [f"19{n}-0{1 + n % 9}-11" for n in range(60, 75)]
     ("name", "cells"),
     [
         ("who", twice(NAMES)),
+        ("patient", twice(NAMES)),
+        ("patient", twice(["ANNA BELL", "BOB STONE", "Cara Long"])),
+        ("client", twice(["1/2/1990", "31.12.99", "1990-05-31 10:30", "1990/5/1T10:30Z"])),
         ("name", twice([f"Zq7canary{n}" for n in range(9)])),
         ("address", twice([f"{n} Main Street" for n in range(9)])),
         ("home", twice([f"{n} Main Street" for n in range(9)])),
@@ -137,6 +144,80 @@ def test_identifiers_that_repeat_together_are_no_chance() -> None:
     # Equal names on other days are other people.
     apart = stays(name=[*NAMES * 3], born=[*DATES])
     assert not any("repeat" in w for w in release_of(apart).report.warnings)
+
+
+THREE: dict[str, list[object]] = {
+    "patient_name": ["Anna Bell", "Bob Stone", "Cara Long"] * 20,
+    "birth_date": ["1950-01-02", "1960-03-04", "1970-05-06"] * 20,
+}
+UNIQUE: dict[str, list[object]] = {
+    "stay_id": [f"S{n:04}" for n in range(60)],
+    "id": [*range(60)],
+    "patient_id": [*range(60)],
+    "note": [f"came in by ambulance on occasion {'x' * n}" for n in range(60)],
+    "came": [f"2024-{1 + n % 12:02}-{1 + n // 12:02}" for n in range(60)],
+    "admission": [f"2024-01-{1 + n // 3:02}" for n in range(60)],  # not unique, but beside them
+}
+
+
+def three_people(unique: str, *facts: str) -> pl.DataFrame:
+    frame = stays(**{unique: UNIQUE[unique], **{fact: THREE[fact] for fact in facts}})
+    return frame.with_columns(age=pl.Series([30, 50, 70] * 20))
+
+
+@pytest.mark.parametrize("unique", UNIQUE)
+def test_what_is_unique_hides_nobody(unique: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attack, and the build against which it succeeds."""
+    frame = three_people(unique, *THREE)
+    with pytest.raises(covey.GuaranteeError, match="60 rows of 3 persons, up to 20 rows") as caught:
+        release_of(frame)
+    for name in THREE:
+        assert repr(name) in str(caught.value)
+    monkeypatch.setattr(persons, "_together", lambda *_, **__: persons._repeats([*frame[:, :3]]))
+    assert fewest_persons(release_of(frame), frame["patient_name"]) == 1
+
+
+@pytest.mark.parametrize("unique", [name for name in UNIQUE if name != "patient_id"])
+@pytest.mark.parametrize("fact", THREE)
+def test_beside_what_is_unique_one_fact_alone_is_warned_of(unique: str, fact: str) -> None:
+    frame = three_people(unique, fact)
+    (warning,) = [w for w in release_of(frame).report.warnings if "repeat" in w]
+    assert repr(fact) in warning
+    assert repr(unique) not in warning
+
+
+def test_a_number_of_each_patient_says_that_rows_are_people() -> None:
+    ids: list[object] = [*range(60)]
+    homes = stays(patient_id=ids, street=[f"{n // 3} Elm" for n in range(60)], city=["Rome"] * 60)
+    assert repeats(Table(homes), ["patient_id", "street", "city"]) is None
+    born = three_people("patient_id", "birth_date")
+    assert repeats(Table(born), ["patient_id", "birth_date"]) is None
+    assert repeats(Table(born[:59].extend(born[:1])), ["patient_id", "birth_date"]) is not None
+
+
+def test_a_row_that_stands_twice_does_not_make_its_number_a_person() -> None:
+    frame = three_people("stay_id", *THREE)
+    found = repeats(Table(pl.concat([frame, frame[:1]])), frame.columns[:3])
+    assert found is not None
+    assert (found.columns, found.persons) == (tuple(THREE), 3)
+
+
+@pytest.mark.parametrize("spelled", ["{}.0", "0{}", "+{}", "{},00", "{}0e-1", "00{}.", " {} "])
+def test_a_number_spelled_in_two_ways_is_one_person(spelled: str) -> None:
+    numbers = [str(n) for n in range(1000, 1020)]
+    frame = stays(reach=[*numbers, *(spelled.format(n) for n in numbers)])
+    with pytest.raises(covey.GuaranteeError, match="40 rows of 20 persons, up to 2"):
+        release_of(frame)
+    with pytest.raises(covey.InfeasibleError, match="20 persons"):
+        covey.anonymize(frame, schema_of(frame), require=KAnonymity(21, "reach"))
+
+
+def test_numbers_that_differ_and_codes_are_other_persons() -> None:
+    texts = ["7", "70", "7.5", "-7", "0", "a07", "a7", "7a", "07a", "1.0.0", "1.0", "1e9999", "7-0"]
+    people = tables.whose(pl.Series(texts), covey.schema.TableFormat())
+    assert people.n_unique() == len(texts)
+    same = pl.Series(["7.50", "7,5", "007.5", "75e-1", "+7.500"])
+    assert tables.whose(same, covey.schema.TableFormat()).unique().to_list() == ["7.5"]
 
 
 def test_what_is_missing_does_not_repeat() -> None:
@@ -288,6 +369,20 @@ def test_a_draft_counts_the_persons_that_repeat(tmp_path: Path) -> None:
     assert schema.require == Require(person="patient_id")
     asked = covey.anonymize(frame, schema, require=KAnonymity(10)).verdict.checks[0]
     assert asked.requirement == "k-anonymity of persons (patient_id)"
+
+
+def test_a_draft_says_that_one_column_is_needed() -> None:
+    names: dict[str, list[object]] = {
+        "stay_id": [f"S{n:04}" for n in range(60)],
+        "first_name": [f"{CANARY}{'abc'[n % 3]}" for n in range(60)],
+        "last_name": [f"{CANARY}{'xyz'[n % 3]}" for n in range(60)],
+    }
+    draft = covey.inspect(stays(**names))
+    assert draft.schema.require == Require()
+    text = draft.to_toml()
+    assert "# identifiers 'first_name', 'last_name' repeat together: 60 rows of 3 persons" in text
+    assert "person needs one" in text
+    assert CANARY not in text
 
 
 def test_a_draft_leaves_it_open_where_names_repeat() -> None:

@@ -127,6 +127,7 @@ STARTS = [
     "＋x",
     "＠",
     "\u200b-x",
+    *(f"{unseen}=1" for unseen in "\xad\u034f\u180e\u2065\u2066\ufffc\u2800\U000e0041"),
 ]
 
 

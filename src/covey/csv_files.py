@@ -70,6 +70,9 @@ def check_names(names: Sequence[Any]) -> None:
             f"{_OR_NO_HEADER}"
         )
     # By their places: what is taken for names may be somebody's record.
+    nul = [place for place, name in enumerate(names, 1) if "\0" in name]
+    if nul:
+        raise TableError(f"the name of column {nul[0]} holds a NUL character; rename it")
     patterns = [place for place, n in enumerate(names, 1) if n == "*" or n[0] + n[-1] == "^$"]
     if patterns:
         raise TableError(f"the name of column {patterns[0]} is a pattern of names; rename it")

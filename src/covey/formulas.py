@@ -10,12 +10,12 @@ import polars as pl
 
 from covey.csv_files import Dialect
 from covey.errors import TableError, count
+from covey.labels import UNSEEN
 
-# The signs, also as wide and small forms, which some programs take for the plain ones. Spaces and
-# signs without a width may go before them; tabs, line ends and NUL begin a formula by themselves.
+# The signs, also as wide and small forms, which some programs take for the plain ones. What nobody
+# sees may go before them; tabs, line ends and NUL begin a formula by themselves.
 _SIGNS = "[=+\\-@＝＋－＠﹦﹢﹣﹫]"
-_BLANKS = r"[\s\x01-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202f\u2060-\u2064\ufeff]"
-_FORMULA = rf"^'*([\t\r\n\x00]|{_BLANKS}*{_SIGNS})"
+_FORMULA = rf"^'*([\t\r\n\x00]|{UNSEEN}*{_SIGNS})"
 
 
 def runs(cells: pl.Series, dialect: Dialect) -> pl.Series:

@@ -117,6 +117,9 @@ def _whom(repeats: Repeats) -> tomlkit.items.Table:
     """Who is counted: an active line where that is clear, and else what to think about."""
     table = tomlkit.table()
     table.add(tomlkit.comment(f"{repeats.named}: {repeats}."))
+    if len(repeats.columns) > 1:
+        table.add(tomlkit.comment("Only together do they tell people apart, and person needs one"))
+        table.add(tomlkit.comment("column: add a number for each person if there is none."))
     if repeats.person is None:
         table.add(tomlkit.comment("If people have several rows, let k count them by one column:"))
         table.add(tomlkit.comment('person = "COLUMN"'))

@@ -10,6 +10,7 @@ a column are looked at, never its rows.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal, get_args
 
 import polars as pl
@@ -17,22 +18,24 @@ import polars as pl
 Step = Literal["nfkc", "invisible", "casefold", "strip", "collapse"]
 STEPS: tuple[Step, ...] = get_args(Step)
 
-# Unicode's default ignorable code points, the marks of annotations, and controls that are no space.
+# Unicode's default ignorable code points, the marks of annotations and of objects, and controls
+# that are no space.
 _INVISIBLE = (
     r"[\x00-\x08\x0e-\x1b\x7f-\x{84}\x{86}-\x{9f}\x{ad}\x{34f}\x{61c}\x{115f}\x{1160}\x{17b4}"
     r"\x{17b5}\x{180b}-\x{180f}\x{200b}-\x{200f}\x{202a}-\x{202e}\x{2060}-\x{206f}\x{3164}"
-    r"\x{fe00}-\x{fe0f}\x{feff}\x{ffa0}\x{fff0}-\x{fffb}\x{1bca0}-\x{1bca3}\x{1d173}-\x{1d17a}"
-    r"\x{e0000}-\x{e0fff}]+"
+    r"\x{fe00}-\x{fe0f}\x{feff}\x{ffa0}\x{fff0}-\x{fffc}\x{1bca0}-\x{1bca3}\x{1d173}-\x{1d17a}"
+    r"\x{e0000}-\x{e0fff}]"
 )
-_SPACE = r"[\s\x1c-\x1f\x{2800}]+"  # the last is the blank pattern of Braille
+_SPACE = r"[\s\x1c-\x1f\x{2800}]"  # the last is the blank pattern of Braille
+UNSEEN = f"(?:{_SPACE}|{_INVISIBLE})"  # one character that leaves no mark
 
 # In this order, whichever they are named in.
 _APPLIED: dict[Step, Callable[[pl.Series], pl.Series]] = {
     "nfkc": lambda texts: texts.str.normalize("NFKC"),
-    "invisible": lambda texts: texts.str.replace_all(_INVISIBLE, ""),
+    "invisible": lambda texts: texts.str.replace_all(f"{_INVISIBLE}+", ""),
     "casefold": lambda texts: pl.Series([text.casefold() for text in texts], dtype=pl.String),
-    "strip": lambda texts: texts.str.replace_all(f"^{_SPACE}|{_SPACE}$", ""),
-    "collapse": lambda texts: texts.str.replace_all(_SPACE, " "),
+    "strip": lambda texts: texts.str.replace_all(f"^{_SPACE}+|{_SPACE}+$", ""),
+    "collapse": lambda texts: texts.str.replace_all(f"{_SPACE}+", " "),
 }
 # Small letters, digits and signs of ASCII, without spaces, are what they are under every step.
 _PLAIN = r"^[!-@\[-~]*$"
@@ -67,6 +70,19 @@ def seen(cells: pl.Series, missing: Sequence[str] = ()) -> pl.Series:
     return pl.select(
         pl.when(~found.is_in(blank.implode())).then(found).alias(cells.name)
     ).to_series()
+
+
+_NUMBER = r"^\+?(-?)0*([0-9]+)(?:[.,](?:([0-9]*[1-9])?0*))?$"
+_POWER = r"^[+-]?[0-9]+(?:[.,][0-9]*)?[eE][+-]?[0-9]{1,3}$"
+
+
+def numbers_as_one(cells: pl.Series) -> pl.Series:
+    """The texts of a column, numbers in one spelling: 7, 07, +7, 7.0, 7,0 and 70e-1 are 7."""
+    powers = cells.drop_nulls().unique()
+    powers = powers.filter(powers.str.contains(_POWER))
+    plain = [f"{Decimal(power.replace(',', '.')):f}" for power in powers]
+    whole = r"^(-?[0-9]+)\.$"
+    return cells.replace(powers, plain).str.replace(_NUMBER, "$1$2.$3").str.replace(whole, "$1")
 
 
 def places(names: Sequence[str]) -> dict[str, int]:

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from covey import csv_files, formulas
 from covey.csv_files import MISSING_TOKENS, Dialect, check_names
-from covey.errors import OutputError, SchemaError, TableError, UsageError, count
+from covey.errors import OutputError, SchemaError, TableError, UsageError, about_cells, count
 from covey.files import STREAM
-from covey.labels import normalised, seen
+from covey.labels import normalised, numbers_as_one, seen
 from covey.schema import Role, Schema, TableFormat
 
 Longs = NDArray[np.int64]
@@ -101,9 +101,20 @@ def read(
         return source
     declared = declared or (schema.table if schema else TableFormat())
     if not isinstance(source, str | Path):
-        return _from_dataframe(source, declared, schema)
+        return _without_nul(_from_dataframe(source, declared, schema))
     name = "standard input" if source == STREAM else Path(source).name
-    return replace(from_bytes(read_bytes(source), schema, declared), source=name)
+    return _without_nul(replace(from_bytes(read_bytes(source), schema, declared), source=name))
+
+
+def _without_nul(table: Table) -> Table:
+    """The same table: no CSV file can hold a NUL, so nothing could be released of its cell."""
+    with table.locating():
+        for cells in table.frame.select(pl.col(pl.String)):
+            wrong = cells.str.contains("\0", literal=True).fill_null(value=False)
+            if wrong.any():
+                what, remedy = "with a NUL character", "remove it"
+                raise about_cells(TableError, cells.name, wrong.to_numpy(), what, remedy)
+    return table
 
 
 def original(source: Any, schema: Schema, *needed: Role) -> Table:
@@ -118,16 +129,19 @@ def original(source: Any, schema: Schema, *needed: Role) -> Table:
         for name, column in schema.columns.items()
         if column.normalise and name in table.frame.columns
     ]
-    return table.with_frame(table.frame.with_columns(changed)) if changed else table
+    # The rows are those of the source, so their places are kept.
+    return replace(table, frame=table.frame.with_columns(changed)) if changed else table
 
 
 def whose(cells: pl.Series, declared: TableFormat) -> pl.Series:
     """Persons as a reader tells them apart, null for nobody.
 
     Nobody is who looks like a missing token: a declared one, or else any usual one, in dataframes
-    too. Too few persons are safe, one too many is not.
+    too. A number is one person however it is written, with leading zeros too. Too few persons are
+    safe, one too many is not.
     """
-    return seen(cells.fill_nan(None) if cells.dtype.is_float() else cells, tokens_of(declared))
+    people = seen(cells.fill_nan(None) if cells.dtype.is_float() else cells, tokens_of(declared))
+    return numbers_as_one(people) if people.dtype == pl.String else people
 
 
 def tokens_of(declared: TableFormat) -> tuple[str, ...]:

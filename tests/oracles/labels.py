@@ -3,7 +3,8 @@
 import unicodedata
 
 # Blank letters and marks that Unicode calls default ignorable, though they are no formats.
-BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0"
+# The last stands for an object that is not there.
+BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0\ufffc"
 
 
 def as_read(text: str) -> str:
