@@ -19,8 +19,9 @@ WIDTH = 1080
 
 def report(path: Path, rows: int = 10_000, k: int = 10) -> None:
     """Write the report of the demonstration."""
-    release = covey.anonymize(demo.people(rows), demo.schema(), require=[KAnonymity(k)])
-    release.write(path.with_suffix(".csv"), report=path)
+    people, schema = demo.people(rows), demo.schema()
+    release = covey.anonymize(people, schema, require=[KAnonymity(k)], key=bytes(32))
+    release.write(path.with_suffix(".csv"), report=path, register=False)
 
 
 def take(page_path: Path, folder: Path) -> None:
