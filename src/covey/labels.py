@@ -33,12 +33,13 @@ UNSEEN = f"(?:{_SPACE}|{_INVISIBLE})"  # one character that leaves no mark
 _APPLIED: dict[Step, Callable[[pl.Series], pl.Series]] = {
     "nfkc": lambda texts: texts.str.normalize("NFKC"),
     "invisible": lambda texts: texts.str.replace_all(f"{_INVISIBLE}+", ""),
-    "casefold": lambda texts: pl.Series([text.casefold() for text in texts], dtype=pl.String),
+    "casefold": lambda texts: _casefolded(texts),
     "strip": lambda texts: texts.str.replace_all(f"^{_SPACE}+|{_SPACE}+$", ""),
     "collapse": lambda texts: texts.str.replace_all(f"{_SPACE}+", " "),
 }
 # Small letters, digits and signs of ASCII, without spaces, are what they are under every step.
 _PLAIN = r"^[!-@\[-~]*$"
+_ASCII = r"^[ -~]*$"
 
 
 def normalised(cells: pl.Series, steps: Sequence[Step]) -> pl.Series:
@@ -47,7 +48,21 @@ def normalised(cells: pl.Series, steps: Sequence[Step]) -> pl.Series:
         return cells
     different = cells.drop_nulls().unique()
     odd = different.filter(~different.str.contains(_PLAIN))
-    return cells if odd.is_empty() else cells.replace(odd, _after(odd, steps))
+    if odd.is_empty():
+        return cells
+    # What has nothing but signs of ASCII is spared the steps that are about others: names are many.
+    some = odd.str.contains(_ASCII)
+    plainly = [step for step in steps if step not in ("nfkc", "invisible")]
+    ascii_, others = odd.filter(some), odd.filter(~some)
+    return cells.replace(
+        pl.concat([ascii_, others]), pl.concat([_after(ascii_, plainly), _after(others, steps)])
+    )
+
+
+def _casefolded(texts: pl.Series) -> pl.Series:
+    if texts.str.contains(_ASCII).all():
+        return texts.str.to_lowercase()
+    return pl.Series([text.casefold() for text in texts], dtype=pl.String)
 
 
 def _after(texts: pl.Series, steps: Sequence[Step]) -> pl.Series:
