@@ -5,8 +5,10 @@ import subprocess
 import sys
 
 import pytest
+import typer
 
 import covey
+from covey.cli import app
 
 PUBLIC = {
     "METHODS", "AlphaK", "BetaLikeness", "Column", "Comparison", "CoveyError", "Curve",
@@ -16,6 +18,50 @@ PUBLIC = {
     "anonymize", "cluster", "compare", "curve", "inspect", "measure", "population_risks",
     "report_on", "verify",
 }  # fmt: skip
+
+# Each with its arguments and options.
+COMMANDS = {
+    "inspect": (
+        "--decimal --delimiter --encoding --force --header --missing --no-header --output "
+        "--taxonomies -k -o table"
+    ),
+    "anonymize": (
+        "--alpha --beta --budget --certificate --class-column --costs --count-rows --curve "
+        "--decimal --delimiter --delta --effort --encoding --formulas --header --json --keep-order "
+        "--key --low-high --max-suppressed --method --missing --no-header --no-register "
+        "--option --output --person --refine --refuse-composition --register --report "
+        "--schema --seed --value-sets -O -k -l -o -s -t table"
+    ),
+    "releases": "--json --register",
+    "forget": "--register ids",
+    "verify": (
+        "--alpha --beta --certificate --count-rows --decimal --delimiter --delta --encoding "
+        "--header --json --missing --no-header --person --population --schema -k -l -s -t "
+        "table"
+    ),
+    "measure": (
+        "--class-column --decimal --delimiter --encoding --header --json --missing --no-header "
+        "--queries --schema -k -s original released"
+    ),
+    "report": (
+        "--alpha --beta --class-column --count-rows --curve --decimal --delimiter --delta "
+        "--encoding --header --missing --no-header --output --person --schema -k -l -o -s -t "
+        "original released"
+    ),
+    "compare": (
+        "--alpha --beta --class-column --count-rows --decimal --delimiter --delta --encoding "
+        "--header --json --methods --missing --no-header --output --person --schema --seed "
+        "--workload -k -l -o -s -t table"
+    ),
+    "curve": (
+        "--class-column --decimal --delimiter --encoding --header --json --method --missing "
+        "--no-header --option --output --schema --seed -O -k -o -s table"
+    ),
+    "methods": "--json",
+    "demo": "--output --rows -k -o",
+    "experiment": "--adult --census --download --ipums --output --quick -o names",
+    "warm-up": "",
+}
 
 
 def loaded_after(code: str) -> set[str]:
@@ -34,6 +80,23 @@ def test_the_public_names_are_these() -> None:
         assert getattr(covey, name) is not None
     with pytest.raises(AttributeError, match="nope"):
         covey.nope  # noqa: B018
+
+
+def test_the_commands_and_their_options_are_these() -> None:
+    group = typer.main.get_command(app)
+    found = {
+        name: {
+            spelled
+            for option in command.params
+            for spelled in (
+                [option.name]
+                if option.param_type_name == "argument"
+                else [*option.opts, *option.secondary_opts]
+            )
+        }
+        for name, command in group.commands.items()  # type: ignore[attr-defined]
+    }
+    assert found == {name: set(words.split()) for name, words in COMMANDS.items()}
 
 
 def test_importing_covey_or_its_command_line_loads_nothing_heavy() -> None:
