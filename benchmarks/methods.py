@@ -23,11 +23,11 @@ import polars as pl
 from benchmarks import tables
 
 import covey
-from covey import loss
+from covey.clustering.progress import Progress
 from covey.encoding import EncodedTable, encode
+from covey.encoding.groups import Groups, Rings
 from covey.generalisation import generalise
-from covey.groups import Groups, Rings
-from covey.progress import Progress
+from covey.measures import loss
 from covey.tables import Table
 
 CORES = 2

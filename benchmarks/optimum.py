@@ -15,7 +15,7 @@ import polars as pl
 
 from covey import METHODS, Schema, demo
 from covey.encoding import Category, EncodedTable, Interval, encode
-from covey.groups import Groups, Rings
+from covey.encoding.groups import Groups, Rings
 from covey.tables import Table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))

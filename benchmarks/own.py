@@ -18,9 +18,9 @@ from benchmarks import tables
 
 from covey import METHODS, Schema, demo
 from covey.encoding import EncodedTable, encode
+from covey.encoding.groups import Groups
 from covey.generalisation import Style, generalise
-from covey.groups import Groups
-from covey.loss import measure
+from covey.measures.loss import measure
 from covey.tables import Table
 
 OTHERS = ("k-member", "kacpc", "systematic", "mdav", "mondrian", "cb")

@@ -44,10 +44,10 @@ import polars as pl
 from benchmarks import tables
 
 import covey
-from covey import charts, taxonomy
 from covey.clustering.covey import PLANS
 from covey.generalisation import spell_set
-from covey.schema import ColumnType
+from covey.report import charts
+from covey.schema import ColumnType, taxonomy
 
 KS = (5, 10, 50)
 SIZES = (3_000, 10_000, 30_162)

@@ -16,10 +16,10 @@ import numpy as np
 import polars as pl
 
 from covey import demo
-from covey.footprints import Footprint, footprint
-from covey.keys import Key
-from covey.register import Register, remember
-from covey.requirements import KAnonymity
+from covey.custody.footprints import Footprint, footprint
+from covey.custody.keys import Key
+from covey.custody.register import Register, remember
+from covey.schema.requirements import KAnonymity
 from covey.tables import Table
 
 K = 10

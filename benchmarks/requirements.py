@@ -24,12 +24,12 @@ from unittest.mock import patch
 from benchmarks import tables
 
 from covey import METHODS, KAnonymity, LDiversity, Schema, TCloseness
+from covey._core import refinement
 from covey.clustering import keep_demands
 from covey.encoding import EncodedTable, encode
-from covey.groups import Groups
-from covey.kernels import refinement
-from covey.loss import measure_groups
-from covey.requirements import Requirement
+from covey.encoding.groups import Groups
+from covey.measures.loss import measure_groups
+from covey.schema.requirements import Requirement
 from covey.tables import Table
 
 PARTS = ("adult", "census")

@@ -17,7 +17,7 @@ from benchmarks.path import K, blocks
 
 import covey
 from covey import demo, tables
-from covey.requirements import Requirement
+from covey.schema.requirements import Requirement
 
 QUASI: dict[str, str | dict[str, Any]] = {
     "age": {"type": "numeric", "grid": 5},

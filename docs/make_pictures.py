@@ -18,12 +18,12 @@ import numpy as np
 import polars as pl
 
 from covey import METHODS, Schema, demo
+from covey._core.box_tree import tile
 from covey.clustering.covey import PLANS, Effort, Plan
 from covey.encoding import EncodedTable, encode
+from covey.encoding.groups import Groups, Rings
 from covey.errors import count
-from covey.groups import Groups, Rings
-from covey.kernels.box_tree import tile
-from covey.loss import total_in_groups
+from covey.measures.loss import total_in_groups
 from covey.tables import Table
 
 FOLDER = Path(__file__).parent / "methods"

@@ -3,7 +3,7 @@
 import polars as pl
 from hypothesis import strategies as st
 
-from covey.csv_files import Dialect
+from covey.tables.csv_files import Dialect
 
 # What CSV and its readers trip over, more often than chance would have it.
 _AWKWARD = st.sampled_from(

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from covey.encoding import EncodedTable, encode
 from covey.schema import Schema
+from covey.schema.taxonomy import MEASURES, build
 from covey.tables import Table
-from covey.taxonomy import MEASURES, build
 from oracles.model import Categorical, Column, Numeric
 
 CLASS = "class"

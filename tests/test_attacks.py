@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 import covey
 from covey import Groups, KAnonymity, LDiversity, Style, Verdict, demo
 from covey.clustering import METHODS
+from covey.clustering.progress import Progress
 from covey.encoding import EncodedTable
 from covey.generalisation import generalise
 from covey.pipeline import Release
-from covey.progress import Progress
 from covey.tables import Table
 
 K = 5

@@ -17,8 +17,11 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 import covey
-from covey import certificate, cli, tables, taxonomy
+from covey import tables
+from covey.cli import main as cli
 from covey.errors import UsageError
+from covey.report import certificate
+from covey.schema import taxonomy
 
 K = 4
 DIAGNOSES = ("flu", "cold", "asthma", "=HIV", "cancer")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covey import charts
-from covey.charts import Box, Spot
+from covey.report import charts
+from covey.report.charts import Box, Spot
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")

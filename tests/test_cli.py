@@ -15,7 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import covey
-from covey import cli, demo, tables
+from covey import demo, tables
+from covey.cli import main as cli
 
 PEOPLE = 120
 CANARY = "Zq7canary19xK402"

@@ -14,10 +14,13 @@ import pytest
 from rich.console import Console
 
 import covey
-from covey import cli, comparison, demo, display
+from covey import demo
+from covey.cli import main as cli
+from covey.cli import shown as display
 from covey.clustering import METHODS, Method
 from covey.encoding import EncodedTable
-from covey.requirements import KAnonymity
+from covey.schema.requirements import KAnonymity
+from covey.studies import comparison
 
 ROWS = 90
 CLASSES = "diagnosis"
@@ -105,7 +108,7 @@ def test_csv_and_json_say_the_same_as_the_runs(people: pl.DataFrame, tmp_path: P
     found.write(tmp_path / "found.JSON")
     rows = pl.read_csv(tmp_path / "found.csv").to_dicts()
     told = json.loads((tmp_path / "found.JSON").read_text())
-    assert told["definitions"] == covey.loss.DEFINITIONS
+    assert told["definitions"] == covey.measures.loss.DEFINITIONS
     for run, row, page in zip(found.runs, rows, told["runs"], strict=True):
         assert json.loads(row["options"]) == page["options"] == run.options
         for name in ("method", "name", "k", "groups", "clustering_seconds", "seconds",

@@ -44,7 +44,7 @@ def signatures() -> dict[str, int]:
     return {
         f"{module}.{name}": len(thing.signatures)
         for module in list(sys.modules)
-        if module.startswith("covey.kernels.")
+        if module.startswith("covey._core.")
         for name, thing in vars(sys.modules[module]).items()
         if hasattr(thing, "signatures")
     }

@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import covey
-from covey import composition, demo
-from covey.composition import Composition, compose
-from covey.footprints import Footprint, combined, footprint
-from covey.keys import Key
-from covey.requirements import KAnonymity
+from covey import demo
+from covey.custody import composition
+from covey.custody.composition import Composition, compose
+from covey.custody.footprints import Footprint, combined, footprint
+from covey.custody.keys import Key
+from covey.schema.requirements import KAnonymity
 from covey.tables import Table
 
 KEY = Key(bytes(range(32)))

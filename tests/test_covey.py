@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covey import demo
+from covey._core import refinement
 from covey.clustering import METHODS
+from covey.clustering.progress import STOPPED
 from covey.encoding import EncodedTable, encode
+from covey.encoding.groups import Groups
 from covey.errors import UsageError
-from covey.groups import Groups
-from covey.kernels import refinement
-from covey.progress import STOPPED
 from covey.schema import Schema
 from covey.tables import Table
 from oracles.metrics import groups_of as groups_of_labels

@@ -19,13 +19,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import covey
-from covey import charts, cli, curves, demo
+from covey import demo
+from covey.cli import main as cli
 from covey.clustering import METHODS, Method
-from covey.curves import Curve, Point
+from covey.clustering.progress import STOPPED
+from covey.custody.ordering import ordered_people
 from covey.encoding import EncodedTable
-from covey.ordering import ordered_people
-from covey.progress import STOPPED
-from covey.requirements import KAnonymity
+from covey.report import charts
+from covey.schema.requirements import KAnonymity
+from covey.studies import curves
+from covey.studies.curves import Curve, Point
 from oracles import metrics
 from tables_of_people import People, as_shown, people
 

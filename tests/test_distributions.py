@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import covey
 from covey import KAnonymity
-from covey.distributions import (
+from covey.encoding import encode
+from covey.measures.histograms import (
     ANYTHING,
     EVERYTHING,
     MISSING,
@@ -26,7 +27,6 @@ from covey.distributions import (
     class_sizes,
     distributions,
 )
-from covey.encoding import encode
 from covey.tables import Table
 
 TREE = {"Europe": {"North": ["no", "se"], "South": ["it", "es", "gr"]}, "Asia": ["jp", "in"]}

@@ -14,12 +14,12 @@ import polars as pl
 import pytest
 import typer
 
-from covey.cli import app
+from covey.cli.main import app
 from covey.clustering import METHODS
 from covey.demo import people
 from covey.experiments import judging
 from covey.experiments.figures import EXAMPLES, FIGURES
-from covey.loss import DEFINITIONS
+from covey.measures.loss import DEFINITIONS
 from covey.schema import Column, Require, Schema, TableFormat, TaxonomyBuilder
 
 ROOT = Path(__file__).parents[1]

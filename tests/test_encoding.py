@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covey.csv_files import Dialect
 from covey.encoding import (
     MISSING_AT,
     MISSING_LEAF,
@@ -25,8 +24,9 @@ from covey.encoding import (
 )
 from covey.errors import TableError, TaxonomyError, UsageError
 from covey.schema import Schema
+from covey.schema.taxonomy import build
 from covey.tables import Table
-from covey.taxonomy import build
+from covey.tables.csv_files import Dialect
 from oracles import model as oracle
 from tables_of_people import EPOCH, LABELS, People, days, people
 

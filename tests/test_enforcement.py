@@ -29,14 +29,14 @@ from covey import (
     KAnonymity,
     LDiversity,
     TCloseness,
-    cli,
     demo,
 )
+from covey.cli import main as cli
+from covey.clustering.progress import STOPPED, Progress
 from covey.encoding import EncodedTable
 from covey.pipeline import Release
-from covey.progress import STOPPED, Progress
-from covey.requirements import Requirement
 from covey.schema import Column, Role
+from covey.schema.requirements import Requirement
 from oracles.constrained import Asked, constrained_optimum, is_feasible, keeps
 from oracles.metrics import total_il
 from oracles.model import Column as OracleColumn

@@ -11,8 +11,8 @@ from covey.clustering import METHODS
 from covey.clustering.kacpc import pair_distances
 from covey.encoding import EncodedTable, encode
 from covey.schema import Schema
+from covey.schema.taxonomy import Taxonomy, build
 from covey.tables import Table
-from covey.taxonomy import Taxonomy, build
 
 
 def numbers(columns: dict[str, list[float]]) -> EncodedTable:

@@ -14,7 +14,8 @@ import polars as pl
 import pytest
 
 import covey
-from covey import demo, files
+from covey import demo
+from covey.tables import files
 from test_outputs import at_call
 
 K = 5
@@ -148,7 +149,7 @@ def test_a_disk_that_is_full_leaves_the_old_file(folder: Path, room: int) -> Non
     out = folder / "out.csv"
     out.write_text("old")
     limited = (
-        "import resource, sys; from covey.cli import main;"
+        "import resource, sys; from covey.cli.main import main;"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, resource.RLIM_INFINITY)); main()"
     )
     request = ["anonymize", "people.csv", "-s", "people.toml", "-k", str(K), "-o", "out.csv"]
@@ -165,7 +166,7 @@ def test_too_little_memory_is_no_release(folder: Path) -> None:
     out = folder / "out.csv"
     out.write_text("old")
     limited = (
-        "import polars, numba, resource; from covey.cli import main; import covey.pipeline;"
+        "import polars, numba, resource; from covey.cli.main import main; import covey.pipeline;"
         "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize();"
         "resource.setrlimit(resource.RLIMIT_AS, (used + 2**20, used + 2**20)); main()"
     )

@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
-from covey import files
 from covey.errors import OutputError
+from covey.tables import files
 
 OLD, NEW = b"the old release\n", b"the new release\n" * 10_000
 

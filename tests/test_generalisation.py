@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covey.csv_files import Dialect
 from covey.encoding import Category, EncodedTable, Interval, encode
+from covey.encoding.groups import Groups
 from covey.errors import SchemaError, TableError, UsageError
 from covey.generalisation import (
     HIDDEN,
@@ -26,10 +26,10 @@ from covey.generalisation import (
     spell_number,
     spell_set,
 )
-from covey.groups import Groups
 from covey.schema import Schema
+from covey.schema.taxonomy import Taxonomy, from_nested
 from covey.tables import Table
-from covey.taxonomy import Taxonomy, from_nested
+from covey.tables.csv_files import Dialect
 from oracles import model as oracle
 from oracles.metrics import groups_of
 from tables_of_people import CLASS, LABELS, People, days, labels_for, people

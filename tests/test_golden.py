@@ -16,7 +16,10 @@ from covey import tables
 
 ROWS = 240
 KEY = bytes(range(32))
-TREE = {"school": {"primary": {}, "secondary": {}}, "higher": {"college": {}, "university": {}}}
+TREE: dict[str, Any] = {
+    "school": {"primary": {}, "secondary": {}},
+    "higher": {"college": {}, "university": {}},
+}
 
 
 def people(rows: int = ROWS) -> pl.DataFrame:

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 import covey
-from covey import cli, csv_files, demo, headers, tables
+from covey import demo, tables
+from covey.cli import main as cli
 from covey.errors import CoveyError, SchemaError, TableError
 from covey.schema import Schema, TableFormat
+from covey.tables import csv_files, headers
 
 PEOPLE = 60
 

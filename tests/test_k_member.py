@@ -98,7 +98,7 @@ def test_labels_do_not_depend_on_the_boxes(
     table: People, bits: int, sample: int, data: st.DataObject
 ) -> None:
     """Boxes of single rows, and taxonomies whose leaves share bits."""
-    with mock.patch.multiple("covey.kernels.box_tree", LEAF_ROWS=1, BITS=bits, SAMPLE=sample):
+    with mock.patch.multiple("covey._core.box_tree", LEAF_ROWS=1, BITS=bits, SAMPLE=sample):
         check_any_labels(table, data)
 
 

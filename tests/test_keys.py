@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from covey import KAnonymity, OutputError, UsageError, anonymize, cli, demo
-from covey.keys import SIZE, VARIABLE, Key, folder
+from covey import KAnonymity, OutputError, UsageError, anonymize, demo
+from covey.cli import main as cli
+from covey.custody.keys import SIZE, VARIABLE, Key, folder
 
 SECRET = bytes(range(SIZE))
 
@@ -48,7 +49,9 @@ def test_the_environment_names_the_key_file(
 
 
 def test_processes_that_start_together_share_one_key(tmp_path: Path) -> None:
-    program = "import sys; from covey.keys import Key; print(Key.of(sys.argv[1]).fingerprint)"
+    program = (
+        "import sys; from covey.custody.keys import Key; print(Key.of(sys.argv[1]).fingerprint)"
+    )
     arguments = [sys.executable, "-c", program, str(tmp_path / "key")]
     started = [subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     told = [process.communicate()[0].strip() for process in started]

@@ -13,10 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import covey
-from covey import AlphaK, DeltaDisclosure, KAnonymity, LDiversity, TCloseness, labels
+from covey import AlphaK, DeltaDisclosure, KAnonymity, LDiversity, TCloseness
 from covey.encoding import encode
-from covey.labels import STEPS, look_alikes, normalised, seen
-from covey.requirements import Requirement
+from covey.schema import labels
+from covey.schema.labels import STEPS, look_alikes, normalised, seen
+from covey.schema.requirements import Requirement
 from covey.tables import Table
 from oracles.labels import as_read
 

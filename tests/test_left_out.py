@@ -20,10 +20,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import covey
-from covey import Groups, KAnonymity, Schema, Style, cli, demo
+from covey import Groups, KAnonymity, Schema, Style, demo
+from covey.cli import main as cli
+from covey.clustering.progress import Progress
 from covey.encoding import EncodedTable
 from covey.generalisation import Ranges
-from covey.progress import Progress
 from covey.report import Report
 from covey.schema import Column
 
@@ -201,8 +202,8 @@ def whole_range(monkeypatch: pytest.MonkeyPatch, low: float, high: float) -> Non
     def of_all(_interval: object, _ranges: Ranges) -> tuple[float, float]:
         return low, high
 
-    monkeypatch.setattr("covey.loss.shown_range", of_all)
-    monkeypatch.setattr("covey.loss.rounded", lambda figures: figures)
+    monkeypatch.setattr("covey.measures.loss.shown_range", of_all)
+    monkeypatch.setattr("covey.measures.loss.rounded", lambda figures: figures)
 
 
 def oldest(frame: pl.DataFrame, schema: Schema, method: Any) -> tuple[float, float]:

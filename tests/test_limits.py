@@ -12,10 +12,13 @@ import polars as pl
 import pytest
 
 import covey
-from covey import cli, demands, demo, memory
-from covey.demands import reachable
+from covey import demo
+from covey.cli import main as cli
+from covey.cli import memory
+from covey.encoding import constraints as demands
+from covey.encoding.constraints import reachable
 from covey.errors import InfeasibleError, SchemaError, TableError, TaxonomyError, UsageError
-from covey.requirements import Requirement, parse
+from covey.schema.requirements import Requirement, parse
 
 THOUSANDS = "9" * 5000
 DEEP = "[" * 5000 + "]" * 5000
@@ -312,12 +315,12 @@ def test_where_nothing_can_be_cached_it_is_compiled_again(tmp_path: Path) -> Non
     shutil.copytree(
         SOURCE / "covey", tmp_path / "covey", ignore=shutil.ignore_patterns("__pycache__")
     )
-    (tmp_path / "covey" / "kernels" / "__pycache__").write_text("")
+    (tmp_path / "covey" / "_core" / "__pycache__").write_text("")
     (tmp_path / "home").write_text("")
     home = str(tmp_path / "home")
     env = {**os.environ, "PYTHONPATH": str(tmp_path), "HOME": home, "XDG_CACHE_HOME": home}
     tried = (
-        "import numpy as np; from covey.kernels import rules;"
+        "import numpy as np; from covey._core import rules;"
         "print(rules.counted(np.zeros((2, 3), np.int32), 1, 0))"
     )
     env.pop("NUMBA_CACHE_DIR", None)
@@ -330,7 +333,7 @@ def test_a_cache_that_cannot_be_written_any_more_is_no_error(tmp_path: Path) -> 
         "import numpy as np, numba.core.caching as c\n"
         "def full(*a, **o): raise OSError(28, 'No space left on device')\n"
         "c.IndexDataCacheFile.save = full\n"
-        "from covey.kernels import rules\n"
+        "from covey._core import rules\n"
         "print(rules.counted(np.zeros((2, 3), np.int32), 1, 0))\n"
     )
     env = {**os.environ, "PYTHONPATH": str(SOURCE), "NUMBA_CACHE_DIR": str(tmp_path)}
@@ -369,9 +372,9 @@ def test_with_too_little_memory_it_says_so(folder: Path, megabytes: int) -> None
 def test_a_process_that_dies_for_want_of_memory_is_told_by_its_parent(folder: Path) -> None:
     """What allocators of libraries do: end the whole process, with a word or two."""
     dying = (
-        "import os, covey.cli, covey.memory\n"
-        "covey.memory.needed = lambda _: 0\n"
-        "covey.cli.main = lambda: (os.write(2, b'alloc'), os.abort())\n"
+        "import os, covey.cli.main, covey.cli.memory\n"
+        "covey.cli.memory.needed = lambda _: 0\n"
+        "covey.cli.main.main = lambda: (os.write(2, b'alloc'), os.abort())\n"
     ) + LIMITED
     done = python("-c", dying, "3000", "verify", cwd=folder)
     assert done.returncode == 1
@@ -393,7 +396,7 @@ def test_how_too_little_memory_shows(error: BaseException, short: bool) -> None:
     assert memory.is_short(error) is short
 
 
-@pytest.mark.parametrize("module", ["typer", "rich.console", "covey.errors", "covey.cli"])
+@pytest.mark.parametrize("module", ["typer", "rich.console", "covey.errors", "covey.cli.main"])
 def test_interrupted_while_it_is_loaded_it_says_so(module: str) -> None:
     tried = (
         "import sys\n"
@@ -424,7 +427,7 @@ def test_interrupted_while_a_command_is_loaded_too(folder: Path, module: str) ->
 
 
 def test_the_error_of_an_option_is_a_usage_error() -> None:
-    from covey.comparison import parse_options
+    from covey.studies.comparison import parse_options
 
     with pytest.raises(UsageError, match="too long"):
         parse_options([f"a={THOUSANDS}"])

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from covey import loss
 from covey.encoding import EncodedTable, encode
+from covey.encoding.groups import Groups
 from covey.errors import CoveyError, TableError
 from covey.generalisation import Style, generalise
-from covey.groups import Groups
-from covey.loss import DEFINITIONS, Losses
+from covey.measures import loss
+from covey.measures.loss import DEFINITIONS, Losses
 from covey.schema import Schema
 from covey.tables import Table
 from oracles import entropy, metrics

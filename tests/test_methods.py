@@ -113,7 +113,7 @@ def test_labels_of_larger_tables_are_those_of_the_twin(
 def test_labels_do_not_depend_on_the_boxes(
     name: str, table: People, bits: int, data: st.DataObject
 ) -> None:
-    with mock.patch.multiple("covey.kernels.box_tree", LEAF_ROWS=1, BITS=bits, SAMPLE=2):
+    with mock.patch.multiple("covey._core.box_tree", LEAF_ROWS=1, BITS=bits, SAMPLE=2):
         check(table, name, data)
 
 
@@ -297,7 +297,7 @@ def test_the_speed_of_the_machine_does_not_matter(
     frame = pl.DataFrame({"x": rows[:, 0], "y": rows[:, 1]})
     table = encode(Table(frame), Schema.of(quasi={"x": "numeric", "y": "numeric"}))
     labels = METHODS[name](table, 4, seed=2).labels.tolist()
-    monkeypatch.setattr("covey.progress._SECONDS_AT_A_TIME", seconds)
+    monkeypatch.setattr("covey.clustering.progress._SECONDS_AT_A_TIME", seconds)
     told: list[tuple[str, float]] = []
     again = METHODS[name](table, 4, seed=2, progress=lambda *share: told.append(share))
     assert again.labels.tolist() == labels

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from covey import files
 from covey.errors import OutputError
+from covey.tables import files
 
 NAMES = ("t.csv", "r.json", "c.csv")  # the release and its companions
 OLD, NEW = "old", "new"

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from covey.demo import TAXONOMIES, people
-from covey.taxonomy import from_nested
+from covey.schema.taxonomy import from_nested
 
 ROWS = 20_000
 TODAY = date(2025, 6, 30)

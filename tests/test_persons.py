@@ -11,10 +11,12 @@ import polars as pl
 import pytest
 
 import covey
-from covey import cli, demo, persons, pipeline, tables
-from covey.persons import repeats
-from covey.requirements import KAnonymity
+from covey import demo, pipeline, tables
+from covey.cli import main as cli
+from covey.inspection import persons
+from covey.inspection.persons import repeats
 from covey.schema import Require
+from covey.schema.requirements import KAnonymity
 from covey.tables import Table
 
 CANARY = "Zq7canary"

@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 import covey
 from covey import demo, tables
 from covey.report import Rows
-from covey.requirements import KAnonymity
-from covey.taxonomy import ROOT
+from covey.schema.requirements import KAnonymity
+from covey.schema.taxonomy import ROOT
 
 TREE = {"any": {"warm": ["red", "orange"], "cold": {"sea": ["blue", "teal"], "leaf": ["green"]}}}
 QUASI: dict[str, Any] = {

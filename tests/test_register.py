@@ -16,12 +16,15 @@ import polars as pl
 import pytest
 
 import covey
-from covey import cli, demo, files, keys
-from covey import register as registers
-from covey.composition import Composition
-from covey.keys import Key
-from covey.register import Register
+from covey import demo
+from covey.cli import main as cli
+from covey.custody import keys
+from covey.custody import register as registers
+from covey.custody.composition import Composition
+from covey.custody.keys import Key
+from covey.custody.register import Register
 from covey.report import LOOKED_UP, NOT_LOOKED_UP
+from covey.tables import files
 
 PEOPLE = pl.DataFrame(
     {
@@ -483,8 +486,8 @@ def test_a_register_that_cannot_be_written_is_refused(
 def test_several_processes_enter_at_once(tmp_path: Path, register: Path) -> None:
     code = (
         "import sys, numpy as np\n"
-        "from covey.footprints import Footprint\n"
-        "from covey.register import Register\n"
+        "from covey.custody.footprints import Footprint\n"
+        "from covey.custody.register import Register\n"
         "none = np.zeros(0, dtype=np.uint64)\n"
         "for i in range(5):\n"
         "    trace = Footprint('key', none.astype(np.int64), {}, {}, {})\n"

@@ -22,10 +22,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import covey
-from covey import KAnonymity, cli, demo, pipeline
+from covey import KAnonymity, demo, pipeline
+from covey.cli import main as cli
 from covey.clustering import METHODS
-from covey.keys import Key
-from covey.ordering import People, canonical_order
+from covey.custody.keys import Key
+from covey.custody.ordering import People, canonical_order
 from covey.schema import Role, Schema
 from covey.tables import Table
 from tables_of_people import People as Random_
@@ -320,7 +321,7 @@ def test_a_release_under_a_key_that_cannot_be_stored_says_so(
     monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     monkeypatch.delenv("COVEY_KEY_FILE")
-    monkeypatch.setattr("covey.keys.folder", lambda: Path("/dev/null/covey"))
+    monkeypatch.setattr("covey.custody.keys.folder", lambda: Path("/dev/null/covey"))
     code, said, report = run()
     assert code == 0
     assert "no key could be stored" in said

@@ -14,22 +14,13 @@ import pytest
 from rich.console import Console
 
 import covey
-from covey import (
-    AlphaK,
-    BetaLikeness,
-    DeltaDisclosure,
-    KAnonymity,
-    LDiversity,
-    TCloseness,
-    charts,
-    cli,
-    demo,
-    pages,
-)
-from covey.display import show_verdict
-from covey.matchings import REQUIREMENT
-from covey.report import Report
-from covey.report_page import meaning
+from covey import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, TCloseness, demo
+from covey.cli import main as cli
+from covey.cli.shown import show_verdict
+from covey.report import Report, charts
+from covey.report.page import meaning
+from covey.tables import html as pages
+from covey.verification.rings import REQUIREMENT
 
 K = 5
 ROWS = 300

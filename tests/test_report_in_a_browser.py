@@ -8,13 +8,15 @@ import pytest
 from make_report_picture import CHROMIUM, FOLDER, QUIETLY
 
 import covey
-from covey import KAnonymity, charts, demo, pages
-from covey.charts import LINE, Bar
+from covey import KAnonymity, demo
 from covey.experiments import page as experiments
 from covey.experiments.figures import chosen
 from covey.experiments.judging import Curve, judge
 from covey.experiments.running import Drawn
-from covey.requirements import Requirement
+from covey.report import charts
+from covey.report.charts import LINE, Bar
+from covey.schema.requirements import Requirement
+from covey.tables import html as pages
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

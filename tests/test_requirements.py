@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import covey
 from covey import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, TCloseness
-from covey.requirements import Requirement, parse
-from covey.sensitive import Achieved
+from covey.schema.requirements import Requirement, parse
 from covey.verification import Check
+from covey.verification.sensitive import Achieved
 from oracles import requirements as oracle
 
 TREE = {"top": {"ab": ["a", "b"], "cd": {"c": [], "de": ["d", "e"]}}}
@@ -146,7 +146,7 @@ def test_many_values_and_rows() -> None:
 
 
 def test_numbers_too_large_to_be_exact_are_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from covey import spread
+    from covey.verification import class_counts as spread
 
     monkeypatch.setattr(spread, "_EXACT", 0)
     dice = random.Random(4)

@@ -11,16 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import covey
-from covey import demo, loss
+from covey import demo
 from covey.clustering import METHODS
 from covey.encoding import EncodedTable, encode
+from covey.encoding.groups import Groups, Rings
 from covey.errors import UsageError, ViolationError
 from covey.generalisation import Style, generalise
-from covey.groups import Groups, Rings
-from covey.matchings import REQUIREMENT, verify_rings
-from covey.requirements import KAnonymity
+from covey.measures import loss
 from covey.schema import Schema
+from covey.schema.requirements import KAnonymity
 from covey.tables import Table
+from covey.verification.rings import REQUIREMENT, verify_rings
 from oracles import nh
 from oracles.matchings import disjoint_perfect_matchings, matchable_counts
 from oracles.model import attribute_order, column_loss, record_loss
@@ -86,7 +87,7 @@ def test_everyone_could_be_behind_k_rows(table: People, data: st.DataObject) -> 
     encoded = table.encoded()
     contains = [[True] * table.rows for _ in range(table.rows)]
     from covey.generalisation import parse_rows
-    from covey.matchings import _covers
+    from covey.verification.rings import _covers
 
     for attribute in encoded.attributes:
         cells = parse_rows(attribute, release._released)

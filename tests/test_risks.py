@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import covey
-from covey.risks import _count
+from covey.verification.population import _count
 
 TREE = {"top": {"ab": ["a", "b"], "cd": ["c", "d"]}}
 UNDER = {"ab": "ab", "cd": "cd", "top": "abcd"}

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from covey.errors import SchemaError, TaxonomyError
-from covey.requirements import KAnonymity
 from covey.schema import Column, ColumnType, MissingPolicy, Role, Schema, TaxonomyBuilder
-from covey.taxonomy import MEASURES, Taxonomy, flat
+from covey.schema.requirements import KAnonymity
+from covey.schema.taxonomy import MEASURES, Taxonomy, flat
 
 SECRET = "Quetzalcoatl"
 FAR = float("inf")

@@ -8,7 +8,7 @@ import pytest
 import typer
 
 import covey
-from covey.cli import app
+from covey.cli.main import app
 
 PUBLIC = {
     "METHODS", "AlphaK", "BetaLikeness", "Column", "Comparison", "CoveyError", "Curve",
@@ -102,7 +102,7 @@ def test_the_commands_and_their_options_are_these() -> None:
 def test_importing_covey_or_its_command_line_loads_nothing_heavy() -> None:
     heavy = {"numpy", "polars", "numba", "pandas", "pyarrow", "pydantic"}
     assert not loaded_after("import covey") & heavy
-    assert not loaded_after("import covey.cli") & heavy
+    assert not loaded_after("import covey.cli.main") & heavy
 
 
 def test_the_compiler_is_loaded_for_clustering_alone() -> None:

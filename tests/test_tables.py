@@ -28,11 +28,11 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from covey import csv_files, tables
-from covey.csv_files import Dialect
+from covey import tables
 from covey.errors import CoveyError, OutputError, SchemaError, TableError, count
 from covey.schema import Role, Schema, TableFormat
-from covey.tables import Table
+from covey.tables import Table, csv_files
+from covey.tables.csv_files import Dialect
 from oracles.labels import is_invisible
 from strategies import dialects, frames, texts
 

@@ -15,13 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import covey
-from covey import KAnonymity, Schema, SchemaError, Style, TableError, cli, demo, tails
-from covey.csv_files import Dialect
+from covey import KAnonymity, Schema, SchemaError, Style, TableError, demo
+from covey.cli import main as cli
 from covey.encoding import Interval, encode
+from covey.encoding.groups import Groups
 from covey.generalisation import HIDDEN, Ranges, generalise, parse_rows, summarise
-from covey.groups import Groups
+from covey.inspection import tails
 from covey.schema import Column
 from covey.tables import Table
+from covey.tables.csv_files import Dialect
 from tables_of_people import days, labels_for
 
 TEXT, ENDS = Style(), Style(intervals="columns")

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from covey import taxonomy as trees
 from covey.errors import TaxonomyError
-from covey.taxonomy import DEEPEST, MEASURES, Taxonomy
+from covey.schema import taxonomy as trees
+from covey.schema.taxonomy import DEEPEST, MEASURES, Taxonomy
 from oracles import model as oracle
 from tables_of_people import LABELS, leaves_of, parent_links
 
@@ -522,7 +522,10 @@ def test_intervals_of_other_than_numbers_are_refused(value: str) -> None:
 
 def test_a_number_is_no_bomb() -> None:
     """Written out, this one has a billion digits."""
-    script = "from covey.taxonomy import intervals; print(intervals(['1e-999999999'], [5]).height)"
+    script = (
+        "from covey.schema.taxonomy import intervals; "
+        "print(intervals(['1e-999999999'], [5]).height)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=False
     )

@@ -15,9 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import covey
-from covey import cli, display, terminal
-from covey.csv_files import Dialect
-from covey.formulas import defused, meant, runs
+from covey.cli import main as cli
+from covey.cli import shown as display
+from covey.cli import terminal
+from covey.tables.csv_files import Dialect
+from covey.tables.formulas import defused, meant, runs
 
 ESC = "\x1b[2J\x1b]0;owned\x07"
 TURNED = "\u202egnp"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import covey
 from covey import demo
-from covey.requirements import KAnonymity
+from covey.schema.requirements import KAnonymity
 from oracles.anonymity import smallest_class, smallest_match
 
 CELLS = st.sampled_from([None, "a", "b", "c"])

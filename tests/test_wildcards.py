@@ -14,11 +14,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import covey
-from covey import Groups, KAnonymity, LDiversity, Style, cli, loss
+from covey import Groups, KAnonymity, LDiversity, Style
+from covey.cli import main as cli
 from covey.encoding import encode, matches_anything
+from covey.encoding.groups import Rings
+from covey.encoding.imputation import without_gaps
 from covey.generalisation import generalise
-from covey.groups import Rings
-from covey.imputation import without_gaps
+from covey.measures import loss
 from covey.pipeline import Release
 from covey.schema import MissingPolicy, Schema
 from covey.tables import Table

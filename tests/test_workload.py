@@ -16,16 +16,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import covey
-from covey import cli, demo, display, pipeline, terminal, workload
+from covey import demo, pipeline
+from covey._core.arrays import Floats, Longs
+from covey.cli import main as cli
+from covey.cli import shown as display
+from covey.cli import terminal
 from covey.encoding import Category, EncodedTable, encode
+from covey.encoding.groups import Groups
 from covey.errors import SchemaError, TableError, UsageError
 from covey.generalisation import Style, generalise
-from covey.groups import Groups
-from covey.kernels.arrays import Floats, Longs
-from covey.loss import QueryError
-from covey.schema import Schema
-from covey.tables import Table
-from covey.workload import (
+from covey.measures import workload
+from covey.measures.loss import QueryError
+from covey.measures.workload import (
     FOLDS,
     Accuracy,
     Query,
@@ -36,6 +38,8 @@ from covey.workload import (
     random_queries,
     released_columns,
 )
+from covey.schema import Schema
+from covey.tables import Table
 from oracles import model
 from oracles import workload as oracle
 from tables_of_people import People, labels_for, people
@@ -546,5 +550,5 @@ def test_figures_that_could_not_be_told_are_not_shown(capfd: pytest.CaptureFixtu
 
 
 def test_scikit_learn_is_loaded_for_the_classifier_alone() -> None:
-    code = "import sys, covey.pipeline, covey.workload; sys.exit('sklearn' in sys.modules)"
+    code = "import sys, covey.pipeline, covey.measures.workload; sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

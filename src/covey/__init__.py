@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from covey.clustering import METHODS
-    from covey.comparison import Comparison, compare
-    from covey.curves import Curve, curve
+    from covey.encoding.groups import Groups
     from covey.errors import (
         CoveyError,
         GuaranteeError,
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
         ViolationError,
     )
     from covey.generalisation import Style
-    from covey.groups import Groups
     from covey.inspection import inspect
     from covey.pipeline import Release, anonymize, cluster, measure, report_on
     from covey.report import Report
-    from covey.requirements import (
+    from covey.schema import Column, Schema
+    from covey.schema.requirements import (
         AlphaK,
         BetaLikeness,
         DeltaDisclosure,
@@ -39,10 +38,11 @@ if TYPE_CHECKING:
         LDiversity,
         TCloseness,
     )
-    from covey.risks import population_risks
-    from covey.schema import Column, Schema
-    from covey.taxonomy import Taxonomy
+    from covey.schema.taxonomy import Taxonomy
+    from covey.studies.comparison import Comparison, compare
+    from covey.studies.curves import Curve, curve
     from covey.verification import Verdict, verify
+    from covey.verification.population import population_risks
 
 __all__ = [
     "METHODS",
@@ -84,15 +84,15 @@ __all__ = [
 
 _HOMES = {
     "clustering": ("METHODS",),
-    "comparison": ("Comparison", "compare"),
-    "curves": ("Curve", "curve"),
+    "studies.comparison": ("Comparison", "compare"),
+    "studies.curves": ("Curve", "curve"),
     "errors": tuple(name for name in __all__ if name.endswith("Error")),
     "generalisation": ("Style",),
-    "groups": ("Groups",),
+    "encoding.groups": ("Groups",),
     "inspection": ("inspect",),
     "pipeline": ("Release", "anonymize", "cluster", "measure", "report_on"),
     "report": ("Report",),
-    "requirements": (
+    "schema.requirements": (
         "AlphaK",
         "BetaLikeness",
         "DeltaDisclosure",
@@ -100,9 +100,9 @@ _HOMES = {
         "LDiversity",
         "TCloseness",
     ),
-    "risks": ("population_risks",),
+    "verification.population": ("population_risks",),
     "schema": ("Column", "Schema"),
-    "taxonomy": ("Taxonomy",),
+    "schema.taxonomy": ("Taxonomy",),
     "verification": ("Verdict", "verify"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

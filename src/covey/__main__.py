@@ -11,14 +11,14 @@ import sys
 def main() -> None:
     """Run the command line."""
     try:
-        from covey import memory
+        from covey.cli import memory
 
         memory.watched(sys.argv[1:], _tell)
-        from covey import cli
+        from covey.cli import main as cli
     except KeyboardInterrupt:
         _end("interrupted", 130)
     except Exception as error:
-        from covey import memory
+        from covey.cli import memory
 
         if not memory.is_short(error):
             raise
@@ -34,7 +34,7 @@ def _tell(message: str) -> None:
 
 def _end(message: str, code: int) -> None:
     _tell(message)
-    exec("")  # noqa: S102 - see `covey.cli.main`
+    exec("")  # noqa: S102 - see `covey.cli.main.main`
     sys.exit(code)
 
 

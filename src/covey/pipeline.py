@@ -22,25 +22,26 @@ import numpy as np
 import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
-from covey import certificate as certificates
-from covey import files, formulas, labels, loss, matchings, tables
-from covey.as_released import as_released
+from covey import tables
+from covey._core.arrays import Longs
 from covey.clustering import METHODS, Method, keep_demands, method_named, refined, refuse_infeasible
-from covey.csv_files import Dialect
-from covey.distributions import class_sizes, distributions, rows_of
+from covey.clustering.progress import STOPPED, Progress, silent
+from covey.custody.footprints import Footprint, footprint
+from covey.custody.keys import Key
+from covey.custody.ordering import canonical_order, ordered_people
+from covey.custody.register import Register, remember
 from covey.encoding import MISSING_LEAF, EncodedTable, Interval, encode, rows_to_drop
+from covey.encoding.groups import SUPPRESSED, Groups, Rings
+from covey.encoding.imputation import without_gaps
 from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError, count
-from covey.footprints import Footprint, footprint
 from covey.generalisation import Ranges, Style, filled_in, generalise, parse, telling_rows
-from covey.groups import SUPPRESSED, Groups, Rings
-from covey.imputation import without_gaps
-from covey.kernels.arrays import Longs
-from covey.keys import Key
-from covey.loss import Losses
-from covey.ordering import canonical_order, ordered_people
-from covey.persons import refuse_unsaid
-from covey.progress import STOPPED, Progress, silent
-from covey.register import Register, remember
+from covey.generalisation.as_released import as_released
+from covey.inspection.persons import refuse_unsaid
+from covey.measures import loss
+from covey.measures.histograms import class_sizes, distributions, rows_of
+from covey.measures.loss import Losses
+from covey.measures.workload import Workload, classifier_accuracy, query_error
+from covey.repair.surplus import surplus
 from covey.report import (
     LIMITS,
     Costs,
@@ -50,12 +51,13 @@ from covey.report import (
     refuse_curve_of_others,
     refuse_format,
 )
-from covey.requirements import KAnonymity, Requirement
-from covey.schema import Role, Schema, TableFormat
-from covey.suppression import surplus
-from covey.tables import Table
+from covey.report import certificate as certificates
+from covey.schema import Role, Schema, TableFormat, labels
+from covey.schema.requirements import KAnonymity, Requirement
+from covey.tables import Table, files, formulas
+from covey.tables.csv_files import Dialect
 from covey.verification import Verdict, verify
-from covey.workload import Workload, classifier_accuracy, query_error
+from covey.verification import rings as matchings
 
 PLAIN = Style()
 BY_CONTENT = "by released content"

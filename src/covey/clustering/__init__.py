@@ -24,9 +24,9 @@ from covey.clustering.systematic import systematic
 from covey.clustering.wf_c_means import wf_c_means
 from covey.docstrings import docstring
 from covey.encoding import EncodedTable
+from covey.encoding.groups import Groups, Rings
 from covey.errors import InfeasibleError, UsageError, count
-from covey.groups import Groups, Rings
-from covey.requirements import Requirement
+from covey.schema.requirements import Requirement
 
 __all__ = ["METHODS", "Method", "keep_demands", "method_named", "refined", "refuse_infeasible"]
 

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from covey._core.arrays import Floats, Ints
+from covey.clustering.progress import Progress, in_steps
 from covey.encoding import EncodedTable
-from covey.groups import Groups
-from covey.kernels.arrays import Floats, Ints
-from covey.progress import Progress, in_steps
-from covey.taxonomy import Taxonomy
+from covey.encoding.groups import Groups
+from covey.schema.taxonomy import Taxonomy
 
 Point = tuple[Floats, Ints]  # the numbers and leaves of a row, or of none
 # Of each node, what tells two leaves apart that have it as lowest common ancestor, by their depths.
@@ -30,7 +30,7 @@ def gather(
     free row nearest to all earlier centres, by the sum of its distances, or `furthest` from them.
     The sums are carried along, so a group costs one look at every free row.
     """
-    from covey.kernels import centre_point as kernel
+    from covey._core import centre_point as kernel
 
     cells, forest = table.cells, table.forest
     distances = kernel.Distances(

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from covey._core.arrays import Longs, empty_summaries, plain_scale
+from covey.clustering.progress import Progress
 from covey.encoding import EncodedTable
-from covey.kernels.arrays import Longs, empty_summaries, plain_scale
-from covey.progress import Progress
 
 if TYPE_CHECKING:
-    from covey.kernels.box_tree import BoxTree
-    from covey.kernels.growth import Growth, Penalty
+    from covey._core.box_tree import BoxTree
+    from covey._core.growth import Growth, Penalty
 
 _PLACES_AT_A_TIME = 1_000_000
 
@@ -22,7 +22,8 @@ def plant(
 
     Rows may be counted by rank, and `seeds`, where each group starts, are set apart.
     """
-    from covey.kernels import box_tree, growth, ranks
+    from covey._core import box_tree, growth
+    from covey._core import fenwick as ranks
 
     cells, forest = table.cells, table.forest
     boxes = box_tree.build(cells, forest)
@@ -45,8 +46,8 @@ def plant(
 
 def penalty(table: EncodedTable, boxes: "BoxTree", amount: float) -> "Penalty":
     """The price of rows of another class, where the table has classes."""
-    from covey.kernels import box_tree
-    from covey.kernels.growth import Penalty
+    from covey._core import box_tree
+    from covey._core.growth import Penalty
 
     classes = np.empty(0, dtype=np.int32) if table.classes is None else table.classes
     masks = np.zeros(len(boxes.first) if len(classes) else 0, dtype=np.uint64)
@@ -56,7 +57,7 @@ def penalty(table: EncodedTable, boxes: "BoxTree", amount: float) -> "Penalty":
 
 def no_penalty() -> "Penalty":
     """Classes play no part."""
-    from covey.kernels.growth import Penalty
+    from covey._core.growth import Penalty
 
     none = np.empty(0, dtype=np.int32)
     return Penalty(none, np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64), 0.0)
@@ -66,7 +67,7 @@ def place_leftovers(
     table: EncodedTable, grown: "Growth", price: "Penalty", order: Longs, progress: Progress
 ) -> None:
     """Put the rows that are in no group into those that they cost least, in this order of them."""
-    from covey.kernels import growth
+    from covey._core import growth
 
     rest = np.flatnonzero(grown.labels < 0)[order]
     slices = max(1, len(rest) * int(grown.state[0]) // _PLACES_AT_A_TIME)

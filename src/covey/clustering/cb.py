@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from covey._core.arrays import Cells, Forest
+from covey.clustering.progress import Progress, in_steps, silent
 from covey.encoding import MISSING_AT, EncodedTable
+from covey.encoding.groups import Groups
 from covey.errors import InfeasibleError, UsageError
-from covey.groups import Groups
-from covey.kernels.arrays import Cells, Forest
-from covey.progress import Progress, in_steps, silent
-from covey.requirements import LDiversity
+from covey.schema.requirements import LDiversity
 
 if TYPE_CHECKING:
-    from covey.kernels.cb import Halves, Scratch
-    from covey.kernels.deal import Diversity
+    from covey._core.cb import Halves, Scratch
+    from covey._core.cb_diverse import Diversity
 
 Reading = Literal["tree", "ordered"]
 
@@ -48,8 +48,8 @@ def cb(
 
     Time O(n log(n/k)) where splits are even, O(n²/k) at worst; memory O(n).
     """
-    from covey.kernels import cb as kernel
-    from covey.kernels.stack import whole_table
+    from covey._core import cb as kernel
+    from covey._core.top_down import whole_table
 
     if categorical not in get_args(Reading):
         raise UsageError(f"categorical must be one of {', '.join(get_args(Reading))}")
@@ -83,7 +83,7 @@ def diversity_of(options: Mapping[str, Any], sensitive: Sequence[str]) -> list[L
 
 
 def _diversity(table: EncodedTable, l: int | None, sensitive: str | None) -> "Diversity":  # noqa: E741
-    from covey.kernels.deal import Diversity
+    from covey._core.cb_diverse import Diversity
 
     if l is None:
         return Diversity(
@@ -121,7 +121,7 @@ def _ordered(table: EncodedTable) -> tuple[Cells, Forest]:
 
 
 def _halves(cells: Cells, forest: Forest) -> "Halves":
-    from covey.kernels.cb import Halves
+    from covey._core.cb import Halves
 
     intervals, categories, nodes = cells.numbers.shape[1], cells.codes.shape[1], len(forest.depth)
     return Halves(
@@ -141,7 +141,7 @@ def _halves(cells: Cells, forest: Forest) -> "Halves":
 
 
 def _scratch(rows: int, k: int) -> "Scratch":
-    from covey.kernels.cb import Scratch
+    from covey._core.cb import Scratch
 
     return Scratch(
         order=np.empty(rows, dtype=np.int64),

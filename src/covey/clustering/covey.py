@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 import numpy as np
 
-from covey.demands import no_rules
+from covey._core.arrays import Cells, Floats, Forest, Ints, Longs
+from covey.clustering.progress import STOPPED, Progress, silent
 from covey.encoding import EncodedTable
+from covey.encoding.constraints import no_rules
+from covey.encoding.groups import SUPPRESSED, Groups
 from covey.errors import UsageError
-from covey.groups import SUPPRESSED, Groups
-from covey.kernels.arrays import Cells, Floats, Forest, Ints, Longs
-from covey.progress import STOPPED, Progress, silent
 
 if TYPE_CHECKING:
-    from covey.kernels.refinement import Marks, Parts, Rows
+    from covey._core.refinement import Marks, Parts, Rows
 
 T = TypeVar("T")
 Block = TypeVar("Block", Ints, Longs)
@@ -197,7 +197,7 @@ class _Work:
         max_suppressed: float = 0.0,
         progress: Progress = silent,
     ) -> None:
-        from covey.kernels.refinement import Aim
+        from covey._core.refinement import Aim
 
         self.table, self.seed, self.progress = table, seed, progress
         self.labels = np.zeros(table.rows, dtype=np.int64)
@@ -227,7 +227,7 @@ class _Work:
 
     def rows(self, own: Longs | Ints) -> "Rows":
         """A block for the kernels."""
-        from covey.kernels.refinement import Rows
+        from covey._core.refinement import Rows
 
         return Rows(
             numbers=self.cells.numbers[own],
@@ -244,7 +244,7 @@ class _Work:
 
     def marks(self, own: Longs | Ints) -> "Marks | None":
         """What is minded of them besides."""
-        from covey.kernels.refinement import Marks
+        from covey._core.refinement import Marks
 
         demanding = len(self.rules.places) > 0
         if not demanding and self.penalty == 0.0:
@@ -259,8 +259,8 @@ class _Work:
 
     def start(self, threads: ThreadPoolExecutor, plan: Plan) -> None:
         """Grow groups in blocks of similar rows."""
-        from covey.kernels import refinement
-        from covey.kernels.box_tree import tile
+        from covey._core import refinement
+        from covey._core.box_tree import tile
 
         everyone = np.arange(self.table.rows, dtype=np.int32)
         most = max(plan.start, _SMALLEST_BLOCK * self.aim.k)
@@ -292,7 +292,7 @@ class _Work:
         A group looks for rows far and wide, since those like it are often alike in what is asked
         too. A block that keeps the demands as a whole can be repaired by itself.
         """
-        from covey.kernels import refinement
+        from covey._core import refinement
 
         if self.table.demands is not None:
             self.rules, self.values = self.table.demands.rules, self.table.demands.values
@@ -311,7 +311,7 @@ class _Work:
 
     def _is_able(self, own: Longs) -> bool:
         """Whether a block keeps the demands as a whole."""
-        from covey.kernels import refinement
+        from covey._core import refinement
 
         if not len(self.rules.places):
             return True
@@ -348,7 +348,7 @@ class _Work:
         number: int,
         end: float,
     ) -> None:
-        from covey.kernels import refinement
+        from covey._core import refinement
 
         neighbours = plan.neighbours(self.aim.k)
         aim = self.aim._replace(price=self.price)
@@ -372,7 +372,7 @@ class _Work:
             self._tell(f"clustering, loss {self.cost:,.0f}", share)
 
     def _load(self, own: Longs) -> "tuple[Rows, Parts, Marks | None]":
-        from covey.kernels import refinement
+        from covey._core import refinement
 
         rows, marks, labels = self.rows(own), self.marks(own), _numbered(self.labels[own])
         parts = refinement.new_parts(rows, len(own) // self.aim.k)
@@ -384,7 +384,7 @@ class _Work:
 
     def _return_rows(self, threads: ThreadPoolExecutor, blocks: list[Longs]) -> None:
         """Take back the rows whose leaving out buys least, until they are few enough."""
-        from covey.kernels import refinement
+        from covey._core import refinement
 
         excess = int(np.count_nonzero(self.labels == SUPPRESSED)) - self.limit
         if excess <= 0:
@@ -424,7 +424,7 @@ class _Work:
         so that the borders between blocks are elsewhere in every round. A row that is left out
         stands for itself.
         """
-        from covey.kernels.box_tree import tile
+        from covey._core.box_tree import tile
 
         random = self.random(number)
         order = random.permutation(self.table.rows)

@@ -7,9 +7,9 @@ data-publishing, Journal of Software 2017 (GAA-CP).
 import numpy as np
 
 from covey.clustering import _growth
+from covey.clustering.progress import Progress, in_steps, silent
 from covey.encoding import EncodedTable
-from covey.groups import Groups
-from covey.progress import Progress, in_steps, silent
+from covey.encoding.groups import Groups
 
 
 def gaa_cp(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silent) -> Groups:
@@ -21,7 +21,7 @@ def gaa_cp(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = s
     abstract and its description by Wang et al. 2022. The rows are found in a tree of boxes:
     near-linear time on real tables, O(n²) at worst, memory O(n).
     """
-    from covey.kernels import gaa_cp as kernel
+    from covey._core import gaa_cp as kernel
 
     picks = np.random.default_rng(seed).random(table.rows // k)
     boxes, grown = _growth.plant(table, k, ranked=True)

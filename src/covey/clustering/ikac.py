@@ -5,12 +5,12 @@ Zheng, Wang, Lv, Zhao: k-anonymity algorithm based on improved clustering, ICA3P
 
 import numpy as np
 
+from covey._core.arrays import Floats
 from covey.clustering._centre_point import gather
+from covey.clustering.progress import Progress, silent
 from covey.encoding import EncodedTable
-from covey.groups import Groups
-from covey.kernels.arrays import Floats
-from covey.progress import Progress, silent
-from covey.taxonomy import Taxonomy
+from covey.encoding.groups import Groups
+from covey.schema.taxonomy import Taxonomy
 
 
 def ikac(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silent) -> Groups:

@@ -8,10 +8,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from covey.clustering import _growth
+from covey.clustering.progress import Progress, in_steps, silent
 from covey.encoding import EncodedTable
+from covey.encoding.groups import Groups
 from covey.errors import UsageError
-from covey.groups import Groups
-from covey.progress import Progress, in_steps, silent
 
 SeedRef = Literal["last", "seed", "first", "random"]
 
@@ -43,7 +43,7 @@ def k_member(
     the lowest row number, so the result depends on nothing but the rows and the seed.
     """
     # Compiled code is loaded when it is first needed: it takes longer than all the rest.
-    from covey.kernels import k_member as kernel
+    from covey._core import k_member as kernel
 
     if seed_ref not in get_args(SeedRef):
         raise UsageError(f"seed_ref must be one of {', '.join(get_args(SeedRef))}")

@@ -6,12 +6,12 @@ DaWaK 2006 (KACA).
 
 import numpy as np
 
+from covey._core.arrays import Floats, Longs, empty_summaries
+from covey.clustering.progress import Progress, in_steps, silent
 from covey.encoding import EncodedTable
+from covey.encoding.groups import Groups
 from covey.errors import UsageError
-from covey.groups import Groups
-from covey.kernels.arrays import Floats, Longs, empty_summaries
-from covey.progress import Progress, in_steps, silent
-from covey.taxonomy import Taxonomy
+from covey.schema.taxonomy import Taxonomy
 
 
 def kaca(
@@ -30,8 +30,9 @@ def kaca(
     be had, the details are common knowledge of the method. Time O(E²) for E distinct rows, memory
     O(n).
     """
-    from covey.kernels import kaca as kernel
-    from covey.kernels import ranks, summaries
+    from covey._core import fenwick as ranks
+    from covey._core import kaca as kernel
+    from covey._core import summaries
 
     if not isinstance(beta, int | float) or not 0 <= beta < float("inf"):
         raise UsageError("beta must be a number, 0 or more")

@@ -8,12 +8,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from covey._core.arrays import Floats
 from covey.clustering._centre_point import gather, most_frequent
+from covey.clustering.progress import Progress, silent
 from covey.encoding import EncodedTable
-from covey.groups import Groups
-from covey.kernels.arrays import Floats
-from covey.progress import Progress, silent
-from covey.taxonomy import Taxonomy
+from covey.encoding.groups import Groups
+from covey.schema.taxonomy import Taxonomy
 
 
 def kacpc(

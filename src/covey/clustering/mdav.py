@@ -8,10 +8,10 @@ import math
 
 import numpy as np
 
+from covey._core.arrays import Cells, Floats, Forest, Scale
+from covey.clustering.progress import Progress, in_steps, silent
 from covey.encoding import MISSING_AT, EncodedTable
-from covey.groups import Groups
-from covey.kernels.arrays import Cells, Floats, Forest, Scale
-from covey.progress import Progress, in_steps, silent
+from covey.encoding.groups import Groups
 
 
 def mdav(
@@ -29,8 +29,8 @@ def mdav(
     numbers and 0 or 1 for categories, times the weights; the average of categories is the mode.
     The rows are found in a tree of boxes: near-linear time on real tables, O(n²) at worst.
     """
-    from covey.kernels import box_tree
-    from covey.kernels import mdav as kernel
+    from covey._core import box_tree
+    from covey._core import mdav as kernel
 
     cells, scale, missing = _standardised(table)
     forest = _nominal(table)

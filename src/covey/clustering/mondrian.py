@@ -6,10 +6,10 @@ Byun et al. 2007.
 
 import numpy as np
 
+from covey._core.arrays import Floats
+from covey.clustering.progress import Progress, in_steps, silent
 from covey.encoding import Category, EncodedTable
-from covey.groups import Groups
-from covey.kernels.arrays import Floats
-from covey.progress import Progress, in_steps, silent
+from covey.encoding.groups import Groups
 
 
 def mondrian(
@@ -28,8 +28,8 @@ def mondrian(
     at the median out to both sides, which makes the sides equally large. Parts that cannot be
     cut may have more than 2k - 1 rows. Time O(n log n), memory O(n).
     """
-    from covey.kernels import mondrian as kernel
-    from covey.kernels.stack import whole_table
+    from covey._core import mondrian as kernel
+    from covey._core.top_down import whole_table
 
     columns = kernel.Columns(table.places, table.cells.numbers, table.weights, _steps(table))
     stack = whole_table(table.rows, k)

@@ -6,10 +6,10 @@ SIGMOD 2010 (NH).
 
 import numpy as np
 
+from covey._core.arrays import empty_summaries
+from covey.clustering.progress import Progress, in_steps, silent
 from covey.encoding import EncodedTable
-from covey.groups import Rings
-from covey.kernels.arrays import empty_summaries
-from covey.progress import Progress, in_steps, silent
+from covey.encoding.groups import Rings
 
 
 def nh(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silent) -> Rings:
@@ -23,8 +23,8 @@ def nh(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silen
     can tell all of its ring. The paper's text could not be had: this is inferred from what others
     report of it. Time O(n log(n/k) + nk), or O(n²/k) where splits are uneven; memory O(n).
     """
-    from covey.kernels import nh as kernel
-    from covey.kernels.stack import whole_table
+    from covey._core import nh as kernel
+    from covey._core.top_down import whole_table
 
     cells, forest = table.cells, table.forest
     stack = whole_table(table.rows, k)

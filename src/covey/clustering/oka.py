@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from covey._core.arrays import Cells, Floats, Longs, plain_scale
+from covey.clustering.progress import Progress, in_steps, silent
 from covey.encoding import MISSING_AT, EncodedTable
-from covey.groups import Groups
-from covey.kernels.arrays import Cells, Floats, Longs, plain_scale
-from covey.progress import Progress, in_steps, silent
+from covey.encoding.groups import Groups
 
 if TYPE_CHECKING:
-    from covey.kernels.oka import Centres
+    from covey._core.oka import Centres
 
 
 def oka(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silent) -> Groups:
@@ -26,9 +26,9 @@ def oka(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = sile
     rows is inferred: the paper may sort them. Centres are found in a tree of boxes, in O(n²/k) at
     worst; memory O(n).
     """
-    from covey.kernels import box_tree
-    from covey.kernels import oka as kernel
-    from covey.kernels.random import shuffle
+    from covey._core import box_tree
+    from covey._core import oka as kernel
+    from covey._core.random import shuffle
 
     cells, forest, scale = table.cells, table.forest, plain_scale(table.cells)
     order = np.arange(table.rows)
@@ -60,7 +60,7 @@ def oka(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = sile
 
 
 def _centres_at(cells: Cells, rows: Longs) -> "Centres":
-    from covey.kernels.oka import Centres
+    from covey._core.oka import Centres
 
     numbers = cells.numbers[rows]
     present = numbers != MISSING_AT

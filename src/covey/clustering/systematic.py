@@ -7,9 +7,9 @@ Informatica 2011.
 import numpy as np
 
 from covey.clustering import _growth
+from covey.clustering.progress import Progress, in_steps, silent
 from covey.encoding import EncodedTable
-from covey.groups import Groups
-from covey.progress import Progress, in_steps, silent
+from covey.encoding.groups import Groups
 
 
 def systematic(
@@ -23,7 +23,7 @@ def systematic(
     inferred from its abstract and from what others report. The rows are found in a tree of boxes:
     near-linear time on real tables, O(n²) at worst, memory O(n).
     """
-    from covey.kernels import k_member as kernel
+    from covey._core import k_member as kernel
 
     groups = table.rows // k
     first = int(np.random.default_rng(seed).random() * k)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from covey._core.arrays import Cells, Floats, Forest, Longs, Scale
+from covey.clustering.progress import Progress, in_steps, silent
 from covey.encoding import MISSING_AT, EncodedTable
+from covey.encoding.groups import Groups
 from covey.errors import UsageError
-from covey.groups import Groups
-from covey.kernels.arrays import Cells, Floats, Forest, Longs, Scale
-from covey.progress import Progress, in_steps, silent
 
 if TYPE_CHECKING:
-    from covey.kernels.wf_c_means import Centres
+    from covey._core.wf_c_means import Centres
 
 
 def wf_c_means(
@@ -35,9 +35,9 @@ def wf_c_means(
     and approximate. Centres are found in a tree of boxes, in O(n²/k) per iteration at worst;
     memory O(n).
     """
-    from covey.kernels import box_tree
-    from covey.kernels import wf_c_means as kernel
-    from covey.kernels.random import shuffle
+    from covey._core import box_tree
+    from covey._core import wf_c_means as kernel
+    from covey._core.random import shuffle
 
     if not isinstance(iterations, int) or iterations < 1:
         raise UsageError("iterations must be a whole number, 1 or more")
@@ -78,7 +78,7 @@ def wf_c_means(
 
 
 def _centre(table: EncodedTable, labels: Longs, centres: "Centres") -> None:
-    from covey.kernels import wf_c_means as kernel
+    from covey._core import wf_c_means as kernel
 
     rows = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[rows], np.arange(len(centres.numbers) + 1))
@@ -91,7 +91,7 @@ def _feature_weights(table: EncodedTable, labels: Longs, centres: "Centres") -> 
 
     One full step is added to what all rows differ by, so that no weight is infinite.
     """
-    from covey.kernels import wf_c_means as kernel
+    from covey._core import wf_c_means as kernel
 
     totals = kernel.dispersions(table.cells, table.forest, _unit_losses(table), centres, labels)
     inverse: Floats = 1.0 / (totals / table.rows + 1.0 / table.rows)

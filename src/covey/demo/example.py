@@ -5,11 +5,11 @@ from typing import Any
 
 import tomlkit
 
-from covey import files, tables, taxonomy
+from covey import tables
 from covey.demo.people import people
 from covey.demo.population import TAXONOMIES
-from covey.schema import Schema
-from covey.tables import Table
+from covey.schema import Schema, taxonomy
+from covey.tables import Table, files
 
 _QUASI: dict[str, dict[str, Any]] = {
     "age": {"type": "numeric", "grid": 5},

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from covey import taxonomy
 from covey.demo import population
 from covey.demo.draws import SAME, SIMILAR, Draws
 from covey.demo.weights import Ints, by_label, curve, integers, percentages
+from covey.schema import taxonomy
 
 
 def people(rows: int = 10_000, *, seed: int = 0) -> pl.DataFrame:

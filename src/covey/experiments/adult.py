@@ -16,8 +16,8 @@ from urllib.error import HTTPError
 
 import polars as pl
 
-from covey import files
 from covey.errors import TableError, UsageError, count
+from covey.tables import files
 
 COMPLETE = 30_162
 # UCI's own file, where it lies and what it is known by.

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from covey import tables, taxonomy
+from covey import tables
 from covey.encoding import EncodedTable, encode
 from covey.errors import TableError, count
 from covey.experiments import adult, invented
-from covey.schema import Schema
+from covey.schema import Schema, taxonomy
 from covey.tables import Table
 
 HE_ROWS = 500_000  # the largest n of He et al.

@@ -9,13 +9,13 @@ import polars as pl
 from covey.clustering import METHODS
 from covey.clustering.kacpc import pair_distances
 from covey.encoding import encode
+from covey.encoding.groups import Groups
 from covey.experiments import adult
 from covey.experiments.judging import Finding, Verdict
-from covey.groups import Groups
-from covey.loss import measure_groups
+from covey.measures.loss import measure_groups
 from covey.schema import Schema
+from covey.schema.taxonomy import from_nested
 from covey.tables import Table
-from covey.taxonomy import from_nested
 
 
 @dataclass(frozen=True)

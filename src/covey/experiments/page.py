@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from covey import charts, files
+from covey.clustering.progress import Progress, silent
 from covey.errors import count
 from covey.experiments.examples import Example, Worked
 from covey.experiments.figures import PAPERS, SECONDS, Figure
 from covey.experiments.judging import Curves, Outcome, Verdict, signed
 from covey.experiments.running import Drawn
-from covey.pages import Html, Part, element, facts, figure, scrolled, table, together
-from covey.pages import page as document
-from covey.progress import Progress, silent
+from covey.report import charts
+from covey.tables import files
+from covey.tables.html import Html, Part, element, facts, figure, scrolled, table, together
+from covey.tables.html import page as document
 
 if TYPE_CHECKING:
     import altair as alt

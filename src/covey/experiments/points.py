@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
-from covey import files
 from covey.errors import UsageError
+from covey.tables import files
 
 
 class Key(NamedTuple):

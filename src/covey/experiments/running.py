@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from covey import loss, pipeline
-from covey.comparison import parse_options
+from covey import pipeline
+from covey.clustering.progress import Progress, part_of, silent
+from covey.encoding.groups import Groups, Rings
 from covey.experiments.data import Part, Sources
 from covey.experiments.figures import QUICK_RUNS, RUNS, Figure, Line, Request
 from covey.experiments.judging import Curve, Curves, Verdict, judge
 from covey.experiments.points import Key, Run, Store
 from covey.generalisation import Style, generalise
-from covey.groups import Groups, Rings
-from covey.progress import Progress, part_of, silent
+from covey.measures import loss
+from covey.studies.comparison import parse_options
 
 _SAMPLE, _SAMPLE_K = 200, 3  # rows that compile whatever a method compiles
 

@@ -1,0 +1,337 @@
+"""What the terminal shows: verdicts, losses, comparisons and people, as tables that fit it.
+
+Results go to standard output, everything else to standard error.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rich import box
+from rich.bar import Bar
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from covey.cli.terminal import out, visible
+from covey.errors import count
+
+if TYPE_CHECKING:
+    from covey.custody.register import Entry
+    from covey.experiments.examples import Example
+    from covey.experiments.figures import Figure
+    from covey.measures.loss import Losses
+    from covey.report import Report
+    from covey.studies.comparison import Run
+    from covey.studies.curves import Curve
+    from covey.verification import Risks, Verdict
+
+
+def show_release(report: "Report", console: Console) -> None:
+    """What was promised and found, what it cost, and what to look at before publishing."""
+    rows = report.rows
+    show_verdict(report.verdict, console)
+    show_losses(report.losses, console)
+    left_out = [
+        f"{number:,} {why}"
+        for number, why in ((rows.dropped, "dropped as missing"), (rows.suppressed, "suppressed"))
+        if number
+    ]
+    console.print(
+        f"{rows.released:,} of {rows.read:,} rows released"
+        + (f" ({', '.join(left_out)})" if left_out else "")
+        + f" in {sum(report.seconds.values()):.1f} s by {report.method}"
+    )
+    found = report.composition
+    if found is not None and found.earlier and found.holds:
+        console.print(
+            f"together with {count(found.earlier, 'earlier release')} of the same people, "
+            f"everybody still has {found.fewest:,} candidates or more",
+            soft_wrap=True,
+        )
+    if report.output is not None and report.output.defused:
+        cells = count(report.output.defused, "cell")
+        console.print(f"{cells} with an apostrophe in front, or a spreadsheet would run them")
+    for warning in report.warnings:
+        console.print(Text(visible(f"note: {warning}", lines=False)), soft_wrap=True)
+
+
+def show_verdict(verdict: "Verdict", console: Console) -> None:
+    """What was asked of a table and what it keeps."""
+    from covey.verification.rings import REQUIREMENT
+
+    grid = Grid("promise", "asked", "found", "holds")
+    for check in verdict.checks:
+        holds = Text(*_ANSWERS[check.answer])
+        grid.add_row(Text(check.requirement), f"{check.asked:g}", check.found, holds)
+    if verdict.identifiers:
+        found = count(len(verdict.identifiers), "column")
+        grid.add_row("no identifiers", "0 columns", found, Text(*_ANSWERS["no"]))
+    if grid.row_count:
+        console.print(grid)
+    for check in verdict.checks:
+        if check.reason:
+            console.print(Text(f"{check.requirement}: {check.reason}"), soft_wrap=True)
+    if REQUIREMENT in [check.requirement for check in verdict.checks]:
+        console.print(f"{count(verdict.rows, 'row')}, which are not alike")
+        return
+    console.print(f"{verdict.sizes}, {count(verdict.rows, 'row')} in all")
+    if verdict.k_wildcard is None:
+        console.print("cells are missing in too many ways to count matches with them as wildcards")
+    elif verdict.k_wildcard > verdict.k:
+        console.print(f"with missing cells as wildcards every row matches {verdict.k_wildcard:,}")
+
+
+_ANSWERS = {"yes": ("yes", "green"), "no": ("NO", "bold red"), "not judged": ("not judged", "bold")}
+
+
+def show_achieved(verdict: "Verdict", console: Console) -> None:
+    """What the classes keep of each sensitive column, whatever was asked."""
+    if not verdict.achieved:
+        return
+    grid = Grid("what could be asked", *(a.column for a in verdict.achieved))
+    for title, name, form in _ACHIEVED:
+        figures = [getattr(column, name) for column in verdict.achieved]
+        if name == "merged" and not any(figures):
+            continue
+        if any(figure is not None for figure in figures):
+            cells = ("–" if figure is None else format(figure, form) for figure in figures)
+            grid.add_row(title, *cells)
+    console.print(grid)
+
+
+_ACHIEVED = (
+    ("distinct l, at most", "distinct_l", ","),
+    ("frequency l, at most", "frequency_l", ".4g"),
+    ("entropy l, at most", "entropy_l", ".4g"),
+    ("recursive l = 2, c above", "recursive_c_for_2", ".4g"),
+    ("recursive l = 3, c above", "recursive_c_for_3", ".4g"),
+    ("t equal, at least", "t_equal", ".4f"),
+    ("t ordered, at least", "t_ordered", ".4f"),
+    ("t hierarchical, at least", "t_hierarchical", ".4f"),
+    ("alpha, at least", "alpha", ".4f"),
+    ("basic beta, at least", "beta", ".4g"),
+    ("enhanced beta, at least", "enhanced_beta", ".4g"),
+    ("delta, above", "delta", ".4g"),
+    ("rows whose value is certain", "certain", ".2%"),
+    ("rows whose numbers are alike", "similar", ".2%"),
+    ("spellings that look like others", "merged", ","),
+)
+
+
+def show_risks(risks: "Risks", console: Console) -> None:
+    """How likely people are re-identified, by whoever knows their quasi-identifiers."""
+    figures = (
+        ("prosecutor", risks.prosecutor, "{:.2%} at most"),
+        ("on average", risks.prosecutor_average, "{:.2%}"),
+        ("journalist", risks.journalist, "{:.2%} at most"),
+        ("marketer", risks.marketer, "{:.2%}"),
+    )
+    told = [f"{who} {form.format(risk)}" for who, risk, form in figures if risk is not None]
+    of = "" if risks.person is None else f" by persons ({risks.person})"
+    console.print(
+        Text(
+            f"risk of re-identification{of}: "
+            f"{', '.join(told) or 'unknown, since their column is not in the table'}"
+        ),
+        soft_wrap=True,
+    )
+    if risks.population is not None:
+        population = f"a population of {count(risks.population, 'row')}"
+        console.print(
+            f"journalist and marketer against {population}"
+            if risks.person is None
+            else f"{population} does not tell persons apart, so nothing is told against it"
+        )
+    if risks.uncovered:
+        console.print(
+            f"classes that hold fewer of the population than of the table: {risks.uncovered:,}"
+        )
+
+
+def show_losses(losses: "Losses", console: Console) -> None:
+    """The loss of each column and every metric."""
+    names = ("column", "weight", "loss", "NCP", "LM", "share")
+    grid = Grid(*names, title="information loss per cell, 0 … 1, and each column's share of it")
+    for c in losses.columns:
+        figures = ("–" if mean is None else f"{mean:.4f}" for mean in (c.il, c.ncp, c.lm))
+        grid.add_row(c.name, f"{c.weight:g}", *figures, f"{c.share:.1%}")
+    console.print(grid)
+    totals = Grid(box=None, show_header=False, pad_edge=False)
+    for name, value in losses.figures():
+        totals.add_row(name, Text(value, justify="right"))
+    console.print(totals)
+    for worst in losses.worst:
+        console.print(
+            f"the worst {worst.percent:g} % of rows ({worst.rows:,}) hold "
+            f"{100 * worst.share:.1f} % of the loss; without them it is {worst.without:,.2f}",
+            soft_wrap=True,
+        )
+
+
+def show_runs(k: int, runs: "list[Run]") -> None:
+    """The releases with the least loss first, in as many tables as it takes to fit the screen."""
+    rows = [run.figures() for run in runs if run.error is None]
+    # Rows that are not alike keep less of a promise, so they lose less: that is no victory.
+    rows.sort(key=lambda row: (row["classes"] is None, row["total_il"]))
+    out.print(f"k = {k:,}", style="bold")
+    for columns in _blocks([_column(name, rows) for name in _shown(rows)], _labels(rows)):
+        grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        for place, (title, _) in enumerate(columns):
+            grid.add_column(title, justify="right" if place else "left", overflow="fold")
+        for cells in zip(*(cells for _, cells in columns), strict=True):
+            grid.add_row(*cells)
+        out.print(grid, "")
+    unlike = [row["method"] for row in rows if row["classes"] is None]
+    if unlike:
+        out.print(f"{', '.join(unlike)}: not k-anonymity, so not comparable with the others\n")
+    refused: dict[str, list[str]] = {}
+    for run in runs:
+        if run.error is not None:
+            refused.setdefault(run.error, []).append(run.method)
+    for error, by in refused.items():
+        out.print(Text(f"refused by {', '.join(by)}: {error}\n"), soft_wrap=True)
+
+
+_Column = tuple[str, list[Text]]
+
+
+def _labels(rows: list[dict[str, Any]]) -> _Column:
+    return "method", [Text(row["method"]) for row in rows]
+
+
+def _shown(rows: list[dict[str, Any]]) -> list[str]:
+    """The figures that any run has, those with a title of their own first."""
+    told = {n: v for row in rows for n, v in row.items() if isinstance(v, int | float)}
+    # The same for all, or told by others.
+    left_out = {"k", "rows", "groups", "verified_k", "smallest_class"}
+    if not any(row["suppressed"] for row in rows):
+        left_out.add("suppressed")
+    return sorted(told.keys() - left_out, key=[*_FIGURES, *told].index)
+
+
+def _column(name: str, rows: list[dict[str, Any]]) -> _Column:
+    """One figure of every run, the best in bold."""
+    figure = _FIGURES.get(name) or _Figure(name.replace("_", " "))
+    values = [row.get(name) for row in rows]
+    comparable = [row.get(name) for row in rows if row["classes"] is not None]
+    best = figure.best((v for v in comparable if v is not None), default=None)
+    some = [value != best for value in values]
+    return figure.title, [
+        Text(figure.written(value), style="bold" if value == best and any(some) else "")
+        for value in values
+    ]
+
+
+def _blocks(columns: list[_Column], labels: _Column) -> Iterator[list[_Column]]:
+    """Columns side by side as long as there is room, each time beside the labels."""
+    block = [labels]
+    for column in columns:
+        if len(block) > 1 and sum(map(_width, [*block, column])) > out.width:
+            yield block
+            block = [labels]
+        block.append(column)
+    if len(block) > 1:
+        yield block
+
+
+def _width(column: _Column) -> int:
+    title, cells = column
+    return max(len(title), *map(len, cells)) + 3
+
+
+class _Figure(NamedTuple):
+    """How one figure of a run is shown."""
+
+    title: str
+    form: str = ".4f"
+    best: Callable[..., float | None] = min
+    unit: int = 1
+
+    def written(self, value: float | None) -> str:
+        return (
+            ""
+            if value is None
+            else format(value if self.unit == 1 else value / self.unit, self.form)
+        )
+
+
+_FIGURES = {
+    "clustering_seconds": _Figure("seconds", ",.2f"),
+    "peak_memory": _Figure("MB", ",.1f", unit=10**6),
+    "total_il": _Figure("Total-IL", ",.1f"),
+    "gcp": _Figure("GCP"),
+    "gcp_lm": _Figure("GCP by LM"),
+    "precision": _Figure("precision", best=max),
+    "average_class_size": _Figure("C_AVG", ".3f"),
+    "discernibility": _Figure("DM", ","),
+    "classification": _Figure("CM"),
+    "classes": _Figure("classes", ",", best=max),
+    "largest_class": _Figure("largest", ","),
+    "suppressed": _Figure("suppressed", ","),
+    "entropy": _Figure("entropy"),
+    "entropy_share": _Figure("share"),
+    "monotone_entropy": _Figure("monotone"),
+    "monotone_entropy_share": _Figure("share"),
+    "non_uniform_entropy": _Figure("non-uniform"),
+    "non_uniform_entropy_share": _Figure("share"),
+    "information": _Figure("inf. lost"),
+    "query_error_median": _Figure("query error"),
+    "query_error_mean": _Figure("mean"),
+    "accuracy": _Figure("accuracy", best=max),
+    "accuracy_original": _Figure("of original", best=max),
+    "accuracy_majority": _Figure("by majority", best=max),
+    "seconds": _Figure("s in all", ",.2f"),
+}
+
+
+def show_curve(curve: "Curve") -> None:
+    """The loss of each k, and a bar that is full where every cell is lost."""
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("k", "loss", "Total-IL", "groups", "largest", "seconds"):
+        grid.add_column(title, justify="right", no_wrap=True)
+    grid.add_column("0 … 100 %", max_width=24)
+    for point in curve.points:
+        figures = (f"{point.k:,}", f"{point.loss:.2%}", f"{point.total_il:,.1f}",
+                   f"{point.groups:,}", f"{point.largest:,}", f"{point.seconds:,.2f}")  # fmt: skip
+        grid.add_row(*figures, Bar(1.0, 0.0, point.loss))
+    out.print(grid)
+    out.print(f"{curve.rows:,} rows, method {curve.method}; covey anonymize makes the release")
+
+
+def show_releases(entries: "Sequence[Entry]") -> None:
+    """What the register remembers, the oldest release first."""
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("id", "date", "file", "rows", "k", "method", "key", ""):
+        grid.add_column(title, justify="right" if title in ("rows", "k") else "left")
+    for entry in entries:
+        state = "" if entry.published else "interrupted, perhaps published"
+        names = (entry.id, entry.date[:10], Text(entry.name), f"{entry.rows:,}", f"{entry.k:,}")
+        grid.add_row(*names, Text(str(entry.request.get("method"))), entry.key, state)
+    out.print(grid)
+
+
+def show_experiments(figures: Sequence["Figure"], examples: Sequence["Example"]) -> None:
+    """Each figure and worked example of the papers by its name, and what it shows."""
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("name", "in the paper", "what it shows"):
+        grid.add_column(title, overflow="fold")
+    for example in examples:
+        grid.add_row(example.name, example.number, example.title)
+    for figure in figures:
+        grid.add_row(figure.name, figure.number, figure.title)
+    out.print(grid)
+    out.print("he-6 names all its parts, he all of its paper, all everything")
+
+
+def show_people(before: Any, after: Any) -> None:
+    """Each column a line of what was known of some people, and under it what is released."""
+    grid = Grid(title=f"{before.height} people before and after", show_header=False, box=None)
+    for name in before.columns:
+        known = ["" if cell is None else str(cell) for cell in before[name]]
+        told = ["left out"] * len(known)
+        if name in after.columns:
+            told = ["" if cell is None else str(cell) for cell in after[name]]
+        grid.add_row(name, *(Text(cell, style="dim") for cell in known))
+        if told != known:
+            grid.add_row("  → released", *(Text(cell, style="bold") for cell in told))
+    out.print(grid)

@@ -1,0 +1,431 @@
+"""What several releases keep together: their classes laid over each other.
+
+In one release a person hides among all who are in the class of her row. Whoever has another release
+of that row looks for those who are in both classes: the intersection is what is left to hide among,
+and a sensitive value must be one that both classes show.
+
+Only the people of the new release are counted. Rows are followed, not persons: two rows of a person
+in one release are different records, and nobody is told that they belong together, but a record
+that is released twice is the same record. So the candidates of a row are the persons who have a row
+in the same class, in the new release and in each earlier one that holds the row; where persons are
+counted, a person is as safe as the least safe of her rows. One release alone then keeps exactly
+what it promises. To ask instead for persons who have a row in each class of hers would find fewer
+than k in a single release; to ask for any of these classes would overlook rows that are exposed.
+A row that is not in an earlier release stands for another one of the same person, if there is one.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from covey._core.arrays import Longs
+from covey.custody.footprints import NOBODY, Footprint, Hashes, Values, are_unique
+from covey.errors import count
+
+ABSENT = -1
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # keeps numbers that are added to hashes apart
+_Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Certain:
+    """The share of people whose value of a sensitive column is certain."""
+
+    column: str
+    alone: float  # by the new release
+    together: float
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What the new release and all earlier ones that share people with it keep together.
+
+    Shares are shares of the people of the new release, or of its rows where no persons are counted.
+    """
+
+    k: int
+    earlier: int = 0  # releases that share people with it
+    incomparable: tuple[str, ...] = ()  # releases of which nobody can tell whether they share any
+    shared: float = 0.0  # people who are in an earlier release too
+    fewest: int | None = None  # candidates; None where nobody is shared
+    below_k: float = 0.0  # people with fewer than k candidates
+    alone: float = 0.0  # people with one
+    certain: tuple[Certain, ...] = ()
+    delete: tuple[str, ...] = ()  # the earlier releases without which the new one keeps its promise
+
+    @property
+    def holds(self) -> bool:
+        """Whether all of them together tell nothing that the new one does not tell alone."""
+        kept = self.fewest is None or self.fewest >= self.k
+        return kept and all(one.together <= one.alone for one in self.certain)
+
+    def warnings(self) -> tuple[str, ...]:
+        """What to look at before this release is published."""
+        return tuple(self._warnings())
+
+    def _warnings(self) -> Iterator[str]:
+        if not self.holds:
+            yield (
+                f"{self.figures()}; to keep what was asked, delete {', '.join(self.delete)} "
+                "wherever published (`covey releases` lists them), or do not publish this one"
+            )
+        if self.incomparable:
+            yield (
+                f"{self.unknown()}. If they were never published: "
+                f"covey forget {' '.join(self.incomparable)}"
+            )
+
+    def unknown(self) -> str:
+        """How many releases could not be compared, and why, in a sentence."""
+        return (
+            f"{count(len(self.incomparable), 'earlier release')} could not be compared with this "
+            "one: made with another key, by a method whose rows are not alike, or with too few "
+            "columns in common to recognise people"
+        )
+
+    def figures(self) -> str:
+        """What is left, in a sentence."""
+        values = "".join(
+            f"; the value of {one.column!r} is certain for {_percent(one.together)} "
+            f"(by this release alone for {_percent(one.alone)})"
+            for one in self.certain
+            if one.together > one.alone
+        )
+        return (
+            f"together with {count(self.earlier, 'earlier release')} of the same people, "
+            f"{_percent(self.below_k)} of the people have fewer than k = {self.k:,} candidates "
+            f"(fewest {self.fewest:,}) and {_percent(self.alone)} exactly one{values}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries and lists, figures as far as they are shown."""
+        return {
+            "holds": self.holds,
+            "k": self.k,
+            "earlier": self.earlier,
+            "incomparable": list(self.incomparable),
+            "shared": round(self.shared, 4),
+            "fewest": self.fewest,
+            "below_k": round(self.below_k, 4),
+            "alone": round(self.alone, 4),
+            "certain": [
+                {
+                    "column": one.column,
+                    "alone": round(one.alone, 4),
+                    "together": round(one.together, 4),
+                }
+                for one in self.certain
+            ],
+            "delete": list(self.delete),
+        }
+
+
+def compose(
+    new: Footprint,
+    earlier: Iterable[tuple[Sequence[str], Footprint]],
+    *,
+    incomparable: Sequence[str] = (),
+) -> Composition:
+    """Lay a new release over earlier ones, each with the names of all its copies."""
+    layers: list[_Layer] = []
+    unknown = list(incomparable)
+    for names, old in earlier:
+        classes = matched(new, old)
+        if classes is None:
+            unknown += names
+        elif (classes != ABSENT).any():
+            layers.append(_Layer(names, classes, old.values))
+    k = new.k
+    blank = Composition(k, incomparable=tuple(unknown))
+    if not layers:
+        return blank
+    left = _Left.of(new, layers)
+    share = _sharing(new)
+    composed = replace(
+        blank,
+        earlier=len(layers),
+        shared=share(np.any([layer.classes != ABSENT for layer in layers], axis=0)),
+        fewest=int(left.candidates[_somebody(new)].min()),
+        below_k=share(left.candidates < k),
+        alone=share(left.candidates == 1),
+        certain=tuple(
+            Certain(column, alone=share(alone == 1), together=share((alone == 1) | (both == 1)))
+            for column, (alone, both) in left.values.items()
+        ),
+    )
+    return composed if composed.holds else replace(composed, delete=_to_delete(new, layers))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+# ── which row of an earlier release is which ────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class _Layer:
+    """An earlier release, as seen by the rows of the new one."""
+
+    names: Sequence[str]
+    classes: Longs  # in which each row of the new release is, or ABSENT
+    values: dict[str, Values]
+
+
+def matched(new: Footprint, old: Footprint) -> Longs | None:
+    """The class in which each row of the new release is in the old one; None if nobody can tell.
+
+    People are recognised by the identifiers that both releases know, or where there is none by all
+    other columns that both have. Where somebody has several rows, those with equal cells are the
+    same ones, and of the others the first is the first.
+    """
+    classes = np.full(new.rows, ABSENT, dtype=np.int64)
+    columns, common = _telling(new, old), sorted(new.content.keys() & old.content.keys())
+    ours, theirs = _together(new, columns), _together(old, columns)
+    if columns and are_unique(ours) and are_unique(theirs):
+        _match(classes, old.classes, _rows(ours), _rows(theirs))
+        return classes
+    enough = _tell_apart(new, common) and _tell_apart(old, common)
+    if not columns and not enough:
+        return None
+    somebody, known = ours != NOBODY, theirs != NOBODY
+    whole = ours + new.told(common) * _ODD, theirs + old.told(common) * _ODD
+    same = _match(
+        *(classes, old.classes),
+        _rows(whole[0], somebody | enough),  # nobody known is recognised by the other cells alone
+        _rows(whole[1], known | enough),
+    )
+    known[same] = False
+    _match(
+        *(classes, old.classes),
+        _rows(ours, somebody & (classes == ABSENT)),
+        _rows(theirs, known),
+    )
+    return classes
+
+
+def _tell_apart(some: Footprint, columns: Sequence[str]) -> bool:
+    """Whether these columns tell at least half as many rows apart as all columns do."""
+    if len(columns) == len(some.content):
+        return bool(columns)
+    return bool(columns) and 2 * _different(some.told(columns)) >= _different(
+        some.told(list(some.content))
+    )
+
+
+def _different(hashes: Hashes) -> int:
+    return pl.Series(hashes).n_unique()
+
+
+def _telling(new: Footprint, old: Footprint) -> list[str]:
+    """The columns by which people are recognised.
+
+    The one that tells persons apart where they are counted; or else one that has another value in
+    every row, as a code does; or else all identifiers that both releases have: people who have one
+    name may be two, and so may those who were born on one day.
+    """
+    common = [name for name in new.who if name in old.who]
+    persons = [name for name in (new.person, old.person) if name in common]
+    codes = [name for name in new.codes if name in old.codes]
+    return (persons or codes)[:1] or common
+
+
+def _together(some: Footprint, columns: Sequence[str]) -> Hashes:
+    """Several identifiers as one hash; nobody is known who has none of them."""
+    if len(columns) == 1:
+        return some.who[columns[0]]
+    if not columns:
+        return np.full(some.rows, NOBODY, dtype=np.uint64)
+    known = np.any([some.who[name] != NOBODY for name in columns], axis=0)
+    cells = _cells([some.who[name] for name in columns], some.rows)
+    return np.where(known, cells, np.uint64(NOBODY))
+
+
+def _match(classes: Longs, told: Longs, ours: pl.DataFrame, theirs: pl.DataFrame) -> Longs:
+    """Fill in the classes of those of ours that are among theirs; which of these they are."""
+    pairs = ours.join(theirs, on="hash", suffix=" found")
+    found = pairs["row found"].to_numpy()
+    classes[pairs["row"].to_numpy()] = told[found]
+    return found
+
+
+def _rows(hashes: Hashes, which: _Mask | None = None) -> pl.DataFrame:
+    """Some rows and their hashes, all different."""
+    rows = np.arange(len(hashes)) if which is None else np.flatnonzero(which)
+    return pl.DataFrame({"row": rows, "hash": _numbered(hashes[rows])})
+
+
+def _numbered(hashes: Hashes) -> Hashes:
+    """Hashes that are all different: the second of two equal ones becomes another, and so on."""
+    numbered = hashes.copy()
+    repeated = np.flatnonzero(pl.Series(hashes).is_duplicated().to_numpy())
+    some = pl.DataFrame({"hash": hashes[repeated]})
+    number = some.select(pl.int_range(pl.len()).over("hash")).to_series().to_numpy()
+    numbered[repeated] += number.astype(np.uint64) * (_ODD + np.uint64(2))
+    return numbered
+
+
+# ── what is left of the classes ─────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class _Left:
+    """What is left to each row: candidates, and by column how many values, alone and together."""
+
+    candidates: Longs
+    values: dict[str, tuple[Longs, Longs]]
+
+    @classmethod
+    def of(cls, new: Footprint, layers: Sequence[_Layer]) -> "_Left":
+        return cls(
+            candidates(new.classes, [layer.classes for layer in layers], new.persons),
+            {
+                name: (new.values[name].sizes[new.classes], left)
+                for name, left in _values_left(new, layers)
+            },
+        )
+
+
+def candidates(classes: Longs, layers: Sequence[Longs], persons: Longs | None) -> Longs:
+    """For each row, how many people are in all of its classes: in the new release and in each
+    layer that holds the row.
+
+    Rows that are held by the same layers are looked at together.
+    """
+    found = np.zeros(len(classes), dtype=np.int64)
+    held = _cells([layer != ABSENT for layer in layers], len(classes))
+    for pattern in np.unique(held):
+        mine = held == pattern
+        one = int(np.argmax(mine))
+        holding = [layer for layer in layers if layer[one] != ABSENT]
+        rows = np.flatnonzero(_present(classes, mine, holding))
+        cells = _cells([layer[rows] for layer in (classes, *holding)], len(rows))
+        inside = mine[rows]
+        found[rows[inside]] = _people(cells, None if persons is None else persons[rows])[inside]
+    return found
+
+
+def _present(classes: Longs, mine: _Mask, layers: Sequence[Longs]) -> _Mask:
+    """The rows that are in a class of mine, and in all layers."""
+    touched = np.zeros(int(classes.max()) + 1, dtype=np.bool_)
+    touched[classes[mine]] = True
+    present: _Mask = touched[classes]
+    for layer in layers:
+        present = present & (layer != ABSENT)
+    return present
+
+
+def _cells(labels: Sequence[NDArray[Any]], rows: int) -> Hashes:
+    """Rows with the same labels get the same number, others another.
+
+    It is a hash: of numbers in a row, one would have to be sorted for each layer.
+    """
+    cells = np.zeros(rows, dtype=np.uint64)
+    for one in labels:
+        cells = _mixed(cells + _mixed(one.astype(np.uint64)))
+    return cells
+
+
+def _mixed(numbers: Hashes) -> Hashes:
+    """Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014."""
+    numbers = (numbers + _ODD) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))
+
+
+def _people(cells: Hashes, persons: Longs | None) -> Longs:
+    """How many people are in the cell of each row."""
+    frame = pl.DataFrame({"cell": cells})
+    if persons is None:
+        return frame.select(pl.len().over("cell"))["len"].to_numpy().astype(np.int64)
+    frame = frame.with_columns(person=persons)
+    counted = frame.filter(pl.col("person") >= 0).unique().group_by("cell").len()
+    found = frame.join(counted, on="cell", how="left", maintain_order="left")["len"]
+    return found.fill_null(0).to_numpy().astype(np.int64)
+
+
+def _values_left(new: Footprint, layers: Sequence[_Layer]) -> Iterator[tuple[str, Longs]]:
+    """By column, how many values all classes of each row show."""
+    labels = [new.classes, *(layer.classes for layer in layers)]
+    # One row for each cell: all rows of a cell are in the same classes.
+    _, row, cells = np.unique(_cells(labels, new.rows), return_index=True, return_inverse=True)
+    for column, values in new.values.items():
+        cell, hashes = _spread(values, new.classes[row])
+        for layer in layers:
+            if column in layer.values:
+                seen = layer.classes[row][cell]
+                kept = _shown(layer.values[column], seen, hashes) | (seen == ABSENT)
+                cell, hashes = cell[kept], hashes[kept]
+        yield column, np.bincount(cell, minlength=len(row))[cells]
+
+
+def _shown(values: Values, classes: Longs, hashes: Hashes) -> _Mask:
+    """Whether each class shows the value beside it."""
+    known = _marked(*_spread(values, np.arange(len(values.sizes))))
+    shown: _Mask = pl.Series(_marked(classes, hashes)).is_in(pl.Series(known).implode()).to_numpy()
+    return shown
+
+
+def _spread(values: Values, classes: Longs) -> tuple[Longs, Hashes]:
+    """The values of each of the classes, and where in `classes` each belongs."""
+    sizes = values.sizes[classes]
+    begin = np.cumsum(values.sizes) - values.sizes
+    ends = np.cumsum(sizes)
+    place = np.arange(int(sizes.sum())) - np.repeat(ends - sizes, sizes)
+    return np.repeat(np.arange(len(classes)), sizes), values.hashes[
+        np.repeat(begin[classes], sizes) + place
+    ]
+
+
+def _marked(classes: Longs, hashes: Hashes) -> Hashes:
+    """A class and a value as one number."""
+    return hashes + (classes + 2).astype(np.uint64) * _ODD
+
+
+def _somebody(new: Footprint) -> _Mask:
+    return np.ones(new.rows, dtype=np.bool_) if new.persons is None else new.persons >= 0
+
+
+def _sharing(new: Footprint) -> Callable[[_Mask], float]:
+    """How many of the people a mask of rows is about: a person by any of her rows."""
+    persons = new.persons
+    if persons is None:
+        return lambda rows: float(rows.mean())
+    total = int(persons.max()) + 1
+    return lambda rows: len(np.unique(persons[rows & (persons >= 0)])) / total
+
+
+# ── which of them to delete ─────────────────────────────────────────────────────────────────────
+
+
+def _to_delete(new: Footprint, layers: Sequence[_Layer]) -> tuple[str, ...]:
+    """Earlier releases without which nobody of the new one is exposed, as few as can be found.
+
+    Those that expose somebody even by themselves must go. If the others still do together, they go
+    one by one, that first without which the fewest are left exposed.
+    """
+
+    def exposed(some: Sequence[_Layer]) -> int:
+        return int(_exposed(new, some).sum())
+
+    harmless = [layer for layer in layers if not exposed([layer])]
+    while len(harmless) > 1 and exposed(harmless):
+        without = [[o for o in harmless if o is not layer] for layer in harmless]
+        harmless = min(without, key=exposed)
+    return tuple(name for layer in layers if layer not in harmless for name in layer.names)
+
+
+def _exposed(new: Footprint, layers: Sequence[_Layer]) -> _Mask:
+    """The rows with fewer than k candidates, or if there are none, those whose value is certain."""
+    found = candidates(new.classes, [layer.classes for layer in layers], new.persons)
+    exposed: _Mask = (found < new.k) & _somebody(new)
+    if exposed.any():
+        return exposed
+    for column, left in _values_left(new, layers):
+        open_ = new.values[column].sizes[new.classes] > 1
+        exposed = exposed | ((left == 1) & open_ & _somebody(new))
+    return exposed

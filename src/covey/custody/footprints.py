@@ -1,0 +1,235 @@
+"""Who is in which class of a release, in keyed hashes alone.
+
+A register must recognise people whom it meets again without knowing anybody. So every cell that
+tells who a row is about becomes some bytes under the custodian's key, so nobody can try out names
+without it. Equal cells of a column have equal hashes, which would show how frequent they are; so
+whoever stores hashes seals them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from hashlib import blake2b, shake_128
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from covey._core.arrays import Longs
+from covey.custody.keys import Key
+from covey.encoding import parse_dates, parse_numbers
+from covey.schema import ColumnType, Role, Schema
+from covey.schema.labels import seen
+from covey.schema.requirements import KAnonymity
+from covey.tables import Table, whose
+
+Hashes = NDArray[np.uint64]
+Parts = NDArray[np.uint32]  # halves of hashes: enough to compare rows of several columns
+NOBODY = 0  # the hash of a missing cell
+SIZE = 8  # bytes: two of a million cells are alike by chance once in ten million tables
+_FACTOR = np.uint64(0xD1342543DE82EF95)  # odd, so that no cell is lost among those that follow
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Values:
+    """The different values that each class has in a sensitive column."""
+
+    sizes: Longs  # how many, class by class
+    hashes: Hashes  # one class after the other
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Footprint:
+    """The released rows, class by class: who they are about, and what the classes show.
+
+    A row is known by each of its identifiers, `who`, and by each of its other original cells,
+    `content`. Rows of a class are sorted by their hashes, so their order tells nothing. A release
+    whose rows are not alike has no classes, and its footprint no rows.
+    """
+
+    key: str  # the fingerprint of the key
+    sizes: Longs  # rows of each class
+    content: dict[str, Parts]  # by column
+    who: dict[str, Hashes]  # by column
+    values: dict[str, Values]  # by sensitive column
+    k: int = 0  # what was asked of it: so many rows in each class, or persons
+    person: str | None = None  # the column by which persons are counted, instead of rows
+    lasting: bool = True  # whether the key is kept, so that people are recognised next time
+    people: bytes = b""  # a digest of who is in which class
+    _secret: bytes = field(default=b"", repr=False)
+
+    def __post_init__(self) -> None:
+        rows = [*map(len, self.content.values()), *map(len, self.who.values())]
+        classes = [len(values.sizes) for values in self.values.values()]
+        shown = [values.sizes.sum() == len(values.hashes) for values in self.values.values()]
+        if {*rows} - {self.rows} or {*classes} - {len(self.sizes)} or not all(shown):
+            raise ValueError("a footprint has one hash for each row and each value")
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(self.sizes.sum())
+
+    @cached_property
+    def classes(self) -> Longs:
+        """The class of each row."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    @cached_property
+    def persons(self) -> Longs | None:
+        """Whose row each is, numbered from 0, -1 for nobody known; None where rows are counted."""
+        if self.person is None:
+            return None
+        known, persons = np.unique(self.who[self.person], return_inverse=True)
+        return np.where(self.who[self.person] == NOBODY, -1, persons - (known[0] == NOBODY))
+
+    @cached_property
+    def codes(self) -> list[str]:
+        """The identifiers that have another value in every row, and one in each."""
+        return [name for name, hashes in self.who.items() if are_unique(hashes)]
+
+    def told(self, columns: Sequence[str]) -> Hashes:
+        """What some columns say of each row, as one hash."""
+        return combined([self.content[name] for name in columns], self.rows)
+
+    def place(self, path: str) -> bytes:
+        """A path in 16 bytes, by which it is recognised and not read."""
+        return blake2b(
+            path.encode(errors="surrogatepass"), digest_size=16, key=self._secret
+        ).digest()
+
+    def sealed(self, label: str, data: bytes) -> bytes:
+        """Data that is noise without the key. Sealed again under the same label, it is itself."""
+        stream = shake_128(self._secret + label.encode()).digest(len(data))
+        return (np.frombuffer(data, np.uint8) ^ np.frombuffer(stream, np.uint8)).tobytes()
+
+
+def combined(hashes: Sequence[NDArray[np.unsignedinteger]], rows: int) -> Hashes:
+    """Hashes of several cells as one for each row: a polynomial of them."""
+    found = np.zeros(rows, dtype=np.uint64)
+    for one in hashes:
+        found = found * _FACTOR + one
+    return found
+
+
+def are_unique(hashes: Hashes) -> bool:
+    """Whether everybody is known, by one row."""
+    return bool(hashes.all()) and pl.Series(hashes).n_unique() == len(hashes)
+
+
+def footprint(
+    key: Key,
+    original: Table,
+    released: pl.DataFrame,
+    rows: Longs,
+    schema: Schema,
+    asked: KAnonymity,
+    *,
+    alike: bool = True,
+) -> Footprint:
+    """The footprint of a release; `rows` are the original's rows behind the released ones."""
+    carried = schema.names(Role.SENSITIVE, Role.INSENSITIVE)
+    classes = _classes(released.select(n for n in released.columns if n not in carried))
+    behind = original.with_frame(original.frame[rows])
+    others = sorted(set(behind.frame.columns) - set(schema.names(Role.IDENTIFIER)))
+    cells = {name: _hashes(key, "cell", name, behind, _meant(schema, name)) for name in others}
+    naming = dict.fromkeys([*filter(None, [asked.person]), *schema.names(Role.IDENTIFIER)])
+    who = {
+        name: _hashes(key, "person", name, behind, partial(_name, schema=schema))
+        for name in naming
+        if name in behind.frame.columns
+    }
+    records = combined([*cells.values(), *(who[name] for name in sorted(who))], len(rows))
+    order = np.lexsort((records, classes))  # the order of equal rows is no matter
+    sizes = np.bincount(classes)
+    found = Footprint(
+        key=key.fingerprint,
+        sizes=sizes,
+        content={name: hashes[order].astype(np.uint32) for name, hashes in cells.items()},
+        who={name: hashes[order] for name, hashes in who.items()},
+        values={name: _values(cells[name], classes) for name in schema.names(Role.SENSITIVE)},
+        k=asked.k,
+        person=asked.person or None,
+        lasting=key.stored,
+        people=_digest(sizes, records[order]),
+        _secret=key.digest("register", b"file"),
+    )
+    return found if alike else replace(found, sizes=sizes[:0], content={}, who={}, values={})
+
+
+def _classes(cells: pl.DataFrame) -> Longs:
+    """The class of each row, numbered in the order of what they show."""
+    ranked = cells.select(pl.struct(cells.columns).rank("dense").alias("class"))["class"]
+    return ranked.to_numpy().astype(np.int64) - 1
+
+
+def _digest(sizes: Longs, records: Hashes) -> bytes:
+    whole = blake2b(sizes.astype("<u8").tobytes(), digest_size=16)
+    whole.update(records.astype("<u8").tobytes())
+    return whole.digest()
+
+
+def _meant(schema: Schema, name: str) -> Callable[[Table], pl.Series]:
+    """How the cells of a column are read: what was grouped or judged by its type, by that."""
+    column = schema.columns.get(name)
+    kind = column.type if column and column.role in (Role.QUASI, Role.SENSITIVE) else None
+    match kind:
+        case ColumnType.NUMERIC:
+            return lambda table: _text(parse_numbers(table.cells(name), table.dialect))
+        case ColumnType.DATE:
+            written = column.format if column else None
+            return lambda table: _days(parse_dates(table.cells(name), written))
+    return lambda table: seen(_text(table.cells(name)), table.dialect.missing)
+
+
+def _text(cells: pl.Series) -> pl.Series:
+    """The cells as text, the same for a number whether it came as text or as a number."""
+    text = cells.cast(pl.String)
+    if cells.dtype.is_float():
+        text = text.str.replace(r"\.0$", "").replace("-0", "0")
+    return text
+
+
+def _days(days: pl.Series) -> pl.Series:
+    return days.cast(pl.Int32).cast(pl.Date).cast(pl.String)
+
+
+def _name(table: Table, schema: Schema) -> pl.Series:
+    """Who is who, as persons are told apart where k counts them."""
+    (column,) = table.frame
+    return _text(whose(column, schema.table))
+
+
+def _hashes(
+    key: Key, purpose: str, name: str, table: Table, meant: Callable[[Table], pl.Series]
+) -> Hashes:
+    """BLAKE2b of a secret and of what each cell means, several times as fast as HMAC.
+
+    The secret is derived from the key. Unlike SHA-256, this hash needs nothing around it: from one
+    digest nobody can go on to that of a longer cell. Its own mode with a key takes twice as long.
+    Cells that repeat are read and hashed once.
+    """
+    secret = key.digest("register", purpose.encode(), name.encode())
+    cells = table.frame.select(name)
+    distinct = cells.unique()
+    if distinct.height > cells.height / 2:
+        return _digests(secret, meant(table.with_frame(cells)))
+    known = distinct.with_columns(
+        pl.Series("\0hash", _digests(secret, meant(table.with_frame(distinct))))
+    )
+    found = cells.join(known, on=name, how="left", nulls_equal=True, maintain_order="left")
+    return found["\0hash"].to_numpy().astype(np.uint64)
+
+
+def _digests(secret: bytes, cells: pl.Series) -> Hashes:
+    told = cells.drop_nulls().cast(pl.Binary).to_list()
+    data = b"".join([blake2b(secret + cell, digest_size=SIZE).digest() for cell in told])
+    hashes = np.full(len(cells), NOBODY, dtype=np.uint64)
+    hashes[cells.is_not_null().to_numpy()] = np.frombuffer(data, dtype="<u8")
+    return hashes
+
+
+def _values(hashes: Hashes, classes: Longs) -> Values:
+    pairs = pl.DataFrame({"class": classes, "hash": hashes}).unique().sort("class", "hash")
+    sizes = np.bincount(pairs["class"].to_numpy())
+    return Values(sizes, pairs["hash"].to_numpy().astype(np.uint64))

@@ -1,0 +1,444 @@
+"""What requirements ask of the groups of a table: sensitive values as numbers, and rules for them.
+
+All requirements are closed under union: groups that keep them keep them together. So there are
+groups that keep them exactly if the whole table does, which is told before any work. Where a table
+has too many rows of some values, it is also told without how many of them it would.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from covey._core.arrays import Floats, Ints, Longs
+from covey.schema.requirements import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    KAnonymity,
+    LDiversity,
+    Number,
+    Requirement,
+    TCloseness,
+    exactly,
+)
+from covey.schema.taxonomy import Taxonomy
+
+if TYPE_CHECKING:
+    from covey._core.rules import Rules
+
+NOBODY = -1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Coded:
+    """A column as numbers: those of its values that occur, in their order if they have one."""
+
+    values: Ints  # per row, -1 where it counts for nobody
+    known: pl.Series  # the values
+    read: Callable[[pl.Series], pl.Series] = pl.Series.clone  # what cells of the column say
+    tree: Taxonomy | None = None
+    leaves: Longs | None = None  # of the tree, for each value
+
+    @cached_property
+    def counts(self) -> Longs:
+        """How many rows have each value."""
+        return np.bincount(self.values[self.values >= 0], minlength=len(self.known))
+
+    @property
+    def shares(self) -> Floats:
+        """The share of each value in the table."""
+        return self.counts / len(self.values)
+
+    def listed(self, values: Sequence[str]) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        """Which of the values are among these."""
+        wanted = self.read(pl.Series(values)).drop_nulls().cast(pl.String)
+        found = self.known.cast(pl.String).is_in(wanted.implode())
+        return found.fill_null(False).to_numpy()
+
+    def take(self, rows: Longs) -> "Coded":
+        """The same of some rows."""
+        known, values = np.unique(self.values[rows], return_inverse=True)
+        missing = int(known[0] == NOBODY)
+        known = known[missing:]
+        return replace(
+            self,
+            values=(values - missing).astype(np.int32),
+            known=self.known[known.tolist()],
+            leaves=None if self.leaves is None else self.leaves[known],
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Demands:
+    """Requirements, and the columns that they are about."""
+
+    requirements: tuple[Requirement, ...]
+    columns: Mapping[str, Coded]
+
+    @property
+    def values(self) -> Ints:
+        """The numbered values, a column for each."""
+        return np.stack([column.values for column in self.columns.values()], axis=1)
+
+    def take(self, rows: Longs) -> "Demands":
+        """The same of some rows."""
+        columns = {name: column.take(rows) for name, column in self.columns.items()}
+        return replace(self, columns=columns)
+
+    @property
+    def missed(self) -> tuple[Requirement, ...]:
+        """Those that the whole table does not keep."""
+        return tuple(
+            asked
+            for asked in self.requirements
+            if not self._of_whole(asked, self._counts(asked))[0]
+        )
+
+    def refusal(self, requirement: Requirement) -> str:
+        """That it cannot be had of this table, and what could be."""
+        _, best = self._of_whole(requirement, self._counts(requirement))
+        return f"{requirement.name} cannot be had of this table: {best}"
+
+    def excess(self, requirement: Requirement) -> Longs | None:
+        """The fewest rows of each value without which a requirement is kept; None if none will do.
+
+        Whatever the number of rows that are left out, the others keep the requirement best if they
+        were always of the value that was the most frequent one then: no other way leaves counts
+        that are more even. So it is enough to look at these.
+        """
+        counts = self._counts(requirement)
+        bound = _bound(requirement, self.columns[_column_of(requirement)])
+        path = _Levelling.of(np.where(bound, counts, 0), int(counts.sum()))
+        for removed in np.flatnonzero(path.may_keep(requirement)).tolist():
+            rest = counts - path.taken(removed)
+            if rest.any() and self._of_whole(requirement, rest)[0]:
+                return counts - rest
+        return None
+
+    def values_of(self, requirement: Requirement) -> Ints:
+        """The numbered values of the column that it is about."""
+        return self.columns[_column_of(requirement)].values
+
+    def _counts(self, requirement: Requirement) -> Longs:
+        return self.columns[_column_of(requirement)].counts
+
+    def _of_whole(self, requirement: Requirement, counts: Longs) -> tuple[bool, str]:
+        column = self.columns[_column_of(requirement)]
+        return _of_whole(requirement, counts, _bound(requirement, column))
+
+    @cached_property
+    def rules(self) -> "Rules":
+        """As the kernels take them, those on one column together."""
+        places = {name: place for place, name in enumerate(self.columns)}
+        drafts = [
+            _rule(requirement, places[name], self.columns[name])
+            for requirement in self.requirements
+            for name in [_column_of(requirement)]
+        ]
+        return _bundle(sorted(drafts, key=lambda draft: draft.column))
+
+
+def demands_of(requirements: Sequence[Requirement], columns: Mapping[str, Coded]) -> Demands | None:
+    """What is asked besides that groups have k rows, if anything is."""
+    asked = tuple(
+        requirement
+        for requirement in requirements
+        if not isinstance(requirement, KAnonymity) or requirement.person
+    )
+    if not asked:
+        return None
+    names = {_column_of(requirement) for requirement in asked}
+    return Demands(asked, {name: columns[name] for name in sorted(names)})
+
+
+def _column_of(requirement: Requirement) -> str:
+    if isinstance(requirement, KAnonymity):
+        assert requirement.person
+        return requirement.person
+    return requirement.on
+
+
+# ── what the whole table has ────────────────────────────────────────────────────────────────────
+
+
+def _bound(requirement: Requirement, column: Coded) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    """The values that a requirement is about."""
+    if isinstance(requirement, AlphaK) and requirement.values is not None:
+        return column.listed(requirement.values)
+    return np.ones(len(column.known), dtype=np.bool_)
+
+
+def _of_whole(
+    requirement: Requirement,
+    counts: Longs,
+    bound: "np.ndarray[tuple[int], np.dtype[np.bool_]]",
+) -> tuple[bool, str]:
+    """Whether a whole table of these counts keeps a requirement, and what it could keep instead."""
+    rows, most = int(counts.sum()), int(counts[bound].max(initial=0))
+    counts = counts[counts > 0]
+    match requirement:
+        case KAnonymity(k=k):
+            return len(counts) >= k, f"asked {k}, and it has {len(counts)} persons"
+        case LDiversity(kind="distinct", l=l):
+            return len(counts) >= l, f"asked {l}, and it has {len(counts)} values"
+        case LDiversity(kind="frequency", l=l):
+            return most * int(l) <= rows, f"asked {l}, and at most {rows / most:.4g} could be"
+        case LDiversity(kind="entropy", l=l):
+            entropy = math.log(rows) - float(counts @ np.log(counts)) / rows
+            best = f"asked {float(l):g}, and at most {math.exp(entropy):.4g} could be"
+            return entropy >= math.log(l) - 1e-9, best
+        case LDiversity(l=l, c=c):
+            rest = int(np.sort(counts)[::-1][int(l) - 1 :].sum())
+            if not rest:
+                return False, f"it has {len(counts)} values, fewer than {l}"
+            best = f"asked a c of {float(c or 0):g}, and it must be above {most / rest:.4g}"
+            return most < exactly(c or 0.0) * rest, best
+        case AlphaK(alpha=alpha):
+            best = f"asked {float(alpha):g}, and at least {most / rows:.4g} could be"
+            return most <= exactly(alpha) * rows, best
+        case _:
+            return True, ""  # the whole table is as close to itself as can be
+
+
+@dataclass(frozen=True, eq=False)
+class _Levelling:
+    """Rows taken away one by one, always of the value that is then the most frequent.
+
+    Entry r of each array is what holds after r of them.
+    """
+
+    counts: Longs
+    rows: Longs  # that remain, of all values
+    heights: Longs  # the count of the most frequent value
+
+    @classmethod
+    def of(cls, counts: Longs, total: int) -> "_Levelling":
+        """Of these counts, in a table of so many rows."""
+        most = int(counts.max(initial=0))
+        levels = np.arange(most, -1, -1)
+        having = len(counts) - np.searchsorted(np.sort(counts), levels[:-1])
+        heights = np.repeat(levels, np.append(having, 1))
+        return cls(counts, total - np.arange(len(heights)), heights)
+
+    def taken(self, removed: int) -> Longs:
+        """How many of each value are among so many."""
+        level = int(self.heights[removed])
+        rest = np.minimum(self.counts, level)
+        before = int((self.counts - rest).sum())
+        rest[np.flatnonzero(self.counts >= level)[: removed - before]] -= 1
+        return self.counts - rest
+
+    def may_keep(self, requirement: Requirement) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        """After which numbers a requirement may be kept; rounding may let one too many through."""
+        slack = 1 + 1e-9
+        match requirement:
+            case LDiversity(kind="frequency", l=l):
+                return self.heights * float(l) <= self.rows * slack
+            case AlphaK(alpha=alpha):
+                return self.heights <= float(alpha) * self.rows * slack
+            case LDiversity(kind="entropy", l=l):
+                return self._entropies >= math.log(l) - 1e-6
+            case LDiversity(kind="recursive", l=l, c=c):
+                rest = self.rows - self._largest(int(l) - 1)
+                return self.heights < float(c or 0.0) * rest * slack
+            case _:
+                return np.zeros(len(self.rows), dtype=np.bool_)  # fewer rows do not help
+
+    @property
+    def _entropies(self) -> Floats:
+        weights = self.heights * np.log(np.maximum(self.heights, 1))
+        below = (self.heights - 1) * np.log(np.maximum(self.heights - 1, 1))
+        whole = float(self.counts @ np.log(np.maximum(self.counts, 1)))
+        sums = whole - np.concatenate([[0.0], np.cumsum(weights - below)[:-1]])
+        rows = np.maximum(self.rows, 1)
+        return np.log(rows) - sums / rows
+
+    def _largest(self, number: int) -> Longs:
+        """The rows of so many most frequent values."""
+        level = np.concatenate([[0], np.cumsum(np.diff(self.heights) != 0)])
+        last = np.append(np.flatnonzero(np.diff(self.heights)), len(self.heights) - 1)
+        having = last[level] - np.arange(len(level)) + 1  # values that are still as frequent
+        falls = np.cumsum(having <= number)
+        whole = int(np.sort(self.counts)[::-1][:number].sum())
+        return whole - np.concatenate([[0], falls[:-1]])
+
+
+# ── rules ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class _Rule:
+    column: int
+    kind: int
+    asked: float
+    values: int
+    factor: float = 0.0
+    high: "Floats | tuple[()]" = ()
+    low: "Floats | tuple[()]" = ()
+    tree: "_Edges | None" = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Edges:
+    """A taxonomy as the distance over it needs it: every node but the root has an edge above it.
+
+    An edge counts half the height that it spans, so that two leaves are as far apart as their
+    common ancestor is high.
+    """
+
+    above: Ints  # (values, depths)
+    share: Floats  # (nodes,)
+    span: Floats  # (nodes,)
+
+
+def _rule(requirement: Requirement, place: int, column: Coded) -> _Rule:
+    from covey._core import rules
+
+    shares, number, rows = column.shares, len(column.known), len(column.values)
+    match requirement:
+        case KAnonymity(k=k):
+            return _Rule(place, rules.DISTINCT, k, number)
+        case LDiversity(kind="distinct", l=l):
+            return _Rule(place, rules.DISTINCT, float(l), number)
+        case LDiversity(kind="frequency", l=l):
+            high = np.full(number, 1 / float(l))
+            return _Rule(place, rules.SHARES, float(l), number, high=high)
+        case LDiversity(kind="entropy", l=l):
+            return _Rule(place, rules.ENTROPY, math.log(l), number)
+        case LDiversity(l=l, c=c):
+            factor = float(reachable(c or 0.0, rows)[1])
+            return _Rule(place, rules.RECURSIVE, float(l), number, factor=factor)
+        case AlphaK(alpha=alpha, values=values):
+            bound = np.ones(number, dtype=bool) if values is None else column.listed(values)
+            most = float(reachable(alpha, rows)[0])
+            return _Rule(place, rules.SHARES, most, number, high=np.where(bound, most, 1.0))
+        case BetaLikeness(beta=beta, enhanced=enhanced):
+            gain = float(reachable(beta, rows**2)[0])
+            gains = np.minimum(gain, -np.log(shares)) if enhanced else gain
+            return _Rule(place, rules.SHARES, gain, number, high=shares * (1 + gains))
+        case DeltaDisclosure(delta=delta):
+            ratio = math.exp(min(float(delta), _BEYOND_ALL_RATIOS))
+            return _Rule(
+                place, rules.BETWEEN, number, number, high=shares * ratio, low=shares / ratio
+            )
+        case TCloseness(t=t, distance="ordered"):
+            line = np.cumsum(shares)
+            sums = np.concatenate([[0.0], np.cumsum(line)[:-1]])
+            furthest = float(reachable(t, rows**2 * max(number - 1, 1))[0])
+            return _Rule(place, rules.ORDERED, furthest, number, high=line, low=sums)
+        case TCloseness(t=t, distance="hierarchical"):
+            edges, height = _edges(column), _height(column)
+            furthest = float(reachable(t, 2 * rows**2 * height)[0])
+            return _Rule(place, rules.TREE, furthest, number, tree=edges)
+        case TCloseness(t=t):
+            furthest = float(reachable(t, rows**2)[0])
+            return _Rule(place, rules.EQUAL, furthest, number, high=shares)
+
+
+# Of shares in a class and in the table: with so many rows, none could be counted.
+_BEYOND_ALL_RATIOS = 700.0
+
+
+def reachable(asked: Number, parts: int) -> tuple[Fraction, Fraction]:
+    """The nearest figures, from below and from above, that a table of so many parts can have.
+
+    A figure is a fraction whose denominator is at most `parts`. To keep the first of these is the
+    same as to keep what was asked, to the last digit, and kernels count with floats: those cannot
+    tell 2/3 from 0.6666666666666666, but fractions of few parts are far enough apart.
+    """
+    exact = exactly(asked)
+    if exact.denominator <= parts:
+        return exact, exact
+    # Convergents of the continued fraction; the last two straddle it (as in `limit_denominator`).
+    p0, q0, p1, q1 = 0, 1, 1, 0
+    n, d = exact.numerator, exact.denominator
+    while q0 + n // d * q1 <= parts:
+        whole = n // d
+        p0, q0, p1, q1 = p1, q1, p0 + whole * p1, q0 + whole * q1
+        n, d = d, n - whole * d
+    more = (parts - q0) // q1
+    low, high = sorted((Fraction(p0 + more * p1, q0 + more * q1), Fraction(p1, q1)))
+    return low, high
+
+
+def _height(column: Coded) -> int:
+    return max(column.tree.height, 1) if column.tree is not None else 1
+
+
+def _edges(column: Coded) -> _Edges:
+    tree, leaves = column.tree, column.leaves
+    assert tree is not None
+    assert leaves is not None
+    height = max(tree.height, 1)
+    parents = tree.parent
+    span = np.zeros(len(parents))
+    inner = parents >= 0
+    span[inner] = (tree.subheight[parents[inner]] - tree.subheight[inner]) / (2 * height)
+    above = tree.ancestors[leaves, 1:]
+    share = np.zeros(len(parents))
+    for depth in range(above.shape[1]):
+        known = above[:, depth] >= 0
+        np.add.at(share, above[known, depth], column.shares[known])
+    return _Edges(above, share, span)
+
+
+def _bundle(drafts: Sequence[_Rule]) -> "Rules":
+    """Rules behind each other."""
+    from covey._core.rules import Rules
+
+    sizes = [len(draft.high) for draft in drafts]
+    trees = [draft.tree for draft in drafts if draft.tree is not None]
+    depths = max((tree.above.shape[1] for tree in trees), default=0)
+    leaf, node, above = [], 0, [np.empty((0, depths), dtype=np.int32)]
+    for draft in drafts:
+        leaf.append(sum(map(len, above)))
+        if draft.tree is not None:
+            padded = np.full((draft.values, depths), -1, dtype=np.int32)
+            known = draft.tree.above
+            padded[:, : known.shape[1]] = np.where(known >= 0, known + node, -1)
+            above.append(padded)
+            node += len(draft.tree.share)
+    begin = np.cumsum([0, *sizes])
+    places = [
+        (draft.column, draft.kind, draft.values, begin[i], leaf[i])
+        for i, draft in enumerate(drafts)
+    ]
+    asked = [(draft.asked, draft.factor, _nobody(draft.tree)) for draft in drafts]
+    return Rules(
+        places=np.array(places, dtype=np.int64).reshape(-1, 5),
+        asked=np.array(asked, dtype=np.float64).reshape(-1, 3),
+        bounds=np.stack(
+            [
+                np.concatenate([np.empty(0), *(d.high for d in drafts)]),
+                np.concatenate([np.empty(0), *map(_low, drafts)]),
+            ]
+        ),
+        above=np.concatenate(above),
+        nodes=np.stack(
+            [
+                np.concatenate([np.empty(0), *(tree.share for tree in trees)]),
+                np.concatenate([np.empty(0), *(tree.span for tree in trees)]),
+            ]
+        ),
+    )
+
+
+def _nobody(tree: _Edges | None) -> float:
+    """The distance of a group with nobody in the tree."""
+    return 0.0 if tree is None else float(tree.share @ tree.span)
+
+
+def _low(draft: _Rule) -> Floats:
+    """Where there is none, its place is kept: both are found by the same numbers."""
+    return np.asarray(draft.low if len(draft.low) else np.zeros(len(draft.high)))
+
+
+def no_rules() -> "Rules":
+    """Rules that ask nothing."""
+    return _bundle([])

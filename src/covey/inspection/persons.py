@@ -1,0 +1,237 @@
+"""Whether a table has several rows for one person, by what its identifiers say.
+
+A stay in hospital is a row, a patient may have many: then a class of ten rows may be one patient.
+Only the custodian knows what a row is, so covey asks as soon as an identifier repeats. Numbers,
+codes and mail addresses repeat because people do. Names and dates also repeat by chance, unless
+several do so together. What has another value in each row, such as the number of a stay, tells
+nothing of people, and must not hide what the others tell.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress
+from math import prod
+
+import polars as pl
+
+from covey import tables
+from covey.errors import GuaranteeError, count
+from covey.schema import Role, Schema, TableFormat
+from covey.schema.requirements import KAnonymity, Requirement
+from covey.tables import Table
+
+_CODE_NAME = re.compile(
+    r"(?i)(^|[^a-z])(id|identifier|pid|mrn|ssn|nhs|npi|uuid|guid|iban|passport|number|nr|code|key|"
+    r"pseudonym|phone|login|username)($|[^a-z])|social.?security|(?-i:[a-z]I[Dd]$)"
+)
+_NAME_NAME = re.compile(r"(?i)name|birth|(^|[^a-z])(dob|date|address|street)($|[^a-z])")
+_PERSON_NAME = re.compile(
+    r"(?i)patient|person|subject|client|customer|member|citizen|insured|mrn|ssn|nhs|passport"
+)
+# Who is who, and nothing else: where each row has its own, each row is somebody else's.
+_ONLY_PERSON = re.compile(
+    r"(?i)(patient|person|subject|client|customer|member|citizen|insured)"
+    r"([ _.-]?(id|nr|no|number|code|key|identifier))?|pid|mrn|ssn|nhs.?number|passport.?number"
+)
+# Facts that stay the same in all rows of a person, by the name of the column.
+_BIRTH = re.compile(r"(?i)birth|born|(^|[^a-z])dob($|[^a-z])|geburt|naiss|nacim|nascita")
+_FACT = re.compile(
+    r"(?i)^(full|first|last|sur|family|given|fore|middle|maiden|patient|person|client|customer|"
+    r"member)?[ _.-]?(first|last|sur|full)?[ _.-]?names?$|^(vor|nach|familien)?name$|^(pre)?nom$"
+)
+_CODE = r"^\S*[0-9]\S*$|^[0-9 ()/.+-]+$"  # one word with digits, a number
+_LETTERS = r"^\S+$"  # one word without digits, too, where the column is named after people
+_CALLED = r"^\p{Lu}\p{Ll}"  # as names are written
+_DAY = r"(0?[1-9]|[12][0-9]|3[01])"  # or a month
+_YEAR = r"(1[6-9]|20)[0-9]{2}"
+_DATE = rf"^({_YEAR}[-./]{_DAY}[-./]{_DAY}|{_DAY}[-./]{_DAY}[-./]({_YEAR}|[0-9]{{2}}))([ T].*)?$"
+_DAYS = r"^(18|19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"  # 20240531
+# Beyond chance are so many times the equal pairs of rows that columns would have which know nothing
+# of each other, or this share of the way from there to as many as they can have.
+_TIMES, _SHARE = 3.0, 0.25
+_NEARLY = 0.9  # of its rows have a value of their own in a column that is nearly unique
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Identifiers that stand in more rows than one: names of columns and numbers, never cells."""
+
+    columns: tuple[str, ...]
+    rows: int  # in which they are not missing
+    persons: int  # as many as they tell apart
+    most: int  # rows of the most frequent one
+    by_chance: bool  # whether that may be so although people do not repeat
+
+    def __str__(self) -> str:
+        each = f"{count(self.rows, 'row')} of {count(self.persons, 'person')}"
+        return f"{each}, up to {count(self.most, 'row')} for one"
+
+    @property
+    def named(self) -> str:
+        """The columns and that they repeat, in writing."""
+        if len(self.columns) == 1:
+            return f"identifier {self.columns[0]!r} repeats"
+        return f"identifiers {', '.join(map(repr, self.columns))} repeat together"
+
+    @property
+    def person(self) -> str | None:
+        """The column by which k should count persons, if one clearly tells them apart."""
+        return None if self.by_chance or len(self.columns) > 1 else self.columns[0]
+
+
+def repeats(
+    table: Table, identifiers: Sequence[str], declared: TableFormat | None = None
+) -> Repeats | None:
+    """The identifiers that say most clearly that people repeat; None if they say nothing.
+
+    A missing cell is nobody's, so it does not repeat.
+    """
+    declared = declared or TableFormat()
+    present = [name for name in identifiers if name in table.frame.columns]
+    cells = [_known(table.cells(name), declared) for name in present]
+    kinds = [_is_code(column) for column in cells]
+    codes = [tables.whose(column, declared) for column in compress(cells, kinds)]
+    others = [column for column, code in zip(cells, kinds, strict=True) if not code]
+    again = [found for column in codes if (found := _repeats([column], codes=True))]
+    known = any(_ONLY_PERSON.fullmatch(c.name) and c.n_unique() == len(c) for c in codes)
+    return _clearest(again, _together(others, known=known))
+
+
+def _clearest(codes: Sequence[Repeats], together: Repeats | None) -> Repeats | None:
+    """The code that is named after people; else what tells apart as few of them as others do."""
+    if not codes:
+        return together
+    code = max(codes, key=lambda found: (_is_of_person(found.columns[0]), found.persons))
+    if together is None or together.by_chance or _is_of_person(code.columns[0]):
+        return code
+    return min(together, code, key=lambda found: found.persons)
+
+
+def _together(cells: Sequence[pl.Series], *, known: bool) -> Repeats | None:
+    """What repeats of columns that are no codes: all, those that are not unique, facts of people.
+
+    A day of admission that is different in nearly all rows hides that name and birth repeat. Where
+    it is `known` that each row has a person's number of its own, only name and birth speak against
+    it: members of a household have one address.
+    """
+    facts = [c for c in cells if _FACT.search(c.name) or _BIRTH.search(c.name)]
+    names = {c.name for c in facts}
+    if known:
+        found = _repeats(facts) if any(_BIRTH.search(name) for name in names) else None
+        return None if found is None or found.by_chance else found
+    usual = [c for c in cells if c.name in names or not _is_nearly_unique(c)]
+    different = {tuple(c.name for c in tried): tried for tried in (cells, usual, facts)}
+    repeating = [found for tried in different.values() if (found := _repeats(tried))]
+    return min(repeating, key=lambda found: found.by_chance, default=None)
+
+
+def _is_nearly_unique(cells: pl.Series) -> bool:
+    present = cells.drop_nulls()
+    return present.n_unique() > _NEARLY * len(present)
+
+
+def _known(cells: pl.Series, declared: TableFormat) -> pl.Series:
+    """Cells of somebody, as they are written: to fold the names of a million people takes long."""
+    if cells.dtype != pl.String:
+        return cells
+    nobody = cells.is_in(tables.tokens_of(declared))
+    return pl.select(pl.when(~nobody).then(cells).alias(cells.name)).to_series()
+
+
+def _repeats(cells: Sequence[pl.Series], *, codes: bool = False) -> Repeats | None:
+    """What repeats in rows that have the only identifier, or at least two of several."""
+    if not cells:
+        return None
+    known = pl.sum_horizontal(pl.all().is_not_null()) >= min(len(cells), 2)
+    frame = pl.DataFrame(cells).filter(known)
+    if not frame.is_duplicated().any():
+        return None
+    each = _times(frame)
+    by_chance = not codes and _is_chance(frame)
+    return Repeats(tuple(frame.columns), frame.height, len(each), int(each.max()), by_chance)  # type: ignore[arg-type]
+
+
+def _times(frame: pl.DataFrame) -> pl.Series:
+    """In how many rows each different one stands."""
+    return frame.group_by(frame.columns).len("\0rows")["\0rows"]
+
+
+def _is_of_person(name: str) -> bool:
+    return _PERSON_NAME.search(name) is not None
+
+
+def _is_code(cells: pl.Series) -> bool:
+    """Numbers, codes and mail addresses, by the name of the column or by most of its values."""
+    if cells.dtype.is_temporal() or cells.dtype == pl.Boolean:
+        return False
+    texts = cells.drop_nulls().unique().cast(pl.String)
+    if _CODE_NAME.search(cells.name) or _most(texts.str.contains("@")):
+        return True
+    code = texts.str.contains(_CODE) & ~texts.str.contains(f"{_DATE}|{_DAYS}")
+    if _is_of_person(cells.name):
+        code |= texts.str.contains(_LETTERS) & ~texts.str.contains(f"{_CALLED}|{_DATE}")
+    return _NAME_NAME.search(cells.name) is None and _most(code)
+
+
+def _most(of: pl.Series) -> bool:
+    return int(of.sum()) > len(of) / 2
+
+
+def _is_chance(frame: pl.DataFrame) -> bool:
+    """Whether rows are equal about as often as if their columns knew nothing of each other.
+
+    A single column may always repeat by chance.
+    """
+    if frame.width == 1:
+        return True
+    alone = [_equal_pairs(frame.select(name)) for name in frame.columns]
+    together, expected, most = _equal_pairs(frame), prod(alone), min(alone)
+    often = together > _TIMES * expected  # of many values: two of a million, where none should be
+    nearly_always = together - expected > _SHARE * (most - expected)  # of few values
+    return not (often or nearly_always)
+
+
+def _equal_pairs(frame: pl.DataFrame) -> float:
+    """The share of all pairs of rows that are equal."""
+    each = _times(frame).cast(pl.Float64)
+    return float((each * (each - 1)).sum()) / (frame.height * (frame.height - 1))
+
+
+# ── a request that says nothing of it ───────────────────────────────────────────────────────────
+
+
+def refuse_unsaid(table: Table, schema: Schema, requirements: Sequence[Requirement]) -> list[str]:
+    """Refuse to count rows where people repeat, unless that was asked for; else what to warn of.
+
+    The refusal is for the custodian and has numbers. The warnings are published: they have none,
+    since they would count rows that the release leaves out.
+    """
+    said = {asked.person for asked in requirements if isinstance(asked, KAnonymity)} - {None}
+    named = [] if said - {False} else schema.names(Role.IDENTIFIER)
+    found = repeats(table, named, schema.table)
+    if found is None:
+        return []
+    if found.by_chance and not said:
+        return [
+            f"{found.named}: k counts rows, so a person with several rows may fill a class alone. "
+            'If people have several rows, name the column that tells them apart: person = "column"'
+        ]
+    if said:
+        return [
+            f"{found.named}, but k counts rows, as asked (person = false): a person with several "
+            "rows may fill a class alone"
+        ]
+    raise GuaranteeError(f"{found.named}: {found}. {_ways_out(found)}")
+
+
+def _ways_out(found: Repeats) -> str:
+    one = len(found.columns) == 1
+    column = json.dumps(found.columns[0], ensure_ascii=False) if one else '"COLUMN"'
+    which = "" if one else ", by one column that tells them apart (add one if there is none)"
+    return (
+        "Say what k counts, under [require] in the schema: "
+        f"person = {column} for persons{which}, or person = false for rows "
+        "(--person or --count-rows on the command line)"
+    )

@@ -1,0 +1,1 @@
+"""What a release has lost, and what it is still good for."""

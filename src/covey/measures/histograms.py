@@ -1,0 +1,491 @@
+"""How the values of each quasi-identifier are spread before and after, and how large classes are.
+
+A report may be read by anyone who has the release, so what is told of the original are counts of k
+people at least. Ranges of numbers and dates end at round ones and are open towards both sides, so
+that no end is anybody's value; a category is named only if k people have it. What is left is told
+together, and is never fewer than k either: else the difference to all rows would tell it.
+
+Whoever has the release knows which rows have a value for certain, and which may have it. Subtracted
+from a count of the original, that tells how many of those who may have it do. So a count is kept
+back unless k people do and k do not, or all is certain anyway; and so for all sums of counts.
+
+After, rows are counted as an analyst of the release would: a cell may stand for any value that it
+covers, all of them equally likely.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import pairwise
+from math import ceil, floor, inf, log10, nextafter
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from covey._core.arrays import Floats, Longs
+from covey.encoding import MISSING_LEAF, Attribute, Category, EncodedTable, Interval
+from covey.generalisation import boxes_of
+from covey.measures.loss import on_shown_scale
+from covey.measures.workload import Column, Mask, released_columns
+from covey.tables import Table
+
+MOST_BINS = 10
+OTHERS, EVERYTHING, MISSING = "other values", "all values", "missing"
+PRESENT, ANYTHING = "not missing", "any value"
+_TAILS = 20  # one row in so many lies beyond the first, and beyond the last round number
+_COVERED = 0.9  # of the rows under a node must be under children that can be named
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Some values of a column, and how many rows have them; None is fewer than k, or kept back."""
+
+    label: str
+    before: int | None  # kept back where, beside the release, it would tell of fewer than k
+    after: float | None  # expected, where a cell may stand for any value that it covers
+    certain: int | None  # rows among them whose cells cover no other values than these
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """One quasi-identifier before and after."""
+
+    column: str
+    bins: tuple[Bin, ...]
+    exact: float  # share of the released rows that still show one value
+    nothing: float  # share of those whose cell may stand for any value of the column
+
+
+@dataclass(frozen=True)
+class ClassSizes:
+    """How many classes have from `least` to `most` rows, and how many rows these are."""
+
+    least: int
+    most: int
+    classes: int
+    rows: int
+
+
+# ── columns ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def distributions(
+    original: EncodedTable,
+    released: Table,
+    k: int,
+    *,
+    persons: pl.Series | None = None,
+    same_rows: bool = True,
+) -> tuple[Distribution, ...]:
+    """Every quasi-identifier before and after.
+
+    `original` are the people of the release and nobody else: what was known of those left out would
+    be the difference to what is released. Where it holds others too, `same_rows` is off, and
+    no count of it is told. `persons` tell whose row each is, where k counts them.
+    """
+    original = on_shown_scale(original, released)
+    counted = _one_row_each(original.rows, persons)
+    least = rows_of(k, persons)
+    return tuple(
+        _distribution(attribute, column, k, counted, least=least, same_rows=same_rows)
+        for attribute, column in zip(
+            original.attributes, released_columns(original, released), strict=True
+        )
+    )
+
+
+def _one_row_each(rows: int, persons: pl.Series | None) -> Mask:
+    """One row of each person: never more of them are in a bin than persons are."""
+    if persons is None:
+        return np.ones(rows, dtype=np.bool_)
+    return (persons.is_first_distinct() & persons.is_not_null()).to_numpy()
+
+
+def rows_of(k: int, persons: pl.Series | None) -> int:
+    """So many rows are those of k people at least, whichever rows they are."""
+    if persons is None:
+        return k
+    sizes = persons.drop_nulls().value_counts(name="rows")["rows"]
+    return k * int(sizes.max() or 1) + persons.null_count()  # type: ignore[arg-type]
+
+
+class _Bins(NamedTuple):
+    """What the bins are called, which one each row has, and the share of each cell in each."""
+
+    labels: list[str]
+    rows: Longs
+    cells: Floats
+    covers: Mask  # which cells may stand for a value of which bin
+
+
+def _distribution(
+    attribute: Attribute, column: Column, k: int, counted: Mask, *, least: int, same_rows: bool
+) -> Distribution:
+    rows = np.bincount(column.cell, minlength=len(column.low))
+    bins = (
+        _category_bins(attribute, column, k, counted, same_rows=same_rows)
+        if isinstance(attribute, Category)
+        else _interval_bins(attribute, column, k, counted, same_rows=same_rows)
+    )
+    before = np.bincount(bins.rows, minlength=len(bins.labels))
+    after = (rows @ bins.cells).tolist()
+    alone = bins.covers.sum(axis=1) == 1
+    alone[bins.covers[:, [label == ANYTHING for label in bins.labels]].any(axis=1)] = False
+    certain = (rows @ (bins.covers & alone[:, None])).tolist()
+    told = (before >= k) & _tellable(before, rows, bins.covers, least)
+    # Where nobody of the release is, and no cell leads, somebody who was left out may have been.
+    there = bins.covers.any(axis=0) | (before > 0 if same_rows else False)
+    whole = column.hidden | _open(attribute, column)
+    one = np.isnan(column.low) | (column.low == column.high) & ~whole
+    anything = ~one & (column.hidden | (column.high - column.low >= _widest(attribute)))
+    return Distribution(
+        column=attribute.name,
+        bins=tuple(
+            Bin(
+                bins.labels[i],
+                int(before[i]) if same_rows and told[i] else None,
+                round(after[i], 1) if after[i] >= k else None,
+                certain[i] if certain[i] >= k else None,
+            )
+            for i in np.flatnonzero(there).tolist()
+        ),
+        exact=float(rows @ one / rows.sum()),
+        nothing=float(rows @ anything / rows.sum()),
+    )
+
+
+def _tellable(before: Longs, rows: Longs, covers: Mask, least: int) -> Mask:
+    """Bins whose counts may be told to somebody who has the release, and adds and subtracts.
+
+    Of any set of bins whose counts he can add up, also by their difference to all rows, he knows
+    how many rows are in it for certain. The rest of the count are rows that show no more than that
+    they may be in it; there must be `least` of these, and as many that may be and are not.
+    """
+    sets, bit = np.arange(1 << len(before)), 1 << np.arange(len(before))
+    unsure = np.zeros(len(sets), dtype=np.int64)
+    np.add.at(unsure, bit, before)
+    np.subtract.at(unsure, covers @ bit, rows)
+    unsure[0] = 0  # a cell that leads nowhere, as a release of somebody else may have
+    for place in range(len(before)):  # sums over all subsets of a set, a bin at a time
+        without, within = unsure.reshape(-1, 2, 1 << place).swapaxes(0, 1)
+        within += without
+    beyond = unsure[::-1]  # of all other bins
+    margin = np.minimum(unsure, beyond)
+    wrong = (margin < least) & ((unsure != 0) | (beyond != 0))
+    told = np.ones(len(before), dtype=np.bool_)
+    while len(found := sets[wrong & (sets > 0) & (sets & ~(told @ bit) == 0)]):
+        fewest = min(found.tolist(), key=int.bit_count)
+        among = [place for place in range(len(before)) if fewest >> place & 1]
+        told[min(among, key=lambda place: margin[1 << place])] = False
+    return told
+
+
+def _open(attribute: Attribute, column: Column) -> Mask:
+    """Which cells reach a bound of the column, and so stand for values that nobody names."""
+    bottom, top = attribute.column.bounds
+    reaching: Mask = (column.low <= bottom) | (column.high >= top)
+    return reaching
+
+
+def _widest(attribute: Attribute) -> float:
+    if isinstance(attribute, Category):
+        return attribute.tree.leaf_count - 1
+    return attribute.width
+
+
+# ── numbers and dates ───────────────────────────────────────────────────────────────────────────
+
+
+def _interval_bins(
+    interval: Interval, column: Column, k: int, counted: Mask, *, same_rows: bool
+) -> _Bins:
+    """Ranges of k people at least; a missing number is one more, or told with the last."""
+    absent = np.isnan(interval.values)
+    scale = _scale(interval, column.step, k)
+    fine = np.searchsorted(scale.ends, interval.values, side="right")
+    counts = np.bincount(fine[counted & ~absent], minlength=len(scale.ends) + 1)
+    if absent.all():
+        return _everything(MISSING, len(absent), len(column.low))
+    if counts.sum() < k:
+        return _everything(EVERYTHING, len(absent), len(column.low))
+    ends = [-inf, *scale.ends[_kept_ends(counts, k)].tolist(), inf]
+    labels = [scale.label(low, high) for low, high in pairwise(ends)]
+    ranges = [(low, _before(high, column.step)) for low, high in pairwise(ends)]
+    shares = [column.shares(low, high) for low, high in ranges]
+    if not interval.width:  # no cell shows from where to where values go
+        shares = [np.where(column.hidden, 1 / len(ranges), share) for share in shares]
+    covers = [column.covers(low, high) for low, high in ranges]
+    rows = np.searchsorted(ends[1:-1], interval.values, side="right").astype(np.int64)
+    nowhere = np.isnan(column.low)
+    if absent.any() if same_rows else (nowhere | column.hidden).any():
+        if np.count_nonzero(absent & counted) >= k:
+            labels = [*(labels if len(labels) > 1 else [PRESENT]), MISSING]
+            shares = [*shares, nowhere.astype(np.float64)]
+            covers = [*covers, nowhere | column.hidden]
+        else:
+            labels[-1] += f", or {MISSING}"
+            shares[-1] = shares[-1] + nowhere
+            covers[-1] = covers[-1] | nowhere
+        rows[absent] = len(labels) - 1
+    return _Bins(labels, rows, np.column_stack(shares), np.column_stack(covers))
+
+
+def _everything(label: str, rows: int, cells: int) -> _Bins:
+    one = np.ones((cells, 1))
+    return _Bins([label], np.zeros(rows, dtype=np.int64), one, one > 0)
+
+
+def _before(end: float, step: float) -> float:
+    """The last value before an end."""
+    return end - step if step else nextafter(end, -inf)
+
+
+def _kept_ends(counts: Longs, k: int) -> list[int]:
+    """The ends between neighbouring ranges of which each has k people."""
+    kept: list[int] = []
+    behind, ahead = 0, int(counts.sum())
+    for place, count in enumerate(counts[:-1].tolist()):
+        behind, ahead = behind + count, ahead - count
+        if behind >= k and ahead >= k:
+            kept.append(place)
+            behind = 0
+    return kept
+
+
+class _Scale(NamedTuple):
+    """Round numbers or days between which values are counted, and what a range is called."""
+
+    ends: Floats
+    label: Callable[[float, float], str]
+
+
+def _scale(interval: Interval, step: float, k: int) -> _Scale:
+    present = np.sort(interval.values[~np.isnan(interval.values)])
+    name = _date_label if interval.is_date else _number_label(step)
+    for tail in (max(k, len(present) // _TAILS), k):
+        if len(present) >= 2 * tail and present[tail - 1] < present[-tail]:
+            low, high = float(present[tail - 1]), float(present[-tail])
+            if interval.is_date and high - low > 2 * _MONTH:
+                return _Scale(_months_between(low, high), name)
+            return _Scale(_round_between(low, high, step), name)
+    return _Scale(np.array([]), name)
+
+
+# Of so narrow a range, floats have no room for round numbers.
+_TINY = 1e-300
+
+
+def _round_between(low: float, high: float, step: float) -> Floats:
+    """Multiples of 1, 2 or 5 times a power of ten."""
+    wanted = max((high - low) / (MOST_BINS - 2), step)
+    if wanted < _TINY:
+        return np.array([])
+    power = floor(log10(wanted))
+    width = next(w for w in (1, 2, 5, 10) if w * 10.0**power >= wanted * (1 - 1e-9))
+    first, last = (floor(end / (width * 10.0**power)) for end in (low, high))
+    ends = [width * multiple for multiple in range(first + 1, last + 1)]
+    # Divided by a whole number, an end is the number that its digits say.
+    scaled = [end * 10**power if power >= 0 else end / 10**-power for end in ends]
+    return np.array(scaled, dtype=np.float64)
+
+
+_MONTH = 31
+_MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 6000, 12000, 120_000)
+
+
+def _months_between(low: float, high: float) -> Floats:
+    """First days of months, quarters, half years, years, decades."""
+    months = [day.year * 12 + day.month - 1 for day in (_day(low), _day(high))]
+    wanted = (months[1] - months[0]) / (MOST_BINS - 2)
+    width = next(w for w in _MONTHS if w >= wanted)
+    multiples = range(months[0] // width + 1, months[1] // width + 1)
+    firsts = [date(m * width // 12, m * width % 12 + 1, 1) for m in multiples]
+    return np.array([(first - _EPOCH).days for first in firsts], dtype=np.float64)
+
+
+_EPOCH = date(1970, 1, 1)
+
+
+def _day(days: float) -> date:
+    return _EPOCH + timedelta(days=int(days))
+
+
+def _number_label(step: float) -> Callable[[float, float], str]:
+    def label(low: float, high: float) -> str:
+        if low == -inf:
+            return EVERYTHING if high == inf else f"under {_spelled(high)}"
+        if high == inf:
+            return f"{_spelled(low)} and more"
+        if not step:
+            return f"{_spelled(low)} to under {_spelled(high)}"
+        last = high - step
+        return _spelled(low) if low == last else f"{_spelled(low)} to {_spelled(last)}"
+
+    return label
+
+
+def _spelled(number: float) -> str:
+    return f"{number:,.10g}"
+
+
+def _date_label(low: float, high: float) -> str:
+    if low == -inf:
+        return EVERYTHING if high == inf else f"before {_first_day(high)}"
+    if high == inf:
+        return f"from {_first_day(low)}"
+    first, last = _day(low), _day(high - 1)
+    if first.day > 1 or _day(high).day > 1:
+        return str(first) if first == last else f"{first} to {last}"
+    form = "%Y" if (first.month, last.month) == (1, 12) else "%Y-%m"
+    names = [f"{day.strftime(form)}" for day in (first, last)]
+    return names[0] if names[0] == names[1] else " to ".join(names)
+
+
+def _first_day(days: float) -> str:
+    day = _day(days)
+    if day.day > 1:
+        return str(day)
+    return day.strftime("%Y-%m" if day.month > 1 else "%Y")
+
+
+# ── categories ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _category_bins(
+    category: Category, column: Column, k: int, counted: Mask, *, same_rows: bool
+) -> _Bins:
+    """The nodes that k people are under, those of most rows first, and all other values."""
+    tree = category.tree
+    known = _known_leaves(category, column, same_rows=same_rows)
+    ancestors = tree.ancestors[: tree.leaf_count]
+    if same_rows:
+        every = np.arange(tree.leaf_count)
+        rows, people = (
+            _under(category, every, every, np.bincount(own, minlength=tree.leaf_count))
+            for own in (category.leaves, category.leaves[counted])
+        )
+    else:  # what the release itself names is no secret, and what it does not may be
+        low, high = (end.astype(np.int64) for end in (column.low, column.high))
+        rows = people = _under(category, low, high, np.bincount(column.cell, minlength=len(low)))
+    named = _told(_cut(category, people, k), rows, people, k)
+    if not named or not known.any():
+        return _everything(EVERYTHING, len(category.leaves), len(column.low))
+    labels = [MISSING if tree.labels[n] == MISSING_LEAF else tree.labels[n] for n in named]
+    bin_of_leaf = np.full(tree.leaf_count, len(named))
+    for place, node in enumerate(named):
+        bin_of_leaf[(ancestors == node).any(axis=1)] = place
+    if (bin_of_leaf == len(named)).any():
+        labels.append(OTHERS)
+    inside = (bin_of_leaf[:, None] == np.arange(len(labels))) & known[:, None]
+    until = np.vstack([np.zeros(len(labels)), np.cumsum(inside, axis=0)])
+    low, behind = column.low.astype(np.int64), column.high.astype(np.int64) + 1
+    leaves = until[behind] - until[low]
+    if category.column.has_own_tree and not same_rows:
+        # Among how many values such cells may choose is known from the original alone.
+        leaves[~_telling(category, column)] = 0
+        labels.append(ANYTHING)
+        leaves = np.column_stack([leaves, ~_telling(category, column)])
+    cells = leaves / np.maximum(leaves.sum(axis=1, keepdims=True), 1)
+    return _Bins(labels, bin_of_leaf[category.leaves], cells, leaves > 0)
+
+
+def _telling(category: Category, column: Column) -> Mask:
+    """Which cells do not stand for all values there are."""
+    width = column.high - column.low
+    telling: Mask = (width == 0) | (width < _widest(category))
+    return telling
+
+
+def _known_leaves(category: Category, column: Column, *, same_rows: bool) -> Mask:
+    """The leaves that a cell may stand for, as far as they may be known.
+
+    A leaf may be there for people who were left out alone, unless somebody has declared it. Those
+    of the others are known, or else those to which a cell leads that tells anything.
+    """
+    leaves = category.tree.leaf_count
+    if same_rows:
+        seen: Mask = np.bincount(category.leaves, minlength=leaves) > 0
+    else:
+        telling = _telling(category, column)
+        steps = np.zeros(leaves + 1, dtype=np.int64)
+        np.add.at(steps, column.low[telling].astype(np.int64), 1)
+        np.subtract.at(steps, column.high[telling].astype(np.int64) + 1, 1)
+        seen = np.cumsum(steps[:-1]) > 0
+    if category.column.has_own_tree:
+        return seen
+    declared = np.array([label != MISSING_LEAF for label in category.tree.leaves])
+    return seen | declared.astype(np.bool_)
+
+
+def _under(category: Category, low: Longs, high: Longs, rows: Longs) -> Longs:
+    """How many of the rows from so many lowest to highest leaves are under each node."""
+    tree = category.tree
+    found = np.zeros(len(tree.labels), dtype=np.int64)
+    for first, last in zip(tree.ancestors[low].T, tree.ancestors[high].T, strict=True):
+        under = (first == last) & (first >= 0)
+        np.add.at(found, first[under], rows[under])
+    return found
+
+
+def _cut(category: Category, people: Longs, k: int) -> list[int]:
+    """Nodes across the tree, as low as there is room for and as k people are under them."""
+    tree = category.tree
+    below: list[list[int]] = [[] for _ in tree.labels]
+    for node, above in enumerate(tree.parent[: tree.root].tolist()):
+        below[above].append(node)
+    cut = below[tree.root]
+
+    def nameable(nodes: list[int]) -> list[int]:
+        return [node for node in nodes if people[node] >= k]
+
+    def finer() -> Iterator[list[int]]:
+        named = nameable(cut)
+        for node in sorted((n for n in named if below[n]), key=lambda node: -people[node]):
+            children = nameable(below[node])
+            room = len(named) - 1 + len(children) < MOST_BINS
+            if room and people[children].sum() >= _COVERED * people[node]:
+                yield [*(other for other in cut if other != node), *below[node]]
+
+    while found := next(finer(), None):
+        cut = found
+    return nameable(cut)
+
+
+def _told(cut: list[int], rows: Longs, people: Longs, k: int) -> list[int]:
+    """Those of most rows first; as many as there is room for, and as leave k to the others."""
+    named = sorted(cut, key=lambda node: (-rows[node], node))
+    if len(named) > MOST_BINS:
+        named = named[: MOST_BINS - 1]
+    root = len(rows) - 1
+    while named:
+        left, unnamed = rows[root] - rows[named].sum(), people[root] - people[named].sum()
+        if not left or unnamed >= k:
+            break
+        named.pop()
+    return named
+
+
+# ── classes ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def class_sizes(original: EncodedTable, released: Table) -> tuple[ClassSizes, ...]:
+    """How large classes are: size by size where these are few, else in ever wider ranges."""
+    _, sizes = boxes_of(original, released)
+    found = []
+    for start, behind in pairwise(_starts(int(sizes.min()), int(sizes.max()))):
+        within = sizes[(sizes >= start) & (sizes < behind)]
+        if len(within):
+            most = min(behind - 1, int(sizes.max()))
+            found.append(ClassSizes(start, most, len(within), int(within.sum())))
+    return tuple(found)
+
+
+def _starts(smallest: int, largest: int) -> list[int]:
+    """Where ranges of sizes begin, the last behind them all."""
+    if largest - smallest < MOST_BINS:
+        return list(range(smallest, largest + 2))
+    starts = [*range(smallest, 2 * smallest, ceil(smallest / 5)), 2 * smallest]
+    while starts[-1] <= largest:
+        starts.append(2 * starts[-1])
+    return starts

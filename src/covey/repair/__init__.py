@@ -1,0 +1,1 @@
+"""Between the method and the release: groups that do not keep a requirement yet."""

@@ -1,0 +1,94 @@
+"""Rows that are left out so that what is asked can be had of the others.
+
+A table may miss a requirement by a few rows: where every second patient may have one diagnosis at
+most, one patient too many makes it impossible. Which values have too many rows is told by counts;
+of these rows, those are left out that are least like their neighbours, since they cost most.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from covey._core.arrays import Floats, Ints, Longs
+from covey.encoding import Attribute, Category, EncodedTable, Interval
+from covey.encoding.groups import Groups
+from covey.encoding.imputation import blocks_of, typical, without_gaps
+from covey.errors import InfeasibleError, count
+from covey.measures.loss import losses_in_groups
+
+
+def surplus(table: EncodedTable, k: int, most: int) -> Longs:
+    """The rows without which the others keep the demands, if they are at most so many.
+
+    They are the fewest possible where one requirement is missed, or several on one column that are
+    about all values. Where columns are missed together, rows that have too frequent values in
+    several of them go first.
+    """
+    if table.demands is None or not table.demands.missed:
+        return np.empty(0, dtype=np.int64)
+    refusal = table.demands.refusal(table.demands.missed[0])
+    rows = _surplus(table, k)
+    if rows is None:
+        raise InfeasibleError(refusal)
+    if len(rows) > most:
+        share = math.ceil(len(rows) / table.rows * 10_000) / 10_000
+        raise InfeasibleError(
+            f"{refusal}; without {count(len(rows), 'row')} it could, which the own method leaves "
+            f"out with max_suppressed = {share:g}"
+        )
+    return rows
+
+
+def _surplus(table: EncodedTable, k: int) -> Longs | None:
+    assert table.demands is not None
+    kept, demands = np.arange(table.rows), table.demands
+    losses: Floats | None = None
+    while missed := demands.missed:
+        excess = demands.excess(missed[0])
+        if excess is None or len(kept) - excess.sum() < k:
+            return None
+        if losses is None:
+            losses = _expected_losses(table, k)
+        # How many of the requirements that are missed a row stands in the way of.
+        others = [(one, demands.excess(one)) for one in missed[1:]]
+        concerned = np.zeros(len(kept), dtype=np.int64)
+        for one, more in others:
+            if more is not None:
+                concerned += more[demands.values_of(one)] > 0
+        order = np.lexsort((-losses[kept], -concerned))
+        place = _first_of_each(demands.values_of(missed[0])[order], excess)
+        kept = np.delete(kept, order[place])
+        demands = table.demands.take(kept)
+    return np.setdiff1d(np.arange(table.rows), kept)
+
+
+def _first_of_each(values: Ints, wanted: Longs) -> Longs:
+    """The places at which each value stands for the first so many times."""
+    order = np.argsort(values, kind="stable")
+    own = values[order]
+    counts = np.bincount(own, minlength=len(wanted))
+    nth = np.arange(len(own)) - (np.cumsum(counts) - counts)[own]
+    return order[nth < wanted[own]]
+
+
+def _expected_losses(table: EncodedTable, k: int) -> Floats:
+    """What each row would lose together with one that is typical of its neighbours."""
+    table = without_gaps(table)
+    both = [
+        _behind(row, neighbour)
+        for row, neighbour in zip(
+            table.attributes, typical(table, blocks_of(table, 2 * k)), strict=True
+        )
+    ]
+    pairs = EncodedTable(tuple(both), 2 * table.rows, table.measure)
+    return losses_in_groups(pairs, Groups(np.tile(np.arange(table.rows), 2)))
+
+
+def _behind(first: Attribute, second: Attribute) -> Attribute:
+    """The cells of one column, and then those of another of its kind."""
+    if isinstance(first, Interval) and isinstance(second, Interval):
+        return replace(first, values=np.concatenate([first.values, second.values]))
+    assert isinstance(first, Category)
+    assert isinstance(second, Category)
+    return replace(first, leaves=np.concatenate([first.leaves, second.leaves]))

@@ -1,0 +1,25 @@
+"""What is said of a release: the report, its page and pictures, and the certificate."""
+
+from covey.report.report import (
+    LIMITS,
+    LOOKED_UP,
+    NOT_LOOKED_UP,
+    Costs,
+    Output,
+    Report,
+    Rows,
+    refuse_curve_of_others,
+    refuse_format,
+)
+
+__all__ = [
+    "LIMITS",
+    "LOOKED_UP",
+    "NOT_LOOKED_UP",
+    "Costs",
+    "Output",
+    "Report",
+    "Rows",
+    "refuse_curve_of_others",
+    "refuse_format",
+]

@@ -1,0 +1,530 @@
+"""What each column of a table is: its role, its type, and how it may be generalised.
+
+One TOML file serves the command line and the library. A column without a role is refused, never
+passed through; no column is a quasi-identifier by default.
+"""
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from enum import StrEnum
+from math import inf, isfinite
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import polars as pl
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    PlainValidator,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from covey.errors import SchemaError, TaxonomyError
+from covey.schema import taxonomy as trees
+from covey.schema.labels import Step, normalised
+from covey.schema.requirements import (
+    KAnonymity,
+    Requirement,
+    SensitiveRequirement,
+    TCloseness,
+    parse,
+)
+from covey.schema.taxonomy import Measure, Taxonomy
+
+
+class Role(StrEnum):
+    """What a column tells about a person, and so what becomes of it in a release."""
+
+    IDENTIFIER = "identifier"  # names the person: left out
+    QUASI = "quasi"  # known to others, and narrow in combination: generalised
+    SENSITIVE = "sensitive"  # what must not be learnt about a person: kept
+    INSENSITIVE = "insensitive"  # harmless: kept
+
+
+class ColumnType(StrEnum):
+    """How the values of a column lie beside each other."""
+
+    NUMERIC = "numeric"
+    CATEGORICAL = "categorical"
+    DATE = "date"
+
+
+class MissingPolicy(StrEnum):
+    """What a row is worth in which this column is missing."""
+
+    CATEGORY = "category"  # missing is one more value
+    WILDCARD = "wildcard"  # missing may be any value: the row shows what its group shows
+    DROP_ROW = "drop-row"  # the row is left out, and counted
+    ERROR = "error"  # the table is refused
+
+
+# From here on, whole numbers are no longer told apart by a float64.
+LARGEST = 2.0**53
+SMALLEST_GRID = 1e-9
+
+_BELONGS_TO = {
+    "taxonomy": ColumnType.CATEGORICAL,
+    "domain": ColumnType.NUMERIC,
+    "normalise": ColumnType.CATEGORICAL,
+    "format": ColumnType.DATE,
+}
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, arbitrary_types_allowed=True
+    )
+
+
+class TaxonomyBuilder(_Model):
+    """A taxonomy made from the column's own values."""
+
+    build: Literal["flat", "intervals", "prefixes", "dates"]
+    widths: tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], ...] = ()
+    origin: float = Field(default=0, allow_inf_nan=False)
+    lengths: tuple[Annotated[int, Field(gt=0)], ...] | None = None
+
+    @model_validator(mode="after")
+    def _intervals_have_widths(self) -> Self:
+        if self.build == "intervals" and not self.widths:
+            raise ValueError("a taxonomy of intervals needs their widths, such as [5, 10, 20]")
+        return self
+
+    def over(self, values: Collection[str]) -> Taxonomy:
+        """The taxonomy over these values."""
+        match self.build if values else "flat":
+            case "flat":
+                return trees.flat(values)
+            case "intervals":
+                return trees.intervals(values, self.widths, self.origin)
+            case "prefixes":
+                return trees.prefixes(values, self.lengths)
+            case "dates":
+                return trees.dates(values)
+
+
+TaxonomySource = Taxonomy | TaxonomyBuilder | Path | dict[str, Any]
+
+
+def _taxonomy_source(value: object) -> TaxonomySource | None:
+    """A tree, a builder `{ build = "prefixes" }`, the path of a file, or a nested tree."""
+    match value:
+        case None | Taxonomy() | TaxonomyBuilder() | Path():
+            return value
+        case str():
+            return Path(value)
+        case Mapping() if isinstance(value.get("build"), str):
+            return TaxonomyBuilder.model_validate(value)
+        case Mapping():
+            return dict(value)
+        case _:
+            raise ValueError("a taxonomy is a file, a nested table, or { build = ... }")
+
+
+_EPOCH = date(1970, 1, 1)
+
+
+def _bound(value: object) -> float | date | None:
+    """A number, or a date; text is an ISO date."""
+    match value:
+        case bool() | datetime():
+            pass
+        case None | date():
+            return value
+        case int() | float() if abs(value) < LARGEST:
+            return value + 0.0  # a negative zero would be a second name of zero
+        case str() if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
+            return date.fromisoformat(value)
+    raise ValueError("a bound is a number within 2^53, or a date such as 1990-01-31")
+
+
+Bound = Annotated[float | date | None, BeforeValidator(_bound)]
+
+
+class Column(_Model):
+    """One column.
+
+    Everything but the role matters for quasi-identifiers alone, but for the type and the taxonomy
+    of a sensitive column, which tell how far apart its values are.
+    """
+
+    role: Role
+    type: ColumnType | None = None
+    weight: float = Field(default=1.0, ge=1e-6, le=1e6)  # sums of losses stay finite
+    missing: MissingPolicy = MissingPolicy.CATEGORY
+    grid: float | Literal["month", "quarter", "year"] | None = None
+    bottom: Bound = None  # values below it count as it, and are shown as "20 and less"
+    top: Bound = None
+    domain: tuple[FiniteFloat, FiniteFloat] | None = None
+    taxonomy: Annotated[TaxonomySource | None, PlainValidator(_taxonomy_source)] = None
+    format: str | None = None
+    normalise: tuple[Step, ...] | None = None
+
+    @model_validator(mode="after")
+    def _settings_fit_the_type(self) -> Self:
+        judged = self.role is Role.SENSITIVE and self.type is not None
+        wrong = list(self._misfits()) if self.role is Role.QUASI or judged else []
+        if self.domain is not None and not -LARGEST < self.domain[0] < self.domain[1] < LARGEST:
+            wrong.append("a domain runs from a lower to a higher number, both within 2^53")
+        wrong += self._misfits_of_bounds()
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        return self
+
+    def _misfits(self) -> Iterator[str]:
+        """What is wrong with the settings of a column that has a type, or needs one."""
+        if self.type is None:
+            yield 'a quasi-identifier needs a type: "numeric", "categorical" or "date"'
+            return
+        for name, kind in _BELONGS_TO.items():
+            if getattr(self, name) is not None and self.type is not kind:
+                yield f'"{name}" goes with type = "{kind}", not "{self.type}"'
+        if self.grid is None:
+            return
+        if self.type is ColumnType.CATEGORICAL:
+            yield '"grid" goes with numbers and dates; a category has a taxonomy'
+        elif (self.type is ColumnType.DATE) is not isinstance(self.grid, str):
+            yield 'the grid of numbers is a number, that of dates "month", "quarter" or "year"'
+        elif not isinstance(self.grid, str) and not SMALLEST_GRID <= self.grid <= LARGEST:
+            yield "a grid is a number above 0, neither below 1e-9 nor beyond 2^53"
+
+    def _misfits_of_bounds(self) -> Iterator[str]:
+        """What is wrong with bottom and top: a bound that is not minded would be trusted."""
+        given = [bound for bound in (self.bottom, self.top) if bound is not None]
+        if not given or self.role is Role.IDENTIFIER:
+            return
+        if self.role is not Role.QUASI:
+            yield f'"bottom" and "top" go with role = "quasi": {self.role} cells stay as they are'
+        elif not self.is_ordered or any(
+            isinstance(bound, date) is not (self.type is ColumnType.DATE) for bound in given
+        ):
+            yield '"bottom" and "top" of numbers are numbers, of dates dates such as 1990-01-31'
+        elif not self.bounds[0] < self.bounds[1]:
+            yield '"bottom" must be below "top"'
+        elif self.domain and any(
+            isfinite(bound) and not self.domain[0] <= bound <= self.domain[1]
+            for bound in self.bounds
+        ):
+            yield '"bottom" and "top" must lie within the domain'
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """From `bottom` to `top`, infinite where there is none; dates are days since 1970-01-01."""
+        low, high = (
+            (bound - _EPOCH).days if isinstance(bound, date) else bound
+            for bound in (self.bottom, self.top)
+        )
+        return (-inf if low is None else float(low), inf if high is None else float(high))
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the values are declared to stand in a line."""
+        return self.type in (ColumnType.NUMERIC, ColumnType.DATE)
+
+    @property
+    def has_own_tree(self) -> bool:
+        """Whether the taxonomy is made from the column's own values, and not declared."""
+        return isinstance(self.taxonomy, TaxonomyBuilder | None)
+
+    def taxonomy_over(self, values: Collection[str]) -> Taxonomy:
+        """The column's tree, made from `values` where it is not given as one.
+
+        Its leaves are normalised like the cells of the column, so that they meet.
+        """
+        tree = self._tree_over(values)
+        if not self.normalise or self.has_own_tree:
+            return tree
+        return tree.with_leaves(normalised(pl.Series(tree.leaves), self.normalise).to_list())
+
+    def _tree_over(self, values: Collection[str]) -> Taxonomy:
+        match self.taxonomy:
+            case None:
+                return trees.flat(values)
+            case Taxonomy():
+                return self.taxonomy
+            case TaxonomyBuilder():
+                return self.taxonomy.over(values)
+            case Path():
+                return trees.read_arx(self.taxonomy)
+            case _:
+                return trees.from_nested(self.taxonomy)
+
+
+class Require(_Model):
+    """The `[require]` table of a schema file.
+
+    The models of sensitive values are given by column, each setting a number or a text as
+    `covey.schema.requirements.parse` reads it, or a list of several.
+    """
+
+    k: int | None = Field(default=None, strict=True, ge=2)
+    person: str | Literal[False] | None = None
+    l: dict[str, Any] = {}  # noqa: E741
+    t: dict[str, Any] = {}
+    alpha: dict[str, Any] = {}
+    beta: dict[str, Any] = {}
+    delta: dict[str, Any] = {}
+    composition: Literal["warn", "refuse"] = "warn"  # if earlier releases weaken a new one
+
+    @field_validator("l", "t", "alpha", "beta", "delta")
+    @classmethod
+    def _settings_can_be_read(cls, settings: dict[str, Any], field: ValidationInfo) -> Any:
+        wrong = []
+        for on, setting in settings.items():
+            try:
+                _parsed(str(field.field_name), on, setting)
+            except SchemaError as error:
+                wrong.append(f"column {on!r}: {error}")
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        return settings
+
+    @field_validator("person", mode="plain")
+    @classmethod
+    def _is_a_column_or_false(cls, person: object) -> Any:
+        if person is None or person is False or (isinstance(person, str) and person):
+            return person
+        raise ValueError("is the name of a column, or false to count rows")
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        """The same as requirements."""
+        sizes = () if self.k is None else (KAnonymity(self.k, self.person),)
+        return sizes + tuple(
+            requirement
+            for model in ("l", "t", "alpha", "beta", "delta")
+            for on, setting in getattr(self, model).items()
+            for requirement in _parsed(model, on, setting)
+        )
+
+
+def _parsed(model: str, on: str, setting: object) -> list[SensitiveRequirement]:
+    several = setting if isinstance(setting, list | tuple) else [setting]
+    return [parse(model, on, one) for one in several]
+
+
+class TableFormat(_Model):
+    """The `[table]` table of a schema file: what is not said is detected."""
+
+    delimiter: str | None = Field(default=None, min_length=1, max_length=1)
+    encoding: str | None = None
+    decimal: Literal[".", ","] | None = None
+    missing: tuple[str, ...] | None = None
+    header: bool | None = Field(default=None, strict=True)  # whether the first line has the names
+    names: tuple[str, ...] | None = Field(default=None, min_length=1)  # where it has not
+
+    @model_validator(mode="after")
+    def _names_stand_in_for_a_header(self) -> Self:
+        if self.names is not None and self.header is not False:
+            raise ValueError("names are given to a file without any: add header = false")
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class SchemaFile:
+    """The file that a schema was read from, and its columns as they were then."""
+
+    name: str
+    sha256: str
+    columns: dict[str, Column]
+
+    def __eq__(self, _: object) -> bool:
+        return True  # two schemas that say the same are equal, wherever they come from
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Schema(_Model):
+    """The columns of a table, and what its release must keep."""
+
+    columns: dict[str, Column]
+    require: Require = Require()
+    table: TableFormat = TableFormat()
+    loss: Measure = "height"
+    _file: SchemaFile | None = PrivateAttr(default=None)
+
+    @property
+    def file(self) -> SchemaFile | None:
+        """The schema's file, as long as the columns are still those of the file."""
+        unchanged = self._file is not None and self._file.columns is self.columns
+        return self._file if unchanged else None
+
+    @model_validator(mode="after")
+    def _requirements_fit_the_columns(self) -> Self:
+        # The person may stand there without k, which the command line or `require` then gives.
+        asked = (KAnonymity(2, self.require.person), *self.require.requirements())
+        wrong = list(dict.fromkeys(m for one in asked for m in self._misfits(one)))
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        return self
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        quasi: Mapping[str, str | Mapping[str, Any] | Column],
+        sensitive: Sequence[str] | Mapping[str, str | Mapping[str, Any]] = (),
+        identifiers: Sequence[str] = (),
+        insensitive: Sequence[str] = (),
+        **settings: Any,
+    ) -> Self:
+        """A schema from the names of the columns in each role.
+
+        A quasi-identifier comes with its type, `{"age": "numeric"}`, or with all its settings,
+        `{"zip": {"type": "categorical", "weight": 2, "taxonomy": {"build": "prefixes"}}}`. So may
+        a sensitive column, where it matters how far apart its values are.
+        """
+        if not isinstance(quasi, Mapping):
+            raise SchemaError('quasi-identifiers come with their types: quasi={"age": "numeric"}')
+        columns: dict[str, Any] = {name: _quasi(name, setting) for name, setting in quasi.items()}
+        for role, names in (
+            (Role.SENSITIVE, sensitive),
+            (Role.IDENTIFIER, identifiers),
+            (Role.INSENSITIVE, insensitive),
+        ):
+            for name in [names] if isinstance(names, str) else names:
+                if name in columns:
+                    raise SchemaError(f"column {name!r} has two roles")
+                columns[name] = {**_settings(names, name), "role": role}
+        return cls.from_dict({"columns": columns, **settings})
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any]) -> Self:
+        """A schema from the nested tables of a TOML file; all its mistakes are told at once."""
+        try:
+            return cls.model_validate(settings)
+        except ValidationError as error:
+            raise SchemaError("; ".join(map(_describe, error.errors()))) from None
+        except TaxonomyError as error:
+            raise SchemaError(str(error)) from None
+        except RecursionError:
+            raise SchemaError("the schema is nested too deeply") from None
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Self:
+        """Read a schema file. Taxonomy files are looked for beside it."""
+        try:
+            data = Path(path).read_bytes()
+            settings = tomllib.loads(data.decode())
+        except OSError as error:
+            raise SchemaError(f"the schema cannot be read: {error.strerror}") from None
+        except RecursionError:
+            raise SchemaError("the schema is nested too deeply") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            # The rest of the message may quote a value of a taxonomy.
+            place = re.search(r"at (line \d+, column \d+|end of document)", str(error))
+            raise SchemaError(f"the schema is not TOML{', ' + place[0] if place else ''}") from None
+        except ValueError:
+            raise SchemaError("the schema cannot be read: a number in it is too long") from None
+        schema = cls.from_dict(settings)._beside(Path(path).parent)
+        digest = hashlib.sha256(data).hexdigest()
+        schema._file = SchemaFile(Path(path).name, digest, schema.columns)
+        return schema
+
+    def _beside(self, folder: Path) -> Self:
+        moved = {
+            name: column.model_copy(update={"taxonomy": folder / column.taxonomy})
+            for name, column in self.columns.items()
+            if isinstance(column.taxonomy, Path)
+        }
+        return self.model_copy(update={"columns": self.columns | moved})
+
+    def names(self, *roles: Role) -> list[str]:
+        """The columns in any of these roles, in the order of the schema."""
+        return [name for name, column in self.columns.items() if column.role in roles]
+
+    @property
+    def quasi(self) -> dict[str, Column]:
+        """The quasi-identifiers."""
+        return {name: self.columns[name] for name in self.names(Role.QUASI)}
+
+    def requirements(
+        self, asked: Requirement | Sequence[Requirement] | None = None
+    ) -> tuple[Requirement, ...]:
+        """What was asked for, or else what the schema says.
+
+        Who is counted, and how far values are apart, is up to the schema where it was not asked.
+        """
+        if asked is None:
+            return tuple(map(self._completed, self.require.requirements()))
+        several = (asked,) if isinstance(asked, Requirement) else tuple(asked)
+        if not all(isinstance(one, Requirement) for one in several):
+            raise SchemaError("a requirement is one of covey's, such as covey.KAnonymity(10)")
+        wrong = [mistake for one in several for mistake in self._misfits(one)]
+        if wrong:
+            raise SchemaError("; ".join(wrong))
+        return tuple(map(self._completed, several))
+
+    def _misfits(self, requirement: Requirement) -> Iterator[str]:
+        """What is asked of a column that it cannot be asked of."""
+        if isinstance(requirement, KAnonymity):
+            person = requirement.person
+            if person and self._role(person) in (None, Role.QUASI):
+                yield f"the person column {person!r} must be one of the schema, and not quasi"
+            return
+        on = requirement.on
+        if self._role(on) is not Role.SENSITIVE:
+            yield f"{requirement.name}: {on!r} is not a sensitive column of the schema"
+        elif isinstance(requirement, TCloseness):
+            column = self.columns[on]
+            if requirement.distance == "ordered" and not column.is_ordered:
+                yield f'{requirement.name}: declare type = "numeric" or "date" of column {on!r}'
+            if requirement.distance == "hierarchical" and column.taxonomy is None:
+                yield f"{requirement.name}: declare a taxonomy of column {on!r}"
+
+    def _role(self, name: str) -> Role | None:
+        return self.columns[name].role if name in self.columns else None
+
+    def _completed(self, requirement: Requirement) -> Requirement:
+        if isinstance(requirement, KAnonymity) and requirement.person is None:
+            return replace(requirement, person=self.require.person)
+        if isinstance(requirement, TCloseness) and requirement.distance is None:
+            ordered = self.columns[requirement.on].is_ordered
+            return replace(requirement, distance="ordered" if ordered else "equal")
+        return requirement
+
+
+def _settings(names: Sequence[str] | Mapping[str, Any], name: str) -> dict[str, Any]:
+    setting = names[name] if isinstance(names, Mapping) else {}
+    return {"type": setting} if isinstance(setting, str) else dict(setting)
+
+
+def _quasi(name: str, setting: object) -> Column | dict[str, Any]:
+    match setting:
+        case Column(role=Role.QUASI):
+            return setting
+        case str():
+            return {"role": Role.QUASI, "type": setting}
+        case Mapping() if setting.get("role", Role.QUASI) == Role.QUASI:
+            return {**setting, "role": Role.QUASI}
+        case _:
+            raise SchemaError(f"column {name!r}: a quasi-identifier is given by type or settings")
+
+
+PLAIN_WORDS = {
+    "extra_forbidden": "there is no such setting",
+    "missing": "is needed",
+    "dict_type": "is a table, with a setting for each column",
+    "model_type": "is a table of settings",
+}
+
+
+def _describe(error: Any) -> str:
+    """One mistake in a schema, by its place and without what was written there."""
+    place = [str(part) for part in error["loc"]]
+    where = (
+        f"column {place[1]!r}" if place[:1] == ["columns"] and len(place) > 1 else ".".join(place)
+    )
+    setting = ".".join(place[2:]) if where.startswith("column ") else ""
+    message = PLAIN_WORDS.get(error["type"], error["msg"].removeprefix("Value error, "))
+    return ": ".join(part for part in (where, setting, message) if part)

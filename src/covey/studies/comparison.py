@@ -1,0 +1,480 @@
+"""Methods side by side: each on the same table, for each k, by every metric.
+
+A run is a whole release, verified like any other, of a table that is read once. Nothing is
+published: a comparison holds names of columns and numbers, never cells.
+"""
+
+import contextlib
+import ctypes
+import gc
+import inspect
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from covey import pipeline, tables
+from covey.clustering import METHODS, method_named
+from covey.clustering.progress import STOPPED, Progress, part_of, silent
+from covey.encoding import EncodedTable
+from covey.encoding.groups import Groups
+from covey.errors import CoveyError, OutputError, UsageError, ViolationError
+from covey.measures.loss import DEFINITIONS, Losses
+from covey.measures.workload import Workload
+from covey.pipeline import Release
+from covey.report import Rows
+from covey.schema import Role, Schema
+from covey.schema.requirements import KAnonymity, Requirement
+from covey.tables import Table, files
+from covey.tables import html as pages
+from covey.verification import Verdict
+from covey.verification.rounding import rounded
+
+FORMATS = (".csv", ".json")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One method at one k, or the `error` with which it refused."""
+
+    method: str  # as asked for, with its options
+    name: str
+    options: dict[str, Any]
+    k: int
+    rows: Rows | None = None
+    groups: int | None = None
+    verdict: Verdict | None = None
+    losses: Losses | None = None
+    workload: Workload | None = None
+    clustering_seconds: float | None = None  # of forming groups alone
+    seconds: float | None = None  # of all stages
+    peak_memory: int | None = None  # bytes that forming groups took more, where it can be known
+    error: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries and lists."""
+        return {
+            **vars(self),
+            "rows": self.rows and asdict(self.rows),
+            "verdict": self.verdict and self.verdict.to_dict(),
+            "losses": self.losses and self.losses.to_dict(),
+            "workload": self.workload and asdict(rounded(self.workload)),
+        }
+
+    def figures(self) -> dict[str, Any]:
+        """The run as one row of a table."""
+        # A release without classes, whose rows are not alike, has no figures of them either.
+        alike = self.losses is not None and self.losses.average_class_size is not None
+        classes = self.verdict if alike else None
+        return {
+            "method": self.method,
+            "name": self.name,
+            "options": json.dumps(self.options, default=str),
+            "k": self.k,
+            "rows": self.rows and self.rows.released,
+            "suppressed": self.rows and self.rows.suppressed,
+            "groups": self.groups,
+            "verified_k": self.verdict and self.verdict.checks[0].achieved,
+            "classes": classes and classes.classes,
+            "smallest_class": classes and classes.k,
+            "largest_class": classes and classes.largest_class,
+            "clustering_seconds": self.clustering_seconds,
+            "seconds": self.seconds,
+            "peak_memory": self.peak_memory,
+            **_flat(self.losses, without=_NOT_FIGURES),
+            **_flat(self.workload),
+            "error": self.error,
+        }
+
+
+def _flat(figures: Losses | Workload | None, without: Sequence[str] = ()) -> dict[str, Any]:
+    """Figures side by side, those of a figure that has several named after it."""
+    flat: dict[str, Any] = {}
+    for name, value in (asdict(figures) if figures else {}).items():
+        if isinstance(value, dict):
+            flat |= {f"{name}_{part}": figure for part, figure in value.items()}
+        elif name not in without:
+            flat[name] = value
+    return flat
+
+
+_NOT_FIGURES = ("rows", "suppressed", "measure", "columns", "worst", "queries")
+_TEXTS = ("method", "name", "options", "error")
+_COUNTS = ("k", "rows", "suppressed", "groups", "verified_k", "classes",
+           "smallest_class", "largest_class", "peak_memory", "discernibility")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came of several methods, and what it cost."""
+
+    runs: tuple[Run, ...]
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """One row per run, one column per figure: see `covey.measures.loss.DEFINITIONS`."""
+        rows = [run.figures() for run in self.runs]
+        # A refused run has fewer figures than others, whose order counts.
+        names = dict.fromkeys(name for row in sorted(rows, key=len, reverse=True) for name in row)
+        kinds = {
+            name: pl.String if name in _TEXTS else pl.Int64 if name in _COUNTS else pl.Float64
+            for name in names
+        }
+        return pl.DataFrame(rows, schema=kinds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries and lists, as the JSON file has them."""
+        return {
+            "covey": version("covey"),
+            "definitions": DEFINITIONS,
+            "runs": [run.to_dict() for run in self.runs],
+        }
+
+    def _repr_html_(self) -> str:
+        told = [(run.method, f"{run.k:,}", *_written(run)) for run in self.runs]
+        head = ("method", "k", "Total-IL", "GCP", "classes", "seconds", "refused")
+        return pages.snippet("Methods compared", pages.table(head, told, numbers=range(1, 6)))
+
+    def to_json(self) -> str:
+        """The comparison as text, with the losses of each column."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, default=str) + "\n"
+
+    def written_as(self, path: str | Path) -> bytes:
+        """CSV or JSON, as the ending of a file's name asks."""
+        refuse_format(path)
+        text = rounded(self).frame.write_csv() if _ending(path) == ".csv" else self.to_json()
+        return text.encode()
+
+    def write(self, path: str | Path) -> None:
+        """Write CSV or JSON, as the name's ending asks, whole or not at all."""
+        files.write(path, self.written_as(path))
+
+
+def _written(run: Run) -> tuple[str, ...]:
+    """Some figures of a run in writing, or why there are none."""
+    if run.losses is None or run.verdict is None or run.seconds is None:
+        return ("", "", "", "", run.error or "")
+    figures = run.figures()
+    classes = "" if figures["classes"] is None else f"{figures['classes']:,}"
+    il, gcp = f"{run.losses.total_il:,.1f}", f"{run.losses.gcp:.4f}"
+    return (il, gcp, classes, f"{run.seconds:.2f}", "")
+
+
+def refuse_format(path: str | Path) -> None:
+    """A comparison is written as CSV or JSON."""
+    if _ending(path) not in FORMATS:
+        raise OutputError("a comparison is written as CSV or JSON: end its name in .csv or .json")
+
+
+def _ending(path: str | Path) -> str:
+    return Path(path).suffix.lower()
+
+
+def compare(
+    frame: Any,
+    schema: Schema,
+    *,
+    k: int | Sequence[int],
+    methods: str | Sequence[str] = "all",
+    seed: int | None = None,
+    class_column: str | None = None,
+    workload: bool = False,
+    progress: Progress = silent,
+) -> Comparison:
+    """Methods side by side: time, memory and every metric of their releases.
+
+    `methods` are names in `METHODS`, each with options behind colons, such as
+    `"mondrian:relaxed=true"` or `"cb:l=3:tries=5"`; a text holds several with commas between, and
+    `"all"` stands for every method and the variants that their papers describe. The
+    `class_column` is measured by CM; a method minds it only if its options name a penalty, and
+    else is given `penalty=0`.
+    With `workload`, queries are counted and the class is predicted over each release as well.
+
+    Each run is what `anonymize` gives for the same request. A method that refuses it ends with
+    its error in the run, and the others go on. Before any time is taken, each method has been run
+    once on a small sample, so that no figure holds the time of compilation. Memory is what forming
+    the groups took at most above what was held when it began; None where the system does not tell.
+    """
+    return Comparison(
+        tuple(
+            runs(
+                frame,
+                schema,
+                k=k,
+                methods=methods,
+                seed=seed,
+                class_column=class_column,
+                workload=workload,
+                progress=progress,
+            )
+        )
+    )
+
+
+def runs(
+    frame: Any,
+    schema: Schema,
+    *,
+    k: int | Sequence[int],
+    methods: str | Sequence[str] = "all",
+    seed: int | None = None,
+    class_column: str | None = None,
+    workload: bool = False,
+    progress: Progress = silent,
+) -> Iterator[Run]:
+    """The runs of `compare`, one k after another, each as soon as it is done."""
+    requirements, besides = _requirements(k, schema)
+    contenders = _contenders(methods, schema, class_column)
+    progress("reading", 0.0)
+    task = _Task(tables.read(frame, schema), schema, seed, class_column, workload, besides)
+    task.check()
+    for contender in contenders:
+        progress(f"warming up {contender.label}", 0.0)
+        task.warm_up(contender)
+    trials = [(contender, size) for size in requirements for contender in contenders]
+    for done, (contender, size) in enumerate(trials):
+        stage = f"{done + 1} of {len(trials)}: {contender.label}, k = {size.k}"
+        yield _run(task, contender, size, part_of(progress, stage, done, len(trials)))
+
+
+# ── who runs ────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class _Contender:
+    label: str
+    name: str
+    options: dict[str, Any]
+
+
+def _requirements(
+    k: int | Sequence[int], schema: Schema
+) -> tuple[list[KAnonymity], tuple[Requirement, ...]]:
+    """Each k, and what the schema asks for besides."""
+    sizes = k if isinstance(k, Sequence) else [k]
+    asked = [KAnonymity(size, schema.require.person) for size in sizes]
+    _refuse_none("k", asked)
+    _refuse_repeated(f"k = {requirement.k}" for requirement in asked)
+    besides = [r for r in schema.requirements() if not isinstance(r, KAnonymity)]
+    return asked, tuple(besides)
+
+
+def _contenders(
+    methods: str | Sequence[str], schema: Schema, class_column: str | None
+) -> list[_Contender]:
+    written = methods.split(",") if isinstance(methods, str) else methods
+    asked = [
+        _contender(label.strip(), class_column)
+        for item in written
+        for label in (_all(schema, class_column) if item.strip() == "all" else [item])
+    ]
+    _refuse_none("method", asked)
+    _refuse_repeated(contender.label for contender in asked)
+    return asked
+
+
+def _all(schema: Schema, class_column: str | None) -> list[str]:
+    """Every method, and the variants that their papers describe, where they apply."""
+    variants = {
+        "k-member:penalty=1": class_column is not None,
+        "mondrian:relaxed=true": True,
+        "cb:l=2": len(schema.names(Role.SENSITIVE)) == 1,
+    }
+    known = (label for label in variants if label.partition(":")[0] in METHODS)
+    return [*METHODS, *(label for label in known if variants[label])]
+
+
+def _contender(label: str, class_column: str | None) -> _Contender:
+    """A method that is told nothing about classes is not to mind them: they are only measured."""
+    name, *written = label.split(":")
+    options = parse_options(written)
+    method = method_named(name)
+    pipeline.refuse_wrong_options(method, options)
+    minds = "penalty" in inspect.signature(method.function).parameters
+    if class_column is not None and minds and not options.keys() & _CLASS_OPTIONS:
+        options["penalty"] = 0
+    return _Contender(label, name, options)
+
+
+_CLASS_OPTIONS = {"penalty", "penalise_leftovers"}
+
+
+def parse_options(written: Iterable[str]) -> dict[str, Any]:
+    """Options of a method as `NAME=VALUE`, values as in TOML; what is not TOML is text."""
+    parsed: dict[str, Any] = {}
+    for option in written:
+        name, equals, value = option.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError("a method's option is written NAME=VALUE")
+        if name in inspect.signature(pipeline.anonymize).parameters:
+            raise UsageError(f"{name!r} is no option of a method")
+        try:
+            parsed[name] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            parsed[name] = value
+        except (RecursionError, ValueError):  # nested too deeply, or thousands of digits
+            raise UsageError(f"the value of the method's option {name!r} is too long") from None
+    return parsed
+
+
+def _refuse_none(what: str, asked: list[Any]) -> None:
+    if not asked:
+        raise UsageError(f"there is no {what} to compare")
+
+
+def _refuse_repeated(asked: Iterable[Hashable]) -> None:
+    for what, times in Counter(asked).items():
+        if times > 1:
+            raise UsageError(f"{what} is asked for {times} times; once is enough")
+
+
+# ── runs ────────────────────────────────────────────────────────────────────────────────────────
+
+_SAMPLE = 200  # rows that compile whatever a method compiles, and take no time
+_SAMPLE_K = 3  # leaves some of them over
+_CLUSTERING = "clustering"
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What all runs have in common."""
+
+    table: Table
+    schema: Schema
+    seed: int | None
+    class_column: str | None
+    workload: bool
+    besides: tuple[Requirement, ...]  # what is asked for besides k
+
+    def release(
+        self, contender: _Contender, requirement: KAnonymity, progress: Progress
+    ) -> Release:
+        """What the contender makes of the table."""
+        return pipeline.anonymize(
+            self.table,
+            self.schema,
+            require=[requirement, *self.besides],
+            method=contender.name,
+            seed=self.seed,
+            class_column=self.class_column,
+            progress=progress,
+            **contender.options,
+        )
+
+    def worth(self, release: Release, **settings: int) -> Workload | None:
+        """What the release is still good for, if asked."""
+        if not self.workload:
+            return None
+        return pipeline.workload(
+            self.table, release, self.schema, class_column=self.class_column, **settings
+        )
+
+    def check(self) -> None:
+        """Whatever is wrong with the request is told before the first run."""
+        release = pipeline.anonymize(
+            self.table,
+            self.schema,
+            require=[KAnonymity(2, self.schema.require.person), *self.besides],
+            method=_together,
+            seed=self.seed,
+            class_column=self.class_column,
+        )
+        self.worth(release, queries=1)
+
+    def warm_up(self, contender: _Contender) -> None:
+        """Compile what a run needs; what it refuses is told when it runs."""
+        some = self.table.frame.gather_every(max(1, self.table.frame.height // _SAMPLE))
+        sample = replace(self, table=self.table.with_frame(some))
+        with contextlib.suppress(CoveyError):
+            sample.release(contender, KAnonymity(_SAMPLE_K), silent)
+
+
+def _together(table: EncodedTable, _k: int, *, seed: int, progress: Progress) -> Groups:  # noqa: ARG001
+    """All rows in one group: a method that refuses nothing."""
+    return Groups(np.zeros(table.rows, dtype=np.int64))
+
+
+def _run(task: _Task, contender: _Contender, requirement: KAnonymity, tell: Progress) -> Run:
+    run = Run(contender.label, contender.name, contender.options, requirement.k)
+    tell(_CLUSTERING, 0.0)
+    gc.collect()
+    watch = _Watch(tell)
+    try:
+        release = task.release(contender, requirement, watch)
+        worth = task.worth(release)
+    except ViolationError:
+        raise  # nothing that was asked for: covey has made a mistake, and must not hide it
+    except CoveyError as error:
+        return replace(run, error=str(error))
+    except MemoryError:
+        return replace(run, error="there is not enough memory for this table")
+    seconds = release.report.seconds
+    return replace(
+        run,
+        rows=release.report.rows,
+        groups=release.groups.count,
+        verdict=release.verdict,
+        losses=release.report.losses,
+        workload=worth,
+        clustering_seconds=round(seconds[_CLUSTERING], 6),
+        seconds=round(sum(seconds.values()), 6),
+        peak_memory=watch.peak,
+    )
+
+
+class _Watch:
+    """Follows a release stage by stage, to know how much memory forming the groups takes."""
+
+    def __init__(self, tell: Progress) -> None:
+        self._tell = tell
+        self._clustering = False
+        self._before: int | None = None
+        self.peak: int | None = None
+
+    def __call__(self, stage: str, done: float) -> None:
+        clustering = stage == STOPPED or stage.startswith(_CLUSTERING)
+        if clustering and not self._clustering:
+            _give_back_memory()
+            self._before = _memory("VmRSS") if _forget_peak() else None
+        elif self._clustering and not clustering and self._before is not None:
+            after = _memory("VmHWM")
+            self.peak = None if after is None else max(0, after - self._before)
+        self._clustering = clustering
+        if clustering:
+            self._tell(stage, done)
+
+
+# ── memory ──────────────────────────────────────────────────────────────────────────────────────
+
+_PROCESS = Path("/proc/self")  # what Linux tells; elsewhere there is none
+
+
+def _memory(what: str) -> int | None:
+    """One of the process's figures in bytes, None where the system does not tell."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for line in (_PROCESS / "status").read_text(encoding="ascii").splitlines():
+            if line.startswith(f"{what}:"):
+                return int(line.split()[1]) * 1024
+    return None
+
+
+def _forget_peak() -> bool:
+    """Begin to look for the most memory in use anew; whether that can be done."""
+    try:
+        (_PROCESS / "clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        return False
+    return True
+
+
+def _give_back_memory() -> None:
+    """Memory that was freed but is still held would be used again, and so not be counted."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)

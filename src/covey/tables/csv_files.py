@@ -1,0 +1,421 @@
+"""CSV files: strict about what they are, exact about what they hold.
+
+Cells stay text as written. What parsers read differently is refused, with the line and the number
+of rows: rows of another length, stray quotes and carriage returns, NUL bytes, wrong encodings. What
+is not declared (delimiter, encoding, missing tokens, decimal sign) is detected, and told.
+
+No message of a parser leaves this module: they quote cells.
+"""
+
+import codecs
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from covey.errors import TableError, count
+from covey.schema import ColumnType, Role, Schema, TableFormat
+from covey.tables.headers import looks_like_a_record
+
+MISSING_TOKENS = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
+DELIMITERS = (",", ";", "\t", "|")
+MOST_COLUMNS = 10_000
+_ROWS_AT_A_TIME = 65_536
+_BYTES_AT_A_TIME = 1 << 24
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a CSV file is written.
+
+    The first missing token is the one that covey writes; an empty cell is always missing.
+    """
+
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    decimal: str = "."
+    missing: tuple[str, ...] = ("",)
+    header: bool = True  # whether the file that was read had one; a release always has
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing", tuple(dict.fromkeys([*self.missing, ""])))
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """All but whether there is a header: what covey writes always has one."""
+        return {name: setting for name, setting in asdict(self).items() if name != "header"}
+
+    @property
+    def number(self) -> str:
+        """The strict grammar of a number: ASCII digits, no separators of thousands."""
+        sign = r"\." if self.decimal == "." else ","
+        return rf"^[+-]?([0-9]+({sign}[0-9]*)?|{sign}[0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+def check_names(names: Sequence[Any]) -> None:
+    """Refuse names of columns that cannot be told apart, or that polars takes for patterns."""
+    if len(names) > MOST_COLUMNS:
+        raise TableError(f"the table has {len(names):,} columns; covey takes {MOST_COLUMNS:,}")
+    if not all(isinstance(name, str) for name in names):
+        raise TableError("the names of columns must be text")
+    blank = [place for place, name in enumerate(names, 1) if not name.strip()]
+    if blank:
+        raise TableError(
+            f"{count(len(blank), 'column')} without a name, first at place {blank[0]}; name it"
+            f"{_OR_NO_HEADER}"
+        )
+    # By their places: what is taken for names may be somebody's record.
+    nul = [place for place, name in enumerate(names, 1) if "\0" in name]
+    if nul:
+        raise TableError(f"the name of column {nul[0]} holds a NUL character; rename it")
+    patterns = [place for place, n in enumerate(names, 1) if n == "*" or n[0] + n[-1] == "^$"]
+    if patterns:
+        raise TableError(f"the name of column {patterns[0]} is a pattern of names; rename it")
+    if len(set(names)) < len(names):
+        first = next(place for place, name in enumerate(names) if name in names[:place])
+        raise TableError(
+            f"columns {names.index(names[first]) + 1} and {first + 1} have the same name; rename "
+            f"one{_OR_NO_HEADER}"
+        )
+
+
+_OR_NO_HEADER = ", or say --no-header (header = false under [table]) if line 1 is a record"
+
+
+# ── in ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def read(
+    data: bytes, declared: TableFormat, schema: Schema | None
+) -> tuple[pl.DataFrame, Dialect, str]:
+    """The cells of a CSV file as text, how it is written, and what of that was detected."""
+    data, encoding = _utf8(data, declared.encoding)
+    if not data.strip():
+        raise TableError("the table is empty")
+    delimiter = declared.delimiter or _detect_delimiter(data, schema)
+    if len(delimiter.encode()) > 1 or delimiter in '"\r\n\0':
+        raise TableError(f"{delimiter!r} cannot be a delimiter")
+    known = _known_names(declared, schema)
+    frame, in_file = _cells(data, delimiter, declared, known)
+    if in_file and declared.header is None and not _are_known(frame.columns, known):
+        _refuse_a_record(frame)
+    found = [f"encoding {encoding}"] if declared.encoding is None else []
+    found += [] if declared.delimiter else [f"delimiter {_name(delimiter)}"]
+    dialect = Dialect(delimiter, encoding, declared.decimal or ".", declared.missing or ())
+    read_as = _read_columns(frame, schema)
+    if declared.missing is None and (missing := _detect_missing(frame, read_as)):
+        dialect = replace(dialect, missing=missing)
+        found += [f"missing cells {', '.join(map(_name, missing))}"] if missing != ("",) else []
+    if declared.decimal is None and delimiter != "," and _has_decimal_comma(frame, schema):
+        dialect = replace(dialect, decimal=",")
+        found.append("decimal comma")
+    if not in_file:
+        dialect = replace(dialect, header=False)
+        found += [] if declared.names else ["columns by their places, column_1 and so on"]
+    return frame, dialect, f"detected {', '.join(found)}" if found else ""
+
+
+def line_of(frame: pl.DataFrame, dialect: Dialect, row: int) -> int:
+    """The line of the file in which a row begins: quoted cells may hold line breaks."""
+    breaks = frame.head(row).select(pl.all().str.count_matches("\n", literal=True).sum())
+    header = 1 + sum(name.count("\n") for name in frame.columns) if dialect.header else 0
+    return 1 + header + row + sum(int(number) for number in breaks.row(0))
+
+
+def read_typed(
+    frame: pl.DataFrame, declared: TableFormat, schema: Schema | None
+) -> tuple[Dialect, str]:
+    """How texts are written in a table that is no CSV file, and what of that was detected.
+
+    It may have been one: a release of a CSV file keeps its text, also as Parquet.
+    """
+    dialect = Dialect(decimal=declared.decimal or ".", missing=declared.missing or ())
+    if declared.decimal is None and _has_decimal_comma(frame, schema):
+        return replace(dialect, decimal=","), "detected decimal comma"
+    return dialect, ""
+
+
+def _read_columns(frame: pl.DataFrame, schema: Schema | None) -> list[str]:
+    return [name for name in frame.columns if schema is None or _is_read(name, schema)]
+
+
+def _is_read(name: str, schema: Schema) -> bool:
+    """Whether what the cells mean matters: of quasi-identifiers, and of sensitive numbers."""
+    column = schema.columns.get(name)
+    return name in schema.quasi or (
+        column is not None and column.role is Role.SENSITIVE and column.is_ordered
+    )
+
+
+def _cells(
+    data: bytes, delimiter: str, declared: TableFormat, known: frozenset[str]
+) -> tuple[pl.DataFrame, bool]:
+    """The cells, and whether the file itself names its columns.
+
+    A release always does. So where a header is denied, a line of nothing but names that the schema
+    knows is one after all.
+    """
+    first = _header(data, delimiter)
+    if not first:
+        raise TableError("the header in line 1 is blank or has a name that is too long")
+    in_file = declared.header is not False or known.issuperset(first)
+    names = first if in_file else _given_names(len(first), declared.names)
+    check_names(names)
+    data = data.rstrip(b"\r\n") if len(names) > 1 else data.removesuffix(b"\n").removesuffix(b"\r")
+    records = _check_structure(data, ord(delimiter), len(names))
+    data = data if in_file else b"_\n" + data
+    frame = _parse(data if len(names) > 1 else data + b"\n", delimiter, names)
+    if frame.height != records - in_file:
+        raise TableError("the rows of the CSV file cannot be told apart; check its quotes")
+    return frame, in_file
+
+
+def _known_names(declared: TableFormat, schema: Schema | None) -> frozenset[str]:
+    """Names that a header may have, those of low and high ends among them."""
+    quasi = schema.quasi if schema else ()
+    ends = {f"{name}_{end}" for name in quasi for end in ("low", "high")}
+    return frozenset({*(schema.columns if schema else ()), *ends, *(declared.names or ())})
+
+
+def _are_known(names: Sequence[str], known: frozenset[str]) -> bool:
+    return 2 * len(known.intersection(names)) >= len(names)
+
+
+def _given_names(width: int, names: Sequence[str] | None) -> list[str]:
+    if names is None:
+        return [f"column_{place}" for place in range(1, width + 1)]
+    if len(names) != width:
+        raise TableError(
+            f"the table has {count(width, 'column')}, and names under [table] has "
+            f"{count(len(names), 'name')}"
+        )
+    return list(names)
+
+
+def _refuse_a_record(frame: pl.DataFrame) -> None:
+    if looks_like_a_record(frame.columns, frame, MISSING_TOKENS):
+        raise TableError(
+            "the first line looks like a record, not like names of columns: say header = false and "
+            "names = [...] under [table] in the schema, or --no-header; if it does name the "
+            "columns, say header = true, or --header"
+        )
+
+
+def _utf8(data: bytes, declared: str | None) -> tuple[bytes, str]:
+    """The same text in UTF-8, and the encoding that it was in."""
+    encoding = declared or next((e for bom, e in _BOMS if data.startswith(bom)), "utf-8")
+    try:
+        if codecs.lookup(encoding).name == "utf-8" and data.startswith(codecs.BOM_UTF8):
+            encoding = "utf-8-sig"
+        text = data.decode(encoding)
+        plain = data if encoding == "utf-8" else text.encode()
+    except LookupError:
+        raise TableError(f"there is no encoding {encoding!r}") from None
+    except UnicodeDecodeError as error:
+        place = error.start
+        raise TableError(
+            f"the table is not {encoding}, first at byte {place:,}; "
+            "declare its encoding, such as cp1252"
+        ) from None
+    except ValueError:
+        raise TableError(f"the table is not text in the encoding {encoding!r}") from None
+    if b"\0" in plain:
+        line = plain.count(b"\n", 0, plain.index(b"\0")) + 1
+        raise TableError(
+            f"{count(plain.count(0), 'NUL byte')}, first in line {line:,}; "
+            "the file is damaged, or in an encoding to be declared, such as utf-16"
+        )
+    return plain, encoding
+
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def _header(data: bytes, delimiter: str) -> list[str]:
+    lines = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="")
+    try:
+        return next(csv.reader(lines, delimiter=delimiter), [])
+    except csv.Error:  # a field that is too long
+        return []
+
+
+def _detect_delimiter(data: bytes, schema: Schema | None) -> str:
+    """The sign that splits the header into the schema's columns, or else into most fields."""
+    headers = {sign: _header(data, sign) for sign in DELIMITERS}
+    known = set(schema.columns) if schema else set()
+    return max(DELIMITERS, key=lambda sign: (len(known & set(headers[sign])), len(headers[sign])))
+
+
+def _check_structure(data: bytes, delimiter: int, width: int) -> int:
+    """Refuse what parsers read differently; the number of records, the header's among them.
+
+    Quotes open a field only at its start and close it only at its end, and every record has as
+    many fields as the header. Works on all bytes at once: a byte is quoted where the number of
+    quotes up to it is odd, since a doubled quote counts twice.
+    """
+    quoted, before, records, fields, line = 0, delimiter, 0, 1, 1
+    returns, ragged = _Faults(), _Faults()
+    for start in range(0, len(data), _BYTES_AT_A_TIME):
+        chunk = np.frombuffer(data, np.uint8, min(_BYTES_AT_A_TIME, len(data) - start), start)
+        after = [*data[start + len(chunk) : start + len(chunk) + 1]]
+        inside = _inside_quotes(chunk, quoted, before, [*after, _LF][0], delimiter, line)
+        plain = chunk if inside is None else np.where(inside, 0, chunk)
+        breaks = np.flatnonzero(plain == _LF)
+        commas = np.flatnonzero(plain == delimiter)
+        marks = np.flatnonzero(plain == _CR)
+        returns.note(chunk, marks[np.append(plain, [*after, 0])[marks + 1] != _LF], line)
+        totals = np.diff(np.searchsorted(commas, breaks), prepend=0) + 1
+        if len(totals):
+            totals[0] += fields - 1
+            ragged.note(chunk, breaks[totals != width], line)
+            fields = 1
+        fields += len(commas) - (int(np.searchsorted(commas, breaks[-1])) if len(breaks) else 0)
+        records += len(breaks)
+        quoted = int(inside[-1]) if inside is not None else quoted
+        before = int(chunk[-1])
+        line += int(np.count_nonzero(chunk == _LF))
+    if returns.number:
+        raise TableError(
+            f"{count(returns.number, 'carriage return')} outside quotes and not at the end of a "
+            f"line, first in line {returns.line:,}"
+        )
+    if quoted:
+        raise TableError(f"a quote that is opened is never closed, up to line {line:,}")
+    if fields != width:
+        ragged.note(np.empty(0, np.uint8), np.zeros(1, np.intp), line)
+    if ragged.number:
+        raise TableError(
+            f"{count(ragged.number, 'row')} with more or fewer fields than the header's {width}, "
+            f"first in line {ragged.line:,}"
+        )
+    return records + 1
+
+
+_LF, _CR, _QUOTE = 10, 13, 34
+
+
+@dataclass
+class _Faults:
+    """How many there are, and the line of the first."""
+
+    number: int = 0
+    line: int = 0
+
+    def note(self, chunk: np.ndarray, places: np.ndarray, line: int) -> None:
+        """Those at these places of a chunk that starts in this line."""
+        if len(places) and not self.number:
+            self.line = _line_of(chunk, places[0], line)
+        self.number += len(places)
+
+
+def _line_of(chunk: np.ndarray, place: int, line: int) -> int:
+    return line + int(np.count_nonzero(chunk[:place] == _LF))
+
+
+def _inside_quotes(
+    chunk: np.ndarray, quoted: int, before: int, after: int, delimiter: int, line: int
+) -> np.ndarray | None:
+    """Which bytes stand inside quotes; None where no quote is near."""
+    quotes = chunk == _QUOTE
+    if not quoted and not quotes.any():
+        return None
+    inside = ((np.cumsum(quotes, dtype=np.uint8) + np.uint8(quoted)) & 1).astype(bool)
+    places = np.flatnonzero(quotes)
+    left = np.where(places > 0, chunk[places - 1], before)
+    right = np.append(chunk, np.uint8(after))[places + 1]
+    opens = inside[places] & ~_one_of(left, delimiter, _LF, _QUOTE)
+    closes = ~inside[places] & ~_one_of(right, delimiter, _LF, _CR, _QUOTE)
+    stray = places[opens | closes]
+    if len(stray):
+        raise TableError(
+            f"a quote inside a field in line {_line_of(chunk, stray[0], line):,}; "
+            "quote the whole field, doubling the quotes in it"
+        )
+    return inside
+
+
+def _one_of(chunk: np.ndarray, *signs: int) -> np.ndarray:
+    found: np.ndarray = np.any([chunk == sign for sign in signs], axis=0)
+    return found
+
+
+def _parse(data: bytes, delimiter: str, names: list[str]) -> pl.DataFrame:
+    if data.startswith((b"x^", b"x\x01")):  # would be taken for compressed by zlib
+        data = b"_" + data
+    try:
+        frame = pl.read_csv(
+            data,
+            separator=delimiter,
+            schema=dict.fromkeys(names, pl.String),
+            has_header=False,
+            skip_rows=1,  # the parser does not undouble quotes in a header
+        )
+    except Exception:
+        raise TableError("the table is not well-formed CSV") from None
+    return frame.fill_null("")
+
+
+def _detect_missing(frame: pl.DataFrame, names: list[str]) -> tuple[str, ...]:
+    """The tokens that occur in these columns, most frequent first, the empty one always known."""
+    found: Counter[str] = Counter()
+    for name in names:
+        tokens = frame[name].filter(frame[name].is_in(MISSING_TOKENS))
+        found.update(dict(tokens.alias("token").value_counts().iter_rows()))
+    return (*sorted(found, key=lambda token: (-found[token], token)),) or ("",)
+
+
+def _has_decimal_comma(frame: pl.DataFrame, schema: Schema | None) -> bool:
+    """Numbers with a comma that cannot be one of thousands, and none with a point, in a column."""
+    return any(
+        frame.schema[name] == pl.String and _is_comma_column(frame[name])
+        for name in _read_columns(frame, schema)
+        if schema is None or schema.columns[name].type is ColumnType.NUMERIC
+    )
+
+
+def _is_comma_column(cells: pl.Series) -> bool:
+    comma = cells.str.contains(r"^[+-]?[0-9]+,[0-9]+$")
+    thousands = cells.str.contains(r"^[+-]?[0-9]{1,3}(,[0-9]{3})+$")
+    point = cells.str.contains(r"^[+-]?[0-9]+\.[0-9]+$")
+    return bool((comma & ~thousands).any()) and not bool(point.any())
+
+
+def _name(sign: str) -> str:
+    return {"\t": "tab", "": "(empty)"}.get(sign, repr(sign))
+
+
+# ── out ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def as_text(frame: pl.DataFrame, dialect: Dialect) -> pl.DataFrame:
+    """Every cell as it is written."""
+    if dialect.encoding == "utf-8" and frame.columns[0].startswith("\ufeff"):
+        raise TableError("the name of the first column starts with a byte order mark; rename it")
+    point = pl.selectors.float().cast(pl.String).str.replace(".", dialect.decimal, literal=True)
+    return frame.with_columns(point).select(pl.all().cast(pl.String).fill_null(dialect.missing[0]))
+
+
+def chunks(text: pl.DataFrame, dialect: Dialect) -> Iterator[bytes]:
+    """The bytes of a CSV file, some rows at a time."""
+    try:
+        encoder = codecs.getincrementalencoder(dialect.encoding)()
+        for start in range(0, max(text.height, 1), _ROWS_AT_A_TIME):
+            part = text.slice(start, _ROWS_AT_A_TIME).write_csv(
+                separator=dialect.delimiter, include_header=start == 0
+            )
+            yield encoder.encode(part)
+    except UnicodeEncodeError:
+        raise TableError(
+            f"the release holds signs that {dialect.encoding} has not; declare the encoding utf-8"
+        ) from None

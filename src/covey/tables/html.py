@@ -1,0 +1,155 @@
+"""HTML that needs nothing but itself: elements, tables, figures and whole pages.
+
+Text becomes markup in one place: what goes into an element is escaped unless it is markup already,
+so names that others chose cannot run. A page holds its own style and pictures and asks nobody for
+anything. It follows the reader's choice of light or dark: pictures are drawn in the colours of
+`covey.report.charts`, which the style sheet turns into others.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+from importlib.resources import files
+
+_EMPTY = ("br", "meta", "link")  # elements that hold nothing, and are not closed
+
+
+class Html(str):
+    """Text that is markup already."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return self
+
+
+Part = str | int | float | None
+
+
+def text(part: Part) -> str:
+    """A part of a page as markup: escaped, unless it is markup already."""
+    if part is None:
+        return ""
+    return part if isinstance(part, Html) else escape(str(part))
+
+
+def element(name: str, /, *inside: Part, **attributes: str | bool | None) -> Html:
+    """`element("p", "a < b", class_="note")`; an attribute that is None or False is left out."""
+    written = "".join(
+        f" {_attribute(key)}" + ("" if value is True else f'="{escape(value)}"')
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
+    if name in _EMPTY:
+        return Html(f"<{name}{written}>")
+    return Html(f"<{name}{written}>{''.join(map(text, inside))}</{name}>")
+
+
+def _attribute(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")
+
+
+def together(parts: Iterable[Part]) -> Html:
+    """Parts one after the other."""
+    return Html("".join(map(text, parts)))
+
+
+def table(
+    head: Sequence[Part],
+    rows: Iterable[Sequence[Part]],
+    *,
+    caption: str | None = None,
+    numbers: Iterable[int] = (),
+) -> Html:
+    """A table whose rows are named by their first cells; columns of `numbers` are set flush."""
+    flush = set(numbers)
+
+    def cell(name: str, place: int, inside: Part, scope: str | None = None) -> Html:
+        return element(name, inside, scope=scope, class_="number" if place in flush else None)
+
+    lines = [
+        element(
+            "tr",
+            *(
+                cell("td", place, inside) if place else cell("th", place, inside, "row")
+                for place, inside in enumerate(row)
+            ),
+        )
+        for row in rows
+    ]
+    titles = [cell("th", place, inside, "col") for place, inside in enumerate(head)]
+    return element(
+        "table",
+        element("caption", caption) if caption else None,
+        element("thead", element("tr", *titles)),
+        element("tbody", *lines),
+    )
+
+
+def scrolled(grid: Html, name: str) -> Html:
+    """A table that may be wider than a telephone, to be moved also from the keyboard."""
+    return element("div", grid, class_="scroll", tabindex="0", role="region", aria_label=name)
+
+
+def facts(told: Iterable[tuple[str, str, str]]) -> Html:
+    """The few figures that matter most: what each is, the figure itself, and what it means."""
+    return element("dl", *(
+        element("div", element("dt", name), element("dd", figure, class_="figure"),
+                element("dd", explained, class_="explained"))
+        for name, figure, explained in told
+    ), class_="facts")  # fmt: skip
+
+
+def figure(
+    svg: str, name: str, caption: Part = None, *, numbers: Html | None = None, wide: bool = False
+) -> Html:
+    """A picture with a name for those who do not see it, and its numbers for those who ask."""
+    shown = element("div", _named(svg, name), class_="picture")
+    if wide:  # too wide for a telephone, where it can be moved instead, also from the keyboard
+        shown = element(
+            "div", _named(svg, name), class_="picture wide", tabindex="0", role="group",
+            aria_label="a picture that can be moved",
+        )  # fmt: skip
+    behind = element("details", element("summary", "Numbers"), numbers) if numbers else None
+    return element("figure", element("figcaption", caption) if caption else None, shown, behind)
+
+
+def _named(svg: str, name: str) -> Html:
+    """The picture with its name; one that has a name needs none on its parts."""
+    start = f'<svg role="img" aria-label="{escape(name)}"'
+    return Html(re.sub(r"^.*?<svg", lambda _: start, svg, count=1, flags=re.DOTALL))
+
+
+def page(title: str, *body: Part) -> str:
+    """A whole document."""
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        # Even if something in here asked for anything from outside, it would not be given.
+        element(
+            "meta",
+            http_equiv="Content-Security-Policy",
+            content="default-src 'none'; style-src 'unsafe-inline'; img-src data:",
+        ),
+        element("title", title),
+        element("style", _style()),
+    )
+    document = element("html", head, element("body", *body), lang="en")
+    return f"<!DOCTYPE html>\n{document}\n"
+
+
+def _style() -> Html:
+    return Html(files("covey.tables").joinpath("page.css").read_text(encoding="utf-8"))
+
+
+def snippet(title: str, *body: Part) -> str:
+    """What a notebook shows of an object: a few lines in the notebook's own style."""
+    return element(
+        "div",
+        element("p", element("strong", title), style="margin: 0.2em 0"),
+        *body,
+        class_="covey",
+        style="max-width: 60em; overflow-x: auto",
+    )

@@ -1,0 +1,233 @@
+"""What the classes of a released table tell of a sensitive column: cells read, figures told.
+
+Part of the verifier, so it shares no code with what made the table. Numbers and dates are read by
+what they say where the schema declares them, texts by what a reader sees of them, all else as
+written; missing is one more value.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from covey.errors import TableError, TaxonomyError, about_cells, count
+from covey.schema import Column, ColumnType, labels
+from covey.schema.taxonomy import Taxonomy
+from covey.tables import Table, formulas
+from covey.tables.csv_files import Dialect
+from covey.verification.class_counts import Longs, Spread
+
+SIMILAR = 0.05  # numbers within this share of their column's range are nearly the same
+
+
+@dataclass(frozen=True)
+class Achieved:
+    """What the classes keep of a sensitive column, whatever was asked.
+
+    The table has every l up to, and every c, t, α, β and δ from, what stands here; c and δ must be
+    above it. None is where no figure would do, or where the schema does not declare what the figure
+    needs.
+    """
+
+    column: str
+    distinct_l: int
+    frequency_l: float
+    entropy_l: float
+    recursive_c_for_2: float | None
+    recursive_c_for_3: float | None
+    t_equal: float
+    t_ordered: float | None
+    t_hierarchical: float | None
+    alpha: float
+    beta: float
+    enhanced_beta: float | None
+    delta: float | None
+    certain: float  # share of rows whose value is certain, since all of their class have it
+    similar: float | None  # share of rows whose class has numbers that are nearly the same
+    merged: int = 0  # spellings that were counted as another value, since they look alike
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SensitiveColumn:
+    """One sensitive column: how it spreads, and what its values are."""
+
+    name: str
+    spread: Spread
+    values: pl.Series  # the different ones, ascending, missing last
+    numbers: NDArray[np.float64] | None  # of the values, where they are numbers or days
+    tree: Taxonomy | None
+    dialect: Dialect
+    column: Column
+    merged: int  # spellings that look like another one
+
+    @classmethod
+    def of(
+        cls, table: Table, name: str, column: Column, rows: Longs, sizes: Longs
+    ) -> "SensitiveColumn":
+        """The column of a table, whose rows come one class of these sizes after the other."""
+        with table.locating():
+            written = _meanings(table.cells(name), column, table.dialect)
+        cells, tree = labels.seen(written, table.dialect.missing), None
+        if column.taxonomy is not None:
+            tree, plain = _tree(name, column, written.set(cells.is_null(), None), table.dialect)
+            cells = labels.seen(plain)
+        values = cells.unique().sort(nulls_last=True)
+        number = cells.rank("dense").cast(pl.Int64) - 1
+        coded = number.fill_null(len(values) - 1).to_numpy()
+        numbers = None
+        if column.is_ordered:
+            numbers = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        if tree is not None and values.null_count():
+            tree = tree.with_leaf("")
+        spread = Spread.of(sizes, coded[rows])
+        merged = written.n_unique() - len(values)
+        return cls(name, spread, values, numbers, tree, table.dialect, column, merged)
+
+    def closeness(self, distance: str) -> Fraction | None:
+        """The t of the classes, where that distance is defined."""
+        match distance:
+            case "equal":
+                return self.spread.equal_distance()
+            case "ordered" if self.numbers is not None:
+                return self.spread.ordered_distance()
+            case "hierarchical" if self.tree is not None:
+                return self.spread.tree_distance(self.tree, self.leaves)
+        return None
+
+    @property
+    def leaves(self) -> Longs:
+        """The leaf of each value in the tree; that of a missing one has no label."""
+        assert self.tree is not None
+        places = labels.places(self.tree.leaves)
+        leaves = [places[value or ""] for value in self.values]
+        return np.array(leaves, dtype=np.int64)
+
+    def places(self, listed: Sequence[str]) -> Longs:
+        """Where those of the listed values that occur stand among the values."""
+        found = self._texts.is_in(self._listed(listed).drop_nulls().implode())
+        return np.flatnonzero(found.fill_null(False).to_numpy())
+
+    def absent(self, listed: Sequence[str]) -> int:
+        """How many of the listed values do not occur."""
+        known = set(self._texts.drop_nulls())
+        return sum(known.isdisjoint(self._listed([value])) for value in set(listed))
+
+    @property
+    def _texts(self) -> pl.Series:
+        return self.values.cast(pl.String)
+
+    def _listed(self, listed: Sequence[str]) -> pl.Series:
+        """What is asked for, as the values are told apart; defused like formulas, too."""
+        written = pl.Series(self.name, listed, dtype=pl.String)
+        either = pl.concat([written, formulas.defused(written, self.dialect)])
+        return labels.seen(_read(either, self.column, self.dialect)).cast(pl.String)
+
+    def achieved(self) -> Achieved:
+        """All that can be asked for."""
+        spread = self.spread
+        share, gain = spread.largest_share(), spread.largest_gain()
+        return Achieved(
+            column=self.name,
+            distinct_l=int(spread.distinct.min()),
+            frequency_l=float(1 / share),
+            entropy_l=math.exp(spread.least_entropy),
+            recursive_c_for_2=rounded(spread.recursive_bound(2)),
+            recursive_c_for_3=rounded(spread.recursive_bound(3)),
+            t_equal=float(spread.equal_distance()),
+            t_ordered=rounded(self.closeness("ordered")),
+            t_hierarchical=rounded(self.closeness("hierarchical")),
+            alpha=float(share),
+            beta=float(gain),
+            enhanced_beta=float(gain) if spread.gains_are_bounded else None,
+            delta=spread.largest_log_ratio(),
+            certain=spread.certain(),
+            similar=None if self.numbers is None else spread.similar(self.numbers, SIMILAR),
+            merged=self.merged,
+        )
+
+
+def rounded(figure: Fraction | None) -> float | None:
+    """The nearest float."""
+    return None if figure is None else float(figure)
+
+
+def _meanings(cells: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
+    """What the cells say, each of them."""
+    try:
+        found = _read(cells, column, dialect)
+    except pl.exceptions.PolarsError:  # its text may quote a cell
+        raise TableError(f"sensitive column {cells.name!r} cannot be read as its type") from None
+    wrong = (found.is_null() & cells.is_not_null()).to_numpy()
+    if wrong.any():
+        what = f"with a cell that is not of its type {column.type}"
+        remedy = "correct them, declare how the table is written, or leave the type out"
+        raise about_cells(TableError, cells.name, wrong, what, remedy)
+    return found
+
+
+def _read(cells: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
+    """Numbers, days since 1970, or the cells as they are; nothing where a cell is no such thing."""
+    match column.type:
+        case ColumnType.NUMERIC:
+            return _numbers(cells, dialect)
+        case ColumnType.DATE:
+            return _days(cells, column.format)
+        case _:
+            plain = cells.dtype in (pl.Boolean, pl.Null) or column.taxonomy is not None
+            return cells.cast(pl.String) if plain else cells
+
+
+def _numbers(cells: pl.Series, dialect: Dialect) -> pl.Series:
+    if cells.dtype != pl.String:
+        numbers = cells.cast(pl.Float64, strict=False)
+    else:
+        text = cells.str.strip_chars(" ")
+        written = pl.when(text.str.contains(dialect.number)).then(
+            text.str.replace(dialect.decimal, ".", literal=True).str.strip_prefix("+")
+        )
+        numbers = pl.select(written).to_series().cast(pl.Float64, strict=False)
+    finite = pl.select(pl.when(numbers.is_finite()).then(numbers)).to_series()
+    return finite + 0.0  # a negative zero is zero
+
+
+def _days(cells: pl.Series, written: str | None) -> pl.Series:
+    if cells.dtype == pl.String:
+        text = cells.str.strip_chars(" ")
+        dates = text.str.to_date(written or "%Y-%m-%d", strict=False)
+    else:
+        dates = cells.cast(pl.Date, strict=False)
+    return dates.cast(pl.Int32)
+
+
+def _tree(
+    name: str, column: Column, cells: pl.Series, dialect: Dialect
+) -> tuple[Taxonomy, pl.Series]:
+    """The tree of a column, and its texts as they were before they were defused."""
+    present = cells.drop_nulls().unique().sort().to_list()
+    try:
+        tree = column.taxonomy_over(formulas.meant(present, (), dialect))
+    except TaxonomyError as error:
+        raise TaxonomyError(f"column {name!r}: {error}") from None
+    known = _Leaves(tree)
+    told = formulas.meant(present, known, dialect)
+    uncovered = sum(label not in known for label in told)
+    if uncovered:
+        raise TaxonomyError(
+            f"sensitive column {name!r}: {count(uncovered, 'value')} that its taxonomy does not "
+            "cover; add them as leaves, or correct the rows"
+        )
+    return tree, cells.replace(present, told)
+
+
+class _Leaves:
+    """The labels of a tree's leaves, however they are spelled."""
+
+    def __init__(self, tree: Taxonomy) -> None:
+        self._places = labels.places(tree.leaves)
+
+    def __contains__(self, label: object) -> bool:
+        return labels.seen(pl.Series([label], dtype=pl.String))[0] in self._places

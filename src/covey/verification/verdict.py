@@ -1,0 +1,529 @@
+"""Judges a released table by its cells alone.
+
+It must be able to catch the mistakes of everything that made the table, so it imports none of it:
+no encoding, no groups, no clustering, no generalisation, no compiled code. It groups rows by the
+cells of their quasi-identifiers, exactly as written, and counts.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from covey import tables
+from covey.errors import SchemaError, TableError, ViolationError, count
+from covey.schema import Role, Schema
+from covey.schema.requirements import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    KAnonymity,
+    LDiversity,
+    Number,
+    Requirement,
+    SensitiveRequirement,
+    TCloseness,
+    exactly,
+)
+from covey.tables import Table
+from covey.tables import html as pages
+from covey.verification import rounding as digits
+from covey.verification.class_counts import TOLERANCE, Longs, Spread
+from covey.verification.sensitive import Achieved, SensitiveColumn, rounded
+
+
+@dataclass(frozen=True)
+class Check:
+    """One requirement: what was asked, what the table achieves.
+
+    `achieved` is None where no figure would do, or none can be known; then `reason` says why. It
+    may also say what is odd about a requirement that holds. There are three states: it `holds`; it
+    was judged and does not hold; or it could not be `judged`, and then it does not hold, but is not
+    known to be broken either.
+    """
+
+    requirement: str
+    asked: float
+    achieved: float | None
+    holds: bool
+    reason: str = ""
+    judged: bool = True
+
+    @property
+    def found(self) -> str:
+        """What the table achieves, in writing."""
+        return "–" if self.achieved is None else f"{self.achieved:g}"
+
+    @property
+    def answer(self) -> str:
+        """Whether it holds, in a word."""
+        return "yes" if self.holds else "no" if self.judged else "not judged"
+
+
+@dataclass(frozen=True)
+class Risks:
+    """How likely a person is re-identified, if rows of a class cannot be told apart.
+
+    The prosecutor knows that his victim is in the table. The journalist wants anyone, and knows
+    everybody of the population; the marketer wants as many as possible, and is right about this
+    share. Where no population was given, the people of the table are all there are.
+
+    Every row is somebody else's, unless persons are counted: then whoever has several rows of a
+    class is found by each of them. A figure is None where it cannot be told: all of them without
+    the column of persons, and those against a population, in which nobody tells persons apart.
+    """
+
+    prosecutor: float | None  # the most that any row is at risk
+    prosecutor_average: float | None  # over all rows
+    journalist: float | None
+    marketer: float | None
+    population: int | None = None  # rows
+    uncovered: int = 0  # classes that hold fewer of the population than of the table
+    person: str | None = None  # the column that tells persons apart, where they are counted
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a table keeps of what was asked.
+
+    `k` counts a missing cell as a value of its own, which is the stricter reading: the promise is
+    judged by it and then holds in both. `k_wildcard` lets a missing cell match anything; it is None
+    where cells are missing in too many patterns to count that.
+    """
+
+    rows: int
+    classes: int
+    k: int
+    k_wildcard: int | None
+    largest_class: int
+    identifiers: tuple[str, ...]  # columns of that role that the table still has
+    checks: tuple[Check, ...]
+    achieved: tuple[Achieved, ...]  # by each sensitive column
+    risks: Risks
+
+    @property
+    def holds(self) -> bool:
+        """Whether every requirement was judged and is kept, and no identifier is left."""
+        return not self.identifiers and all(check.holds for check in self.checks)
+
+    @property
+    def broken(self) -> bool:
+        """Whether something was found that is wrong; what cannot be judged is not."""
+        return bool(self.identifiers) or any(c.judged and not c.holds for c in self.checks)
+
+    @property
+    def sizes(self) -> str:
+        """How many classes there are, and how large they are, in writing."""
+        size = count(self.largest_class, "row")
+        if self.largest_class > self.k:
+            size = f"{self.k:,} to {size}"
+        return f"{count(self.classes, 'class', 'classes')} of {size}"
+
+    def raise_if_violated(self) -> None:
+        """Raise `ViolationError` unless the verdict holds: also for what could not be judged.
+
+        covey asks this before it publishes anything.
+        """
+        self._raise([check for check in self.checks if not check.holds])
+
+    def raise_if_broken(self) -> None:
+        """Raise `ViolationError` for what was found wrong, but not for what could not be judged.
+
+        `covey verify` asks this of a release that no longer has the column of persons.
+        """
+        self._raise([check for check in self.checks if check.judged and not check.holds])
+
+    def _raise(self, checks: Sequence[Check]) -> None:
+        wrong = [_complaint(check) for check in checks]
+        if self.identifiers:
+            names = ", ".join(map(repr, self.identifiers))
+            wrong.append(f"the table has {count(len(self.identifiers), 'identifier')}: {names}")
+        if wrong:
+            raise ViolationError("; ".join(wrong))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries and lists; what neither holds nor is broken could not be judged.
+
+        Risks have the digits that are shown: where persons are counted, the table alone does not
+        tell them. All else anyone can work out from the table.
+        """
+        risks = asdict(digits.rounded(self.risks))
+        return {"holds": self.holds, "broken": self.broken, **asdict(self), "risks": risks}
+
+    def table(self) -> pages.Html:
+        """What was asked, what was found, and whether that holds, as a table of HTML."""
+        rows: list[tuple[str, str, str, pages.Html]] = [
+            (check.requirement, f"{check.asked:g}", check.found, _answer(check.answer))
+            for check in self.checks
+        ]
+        if self.identifiers:
+            found = count(len(self.identifiers), "column")
+            rows.append(("no identifiers", "0 columns", found, _answer("no")))
+        return pages.table(("promise", "asked", "found", "holds"), rows, numbers=(1, 2))
+
+    def _repr_html_(self) -> str:
+        said = "holds" if self.holds else "does not hold" if self.broken else "could not be judged"
+        return pages.snippet(
+            f"What was asked {said}",
+            self.table() if self.checks or self.identifiers else None,
+            pages.element("p", f"{count(self.rows, 'row')} in {self.sizes}"),
+        )
+
+
+def _answer(said: str) -> pages.Html:
+    return pages.element("span", "NO" if said == "no" else said, class_=said.partition(" ")[0])
+
+
+def _complaint(check: Check) -> str:
+    if not check.judged:
+        return f"{check.requirement} could not be judged: {check.reason}"
+    found = f"but {check.reason}" if check.achieved is None else f"found {check.achieved:g}"
+    return f"{check.requirement} does not hold: asked {check.asked:g}, {found}"
+
+
+def verify(
+    frame: Any,
+    schema: Schema,
+    require: Requirement | Sequence[Requirement] | None = None,
+    *,
+    persons: Mapping[str, pl.Series | Sequence[object]] | None = None,
+) -> Verdict:
+    """Judge any table, also one that covey did not make.
+
+    Without `require`, the schema's own requirements are asked for; a table with none is still
+    told what it achieves. Where persons are to be counted but their column is left out of the
+    table, the custodian hands it over in `persons`, by its name and row by row.
+    """
+    table = tables.read(frame, schema)
+    if not table.frame.height:
+        raise TableError("the table has no rows")
+    requirements = schema.requirements(require)
+    quasi = _quasi_columns(table, schema)
+    members = _members([table.frame[name] for name in quasi])
+    k, total = int(members.sizes.min()), table.frame.height
+    wildcard = _smallest_match(_classes(_wildcards(table, schema)), k)
+    columns = {
+        name: SensitiveColumn.of(
+            table, name, schema.columns[name], rows=members.rows, sizes=members.sizes
+        )
+        for name in schema.names(Role.SENSITIVE)
+        if name in table.frame.columns
+    }
+    counted = _persons(requirements, table, schema, persons or {})
+    return Verdict(
+        rows=total,
+        classes=len(members.sizes),
+        k=k,
+        k_wildcard=wildcard,
+        largest_class=int(members.sizes.max()),
+        identifiers=tuple(n for n in schema.names(Role.IDENTIFIER) if n in table.frame.columns),
+        checks=tuple(
+            _check_size(requirement, members, counted)
+            if isinstance(requirement, KAnonymity)
+            else _check(requirement, columns)
+            for requirement in requirements
+        ),
+        achieved=tuple(column.achieved() for column in columns.values()),
+        risks=_risks(requirements, members, counted),
+    )
+
+
+# ── classes ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class _Members:
+    """The rows of the table, one class after the other."""
+
+    rows: Longs
+    sizes: Longs
+
+
+def _members(columns: Sequence[pl.Series]) -> _Members:
+    cells = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
+    names = cells.columns
+    grouped = cells.with_row_index(ROWS).group_by(names).agg(ROWS)[ROWS]
+    return _Members(
+        grouped.explode().to_numpy().astype(np.int64),
+        grouped.list.len().to_numpy().astype(np.int64),
+    )
+
+
+def _check_size(
+    requirement: KAnonymity, members: _Members, columns: Mapping[str, pl.Series]
+) -> Check:
+    """Rows or persons; nothing but their column says how many persons there are.
+
+    Without it, rows are judged: no class has more persons than rows, so too few rows are too few
+    persons.
+    """
+    rows = int(members.sizes.min())
+    found: int | None = rows
+    reason = ""
+    if requirement.person in columns:
+        found = _fewest_persons(columns[str(requirement.person)], members)
+    elif requirement.person and rows >= requirement.k:
+        found = None
+        reason = (
+            f"the column {requirement.person!r} is not in the table. Rows were judged instead of "
+            f"persons: every class has {rows:,} or more. If covey made this release, it counted "
+            "the persons before writing it"
+        )
+    holds = found is not None and found >= requirement.k
+    return Check(requirement.name, requirement.k, found, holds, reason, judged=found is not None)
+
+
+def _persons(
+    requirements: Sequence[Requirement],
+    table: Table,
+    schema: Schema,
+    given: Mapping[str, pl.Series | Sequence[object]],
+) -> dict[str, pl.Series]:
+    """The columns that tell persons apart, those of the table before those handed over."""
+    columns = {name: pl.Series(name, cells) for name, cells in given.items()}
+    for name in _counted(requirements):
+        if name in table.frame.columns:
+            columns[name] = table.cells(name)
+    return {name: tables.whose(cells, schema.table) for name, cells in columns.items()}
+
+
+def _counted(requirements: Sequence[Requirement]) -> list[str]:
+    """The columns by which persons are to be counted."""
+    return [r.person for r in requirements if isinstance(r, KAnonymity) and r.person]
+
+
+def _owned(persons: pl.Series, members: _Members) -> pl.DataFrame:
+    """How many rows of each class each person has; who is None is nobody known."""
+    if len(persons) != len(members.rows):
+        raise TableError("the column of persons has not one cell for each row")
+    label = np.repeat(np.arange(len(members.sizes)), members.sizes)
+    pairs = pl.DataFrame({"class": label, "person": persons.gather(members.rows)})
+    return pairs.group_by("class", "person").agg(pl.len().cast(pl.Int64).alias(ROWS))
+
+
+def _fewest_persons(persons: pl.Series, members: _Members) -> int:
+    per_class = _owned(persons, members).drop_nulls("person").group_by("class").len()["len"]
+    return int(per_class.min()) if len(per_class) == len(members.sizes) else 0  # type: ignore[arg-type]
+
+
+# ── risks ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _risks(
+    requirements: Sequence[Requirement], members: _Members, columns: Mapping[str, pl.Series]
+) -> Risks:
+    """The risks of rows, or of persons where these are asked for; of several columns, the worst."""
+    asked = _counted(requirements)
+    if not asked:
+        k, average = int(members.sizes.min()), len(members.sizes) / len(members.rows)
+        return Risks(1 / k, average, 1 / k, average)
+    for name in asked:
+        if name not in columns:
+            return Risks(None, None, None, None, person=name)
+    found = [_risks_of_persons(name, columns[name], members) for name in asked]
+    return max(found, key=lambda risks: risks.prosecutor or 0.0)
+
+
+def _risks_of_persons(name: str, persons: pl.Series, members: _Members) -> Risks:
+    """By the share that a person has of the rows of a class.
+
+    Any of her rows is a right one for whoever picks a row, so that is his chance. The marketer does
+    best if he calls all rows of a class by whoever has most of them. Rows of nobody known are
+    counted for that person too: they cannot be worse than hers.
+    """
+    rows = pl.col(ROWS)
+    most, nobody = (
+        rows.filter(some).max().fill_null(0)
+        for some in (pl.col("person").is_not_null(), pl.col("person").is_null())
+    )
+    squares = (rows.filter(pl.col("person").is_not_null()) ** 2).sum()
+    classes = _owned(persons, members).group_by("class").agg(
+        most=most + nobody,
+        squares=squares - most**2 + (most + nobody) ** 2,
+        size=rows.sum(),
+    )  # fmt: skip
+    highest = float((classes["most"] / classes["size"]).max())  # type: ignore[arg-type]
+    total = len(members.rows)
+    return Risks(
+        prosecutor=highest,
+        prosecutor_average=float((classes["squares"] / classes["size"]).sum()) / total,
+        journalist=highest,
+        marketer=int(classes["most"].sum()) / total,
+        person=name,
+    )
+
+
+# ── requirements on sensitive columns ───────────────────────────────────────────────────────────
+
+
+def _check(requirement: SensitiveRequirement, columns: Mapping[str, SensitiveColumn]) -> Check:
+    if requirement.on not in columns:
+        raise SchemaError(f"sensitive column {requirement.on!r} is not in the table")
+    column = columns[requirement.on]
+    match requirement:
+        case LDiversity():
+            return _check_diversity(requirement, column.spread)
+        case TCloseness(t=t, distance=distance):
+            return _at_most(requirement, t, column.closeness(distance or "equal"))
+        case AlphaK():
+            return _check_share(requirement, column)
+        case BetaLikeness(beta=beta, enhanced=enhanced):
+            bounded = not enhanced or column.spread.gains_are_bounded
+            return _at_most(requirement, beta, column.spread.largest_gain() if bounded else None)
+        case DeltaDisclosure(delta=delta):
+            ratio = column.spread.largest_log_ratio()
+            return _figure(requirement, delta, ratio, ratio is not None and ratio < delta)
+
+
+def _check_diversity(requirement: LDiversity, spread: Spread) -> Check:
+    asked = requirement.l
+    match requirement.kind:
+        case "distinct":
+            found = int(spread.distinct.min())
+            return _figure(requirement, asked, found, found >= asked)
+        case "frequency":
+            share = spread.largest_share()
+            return _figure(requirement, asked, float(1 / share), share * int(asked) <= 1)
+        case "entropy":
+            least = spread.least_entropy
+            return _figure(
+                requirement, asked, math.exp(least), least >= math.log(asked) - TOLERANCE
+            )
+        case "recursive":
+            assert requirement.c is not None
+            bound = spread.recursive_bound(int(asked))
+            holds = bound is not None and bound < exactly(requirement.c)
+            return _figure(requirement, requirement.c, rounded(bound), holds)
+
+
+def _check_share(requirement: AlphaK, column: SensitiveColumn) -> Check:
+    """A listed value that does not occur may be written wrong, and is then not protected."""
+    if requirement.values is None:
+        return _at_most(requirement, requirement.alpha, column.spread.largest_share())
+    places = column.places(requirement.values)
+    check = _at_most(requirement, requirement.alpha, column.spread.largest_share(places))
+    absent = column.absent(requirement.values)
+    if not absent:
+        return check
+    return replace(
+        check, reason=f"{count(absent, 'listed value')} not found; mind how it is written"
+    )
+
+
+def _at_most(requirement: SensitiveRequirement, asked: Number, found: Fraction | None) -> Check:
+    holds = found is not None and found <= exactly(asked)
+    return _figure(requirement, asked, rounded(found), holds)
+
+
+def _figure(
+    requirement: SensitiveRequirement, asked: Number, found: float | None, holds: bool
+) -> Check:
+    reason = "" if found is not None else _UNBOUNDED[type(requirement)]
+    shown = float(asked) if isinstance(asked, Fraction) else asked
+    return Check(requirement.name, shown, found, holds, reason)
+
+
+_UNBOUNDED: dict[type, str] = {
+    LDiversity: "no c would do for a class of too few values",
+    BetaLikeness: "some value is too likely in a class for any beta",
+    DeltaDisclosure: "some class lacks a value, and then no delta would do",
+}
+
+
+# ── quasi-identifiers ───────────────────────────────────────────────────────────────────────────
+
+
+def _quasi_columns(table: Table, schema: Schema) -> list[str]:
+    """The columns that show quasi-identifiers: their own, or their low and high ends."""
+    present = table.frame.columns
+    shown: list[str] = []
+    for name in schema.quasi:
+        ends = [f"{name}_low", f"{name}_high"]
+        found = [name] if name in present else [end for end in ends if end in present]
+        if len(found) != (1 if name in present else 2):
+            raise SchemaError(f"quasi-identifier {name!r} is not in the table")
+        shown += found
+    if not shown:
+        raise SchemaError("the schema names no quasi-identifier, so there is nothing to judge")
+    tables.refuse_roleless(present, {*schema.columns, *shown})
+    return shown
+
+
+def _wildcards(table: Table, schema: Schema) -> list[pl.Series]:
+    """The cells of quasi-identifiers, null where missing.
+
+    Two ends are one cell: where one lacks and the other is shown, the interval is open there.
+    """
+    return [
+        table.cells(name)
+        if name in table.frame.columns
+        else _one_cell(table.cells(f"{name}_low"), table.cells(f"{name}_high"))
+        for name in schema.quasi
+    ]
+
+
+def _one_cell(low: pl.Series, high: pl.Series) -> pl.Series:
+    ends = pl.DataFrame({"low": low, "high": high}).cast(pl.String)
+    spelled = pl.format("{};{}", pl.col("low").fill_null(""), pl.col("high").fill_null(""))
+    return ends.select(pl.when(~pl.all_horizontal(pl.all().is_null())).then(spelled)).to_series()
+
+
+ROWS = "rows"
+
+
+def _classes(columns: Sequence[pl.Series]) -> pl.DataFrame:
+    """The distinct rows with their number; columns are named by their place."""
+    cells = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
+    return cells.group_by(cells.columns).len(ROWS).cast({ROWS: pl.Int64})
+
+
+# Pairs of patterns are compared, so their number is squared.
+MOST_PATTERNS = 64
+
+
+def _smallest_match(classes: pl.DataFrame, k: int) -> int | None:
+    """The fewest rows that any row cannot be told from when a missing cell matches anything.
+
+    Classes are compared pattern by pattern of missing cells: two patterns are joined on the
+    columns that both of them show. Only classes smaller than the best answer so far can lower it,
+    and none can lower it below `k`, since every row matches its own class.
+    """
+    patterns = _by_pattern(classes)
+    if len(patterns) > MOST_PATTERNS:
+        return None
+    best = int(classes[ROWS].sum())
+    for shown, part in patterns:
+        candidates = part.filter(pl.col(ROWS) < best)
+        if best > k and candidates.height:
+            best = min(best, _fewest_matches(candidates, shown, patterns))
+    return best
+
+
+def _by_pattern(classes: pl.DataFrame) -> list[tuple[list[str], pl.DataFrame]]:
+    """The classes that show the same columns together, with those columns."""
+    quasi = classes.columns[:-1]
+    pattern = pl.concat_str(pl.col(quasi).is_null().cast(pl.Int8)).alias("missing")  # "0100"
+    parts = classes.with_columns(pattern).partition_by("missing", as_dict=True, include_key=False)
+    return [
+        ([name for name, absent in zip(quasi, str(key[0]), strict=True) if absent == "0"], part)
+        for key, part in parts.items()
+    ]
+
+
+def _fewest_matches(
+    candidates: pl.DataFrame, shown: list[str], patterns: list[tuple[list[str], pl.DataFrame]]
+) -> int:
+    total = np.zeros(candidates.height, dtype=np.int64)
+    for other, part in patterns:
+        common = [name for name in shown if name in other]
+        if common:
+            sums = part.group_by(common).agg(pl.col(ROWS).sum().alias("matches"))
+            joined = candidates.join(sums, on=common, how="left", maintain_order="left")
+            total += joined["matches"].fill_null(0).to_numpy()
+        else:
+            total += int(part[ROWS].sum())
+    return int(total.min())
