@@ -25,7 +25,7 @@ from benchmarks import tables
 
 from covey import METHODS, KAnonymity, LDiversity, Schema, TCloseness
 from covey._core import refinement
-from covey.clustering import keep_demands
+from covey.clustering import keep_constraints
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups
 from covey.measures.loss import measure_groups
@@ -96,7 +96,7 @@ def adult(folder: Path | None) -> None:
         plain = replace(table, demands=None)
         formed("covey", encode(Table(frame[:SAMPLE]), settings, require=asked), K)
         own = partial(formed, "covey", table, K)
-        repairing = partial(keep_demands, table, K, formed("covey", plain, K))
+        repairing = partial(keep_constraints, table, K, formed("covey", plain, K))
         row(
             f"{requirement.name}, {figure:g}",
             table,

@@ -26,8 +26,9 @@ from covey import Groups, KAnonymity, LDiversity, Style, Verdict, demo
 from covey.clustering import METHODS
 from covey.clustering.progress import Progress
 from covey.encoding import EncodedTable
+from covey.encoding.selection import Selection
 from covey.generalisation import generalise
-from covey.pipeline import Release
+from covey.release import Release
 from covey.tables import Table
 
 K = 5
@@ -233,8 +234,9 @@ def test_positions_in_a_class_tell_all_where_only_classes_are_sorted(
 ) -> None:
     """A build that sorts rows by their quasi-identifiers alone leaves the input's order inside."""
 
-    def by_class(released: Any, rows: Longs, *, keep_order: bool) -> Longs:
-        return np.lexsort((rows, known.classes(released.frame)))
+    def by_class(released: Any, people: Selection, *, keep_order: bool) -> Selection:
+        order = np.lexsort((people.rows, known.classes(released.frame)))
+        return Selection(order, len(order))
 
     monkeypatch.setattr("covey.pipeline._leaving_order", by_class)
     release = known.release()

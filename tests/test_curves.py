@@ -97,7 +97,7 @@ def test_losses_are_those_of_the_oracle_and_never_fall(table: People, seed: int)
     ks = [k for k in (2, 3, 5, 8) if k <= table.rows]
     assume(ks)
     found = covey.curve(table.table, table.schema, ks=ks, method=random_groups, seed=seed)
-    rows = ordered_people(table.table, table.schema, [], seed=seed, key=None).rows
+    rows = ordered_people(table.table, table.schema, [], seed=seed, key=None).selection.rows
     for some in found.points:
         in_input_order = np.empty(table.rows, dtype=np.int64)
         in_input_order[rows] = formed[some.found_for]

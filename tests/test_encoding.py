@@ -20,7 +20,7 @@ from covey.encoding import (
     encode,
     parse_dates,
     parse_numbers,
-    rows_to_drop,
+    rows_to_keep,
 )
 from covey.errors import TableError, TaxonomyError, UsageError
 from covey.schema import Schema
@@ -393,7 +393,8 @@ def test_policies_of_missing_cells() -> None:
     def dropped(**policies: str) -> list[int]:
         types = {"a": "numeric", "b": "categorical", "c": "numeric", "d": "categorical"}
         quasi = {name: {"type": types[name], "missing": policies[name]} for name in policies}
-        return np.flatnonzero(rows_to_drop(table, Schema.of(quasi=quasi))).tolist()
+        kept = rows_to_keep(table, Schema.of(quasi=quasi))
+        return sorted({*range(kept.total)} - {*kept.rows.tolist()})
 
     assert dropped(a="category", b="category", c="category", d="category") == []
     assert dropped(a="wildcard", b="wildcard", c="wildcard", d="category") == []
@@ -404,7 +405,7 @@ def test_policies_of_missing_cells() -> None:
         dropped(a="error", b="drop-row")
     with pytest.raises(TableError, match="column 'd': 4 rows"):
         dropped(a="drop-row", d="error")
-    assert rows_to_drop(table, Schema.of(quasi={}, sensitive=["a"])).tolist() == [False] * 5
+    assert rows_to_keep(table, Schema.of(quasi={}, sensitive=["a"])).is_all
 
 
 # ── whole tables ────────────────────────────────────────────────────────────────────────────────

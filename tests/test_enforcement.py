@@ -34,7 +34,7 @@ from covey import (
 from covey.cli import main as cli
 from covey.clustering.progress import STOPPED, Progress
 from covey.encoding import EncodedTable
-from covey.pipeline import Release
+from covey.release import Release
 from covey.schema import Column, Role
 from covey.schema.requirements import Requirement
 from oracles.constrained import Asked, constrained_optimum, is_feasible, keeps

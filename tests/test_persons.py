@@ -426,7 +426,8 @@ def test_nothing_is_written_that_was_not_judged_in_full(tmp_path: Path) -> None:
     schema = schema_of(frame)
     asked = KAnonymity(10, "patient_id")
     release = covey.anonymize(frame, schema, require=asked)
-    blind = replace(release, _judge=partial(covey.verify, schema=schema, require=asked))
+    judge = partial(covey.verify, schema=schema, require=asked)
+    blind = replace(release, _kept=replace(release._own, judge=judge))
     with pytest.raises(covey.ViolationError, match="could not be judged"):
         blind.write(tmp_path / "r.csv")
     assert list(tmp_path.iterdir()) == []

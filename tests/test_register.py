@@ -91,10 +91,10 @@ def test_nothing_of_anybody_is_in_the_register_nor_the_key(
 
 def test_hashes_of_another_custodian_are_others(tmp_path: Path, register: Path) -> None:
     """Without the key nobody can try out names."""
-    mine = release()._trace
+    mine = release()._own.trace
     os.environ["COVEY_KEY_FILE"], kept = str(tmp_path / "key"), os.environ["COVEY_KEY_FILE"]
     try:
-        theirs = release()._trace
+        theirs = release()._own.trace
     finally:
         os.environ["COVEY_KEY_FILE"] = kept
     for ours, other in (
@@ -107,7 +107,7 @@ def test_hashes_of_another_custodian_are_others(tmp_path: Path, register: Path) 
 
 def test_the_order_of_the_input_is_not_remembered() -> None:
     shuffled = PEOPLE.sample(fraction=1, shuffle=True, seed=3)
-    mine, theirs = release(seed=1)._trace, release(shuffled, seed=1)._trace
+    mine, theirs = release(seed=1)._own.trace, release(shuffled, seed=1)._own.trace
     assert mine.content["note"].tolist() == theirs.content["note"].tolist()
     assert mine.people == theirs.people
     assert mine.who["name"].tolist() == theirs.who["name"].tolist()
@@ -202,7 +202,7 @@ def test_how_frequent_cells_are_is_not_in_the_register(tmp_path: Path, register:
     stored = [data[place : place + 4] for place in range(0, len(data), 4)]
     assert len(stored) == 40
     assert len({*stored}) == 40
-    assert len({*release()._trace.content["town"].tolist()}) == 4
+    assert len({*release()._own.trace.content["town"].tolist()}) == 4
 
 
 def test_the_same_groups_in_another_format_tell_nothing_new(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_suppressed_and_dropped_people_are_not_in_a_release(tmp_path: Path) -> N
     )
     made = release(rows, max_suppressed=0.1)
     assert made.report.rows.suppressed > 0
-    assert made._trace.rows == made.report.rows.released
+    assert made._own.trace.rows == made.report.rows.released
     made.write(tmp_path / "old.csv")
     gone = sorted(set(range(rows.height)) - set(made.rows.tolist()))
     few = pl.concat([rows[gone]] * 4)

@@ -27,6 +27,7 @@ from covey.cli import main as cli
 from covey.clustering import METHODS
 from covey.custody.keys import Key
 from covey.custody.ordering import People, canonical_order
+from covey.encoding.selection import Selection
 from covey.schema import Role, Schema
 from covey.tables import Table
 from tables_of_people import People as Random_
@@ -45,7 +46,7 @@ def unkeyed(
     content = json.dumps(list(request), default=str) + frame[order].write_csv()
     drawn = int.from_bytes(hashlib.sha256(content.encode()).digest()[:16])
     order = order[np.random.default_rng((drawn, 1)).permutation(len(order))]
-    return People(table.with_frame(frame[order]), order, drawn)
+    return People(table.with_frame(frame[order]), Selection(order, len(order)), drawn)
 
 
 # ── attacks ─────────────────────────────────────────────────────────────────────────────────────
@@ -75,7 +76,7 @@ SCHEMA = Schema.of(
 )
 
 
-def published(known: pl.DataFrame, ill: int, **request: Any) -> tuple[str, covey.pipeline.Release]:
+def published(known: pl.DataFrame, ill: int, **request: Any) -> tuple[str, covey.Release]:
     """The release of a table in which one person has the rare diagnosis."""
     diagnosis = pl.Series("diagnosis", ["rare" if row == ill else "none" for row in range(ROWS)])
     release = covey.anonymize(

@@ -90,7 +90,7 @@ def test_everyone_could_be_behind_k_rows(table: People, data: st.DataObject) -> 
     from covey.verification.rings import _covers
 
     for attribute in encoded.attributes:
-        cells = parse_rows(attribute, release._released)
+        cells = parse_rows(attribute, release._own.released)
         for person in range(table.rows):
             within = _covers(attribute, cells, np.full(table.rows, person))
             for row in range(table.rows):
@@ -264,9 +264,9 @@ def test_a_release_is_judged_again_when_it_is_written(tmp_path: Any) -> None:
 
 def test_a_release_that_does_not_hold_is_not_written(tmp_path: Any) -> None:
     done = release()
-    mixed = done._released.with_frame(done._released.frame.reverse())
+    mixed = done._own.released.with_frame(done._own.released.frame.reverse())
     with pytest.raises(ViolationError):
-        replace(done, _released=mixed).write(tmp_path / "released.csv")
+        replace(done, _kept=replace(done._own, released=mixed)).write(tmp_path / "released.csv")
     assert not list(tmp_path.iterdir())
 
 

@@ -21,7 +21,7 @@ from covey.encoding.groups import Rings
 from covey.encoding.imputation import without_gaps
 from covey.generalisation import generalise
 from covey.measures import loss
-from covey.pipeline import Release
+from covey.release import Release
 from covey.schema import MissingPolicy, Schema
 from covey.tables import Table
 from oracles.anonymity import smallest_class, smallest_match
@@ -115,8 +115,8 @@ def test_a_ring_that_shows_too_little_is_found_with_wildcards_too() -> None:
     cells = release.table["x"].to_list()
     one = next(place for place, row in enumerate(release.rows) if row == 0)
     cells[one] = "9"
-    spoilt = release._released.with_frame(release.table.with_columns(pl.Series("x", cells)))
-    assert not release._judge(spoilt).holds
+    spoilt = release._own.released.with_frame(release.table.with_columns(pl.Series("x", cells)))
+    assert not release._own.judge(spoilt).holds
 
 
 # ── cells ───────────────────────────────────────────────────────────────────────────────────────

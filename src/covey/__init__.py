@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     )
     from covey.generalisation import Style
     from covey.inspection import inspect
-    from covey.pipeline import Release, anonymize, cluster, measure, report_on
+    from covey.pipeline import anonymize, cluster, measure, report_on
+    from covey.release import Release
     from covey.report import Report
     from covey.schema import Column, Schema
     from covey.schema.requirements import (
@@ -90,7 +91,8 @@ _HOMES = {
     "generalisation": ("Style",),
     "encoding.groups": ("Groups",),
     "inspection": ("inspect",),
-    "pipeline": ("Release", "anonymize", "cluster", "measure", "report_on"),
+    "pipeline": ("anonymize", "cluster", "measure", "report_on"),
+    "release": ("Release",),
     "report": ("Report",),
     "schema.requirements": (
         "AlphaK",

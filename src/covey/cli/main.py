@@ -278,13 +278,14 @@ def anonymize(
     """Release a table in which everyone hides among at least k rows."""
     from covey import pipeline, tables
     from covey.generalisation import Style
+    from covey.release import companions, refuse_uncertain
     from covey.studies import comparison, curves
     from covey.tables import files
 
     reports = report or []
-    beside = pipeline.companions(output, reports, costs, certificate=certificate)
+    beside = companions(output, reports, costs, certificate=certificate)
     if certificate:
-        pipeline.refuse_uncertain(method)
+        refuse_uncertain(method)
     if curve and not (reports or as_json):
         raise UsageError("the curve is shown in a report: ask for one, or use `covey curve`")
     if curve:

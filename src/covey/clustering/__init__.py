@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from covey.clustering.cb import cb, diversity_of
-from covey.clustering.covey import covey, keep_demands, refined
+from covey.clustering.covey import covey, keep_constraints, refined
 from covey.clustering.gaa_cp import gaa_cp
 from covey.clustering.ikac import ikac
 from covey.clustering.k_member import k_member
@@ -28,7 +28,15 @@ from covey.encoding.groups import Groups, Rings
 from covey.errors import InfeasibleError, UsageError, count
 from covey.schema.requirements import Requirement
 
-__all__ = ["METHODS", "Method", "keep_demands", "method_named", "refined", "refuse_infeasible"]
+__all__ = [
+    "METHODS",
+    "Method",
+    "as_method",
+    "keep_constraints",
+    "method_named",
+    "refined",
+    "refuse_infeasible",
+]
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,7 @@ class Method:
     cost: str
     specified: bool = True  # in full by its paper; else inferred in part
     alike: bool = True  # whether the rows of a group are shown alike, as k-anonymity has it
+    keeps_constraints: bool = False  # whether its groups keep what the table is asked for besides k
     # What its groups keep besides k, by the options that it is given and the sensitive columns.
     keeps: Callable[[Mapping[str, Any], Sequence[str]], Sequence[Requirement]] | None = None
 
@@ -48,6 +57,11 @@ class Method:
     def summary(self) -> str:
         """The first line of the function's docstring."""
         return docstring(self.function).partition("\n")[0]
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is one of covey's."""
+        return METHODS.get(self.name) is self
 
     def __call__(self, table: EncodedTable, k: int, **options: Any) -> Groups | Rings:
         """Cluster."""
@@ -58,7 +72,13 @@ class Method:
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method(name="covey", function=covey, paper="covey's own", cost="near-linear"),
+        Method(
+            name="covey",
+            function=covey,
+            paper="covey's own",
+            cost="near-linear",
+            keeps_constraints=True,
+        ),
         Method(
             name="k-member",
             function=k_member,
@@ -155,3 +175,12 @@ def method_named(name: str) -> Method:
         return METHODS[name]
     except KeyError:
         raise UsageError(f"there is no method {name!r}; there are {', '.join(METHODS)}") from None
+
+
+def as_method(method: "str | Method | Callable[..., Groups | Rings]") -> Method:
+    """The method of this name, or a function as one."""
+    if isinstance(method, str):
+        return method_named(method)
+    if isinstance(method, Method):
+        return method
+    return Method(str(getattr(method, "__name__", "custom")), method, paper="", cost="")

@@ -115,7 +115,7 @@ def covey(
     return Groups(_numbered(work.labels))
 
 
-def keep_demands(
+def keep_constraints(
     table: EncodedTable, k: int, groups: Groups, *, seed: int = 0, progress: Progress = silent
 ) -> Groups:
     """The groups of any method, changed where they miss the table's demands.

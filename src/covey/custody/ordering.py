@@ -17,7 +17,8 @@ import polars as pl
 
 from covey._core.arrays import Longs
 from covey.custody.keys import Key
-from covey.encoding import rows_to_drop
+from covey.encoding import rows_to_keep
+from covey.encoding.selection import Selection
 from covey.errors import UsageError
 from covey.schema import Role, Schema
 from covey.tables import Table
@@ -28,13 +29,13 @@ class People:
     """Rows on their way to a method."""
 
     table: Table  # without identifiers
-    rows: Longs  # the input's row behind each
+    selection: Selection  # of the input's rows
     seed: int
 
-    def take(self, some: Longs) -> "People":
+    def take(self, some: Selection) -> "People":
         """Some of them."""
-        table = self.table.with_rows(self.table.frame[some], some)
-        return replace(self, table=table, rows=self.rows[some])
+        table = self.table.with_rows(some.of(self.table.frame), some.rows)
+        return replace(self, table=table, selection=self.selection.then(some))
 
 
 def ordered_people(
@@ -46,8 +47,8 @@ def ordered_people(
     depends on their other cells. The shuffle decides where each of them goes: that is drawn under
     the key, or from a `seed` that was chosen.
     """
-    kept = np.flatnonzero(~rows_to_drop(table, schema))
-    frame = table.frame[kept]
+    kept = rows_to_keep(table, schema)
+    frame = kept.of(table.frame)
     quasi, identifiers = sorted(schema.quasi), schema.names(Role.IDENTIFIER)
     others = sorted(set(frame.columns) - set(quasi) - set(identifiers))
     # Identifiers come last: they settle who is who among people of whom all else is equal.
@@ -58,7 +59,8 @@ def ordered_people(
     elif seed < 0:
         raise UsageError("a seed is 0 or more")
     order = order[np.random.default_rng((seed, _SHUFFLE)).permutation(len(order))]
-    return People(table.with_rows(frame.drop(named)[order], kept[order]), kept[order], seed)
+    people = kept.then(Selection(order, len(order)))
+    return People(table.with_rows(frame.drop(named)[order], people.rows), people, seed)
 
 
 # Keeps the shuffle's random numbers apart from those that the method draws with the same seed.

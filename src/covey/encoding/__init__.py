@@ -11,7 +11,7 @@ from covey.encoding.encode import (
     matches_anything,
     parse_dates,
     parse_numbers,
-    rows_to_drop,
+    rows_to_keep,
 )
 
 __all__ = [
@@ -25,5 +25,5 @@ __all__ = [
     "matches_anything",
     "parse_dates",
     "parse_numbers",
-    "rows_to_drop",
+    "rows_to_keep",
 ]

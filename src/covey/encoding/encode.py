@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from covey._core.arrays import Cells, Floats, Forest, Ints, Longs
 from covey.encoding.constraints import Coded, Demands, demands_of
+from covey.encoding.selection import Selection
 from covey.errors import TableError, TaxonomyError, about_cells, count
 from covey.schema import (
     LARGEST,
@@ -264,8 +265,8 @@ def encode(
     )
 
 
-def rows_to_drop(table: Table, schema: Schema) -> NDArray[np.bool_]:
-    """Which rows the missing-value policies leave out; an error where a policy forbids them."""
+def rows_to_keep(table: Table, schema: Schema) -> Selection:
+    """All rows but those that missing-value policies drop; an error where a policy forbids them."""
     drop = np.zeros(table.frame.height, dtype=bool)
     for name, column in schema.quasi.items():
         if column.missing in (MissingPolicy.CATEGORY, MissingPolicy.WILDCARD):
@@ -276,7 +277,7 @@ def rows_to_drop(table: Table, schema: Schema) -> NDArray[np.bool_]:
             with table.locating():
                 raise about_cells(TableError, name, missing, what, policy)
         drop |= missing
-    return drop
+    return Selection.where(~drop)
 
 
 def _is_category(column: Column) -> bool:

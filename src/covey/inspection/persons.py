@@ -17,7 +17,7 @@ from math import prod
 import polars as pl
 
 from covey import tables
-from covey.errors import GuaranteeError, count
+from covey.errors import GuaranteeError, SchemaError, count
 from covey.schema import Role, Schema, TableFormat
 from covey.schema.requirements import KAnonymity, Requirement
 from covey.tables import Table
@@ -200,6 +200,14 @@ def _equal_pairs(frame: pl.DataFrame) -> float:
 
 
 # ── a request that says nothing of it ───────────────────────────────────────────────────────────
+
+
+def whose_rows(table: Table, schema: Schema, names: Sequence[str]) -> dict[str, pl.Series]:
+    """Whose row each is, by the columns that count persons; not for release."""
+    absent = sorted(set(names) - set(table.frame.columns))
+    if absent:
+        raise SchemaError(f"the person column {absent[0]!r} is not in the table")
+    return {name: tables.whose(table.cells(name), schema.table) for name in names}
 
 
 def refuse_unsaid(table: Table, schema: Schema, requirements: Sequence[Requirement]) -> list[str]:

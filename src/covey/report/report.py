@@ -53,6 +53,11 @@ class Rows:
     suppressed: int
     released: int
 
+    @classmethod
+    def counted(cls, read: int, kept: int, suppressed: int) -> "Rows":
+        """By those that no policy dropped, and those of them that were suppressed."""
+        return cls(read, read - kept, suppressed, kept - suppressed)
+
 
 @dataclass(frozen=True)
 class Output:

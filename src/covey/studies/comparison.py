@@ -23,12 +23,13 @@ import polars as pl
 from covey import pipeline, tables
 from covey.clustering import METHODS, method_named
 from covey.clustering.progress import STOPPED, Progress, part_of, silent
+from covey.clustering.request import refuse_wrong_options
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
 from covey.errors import CoveyError, OutputError, UsageError, ViolationError
 from covey.measures.loss import DEFINITIONS, Losses
 from covey.measures.workload import Workload
-from covey.pipeline import Release
+from covey.release import Release
 from covey.report import Rows
 from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity, Requirement
@@ -296,7 +297,7 @@ def _contender(label: str, class_column: str | None) -> _Contender:
     name, *written = label.split(":")
     options = parse_options(written)
     method = method_named(name)
-    pipeline.refuse_wrong_options(method, options)
+    refuse_wrong_options(method, options)
     minds = "penalty" in inspect.signature(method.function).parameters
     if class_column is not None and minds and not options.keys() & _CLASS_OPTIONS:
         options["penalty"] = 0
@@ -372,9 +373,7 @@ class _Task:
         """What the release is still good for, if asked."""
         if not self.workload:
             return None
-        return pipeline.workload(
-            self.table, release, self.schema, class_column=self.class_column, **settings
-        )
+        return release.workload(self.table, class_column=self.class_column, **settings)
 
     def check(self) -> None:
         """Whatever is wrong with the request is told before the first run."""

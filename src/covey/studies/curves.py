@@ -15,15 +15,18 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from covey import pipeline, tables
-from covey.clustering import Method
+from covey.clustering import as_method
 from covey.clustering.progress import Progress, part_of, silent
+from covey.clustering.request import Request
 from covey.custody.keys import Key
 from covey.custody.ordering import ordered_people
-from covey.encoding import EncodedTable
+from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups, Rings
+from covey.encoding.selection import Selection
 from covey.errors import CoveyError, OutputError, UsageError
 from covey.measures.loss import measure_groups
 from covey.report import charts
@@ -121,8 +124,7 @@ class Curve:
 
 def refuse_method(method: str | Callable[..., Groups | Rings]) -> None:
     """A curve is of groups whose rows are alike."""
-    function = pipeline.function_of(method)
-    if isinstance(function, Method) and not function.alike:
+    if not as_method(method).alike:
         raise UsageError("a curve is of k-anonymity, and the rows of this method are not alike")
 
 
@@ -181,8 +183,7 @@ class Task:
     """A table that is ready for any k, and which ks are asked for."""
 
     ks: tuple[int, ...]
-    method: str | Callable[..., Groups | Rings]
-    options: dict[str, Any]
+    request: Request
     encoded: EncodedTable
     seed: int
 
@@ -191,9 +192,8 @@ class Task:
         for done, k in enumerate(self.ks):
             tell = part_of(progress, f"{done + 1} of {len(self.ks)}: k = {k}", done, len(self.ks))
             began = time.perf_counter()
-            groups = pipeline.form_groups(
-                self.encoded, k, self.method, self.seed, tell, self.options
-            )
+            request = replace(self.request, requirements=(KAnonymity(k, person=False),))
+            groups = pipeline.form_groups(self.encoded, request, self.seed, tell)
             yield self._point(k, groups, time.perf_counter() - began)
 
     def _point(self, k: int, groups: Groups | Rings, seconds: float) -> Point:
@@ -213,9 +213,9 @@ class Task:
 
     def curve(self, points: Sequence[Point]) -> Curve:
         """The curve through what was found."""
-        name = pipeline.name_of(self.method)
-        lowest = tuple(rising(points))
-        return Curve(lowest, self.encoded.rows, name, self.options, self.encoded.measure)
+        lowest, asked = tuple(rising(points)), self.request
+        name, options = asked.method.name, dict(asked.options)
+        return Curve(lowest, self.encoded.rows, name, options, self.encoded.measure)
 
 
 def prepare(
@@ -234,23 +234,23 @@ def prepare(
     asked = [KAnonymity(k) for k in (KS[:1] if ks is None else ks)]
     if not asked:
         raise UsageError("there is no k to draw a curve of")
-    _, most = pipeline.requirements_of(schema, asked)
     chosen = {**({"effort": EFFORT} if method == "covey" else {}), **options}
-    pipeline.refuse_wrong_options(pipeline.function_of(method), chosen)
+    request = Request.of(schema, asked, method, chosen, class_column=class_column)
+    request = replace(request, requirements=(KAnonymity(request.k, person=False),))
     refuse_method(method)
     progress("reading", 0.0)
     table = tables.original(frame, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
-    request = [pipeline.name_of(method), chosen, "curve", class_column]
+    seeded = [request.method.name, chosen, "curve", class_column]
     custodian = Key.of(key) if seed is None else None
-    people = ordered_people(table, schema, request, seed=seed, key=custodian)
-    encoded = pipeline.encode_people(people.table, schema, most, class_column)
+    people = ordered_people(table, schema, seeded, seed=seed, key=custodian)
+    encoded = pipeline.encode_people(people, schema, request)
     sizes = KS if ks is None else sorted({requirement.k for requirement in asked})
-    task = Task(tuple(k for k in sizes if k <= encoded.rows), method, chosen, encoded, people.seed)
+    task = Task(tuple(k for k in sizes if k <= encoded.rows), request, encoded, people.seed)
     progress("warming up", 0.0)
-    some = people.table.with_frame(people.table.frame[:_SAMPLE])
+    sample = people.take(Selection.where(np.arange(encoded.rows) < _SAMPLE))
     with contextlib.suppress(CoveyError):  # what the method refuses is told when it runs
-        sample = pipeline.encode_people(some, schema, KS[0], class_column)
-        list(replace(task, ks=KS[:1], encoded=sample).points(silent))
+        some = encode(sample.table, schema, class_column=class_column)
+        list(replace(task, ks=KS[:1], encoded=some).points(silent))
     return task
 
 

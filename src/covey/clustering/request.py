@@ -1,0 +1,186 @@
+"""What is asked of a release, before any table is read."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from covey.clustering import Method, as_method
+from covey.encoding.groups import Groups, Rings
+from covey.errors import SchemaError, UsageError
+from covey.schema import Role, Schema
+from covey.schema.requirements import KAnonymity, Requirement
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a release must keep, whoever makes it."""
+
+    requirements: tuple[Requirement, ...]
+    class_column: str | None = None
+
+    @cached_property
+    def k(self) -> int:
+        """The least size of a group."""
+        return max(asked.k for asked in self._sizes)
+
+    @property
+    def besides(self) -> list[Requirement]:
+        """What is asked besides k of rows."""
+        return [
+            asked
+            for asked in self.requirements
+            if not (isinstance(asked, KAnonymity) and asked.k == self.k and not asked.person)
+        ]
+
+    @property
+    def size(self) -> KAnonymity:
+        """What is asked of the size of classes: of persons, if that is asked, or else of rows."""
+        return max(self._sizes, key=lambda asked: (bool(asked.person), asked.k))
+
+    @property
+    def person(self) -> str | Literal[False] | None:
+        """The column by which k counts persons, False for rows, None where that was not said."""
+        said = [asked.person for asked in self._sizes if asked.person is not None]
+        return next(filter(None, said), said[0] if said else None)
+
+    @property
+    def persons(self) -> list[str]:
+        """The columns by which persons are counted."""
+        return list(dict.fromkeys(asked.person for asked in self._sizes if asked.person))
+
+    @property
+    def constrained(self) -> list[str]:
+        """The columns on which more is asked than k of rows."""
+        return sorted(
+            {*self.persons, *(r.on for r in self.requirements if not isinstance(r, KAnonymity))}
+        )
+
+    @property
+    def _sizes(self) -> list[KAnonymity]:
+        return [asked for asked in self.requirements if isinstance(asked, KAnonymity)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(Asked):
+    """A method with its options, and what its groups must keep."""
+
+    method: Method
+    options: Mapping[str, Any]
+    refine: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        require: Requirement | Sequence[Requirement] | None = None,
+        method: str | Callable[..., Groups | Rings] = "covey",
+        options: Mapping[str, Any] | None = None,
+        *,
+        class_column: str | None = None,
+        refine: bool = False,
+    ) -> "Request":
+        """Check a request as far as that can be done without the table.
+
+        What the method keeps by its own options is verified like all that is asked.
+        """
+        requirements, options = required(schema, require), dict(options or {})
+        found = as_method(method)
+        refuse_wrong_options(found, options)
+        if class_column is not None:
+            refuse_class_column(schema, class_column)
+        kept = found.keeps(options, schema.names(Role.SENSITIVE)) if found.keeps else ()
+        return cls(
+            requirements=(*requirements, *(one for one in kept if one not in requirements)),
+            class_column=class_column,
+            method=found,
+            options=options,
+            refine=refine,
+        )
+
+    @property
+    def seeded(self) -> list[Any]:
+        """What the seed depends on, besides the table and the key."""
+        asked = [(one.name, asdict(one)) for one in self.besides]
+        refined = ["refined"] if self.refine else []
+        return [self.method.name, self.options, self.k, self.class_column, *asked, *refined]
+
+    @property
+    def published(self) -> dict[str, Any]:
+        """The options for a report: what a method of a user's own was given may be anything."""
+        if self.method.is_own:
+            return dict(self.options)
+        plain = bool | int | float | None
+        return {
+            name: value if isinstance(value, plain) else "…" for name, value in self.options.items()
+        }
+
+    def allowed(self, rows: int) -> int:
+        """How many rows may be suppressed; a share that is none is refused by the method."""
+        share = self.options.get("max_suppressed", 0.0)
+        return int(share * rows + 1e-9) if 0 <= share < 1 else 0
+
+    def suppressing(self, share: float) -> "Request":
+        """The same request, with another share of rows that may be suppressed."""
+        return replace(self, options={**self.options, "max_suppressed": share})
+
+
+def required(
+    schema: Schema, require: Requirement | Sequence[Requirement] | None = None
+) -> tuple[Requirement, ...]:
+    """What must hold, which is k of rows or persons at least."""
+    if not isinstance(schema, Schema):
+        raise SchemaError("a schema comes from covey.Schema.from_toml or covey.Schema.of")
+    requirements = schema.requirements(require)
+    if not any(isinstance(asked, KAnonymity) for asked in requirements):
+        raise SchemaError("no k given: pass k, or set k under [require] in the schema")
+    return requirements
+
+
+def refuse_class_column(schema: Schema, name: str) -> None:
+    """A class column is released as it is."""
+    role = schema.columns[name].role if name in schema.columns else None
+    if role not in (Role.SENSITIVE, Role.INSENSITIVE):
+        raise SchemaError(f"the class column {name!r} must be a sensitive or insensitive column")
+
+
+# ── options ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def refuse_wrong_options(method: Method, options: Mapping[str, Any]) -> None:
+    """A method has the options that its function names, of the types it names, unless it takes any.
+
+    Types are strict: the text "no" is not false, and true is not 1.
+    """
+    known = inspect.signature(method.function).parameters
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
+        allowed = [name for name in known if name not in ("table", "k", "seed", "progress")]
+        unknown = [name for name in options if name not in allowed]
+        if unknown:
+            raise UsageError(
+                f"the method has no option {unknown[0]!r}; it has {', '.join(allowed) or 'none'}"
+            )
+    types = get_type_hints(method.function)
+    for name, value in options.items():
+        if name in types:
+            try:
+                TypeAdapter(types[name]).validate_python(value, strict=True)
+            except ValidationError:
+                raise UsageError(
+                    f"the method's option {name!r} must be {_wanted(types[name])}"
+                ) from None
+
+
+def _wanted(kind: Any) -> str:
+    kinds = [each for each in get_args(kind) or [kind] if each is not type(None)]
+    if get_origin(kind) is not Literal and len(kinds) == 1 and kinds != [kind]:
+        return _wanted(kinds[0])  # or nothing
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(kinds)}"
+    return _KINDS.get(kind, str(kind))
+
+
+_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}

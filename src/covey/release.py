@@ -1,0 +1,264 @@
+"""A verified release, and how it is written."""
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from covey import tables
+from covey._core.arrays import Floats, Longs
+from covey.clustering import Method, as_method
+from covey.clustering.request import refuse_class_column
+from covey.custody.footprints import Footprint
+from covey.custody.register import Register, remember
+from covey.encoding import encode, rows_to_keep
+from covey.encoding.groups import Groups, Rings
+from covey.encoding.selection import Selection
+from covey.errors import UsageError, ViolationError
+from covey.measures.workload import Workload, classifier_accuracy, query_error
+from covey.report import Costs, Output, Report, refuse_curve_of_others, refuse_format
+from covey.report import certificate as certificates
+from covey.schema import Role, Schema, TableFormat
+from covey.schema.requirements import Requirement
+from covey.tables import Table, files
+from covey.tables.csv_files import Dialect
+from covey.verification import Verdict
+
+UNCERTAIN = "a release of this method is judged with its original, so nobody else can check it"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Kept:
+    """What only the custodian may see: who is grouped with whom, and what the files need.
+
+    Of the original it holds what each released row has lost, and no cell. Only where rows are not
+    alike does the judge hold more, since such a release cannot be judged without its original.
+    """
+
+    groups: Groups | Rings
+    people: Selection  # the rows of the input that no missing-value policy dropped
+    behind: Selection  # the row of the input behind each released one
+    losses: Floats  # of each released row, column by column
+    weights: dict[str, float]  # what a suppressed row has lost, by column
+    released: Table
+    schema: Schema
+    requirements: tuple[Requirement, ...]
+    judge: Callable[[Table], Verdict]
+    trace: Footprint  # what the register will remember
+    inputs: tuple[str | Path, ...]  # files that no output may replace
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A table that keeps its promise, and what the custodian may want to know about it.
+
+    A copy, pickled or not, holds what may be published: the table, the verdict and the report.
+    """
+
+    table: Any
+    verdict: Verdict
+    report: Report
+    _kept: Kept | None
+
+    def __repr__(self) -> str:
+        # What a dataclass would show of itself has cells in it, even original ones.
+        rows, checks = self.report.rows, self.verdict.checks
+        kept = ", ".join(f"{check.requirement} {check.achieved:g}" for check in checks)
+        return f"Release({rows.released:,} of {rows.read:,} rows by {self.report.method}, {kept})"
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": None}
+
+    @property
+    def _own(self) -> Kept:
+        if self._kept is None:
+            raise UsageError("this is a copy of a release: use the one that covey.anonymize gave")
+        return self._kept
+
+    @property
+    def groups(self) -> Groups | Rings:
+        """The groups of the input's rows; -1 for a row that is not in the release."""
+        return self._own.groups
+
+    @property
+    def rows(self) -> Longs:
+        """The input's row behind each released one: for the custodian's eyes alone."""
+        return self._own.behind.rows
+
+    @property
+    def costs(self) -> pl.DataFrame:
+        """What each row of the input has paid, for the custodian's eyes alone.
+
+        One line per row: its number from 0, the label of its group, its loss, and what each
+        quasi-identifier adds to it, weighted. Sums are those of the report. A suppressed row has
+        the label -1 and has lost everything; a row that the missing-value policy left out has
+        neither label nor loss. There are no cells in it, but it tells who is grouped with whom.
+        """
+        own = self._own
+        losses = np.tile(list(own.weights.values()), (own.people.total, 1))
+        losses[own.behind.rows] = own.losses
+        every = pl.DataFrame(
+            {
+                "row": np.arange(own.people.total, dtype=np.int64),
+                "group": own.groups.labels,
+                "loss": losses.sum(axis=1),
+                **{f"loss_{name}": losses[:, j] for j, name in enumerate(own.weights)},
+            }
+        )
+        kept = pl.col("row").is_in(own.people.rows)
+        return every.with_columns(pl.when(kept).then(pl.exclude("row")))
+
+    def workload(
+        self, original: Any, *, class_column: str | None = None, queries: int = 1000, seed: int = 0
+    ) -> Workload:
+        """What this release is still good for: to count people, and to predict their class.
+
+        `original` is the table that it was made from. The classifier needs scikit-learn, which
+        comes with the extra `covey[workload]`.
+        """
+        own = self._own
+        table = tables.original(original, own.schema, Role.QUASI)
+        kept = rows_to_keep(table, own.schema)
+        people = table.with_rows(kept.of(table.frame), kept.rows)
+        encoded = encode(people, own.schema)
+        errors = query_error(encoded, own.released, queries=queries, seed=seed)
+        counted = Workload(query_error_median=errors.median, query_error_mean=errors.mean)
+        if class_column is None:
+            return counted
+        refuse_class_column(own.schema, class_column)
+        rows, classes = np.searchsorted(kept.rows, self.rows), people.frame[class_column]
+        accuracy = classifier_accuracy(encoded, own.released, rows, classes, seed=seed)
+        return replace(
+            counted,
+            accuracy=accuracy.released,
+            accuracy_original=accuracy.original,
+            accuracy_majority=accuracy.majority,
+        )
+
+    def write(
+        self,
+        path: str | Path,
+        *,
+        report: str | Path | Sequence[str | Path] | None = None,
+        costs: str | Path | None = None,
+        certificate: bool = False,
+        curve: Costs | None = None,
+        defuse: bool = True,
+        register: str | Path | Literal[False] | None = None,
+        refuse_composition: bool | None = None,
+        outputs: files.Outputs | None = None,
+    ) -> Report:
+        """Write the release, and what is asked for beside it, once its bytes have been verified.
+
+        The bytes are read back under a temporary name and judged by the verifier. Only then do
+        all files get their names, in one step. Text that a spreadsheet would run as a formula gets
+        an apostrophe in front, unless `defuse` is off. A report is a page if its name ends in
+        .html, and JSON if in .json; a `curve` of the released rows that is handed over is shown in
+        it. The `costs` are for the custodian alone, so only the owner can read that file. A
+        `certificate` lies beside the release, under its name and .intoto.json. `outputs` are the
+        drafts of all these files, where they are open already.
+
+        Before, the release is laid over all earlier ones in the `register`, the custodian's own
+        unless its path is given, and enters it; with False it does neither. The report that comes
+        back says what they keep together. If that is less than was asked, nothing is written where
+        `refuse_composition` says so, or else the schema.
+        """
+        own = self._own
+        if certificate and isinstance(own.groups, Rings):
+            raise UsageError(UNCERTAIN)
+        refuse_curve_of_others(curve, self.report.rows)
+        reports = [report] if isinstance(report, str | Path) else list(report or ())
+        beside = companions(path, reports, costs, certificate=certificate)
+        self._refuse_overwriting([path, *beside], register)
+        with contextlib.ExitStack() as stack:
+            if outputs is None:
+                private = [name for name in (costs,) if name is not None]
+                outputs = stack.enter_context(files.outputs(path, *beside, private=private))
+            again, verdict, output = self._written(path, outputs, defuse=defuse)
+            entry = stack.enter_context(
+                remember(
+                    *(register, own.trace),
+                    path=None if path == files.STREAM else str(path),
+                    sha256=output.sha256,
+                    request=self.report.request,
+                    refuse=own.schema.require.composition == "refuse"
+                    if refuse_composition is None
+                    else refuse_composition,
+                )
+            )
+            told = replace(self.report, output=output, curve=curve)
+            told = told.composed(entry.composition, entry.warnings)
+            pages = {name: told.written_as(name) for name in reports}
+            for name, page in pages.items():
+                outputs[name].write(page)
+            if costs is not None:
+                outputs[costs].write(self.costs.write_csv().encode())
+            if certificate:
+                statement = certificates.statement(
+                    *(Path(path).name, told, pages, own.schema, own.requirements, again, verdict)
+                )
+                outputs[certificates.beside(path)].write(statement)
+            with entry.publishing():
+                outputs.publish()
+        return told
+
+    def _refuse_overwriting(
+        self, paths: Sequence[str | Path], register: str | Path | Literal[False] | None
+    ) -> None:
+        known = Register.of(register)
+        kept = () if known is None else (known.path,)
+        files.refuse_overwriting(paths, [*self._own.inputs, *kept])
+
+    def _written(
+        self, path: str | Path, outputs: files.Outputs, *, defuse: bool
+    ) -> tuple[Table, Verdict, Output]:
+        """Write the table to its draft, and judge the bytes with nothing but the schema known."""
+        own, draft = self._own, outputs[path]
+        with files.output_errors():
+            changed = tables.write(own.released, draft.file, Path(path).name, defuse=defuse)
+        data = draft.read()
+        written = TableFormat(**{**asdict(own.released.dialect), "header": True})
+        again = tables.from_bytes(data, own.schema, written)
+        ours, theirs = own.released.frame, again.frame
+        if (ours.height, ours.columns) != (theirs.height, theirs.columns):
+            raise ViolationError("the written table has lost rows or columns; it is not published")
+        verdict = own.judge(again)
+        verdict.raise_if_violated()
+        return again, verdict, output_of(data, again.dialect, changed)
+
+
+def companions(
+    path: str | Path,
+    reports: Sequence[str | Path] = (),
+    costs: str | Path | None = None,
+    *,
+    certificate: bool = False,
+) -> list[str | Path]:
+    """The files beside a release; a name that does not fit its content is refused."""
+    for name in reports:
+        refuse_format(name)
+    if costs is not None and Path(costs).suffix.lower() != ".csv":
+        raise UsageError("the costs are CSV: give them a name that ends in .csv")
+    more = [name for name in (costs,) if name is not None]
+    return [*reports, *more, *([certificates.beside(path)] if certificate else [])]
+
+
+def refuse_uncertain(method: str | Callable[..., Groups | Rings] | Method) -> None:
+    """A certificate is of a release that others can judge."""
+    if not as_method(method).alike:
+        raise UsageError(UNCERTAIN)
+
+
+def output_of(data: bytes, dialect: Dialect, defused: int) -> Output:
+    """The bytes of a released table in numbers."""
+    kinds = {b"PAR1": "parquet", b"\x1f\x8b\x08\x00": "gzipped csv"}
+    kind, digest = kinds.get(data[:4], "csv"), hashlib.sha256(data).hexdigest()
+    return Output(kind, len(data), digest, dialect.written, defused)
