@@ -293,7 +293,7 @@ def test_a_bad_table_is_told_in_one_line_without_a_cell(
     [
         (1, "k = 500 cannot be had: it needs at least 500 rows", "-k 500"),
         (2, "k must be at least 2", "-k 1"),
-        (2, "nothing is promised", ""),
+        (2, "no k given", ""),
         (2, "there is no method", "-k 2 --method nope"),
         (2, "no option 'nope'", "-k 2 -O nope=1"),
         (2, "NAME=VALUE", "-k 2 -O nope"),

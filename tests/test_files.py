@@ -400,7 +400,7 @@ def test_a_draft_that_somebody_removes_is_not_published(tmp_path: Path) -> None:
 
 WRITER = """
 import sys
-from covey import files
+from covey.tables import files
 
 with files.draft(sys.argv[1]) as draft:
     draft.file.write(b"half")
@@ -569,7 +569,7 @@ def test_what_is_no_file_but_is_named_like_ones_own_stops_nothing_for_long(
 
 TOGETHER = """
 import sys
-from covey import files
+from covey.tables import files
 
 with files.outputs(*sys.argv[1:]) as outputs:
     for path in sys.argv[1:]:
@@ -580,7 +580,7 @@ with files.outputs(*sys.argv[1:]) as outputs:
 
 PUBLISHER = """
 import itertools, sys
-from covey import files
+from covey.tables import files
 
 print("ready", flush=True)
 for turn in itertools.count():

@@ -266,7 +266,7 @@ def test_killed_while_it_sends_no_old_companion_stays_beside_what_was_sent(tmp_p
 
 AGAIN = """
 import itertools, sys
-from covey import files
+from covey.tables import files
 
 print("ready", flush=True)
 for turn in itertools.count():

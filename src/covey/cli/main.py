@@ -1036,7 +1036,7 @@ def _sizes(k: str | None, schema: "Schema") -> list[int]:
     """`5,10,50`, or what the schema asks for."""
     if k is None:
         if schema.require.k is None:
-            raise UsageError("nothing is promised: ask for k, or give it in the schema's [require]")
+            raise UsageError("no k given: pass -k, or set k under [require] in the schema")
         return [schema.require.k]
     try:
         return [int(size) for size in k.split(",")]

@@ -205,7 +205,8 @@ def _from_dataframe(source: Any, declared: TableFormat, schema: Schema | None) -
         frame,
         dialect,
         (note,) if note else (),
-        give_back=lambda released: _given_back(released, native.implementation),
+        # Of the caller's table nothing but its kind: a release keeps this function.
+        give_back=partial(_given_back, kind=native.implementation),
     )
 
 
