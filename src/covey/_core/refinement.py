@@ -6,8 +6,8 @@ of them. What a row adds to a group, and what its leaving saves, then takes one 
 attribute. Every step leaves a legal grouping and lowers the cost by more than `LEAST_GAIN`.
 
 The cost of a group is its information loss, that is its size times what each member loses, and
-what the `Aim` says besides: a penalty for rows of another class than most, a price for sizes beyond
-k. Rows may be left out of all groups, at a price of their own.
+what the `Objective` says besides: a penalty for rows of another class than most, a price for sizes
+beyond k. Rows may be left out of all groups, at a price of their own.
 """
 
 from typing import NamedTuple
@@ -26,7 +26,7 @@ _CANDIDATES = 16  # rows that a group looks at more closely before it takes one 
 _NOBODY: int = np.int64(-1)  # type: ignore[assignment]
 
 
-class Rows(NamedTuple):
+class Block(NamedTuple):
     """The rows of a block and what tells them apart."""
 
     numbers: Floats  # (rows, intervals) scaled to 0 … 1, missing further away
@@ -41,7 +41,7 @@ class Rows(NamedTuple):
     loss: Floats
 
 
-class Aim(NamedTuple):
+class Objective(NamedTuple):
     """What is wanted besides little loss."""
 
     k: int
@@ -49,7 +49,7 @@ class Aim(NamedTuple):
     price: float  # of a row that is left out, infinite where none may be
 
 
-class Marks(NamedTuple):
+class RowExtras(NamedTuple):
     """What is minded of rows besides their quasi-identifiers.
 
     Most tables have none of it, and what looks at it is slow, so kernels take None instead and are
@@ -64,7 +64,7 @@ class Marks(NamedTuple):
     tally: Ints  # (2, values) of the group that is being judged
 
 
-class Parts(NamedTuple):
+class Partition(NamedTuple):
     """The groups of a block; those of size 0 are not there."""
 
     labels: Longs  # (rows,) group of each row, -1 for one that is left out
@@ -81,10 +81,10 @@ class Parts(NamedTuple):
 
 
 @kernel
-def new_parts(rows: Rows, groups: int) -> Parts:
+def new_parts(rows: Block, groups: int) -> Partition:
     """Room for so many groups, all of them empty."""
     count, intervals, categories = len(rows.numbers), len(rows.weights), len(rows.first)
-    return Parts(
+    return Partition(
         labels=np.full(count, -1, dtype=np.int64),
         next=np.full(count, -1, dtype=np.int64),
         previous=np.full(count, -1, dtype=np.int64),
@@ -103,7 +103,7 @@ def new_parts(rows: Rows, groups: int) -> Parts:
 
 
 @kernel
-def pair_loss(rows: Rows, tree: int, one: int, other: int) -> float:
+def pair_loss(rows: Block, tree: int, one: int, other: int) -> float:
     """The loss of the common ancestor of two leaves, of which `one` does not come later."""
     if one == other:
         return 0.0
@@ -117,7 +117,7 @@ def pair_loss(rows: Rows, tree: int, one: int, other: int) -> float:
 
 
 @kernel
-def _own_loss(rows: Rows, parts: Parts, group: int) -> float:
+def _own_loss(rows: Block, parts: Partition, group: int) -> float:
     loss = 0.0
     for j in range(len(rows.weights)):
         width = parts.high[group, j] - parts.low[group, j]
@@ -128,7 +128,7 @@ def _own_loss(rows: Rows, parts: Parts, group: int) -> float:
 
 
 @kernel
-def _include(rows: Rows, parts: Parts, group: int, row: int) -> None:
+def _include(rows: Block, parts: Partition, group: int, row: int) -> None:
     """Widen a group's ends by a row."""
     for j in range(len(rows.weights)):
         value = rows.numbers[row, j]
@@ -142,7 +142,12 @@ def _include(rows: Rows, parts: Parts, group: int, row: int) -> None:
 
 @kernel
 def _extra(
-    parts: Parts, aim: Aim, marks: Marks | None, group: int, leaving: int, joining: int
+    parts: Partition,
+    aim: Objective,
+    marks: RowExtras | None,
+    group: int,
+    leaving: int,
+    joining: int,
 ) -> float:
     """What a group costs besides its loss, without one of its members or with one more, or -1."""
     size = parts.size[group] - (leaving >= 0) + (joining >= 0)
@@ -153,7 +158,9 @@ def _extra(
 
 
 @kernel
-def _majority(marks: Marks, parts: Parts, group: int, size: int, leaving: int, joining: int) -> int:
+def _majority(
+    marks: RowExtras, parts: Partition, group: int, size: int, leaving: int, joining: int
+) -> int:
     """How many of them are of the most frequent class."""
     classes, filled = np.empty(size, dtype=np.int32), 0
     row = parts.head[group]
@@ -175,7 +182,13 @@ def _majority(marks: Marks, parts: Parts, group: int, size: int, leaving: int, j
 
 @kernel
 def _missed(
-    marks: Marks, parts: Parts, group: int, other: int, leaving: int, joining: int, final: int
+    marks: RowExtras,
+    parts: Partition,
+    group: int,
+    other: int,
+    leaving: int,
+    joining: int,
+    final: int,
 ) -> float:
     """By how much a group misses the rules: with another, without or with a row, or with -1.
 
@@ -228,20 +241,24 @@ def _excess(
 
 
 @kernel
-def _complies(marks: Marks, parts: Parts, group: int, leaving: int, joining: int) -> bool:
+def _complies(marks: RowExtras, parts: Partition, group: int, leaving: int, joining: int) -> bool:
     """Whether a group keeps the rules without or with a row, or with -1."""
     return _missed(marks, parts, group, _NOBODY, leaving, joining, 0) == 0.0
 
 
 @kernel
-def _weigh(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int) -> None:
+def _weigh(
+    rows: Block, parts: Partition, aim: Objective, marks: RowExtras | None, group: int
+) -> None:
     """The loss of a group and what it costs besides, from its ends, size and members."""
     parts.loss[group] = _own_loss(rows, parts, group) if parts.size[group] > 0 else 0.0
     parts.extra[group] = _extra(parts, aim, marks, group, _NOBODY, _NOBODY)
 
 
 @kernel
-def _recount(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int) -> None:
+def _recount(
+    rows: Block, parts: Partition, aim: Objective, marks: RowExtras | None, group: int
+) -> None:
     """All that is known of a group, from its members."""
     parts.low[group, :], parts.high[group, :] = np.inf, -np.inf
     parts.first[group, :], parts.last[group, :] = _FAR, -1
@@ -255,12 +272,12 @@ def _recount(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int
 
 
 @kernel
-def _cost(parts: Parts, group: int) -> float:
+def _cost(parts: Partition, group: int) -> float:
     return parts.size[group] * parts.loss[group] + parts.extra[group]  # type: ignore[no-any-return]
 
 
 @kernel
-def total_cost(parts: Parts, aim: Aim) -> float:
+def total_cost(parts: Partition, aim: Objective) -> float:
     """What all groups cost, and the rows that are left out."""
     total = 0.0
     for group in range(len(parts.size)):
@@ -273,7 +290,7 @@ def total_cost(parts: Parts, aim: Aim) -> float:
 
 
 @kernel
-def _detach(parts: Parts, row: int) -> None:
+def _detach(parts: Partition, row: int) -> None:
     before, after = parts.previous[row], parts.next[row]
     if before >= 0:
         parts.next[before] = after
@@ -284,7 +301,7 @@ def _detach(parts: Parts, row: int) -> None:
 
 
 @kernel
-def _attach(parts: Parts, group: int, row: int) -> None:
+def _attach(parts: Partition, group: int, row: int) -> None:
     old = parts.head[group]
     parts.next[row], parts.previous[row] = old, -1
     if old >= 0:
@@ -294,7 +311,9 @@ def _attach(parts: Parts, group: int, row: int) -> None:
 
 
 @kernel
-def _join(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int, row: int) -> None:
+def _join(
+    rows: Block, parts: Partition, aim: Objective, marks: RowExtras | None, group: int, row: int
+) -> None:
     """A row that is in no group joins one."""
     _attach(parts, group, row)
     _include(rows, parts, group, row)
@@ -303,7 +322,9 @@ def _join(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int, r
 
 
 @kernel
-def load(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, labels: Longs) -> None:
+def load(
+    rows: Block, parts: Partition, aim: Objective, marks: RowExtras | None, labels: Longs
+) -> None:
     """Take over a grouping."""
     for row in range(len(labels) - 1, -1, -1):
         if labels[row] >= 0:
@@ -313,7 +334,7 @@ def load(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, labels: Longs)
 
 
 @kernel
-def _members(parts: Parts, group: int, into: Longs, count: int) -> int:
+def _members(parts: Partition, group: int, into: Longs, count: int) -> int:
     """Write the members of a group behind the first `count`; how many there are then."""
     row = parts.head[group]
     while row >= 0:
@@ -328,7 +349,11 @@ def _members(parts: Parts, group: int, into: Longs, count: int) -> int:
 
 @kernel
 def grow(
-    rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, random: np.random.Generator
+    rows: Block,
+    parts: Partition,
+    aim: Objective,
+    marks: RowExtras | None,
+    random: np.random.Generator,
 ) -> None:
     """Groups of k, each from a random row and those that cost least; the rest where it costs least.
 
@@ -427,7 +452,7 @@ def grow(
 # ── ends of a group and what is next to them ────────────────────────────────────────────────────
 
 
-class Ends(NamedTuple):
+class Extremes(NamedTuple):
     """Of a group in each attribute: lowest, how many have it, the next; highest likewise."""
 
     numbers: Floats  # (intervals, 6)
@@ -435,12 +460,14 @@ class Ends(NamedTuple):
 
 
 @kernel
-def _new_ends(rows: Rows) -> Ends:
-    return Ends(np.empty((len(rows.weights), 6)), np.empty((len(rows.first), 6), dtype=np.int64))
+def _new_ends(rows: Block) -> Extremes:
+    return Extremes(
+        np.empty((len(rows.weights), 6)), np.empty((len(rows.first), 6), dtype=np.int64)
+    )
 
 
 @kernel
-def _clear(ends: Ends) -> None:
+def _clear(ends: Extremes) -> None:
     for j in range(len(ends.numbers)):
         ends.numbers[j, 0], ends.numbers[j, 1], ends.numbers[j, 2] = np.inf, 0, np.inf
         ends.numbers[j, 3], ends.numbers[j, 4], ends.numbers[j, 5] = -np.inf, 0, -np.inf
@@ -450,7 +477,7 @@ def _clear(ends: Ends) -> None:
 
 
 @kernel
-def _extend(rows: Rows, ends: Ends, row: int) -> None:
+def _extend(rows: Block, ends: Extremes, row: int) -> None:
     numbers, codes = ends.numbers, ends.codes
     for j in range(len(numbers)):
         value = rows.numbers[row, j]
@@ -483,7 +510,7 @@ def _extend(rows: Rows, ends: Ends, row: int) -> None:
 
 
 @kernel
-def _measure_ends(rows: Rows, parts: Parts, group: int, ends: Ends) -> None:
+def _measure_ends(rows: Block, parts: Partition, group: int, ends: Extremes) -> None:
     """The ends of a group and what is next to them, from its members."""
     _clear(ends)
     row = parts.head[group]
@@ -495,7 +522,7 @@ def _measure_ends(rows: Rows, parts: Parts, group: int, ends: Ends) -> None:
 
 
 @kernel
-def _loss_without(rows: Rows, ends: Ends, row: int) -> float:
+def _loss_without(rows: Block, ends: Extremes, row: int) -> float:
     """The loss of a group without one of its members."""
     loss = 0.0
     for j in range(len(ends.numbers)):
@@ -522,14 +549,14 @@ class Scratch(NamedTuple):
 
     members: Longs  # (rows,)
     homes: Longs  # (rows,)
-    ends: Ends
-    theirs: Ends  # of a second group
-    without: Ends  # of the first one without a member
-    spare: Ends  # of the second one without a member
+    ends: Extremes
+    theirs: Extremes  # of a second group
+    without: Extremes  # of the first one without a member
+    spare: Extremes  # of the second one without a member
 
 
 @kernel
-def new_scratch(rows: Rows) -> Scratch:
+def new_scratch(rows: Block) -> Scratch:
     """Room for the largest group."""
     count = len(rows.numbers)
     return Scratch(
@@ -547,7 +574,13 @@ def new_scratch(rows: Rows) -> Scratch:
 
 @kernel
 def _cheapest(
-    rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, row: int, own: int, limit: float
+    rows: Block,
+    parts: Partition,
+    aim: Objective,
+    marks: RowExtras | None,
+    row: int,
+    own: int,
+    limit: float,
 ) -> tuple[int, float]:
     """The group, other than its own, whose cost a row raises least and by less than the limit."""
     numbers, codes, weights = rows.numbers[row], rows.codes[row], rows.weights
@@ -598,14 +631,19 @@ def _cheapest(
 
 
 @kernel
-def _leave_out(parts: Parts, row: int) -> None:
+def _leave_out(parts: Partition, row: int) -> None:
     """A row that is in no group any more stays so."""
     parts.labels[row] = -1
 
 
 @kernel
 def _dissolve(
-    rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int, scratch: Scratch
+    rows: Block,
+    parts: Partition,
+    aim: Objective,
+    marks: RowExtras | None,
+    group: int,
+    scratch: Scratch,
 ) -> bool:
     """Let all members go where each costs least, if that costs less than to keep them together."""
     members, homes = scratch.members, scratch.homes
@@ -639,10 +677,10 @@ def _dissolve(
 
 @kernel
 def _bring_back(
-    rows: Rows,
-    parts: Parts,
-    aim: Aim,
-    marks: Marks | None,
+    rows: Block,
+    parts: Partition,
+    aim: Objective,
+    marks: RowExtras | None,
     group: int,
     members: Longs,
     homes: Longs,
@@ -660,7 +698,12 @@ def _bring_back(
 
 @kernel
 def _relocate(
-    rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int, scratch: Scratch
+    rows: Block,
+    parts: Partition,
+    aim: Objective,
+    marks: RowExtras | None,
+    group: int,
+    scratch: Scratch,
 ) -> None:
     """Let members go elsewhere, one by one, while the group has more than k."""
     members, ends = scratch.members, scratch.ends
@@ -692,7 +735,7 @@ def _relocate(
 
 @kernel
 def _exchange(
-    rows: Rows, parts: Parts, aim: Aim, marks: Marks, group: int, scratch: Scratch
+    rows: Block, parts: Partition, aim: Objective, marks: RowExtras, group: int, scratch: Scratch
 ) -> None:
     """Give members to groups where they cost little, each for one of theirs.
 
@@ -731,7 +774,7 @@ def _exchange(
 
 @kernel
 def _extra_of_swap(
-    parts: Parts, aim: Aim, marks: Marks, group: int, home: int, row: int, other: int
+    parts: Partition, aim: Objective, marks: RowExtras, group: int, home: int, row: int, other: int
 ) -> float:
     if marks.penalty == 0.0:
         return parts.extra[group] + parts.extra[home]  # type: ignore[no-any-return]
@@ -740,14 +783,16 @@ def _extra_of_swap(
 
 
 @kernel
-def _may_swap(marks: Marks, parts: Parts, group: int, home: int, row: int, other: int) -> bool:
+def _may_swap(
+    marks: RowExtras, parts: Partition, group: int, home: int, row: int, other: int
+) -> bool:
     if marks.sorts[row] == marks.sorts[other]:
         return True
     return _complies(marks, parts, group, row, other) and _complies(marks, parts, home, other, row)
 
 
 @kernel
-def _leave(rows: Rows, ends: Ends, row: int, into: Ends) -> None:
+def _leave(rows: Block, ends: Extremes, row: int, into: Extremes) -> None:
     """The ends of a group without one of its members."""
     for j in range(len(ends.numbers)):
         low, high, value = ends.numbers[j, 0], ends.numbers[j, 3], rows.numbers[row, j]
@@ -766,7 +811,7 @@ def _leave(rows: Rows, ends: Ends, row: int, into: Ends) -> None:
 
 
 @kernel
-def _loss_with(rows: Rows, ends: Ends, row: int) -> float:
+def _loss_with(rows: Block, ends: Extremes, row: int) -> float:
     """The loss of a group of these ends with one more row."""
     loss = 0.0
     for j in range(len(rows.weights)):
@@ -780,7 +825,7 @@ def _loss_with(rows: Rows, ends: Ends, row: int) -> float:
 
 
 @kernel
-def _take_back(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None) -> None:
+def _take_back(rows: Block, parts: Partition, aim: Objective, marks: RowExtras | None) -> None:
     """Rows that were left out join groups where they cost less than that."""
     for row in range(len(parts.labels)):
         if parts.labels[row] < 0:
@@ -790,7 +835,7 @@ def _take_back(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None) -> None:
 
 
 @kernel
-def offers(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None) -> Floats:
+def offers(rows: Block, parts: Partition, aim: Objective, marks: RowExtras | None) -> Floats:
     """What the return of each row that is left out would cost, in their order."""
     out = np.flatnonzero(parts.labels < 0)
     rises = np.empty(len(out))
@@ -800,7 +845,9 @@ def offers(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None) -> Floats:
 
 
 @kernel
-def settle(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, returning: Flags) -> None:
+def settle(
+    rows: Block, parts: Partition, aim: Objective, marks: RowExtras | None, returning: Flags
+) -> None:
     """Some of the rows that are left out join the groups where they cost least."""
     for row in range(len(returning)):
         if returning[row]:
@@ -813,7 +860,7 @@ def settle(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, returning: F
 
 
 @kernel
-def keeps(marks: Marks) -> bool:
+def keeps(marks: RowExtras) -> bool:
     """Whether all rows of a block together keep the rules."""
     size, missed = len(marks.values), 0.0
     for rule in range(len(marks.rules.places)):
@@ -826,7 +873,7 @@ def keeps(marks: Marks) -> bool:
 
 
 @kernel
-def repair(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None) -> bool:
+def repair(rows: Block, parts: Partition, aim: Objective, marks: RowExtras | None) -> bool:
     """Change groups that miss the rules until all keep them; whether they do.
 
     Such a group takes in rows of others, mostly for rows of its own, or goes together with another
@@ -845,7 +892,7 @@ def repair(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None) -> bool:
 
 @kernel
 def _take_in(
-    rows: Rows, parts: Parts, aim: Aim, marks: Marks, group: int, scratch: Scratch
+    rows: Block, parts: Partition, aim: Objective, marks: RowExtras, group: int, scratch: Scratch
 ) -> bool:
     """Take rows of others in as long as these are the cheapest steps; whether to look anew."""
     missed, took = 0.0, False
@@ -876,7 +923,9 @@ def _take_in(
 
 
 @kernel
-def _merging_rate(rows: Rows, parts: Parts, marks: Marks, group: int, missed: float) -> float:
+def _merging_rate(
+    rows: Block, parts: Partition, marks: RowExtras, group: int, missed: float
+) -> float:
     """What it costs to put a group together with another one, for each step towards the rules."""
     partner, rise = _partner(rows, parts, marks, group)
     if partner < 0:
@@ -888,7 +937,13 @@ def _merging_rate(rows: Rows, parts: Parts, marks: Marks, group: int, missed: fl
 
 @kernel
 def _swap(
-    rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int, row: int, other: int
+    rows: Block,
+    parts: Partition,
+    aim: Objective,
+    marks: RowExtras | None,
+    group: int,
+    row: int,
+    other: int,
 ) -> None:
     """A row of another group comes, and a member goes there, or nobody if that is -1."""
     home = parts.labels[row]
@@ -902,7 +957,9 @@ def _swap(
 
 
 @kernel
-def _helpful(rows: Rows, parts: Parts, marks: Marks, group: int, missed: float, near: Longs) -> int:
+def _helpful(
+    rows: Block, parts: Partition, marks: RowExtras, group: int, missed: float, near: Longs
+) -> int:
     """The rows of other groups that widen one least, of those which bring it nearer to the rules.
 
     How many there are; they are written in that order. The loss is spelled out, as in `_cheapest`:
@@ -964,10 +1021,10 @@ def _helpful(rows: Rows, parts: Parts, marks: Marks, group: int, missed: float, 
 
 @kernel
 def _exchange_rate(
-    rows: Rows,
-    parts: Parts,
-    aim: Aim,
-    marks: Marks,
+    rows: Block,
+    parts: Partition,
+    aim: Objective,
+    marks: RowExtras,
     group: int,
     row: int,
     missed: float,
@@ -1006,8 +1063,8 @@ def _exchange_rate(
 
 @kernel
 def _step(
-    marks: Marks,
-    parts: Parts,
+    marks: RowExtras,
+    parts: Partition,
     group: int,
     home: int,
     row: int,
@@ -1023,7 +1080,7 @@ def _step(
 
 
 @kernel
-def merge(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None) -> bool:
+def merge(rows: Block, parts: Partition, aim: Objective, marks: RowExtras | None) -> bool:
     """Put groups that miss the rules together with others until all keep them; whether they do."""
     if marks is not None:
         for group in range(len(parts.size)):
@@ -1033,7 +1090,7 @@ def merge(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None) -> bool:
 
 
 @kernel
-def _merge(rows: Rows, parts: Parts, aim: Aim, marks: Marks, group: int) -> bool:
+def _merge(rows: Block, parts: Partition, aim: Objective, marks: RowExtras, group: int) -> bool:
     while parts.size[group] > 0 and not _complies(marks, parts, group, _NOBODY, _NOBODY):
         partner, _ = _partner(rows, parts, marks, group)
         if partner < 0:
@@ -1044,7 +1101,7 @@ def _merge(rows: Rows, parts: Parts, aim: Aim, marks: Marks, group: int) -> bool
 
 
 @kernel
-def _partner(rows: Rows, parts: Parts, marks: Marks, group: int) -> tuple[int, float]:
+def _partner(rows: Block, parts: Partition, marks: RowExtras, group: int) -> tuple[int, float]:
     """The group with which one keeps the rules at least cost; the cheapest one if with none."""
     best, choice, least, nearest = np.inf, _NOBODY, np.inf, _NOBODY
     size, before = parts.size[group], parts.size[group] * parts.loss[group]
@@ -1070,7 +1127,9 @@ def _partner(rows: Rows, parts: Parts, marks: Marks, group: int) -> tuple[int, f
 
 
 @kernel
-def _unite(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int, other: int) -> None:
+def _unite(
+    rows: Block, parts: Partition, aim: Objective, marks: RowExtras | None, group: int, other: int
+) -> None:
     """All rows of one group go to another."""
     row = parts.head[group]
     while row >= 0:
@@ -1086,7 +1145,7 @@ def _unite(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, group: int, 
 
 
 @kernel
-def _neighbours(rows: Rows, parts: Parts, group: int, nearest: Longs, rises: Floats) -> int:
+def _neighbours(rows: Block, parts: Partition, group: int, nearest: Longs, rises: Floats) -> int:
     """The groups that fit best together with one; how many there are."""
     weights, pairs = rows.weights, rows.pairs
     tree_first, leaves, start = rows.first, rows.leaves, rows.start
@@ -1136,7 +1195,9 @@ def _neighbours(rows: Rows, parts: Parts, group: int, nearest: Longs, rises: Flo
 
 
 @kernel
-def sweep(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, scratch: Scratch) -> None:
+def sweep(
+    rows: Block, parts: Partition, aim: Objective, marks: RowExtras | None, scratch: Scratch
+) -> None:
     """Dissolve each group that costs more than its rows do elsewhere; of others, let rows go."""
     if aim.price < np.inf:
         _take_back(rows, parts, aim, marks)
@@ -1153,10 +1214,10 @@ def sweep(rows: Rows, parts: Parts, aim: Aim, marks: Marks | None, scratch: Scra
 
 @kernel
 def _regroup(
-    rows: Rows,
-    parts: Parts,
-    aim: Aim,
-    marks: Marks | None,
+    rows: Block,
+    parts: Partition,
+    aim: Objective,
+    marks: RowExtras | None,
     chosen: Longs,
     tries: int,
     random: np.random.Generator,
@@ -1188,9 +1249,9 @@ def _regroup(
 
 
 @kernel
-def _select(rows: Rows, own: Longs) -> Rows:
+def _select(rows: Block, own: Longs) -> Block:
     """Some of the rows of a block, as a block of their own."""
-    return Rows(
+    return Block(
         rows.numbers[own],
         rows.codes[own],
         rows.weights,
@@ -1205,21 +1266,21 @@ def _select(rows: Rows, own: Longs) -> Rows:
 
 
 @kernel
-def _select_marks(marks: Marks | None, own: Longs) -> Marks | None:
+def _select_marks(marks: RowExtras | None, own: Longs) -> RowExtras | None:
     # One return, so that the compiler sees one type: there are marks or there are none.
     selected = marks
     if marks is not None:
         classes, values, sorts = marks.classes[own], marks.values[own], marks.sorts[own]
-        selected = Marks(classes, marks.penalty, values, sorts, marks.rules, marks.tally)
+        selected = RowExtras(classes, marks.penalty, values, sorts, marks.rules, marks.tally)
     return selected
 
 
 @kernel
 def _replace(
-    rows: Rows,
-    parts: Parts,
-    aim: Aim,
-    marks: Marks | None,
+    rows: Block,
+    parts: Partition,
+    aim: Objective,
+    marks: RowExtras | None,
     chosen: Longs,
     own: Longs,
     labels: Longs,
@@ -1255,10 +1316,10 @@ def _replace(
 
 @kernel
 def start_over(
-    rows: Rows,
-    parts: Parts,  # INOUT
-    aim: Aim,
-    marks: Marks | None,
+    rows: Block,
+    parts: Partition,  # INOUT
+    aim: Objective,
+    marks: RowExtras | None,
     tries: int,
     random: np.random.Generator,
 ) -> None:
@@ -1268,10 +1329,10 @@ def start_over(
 
 @kernel
 def refine(
-    rows: Rows,
-    parts: Parts,  # INOUT
-    aim: Aim,
-    marks: Marks | None,
+    rows: Block,
+    parts: Partition,  # INOUT
+    aim: Objective,
+    marks: RowExtras | None,
     neighbours: int,
     tries: int,
     random: np.random.Generator,

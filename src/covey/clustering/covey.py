@@ -22,10 +22,10 @@ from covey.encoding.groups import SUPPRESSED, Groups
 from covey.errors import UsageError
 
 if TYPE_CHECKING:
-    from covey._core.refinement import Marks, Parts, Rows
+    from covey._core.refinement import Block, Partition, RowExtras
 
 T = TypeVar("T")
-Block = TypeVar("Block", Ints, Longs)
+Members = TypeVar("Members", Ints, Longs)
 Effort = Literal["fast", "quick", "balanced", "best"]
 
 
@@ -197,7 +197,7 @@ class _Work:
         max_suppressed: float = 0.0,
         progress: Progress = silent,
     ) -> None:
-        from covey._core.refinement import Aim
+        from covey._core.refinement import Objective
 
         self.table, self.seed, self.progress = table, seed, progress
         self.labels = np.zeros(table.rows, dtype=np.int64)
@@ -208,7 +208,7 @@ class _Work:
         # A row that is left out counts in every metric as one that has lost all: as if it were of
         # no class, and in a group with everyone.
         self.lost = float(table.weights.sum()) + self.penalty + evenness * (table.rows - k) / k
-        self.aim = Aim(k, float(evenness), self.lost)
+        self.aim = Objective(k, float(evenness), self.lost)
         # Until `comply`, nothing but k is asked; and nobody is left out whom demands may need.
         self.allowed = int(max_suppressed * table.rows + 1e-9)
         self._permit(self.allowed if table.demands is None else 0)
@@ -225,11 +225,11 @@ class _Work:
         """Random numbers for one place in the work, whoever does it and when."""
         return np.random.default_rng((self.seed, *place))
 
-    def rows(self, own: Longs | Ints) -> "Rows":
+    def rows(self, own: Longs | Ints) -> "Block":
         """A block for the kernels."""
-        from covey._core.refinement import Rows
+        from covey._core.refinement import Block
 
-        return Rows(
+        return Block(
             numbers=self.cells.numbers[own],
             codes=self.cells.codes[own],
             weights=self.cells.weights,
@@ -242,9 +242,9 @@ class _Work:
             loss=self.forest.loss,
         )
 
-    def marks(self, own: Longs | Ints) -> "Marks | None":
+    def marks(self, own: Longs | Ints) -> "RowExtras | None":
         """What is minded of them besides."""
-        from covey._core.refinement import Marks
+        from covey._core.refinement import RowExtras
 
         demanding = len(self.rules.places) > 0
         if not demanding and self.penalty == 0.0:
@@ -255,7 +255,7 @@ class _Work:
         if demanding:
             sorts = np.unique(self.values[own], axis=0, return_inverse=True)[1]
         tally = np.zeros((2, self.values.max(initial=-1) + 1), dtype=np.int32)
-        return Marks(classes, self.penalty, self.values[own], sorts, self.rules, tally)
+        return RowExtras(classes, self.penalty, self.values[own], sorts, self.rules, tally)
 
     def start(self, threads: ThreadPoolExecutor, plan: Plan) -> None:
         """Grow groups in blocks of similar rows."""
@@ -371,7 +371,7 @@ class _Work:
             share = (number + done / len(blocks)) / (plan.rounds + 1)
             self._tell(f"clustering, loss {self.cost:,.0f}", share)
 
-    def _load(self, own: Longs) -> "tuple[Rows, Parts, Marks | None]":
+    def _load(self, own: Longs) -> "tuple[Block, Partition, RowExtras | None]":
         from covey._core import refinement
 
         rows, marks, labels = self.rows(own), self.marks(own), _numbered(self.labels[own])
@@ -379,7 +379,7 @@ class _Work:
         refinement.load(rows, parts, self.aim, marks, labels)
         return rows, parts, marks
 
-    def _save(self, own: Longs | Ints, parts: "Parts") -> None:
+    def _save(self, own: Longs | Ints, parts: "Partition") -> None:
         self.labels[own] = np.where(parts.labels < 0, SUPPRESSED, own[parts.labels])
 
     def _return_rows(self, threads: ThreadPoolExecutor, blocks: list[Longs]) -> None:
@@ -442,10 +442,10 @@ class _Work:
         return np.split(np.argsort(numbers, kind="stable"), ends[:-1])
 
 
-def _large_enough(blocks: Sequence[Block], enough: Callable[[Block], bool]) -> list[Block]:
+def _large_enough(blocks: Sequence[Members], enough: Callable[[Members], bool]) -> list[Members]:
     """Blocks that are not enough go together with the next one, or with the last."""
-    ready: list[Block] = []
-    waiting: list[Block] = []
+    ready: list[Members] = []
+    waiting: list[Members] = []
     for block in blocks:
         waiting.append(block)
         together = np.concatenate(waiting)
