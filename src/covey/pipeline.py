@@ -30,17 +30,19 @@ from covey.custody.footprints import Footprint, footprint
 from covey.custody.keys import Key
 from covey.custody.ordering import canonical_order, ordered_people
 from covey.custody.register import Register, remember
-from covey.encoding import MISSING_LEAF, EncodedTable, Interval, encode, rows_to_drop
+from covey.encoding import MISSING_LEAF, EncodedTable, encode, rows_to_drop
 from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.encoding.imputation import without_gaps
 from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError, count
-from covey.generalisation import Ranges, Style, filled_in, generalise, parse, telling_rows
-from covey.generalisation.as_released import as_released
+from covey.generalisation import Style, View, filled_in, generalise
 from covey.inspection.persons import refuse_unsaid
 from covey.measures import loss
 from covey.measures.histograms import class_sizes, distributions, rows_of
 from covey.measures.loss import Losses
-from covey.measures.workload import Workload, classifier_accuracy, query_error
+from covey.measures.objective import objective
+from covey.measures.queries import query_error
+from covey.measures.workload import Workload
+from covey.measures.workload import workload as measured_workload
 from covey.repair.surplus import surplus
 from covey.report import (
     LIMITS,
@@ -298,9 +300,9 @@ def anonymize(
         verdict = judge(released)
         verdict.raise_if_violated()
     with stage("measuring"):
+        view = View.of(released, encoded)
         losses = loss.measure(
-            encoded,
-            released,
+            view,
             suppressed=formed.suppressed,
             k=k,
             class_column=class_column,
@@ -308,7 +310,7 @@ def anonymize(
             groups=groups if isinstance(groups, Groups) else None,
         )
         whose_rows = _counted(persons, people.rows, requirements)
-        spread = distributions(encoded, released, k, persons=whose_rows)
+        spread = distributions(view, k, persons=whose_rows)
     with stage("remembering"):
         trace = footprint(
             *(custodian, table, released.frame, people.rows[order], schema),
@@ -342,11 +344,11 @@ def anonymize(
                 minded=minded,
                 least=rows_of(k, whose_rows),
             ),
-            *_warnings_of_release(encoded, released, schema, verdict, rows),
+            *_warnings_of_release(view, schema, verdict, rows),
             *_warnings_of_labels(encoded, released, schema, least=rows_of(k, whose_rows)),
         ),
         seconds=stage.seconds,
-        classes=class_sizes(encoded, released) if isinstance(groups, Groups) else (),
+        classes=class_sizes(view) if isinstance(groups, Groups) else (),
         distributions=spread,
         limits=LIMITS if isinstance(groups, Groups) else matchings.LIMITS,
     )
@@ -360,11 +362,9 @@ def anonymize(
         _schema=schema,
         _asked=requirements,
         _judge=judge,
-        # A copy of the encoded table leaves behind what the method had it work out.
         _costs=partial(
             _costs,
-            replace(encoded),
-            released,
+            loss.RowLosses.of(view),
             labels=formed.labels,
             people=everybody,
             behind=kept[order],
@@ -417,11 +417,11 @@ def measure(
     encoded = encode(table.with_rows(table.frame[kept], kept), schema)
     shown, _ = _read_release(released, schema, table.dialect)
     asked = schema.require.k if k is None else KAnonymity(k).k
-    with telling_rows(encoded, shown):
-        losses = loss.measure(encoded, shown, k=asked, class_column=class_column)
+    view = View.of(shown, encoded)
+    losses = loss.measure(view, k=asked, class_column=class_column)
     if queries is None:
         return losses
-    return replace(losses, queries=query_error(encoded, shown, queries=queries))
+    return replace(losses, queries=query_error(view, queries=queries))
 
 
 def report_on(
@@ -448,14 +448,13 @@ def report_on(
         encoded = encode(table.with_rows(table.frame[kept], kept), schema)
     with stage("verifying"):
         verdict = verify(shown, schema, require=requirements)
-    with stage("measuring"), telling_rows(encoded, shown):
-        losses = loss.measure(encoded, shown, k=k, class_column=class_column)
+    with stage("measuring"):
+        view = View.of(shown, encoded)
+        losses = loss.measure(view, k=k, class_column=class_column)
         whose = _counted(_persons(table, schema, requirements), kept, requirements)
-        same_rows, known = not losses.suppressed, encoded
-        if not same_rows:
-            # Nobody knows which rows were left out: what is told is what the release tells itself.
-            known, whose = as_released(encoded, shown), None
-        spread = distributions(known, shown, k, persons=whose, same_rows=same_rows)
+        if not view.same_rows:
+            whose = None  # nobody knows which rows were left out
+        spread = distributions(view, k, persons=whose)
     rows = Rows(
         read=table.frame.height,
         dropped=table.frame.height - len(kept),
@@ -474,16 +473,17 @@ def report_on(
         key=None,
         order=UNKNOWN,
         configuration=_configuration(
-            schema, known, None, requirements, shown.dialect, same_rows=same_rows
+            *(schema, view.publishable.original, None, requirements, shown.dialect),
+            same_rows=view.same_rows,
         ),
         warnings=(
-            *_warnings_of_release(encoded, shown, schema, verdict, rows),
+            *_warnings_of_release(view, schema, verdict, rows),
             *_warnings_of_labels(
-                encoded if same_rows else None, shown, schema, least=rows_of(k, whose)
+                encoded if view.same_rows else None, shown, schema, least=rows_of(k, whose)
             ),
         ),
         seconds=stage.seconds,
-        classes=class_sizes(encoded, shown),
+        classes=class_sizes(view),
         distributions=spread,
         output=output,
         curve=curve,
@@ -522,20 +522,14 @@ def workload(
     table = tables.original(frame, schema, Role.QUASI)
     kept = np.flatnonzero(~rows_to_drop(table, schema))
     people = table.with_rows(table.frame[kept], kept)
-    encoded = encode(people, schema)
-    errors = query_error(encoded, release._released, queries=queries, seed=seed)
-    counted = Workload(query_error_median=errors.median, query_error_mean=errors.mean)
-    if class_column is None:
-        return counted
-    _check_class_column(schema, class_column)
-    rows = np.searchsorted(kept, release.rows)
-    classes = people.frame[class_column]
-    accuracy = classifier_accuracy(encoded, release._released, rows, classes, seed=seed)
-    return replace(
-        counted,
-        accuracy=accuracy.released,
-        accuracy_original=accuracy.original,
-        accuracy_majority=accuracy.majority,
+    if class_column is not None:
+        _check_class_column(schema, class_column)
+    return measured_workload(
+        View.of(release._released, encode(people, schema)),
+        np.searchsorted(kept, release.rows),
+        None if class_column is None else people.frame[class_column],
+        queries=queries,
+        seed=seed,
     )
 
 
@@ -639,7 +633,7 @@ def form_groups(
     if isinstance(groups, Rings) or not (refine or encoded.demands is not None):
         return groups
     settled = _settled(table, k, groups, seed, progress, refine=refine)
-    lost = partial(loss.total_in_groups, encoded)
+    lost = partial(objective, encoded)
     if share and groups.suppressed and lost(settled) > lost(groups):
         # Without the rows left out, values are spread otherwise, and groups that kept what is asked
         # had to be changed: that may cost more than those rows would have.
@@ -809,22 +803,17 @@ def _in_input_order(groups: Groups | Rings, rows: Longs, total: int) -> Groups |
 
 
 def _costs(
-    encoded: EncodedTable,
-    released: Table,
-    labels: Longs,
-    people: Longs,
-    behind: Longs,
-    total: int,
+    lost: loss.RowLosses, labels: Longs, people: Longs, behind: Longs, total: int
 ) -> pl.DataFrame:
     """The losses of the people in the input's order; `behind` are those of the released rows."""
-    losses = np.tile(encoded.weights, (len(people), 1))
-    losses[behind] = loss.row_losses(encoded, released)
+    losses = np.tile(list(lost.weights.values()), (len(people), 1))
+    losses[behind] = lost.each()
     paid = pl.DataFrame(
         {
             "row": people,
             "group": labels,
             "loss": losses.sum(axis=1),
-            **{f"loss_{a.name}": losses[:, j] for j, a in enumerate(encoded.attributes)},
+            **{f"loss_{name}": losses[:, j] for j, name in enumerate(lost.weights)},
         }
     )
     everyone = pl.DataFrame({"row": np.arange(total, dtype=np.int64)})
@@ -956,19 +945,18 @@ def _warnings_of_method(
             )
 
 
-def _warnings_of_release(
-    original: EncodedTable, released: Table, schema: Schema, verdict: Verdict, rows: Rows
-) -> Iterator[str]:
+def _warnings_of_release(view: View, schema: Schema, verdict: Verdict, rows: Rows) -> Iterator[str]:
     """What can be seen of any release that is laid beside its original."""
-    exact = [interval.name for interval in original.intervals if _ends_exactly(interval, released)]
+    exact = [column.attribute.name for column in view.columns if column.shown.ends_exactly]
     if exact:
         yield (
             f"the ends of the intervals in {', '.join(exact)} are exact values of people in the "
             "table; a grid moves them outwards"
         )
+    released = view.released.frame
     for name in schema.names(Role.INSENSITIVE, Role.SENSITIVE):
-        distinct = released.frame[name].n_unique() if name in released.frame.columns else 0
-        if distinct > released.frame.height / 2:
+        distinct = released[name].n_unique() if name in released.columns else 0
+        if distinct > view.rows / 2:
             yield f"column {name!r} is nearly unique ({distinct:,} values): it may identify people"
     for achieved in verdict.achieved:
         if achieved.certain:
@@ -1018,15 +1006,3 @@ def _warnings_of_labels(
 
 _TO_MERGE = "to merge them, set normalise for this column in the schema"
 _BESIDE_TOTALS = "beside totals of the whole table, the release would tell what they held"
-
-
-def _ends_exactly(interval: Interval, released: Table) -> bool:
-    """Whether intervals end at values of the table: without a grid, covey's own do."""
-    shown, _ = parse(interval, released)
-    assert isinstance(shown, Ranges)
-    wide, (bottom, top) = shown.low < shown.high, interval.column.bounds
-    ends = np.concatenate(
-        [shown.low[wide & (shown.low > bottom)], shown.high[wide & (shown.high < top)]]
-    )
-    exact = len(ends) > 0 and bool(np.isin(ends, interval.values).all())
-    return exact and interval.column.grid is None
