@@ -11,6 +11,7 @@ Which pairing is the true one must stay secret; no release can prove that it was
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from covey._core.arrays import Longs
 from covey.encoding import EncodedTable
@@ -48,13 +49,13 @@ def verify_rings(
     for step in range(rings.k):
         people = rings.member(step)[place]
         if _is_permutation(people, original.rows) and all(
-            _covers(column, people) for column in columns
+            _covers(column, people).all() for column in columns
         ):
             matched += 1
     if not _are_disjoint(rings):
         matched = min(matched, 1)
     # The true pairing must be one of them: shifts are below k, if cells are where those say.
-    if not all(_covers(column, rows) for column in columns):
+    if not all(_covers(column, rows).all() for column in columns):
         matched = 0
     # What remains of the usual verdict: classes as they are, and no identifiers.
     verdict = verify(released, schema, ())
@@ -75,9 +76,8 @@ def _are_disjoint(rings: Rings) -> bool:
     return True
 
 
-def _covers(column: ShownColumn, people: Longs) -> bool:
+def _covers(column: ShownColumn, people: Longs) -> NDArray[np.bool_]:
     """Whether the cell of each released row covers that of its person."""
     first, behind = (ends[column.cell] for ends in column.shown.places)
     place = column.attribute.places[people]
-    within = (first <= place) & (place < behind)
-    return bool((within | column.attribute.matches_anything[people]).all())
+    return (first <= place) & (place < behind) | column.attribute.matches_anything[people]
