@@ -79,11 +79,6 @@ class Attribute(ABC):
     def places(self) -> Longs:
         """Where each row stands in the line of values."""
 
-    @property
-    @abstractmethod
-    def place_count(self) -> int:
-        """How many places there are, with that of missing."""
-
     def take(self, rows: Longs) -> Self:
         """Some of the rows; domain and tree remain those of the whole table."""
         return replace(self, values=self.values[rows])

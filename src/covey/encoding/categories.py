@@ -92,11 +92,6 @@ class Category(Attribute):
         """The leaves, which stand in the order of their tree."""
         return self.leaves.astype(np.int64)
 
-    @property
-    def place_count(self) -> int:
-        """How many leaves there are, with that of missing."""
-        return self.tree.leaf_count
-
     def typical(self, block: Longs, blocks: int) -> Ints:
         """The most frequent leaf of each block, the first of several."""
         width = int(self.leaves.max()) + 1

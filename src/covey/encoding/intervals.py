@@ -100,11 +100,6 @@ class Interval(Attribute):
         """The rank of each value among those that occur, missing after all others."""
         return np.searchsorted(self.known, self.values).astype(np.int64)
 
-    @property
-    def place_count(self) -> int:
-        """How many places there are, with that of missing."""
-        return len(self.known) + 1
-
     def typical(self, block: Longs, blocks: int) -> Floats:
         """The middle value of each block."""
         order = np.lexsort((self.values, block))

@@ -28,15 +28,16 @@ def bits_lost(columns: Sequence[ShownColumn], suppressed: int) -> Bits:
     found = [_column_bits(column, suppressed) for column in columns]
     non_uniform = [bits.non_uniform for bits in found if bits.non_uniform is not None]
     return Bits(
-        all=_weighted(weights, [bits.all for bits in found]),
-        entropy=_weighted(weights, [bits.entropy for bits in found]),
-        monotone=_weighted(weights, [bits.monotone for bits in found]),
-        non_uniform=_weighted(weights, non_uniform) if len(non_uniform) == len(found) else None,
+        all=weighted(weights, [bits.all for bits in found]),
+        entropy=weighted(weights, [bits.entropy for bits in found]),
+        monotone=weighted(weights, [bits.monotone for bits in found]),
+        non_uniform=weighted(weights, non_uniform) if len(non_uniform) == len(found) else None,
     )
 
 
-def _weighted(weights: Sequence[float], bits: Sequence[float]) -> float:
-    return sum(weight * each for weight, each in zip(weights, bits, strict=True))
+def weighted(weights: Sequence[float], figures: Sequence[float]) -> float:
+    """The sum over columns, each times its weight."""
+    return sum(weight * figure for weight, figure in zip(weights, figures, strict=True))
 
 
 def _column_bits(column: ShownColumn, suppressed: int) -> Bits:
@@ -48,8 +49,8 @@ def _column_bits(column: ShownColumn, suppressed: int) -> Bits:
     """
     attribute, counts = column.attribute, column.counts
     known = ~attribute.matches_anything
-    frequency = np.bincount(attribute.places[known], minlength=attribute.place_count)
     first, behind = column.shown.places
+    frequency = np.bincount(attribute.places[known], minlength=behind.max())
     ends = np.append(first, 0), np.append(behind, len(frequency))
     rows = np.append(counts, suppressed)
     covered = _sums(frequency, *ends)

@@ -19,7 +19,7 @@ from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups, Rings
 from covey.errors import TableError
 from covey.generalisation import ShownColumn, View
-from covey.measures.entropy import bits_lost, information_lost
+from covey.measures.entropy import bits_lost, information_lost, weighted
 from covey.measures.queries import QueryError
 from covey.schema.taxonomy import Measure
 from covey.tables import html as pages
@@ -212,7 +212,7 @@ def measure(
         return [mean if tell else None for mean, tell in zip(means(way), told, strict=True)]
 
     il, ncp, lm = means(original.measure), leaf_means("ncp"), leaf_means("lm")
-    mean_il = _weighted(weights, il)
+    mean_il = weighted(weights, il)
     bits = bits_lost(view.columns, suppressed) if view.same_rows else None
     non_uniform = bits and bits.non_uniform
     return Losses(
@@ -232,7 +232,7 @@ def measure(
         ),
         gcp=_mean(weights, ncp),
         gcp_lm=_mean(weights, lm),
-        precision=1 - _weighted(weights, means(_height(original.measure))) / sum(weights),
+        precision=1 - weighted(weights, means(_height(original.measure))) / sum(weights),
         discernibility=sum(size * size for size in sizes) + rows * suppressed if sizes else None,
         average_class_size=rows / (len(sizes) * (k or min(sizes))) if sizes else None,
         classification=_classification(view, class_column, rows) if classes else None,
@@ -258,14 +258,10 @@ def _refuse_counting_leaves(table: EncodedTable) -> None:
         )
 
 
-def _weighted(weights: Sequence[float], means: Sequence[float]) -> float:
-    return sum(weight * mean for weight, mean in zip(weights, means, strict=True))
-
-
 def _mean(weights: Sequence[float], means: Sequence[float | None]) -> float | None:
     """Over columns, None where that of any is not told."""
     told = [mean for mean in means if mean is not None]
-    return _weighted(weights, told) / sum(weights) if len(told) == len(means) else None
+    return weighted(weights, told) / sum(weights) if len(told) == len(means) else None
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -297,13 +293,13 @@ def measure_groups(original: EncodedTable, groups: Groups | Rings) -> GroupLosse
     rows = np.bincount(place[place >= 0])
     shown = [attribute.fold(groups).on_shown_scale() for attribute in original.attributes]
 
-    def weighted(way: Measure) -> float:
+    def total(way: Measure) -> float:
         lost = [float(rows @ cells.losses(way)) for cells in shown]
         return float(original.weights @ (np.array(lost) + groups.suppressed))
 
     everything = original.rows * float(original.weights.sum())
-    total_il = weighted(original.measure)
-    return GroupLosses(total_il, total_il / everything, weighted("ncp") / everything)
+    total_il = total(original.measure)
+    return GroupLosses(total_il, total_il / everything, total("ncp") / everything)
 
 
 # ── who pays ────────────────────────────────────────────────────────────────────────────────────

@@ -40,11 +40,11 @@ def population_risks(verdict: Verdict, released: Any, population: Any, schema: S
         [end[cell] for end in column.shown.places]
         for column, cell in zip(view.columns, boxes.T, strict=True)
     ]
-    low, behind = (np.stack(each, axis=1) for each in zip(*ends, strict=True))
+    first, after = (np.stack(each, axis=1) for each in zip(*ends, strict=True))
     if verdict.risks.person is not None:
         risks = replace(verdict.risks, journalist=None, marketer=None, population=len(points))
         return replace(verdict, risks=risks)
-    covered = _count(points, low, behind - 1)
+    covered = _count(points, first, after - 1)
     behind = np.maximum(covered, rows)
     risks = Risks(
         prosecutor=verdict.risks.prosecutor,
