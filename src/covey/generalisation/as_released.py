@@ -13,14 +13,15 @@ import numpy as np
 import polars as pl
 
 from covey._core.arrays import Longs
-from covey.encoding import MISSING_LEAF, Nodes, Ranges, Shown
+from covey.encoding import MISSING_LEAF, Attribute, Nodes, Ranges, Shown
 from covey.encoding.categories import members_of
 from covey.schema import LARGEST, Column, TaxonomyBuilder
 from covey.schema.taxonomy import ROOT, Taxonomy
-from covey.tables.csv_files import Dialect
 
 
-def as_released(shown: Shown, cell: Longs, written: Sequence[pl.Series], dialect: Dialect) -> Shown:
+def as_released(
+    shown: Shown, cell: Longs, written: Sequence[pl.Series], read: Callable[[Attribute], Shown]
+) -> Shown:
     """What the `written` cells show, of an attribute that knows nothing else of the original.
 
     Its rows are those of the release, each with the first value that its `cell` covers.
@@ -31,7 +32,8 @@ def as_released(shown: Shown, cell: Longs, written: Sequence[pl.Series], dialect
         return replace(own, attribute=replace(own.attribute, values=values))
     assert isinstance(shown, Nodes)
     tree = _tree(shown.attribute.column, written[0])
-    nodes = replace(shown.attribute, tree=tree).parse(written, dialect)
+    nodes = read(replace(shown.attribute, tree=tree))
+    assert isinstance(nodes, Nodes)
     leaves = tree.first_leaf[nodes.node][cell]
     return replace(nodes, attribute=replace(nodes.attribute, values=leaves))
 

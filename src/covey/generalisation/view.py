@@ -6,7 +6,7 @@ what they show, and which of them each row has.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import polars as pl
@@ -86,40 +86,43 @@ class View:
         """
         if self.same_rows:
             return self
-        columns = tuple(
-            ShownColumn(
-                as_released(column.shown, column.cell, column.written, self.released.dialect),
-                column.cell,
-                column.written,
-            )
-            for column in self.columns
-        )
+        columns = tuple(self._without_original(column) for column in self.columns)
         attributes = tuple(column.attribute for column in columns)
         original = EncodedTable(attributes, self.rows, self.original.measure)
         return View(self.released, original, columns)
 
+    def _without_original(self, column: ShownColumn) -> ShownColumn:
+        cell, written = column.cell, column.written
+        read = partial(_read, written=written, released=self.released)
+        return ShownColumn(as_released(column.shown, cell, written, read), cell, written)
+
 
 def _column(attribute: Attribute, released: Table) -> ShownColumn:
-    cells = [released.cells(name) for name in _shown_as(attribute.name, released)]
+    cells = _cells(attribute, released)
     frame = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(cells)])
     grouped = frame.with_row_index("row").group_by(frame.columns).agg("row").sort(frame.columns)
     written = [grouped[str(place)].alias(column.name) for place, column in enumerate(cells)]
-    try:
-        shown = attribute.parse(written, released.dialect)
-    except TableError:
-        with released.locating():
-            attribute.parse(cells, released.dialect)  # tells of rows instead of distinct cells
-        raise
+    shown = _read(attribute, written, released)
     cell = np.empty(frame.height, dtype=np.int64)
     cell[grouped["row"].explode()] = np.repeat(np.arange(len(shown)), grouped["row"].list.len())
     return ShownColumn(shown, cell, written)
 
 
-def _shown_as(name: str, table: Table) -> list[str]:
-    """The columns of a released table that show a quasi-identifier: its own, or its two ends."""
-    present = table.frame.columns
+def _read(attribute: Attribute, written: Sequence[pl.Series], released: Table) -> Shown:
+    """What the distinct cells show."""
+    try:
+        return attribute.parse(written, released.dialect)
+    except TableError:
+        with released.locating():  # tells of rows instead of distinct cells
+            attribute.parse(_cells(attribute, released), released.dialect)
+        raise
+
+
+def _cells(attribute: Attribute, released: Table) -> list[pl.Series]:
+    """The columns that show a quasi-identifier: its own, or its two ends."""
+    name, present = attribute.name, released.frame.columns
     if name in present:
-        return [name]
+        return [released.cells(name)]
     if {name + LOW, name + HIGH} <= set(present):
-        return [name + LOW, name + HIGH]
+        return [released.cells(name + LOW), released.cells(name + HIGH)]
     raise TableError(f"quasi-identifier {name!r} is not in the released table")
