@@ -26,7 +26,7 @@ import covey
 from covey.clustering.progress import Progress
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups, Rings
-from covey.generalisation import generalise
+from covey.generalisation import View, generalise
 from covey.measures import loss
 from covey.tables import Table
 
@@ -131,7 +131,7 @@ def total_il(frame: pl.DataFrame, schema: covey.Schema, k: int, result: Groups |
     """What a release of these groups loses."""
     encoded = encode(Table(frame), schema)
     released = generalise(Table(frame), encoded, result, covey.Style())
-    return loss.measure(encoded, released, k=k).total_il
+    return loss.measure(View.of(released, encoded), k=k).total_il
 
 
 # ── tables of results ───────────────────────────────────────────────────────────────────────────

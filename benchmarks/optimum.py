@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from covey import METHODS, Schema, demo
-from covey.encoding import Category, EncodedTable, Interval, encode
+from covey.encoding import Attribute, Category, EncodedTable, Interval, encode
 from covey.encoding.groups import Groups, Rings
 from covey.tables import Table
 
@@ -40,10 +40,11 @@ def sample(number: int) -> tuple[EncodedTable, dict[str, Column]]:
     return table, {a.name: _column(a) for a in table.attributes}
 
 
-def _column(attribute: Interval | Category) -> Column:
+def _column(attribute: Attribute) -> Column:
     if isinstance(attribute, Interval):
         present = [None if np.isnan(value) else float(value) for value in attribute.values]
         return Numeric(present, attribute.column.weight)
+    assert isinstance(attribute, Category)
     tree = attribute.tree
     parent = {
         tree.labels[node]: tree.labels[above]

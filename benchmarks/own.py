@@ -19,7 +19,7 @@ from benchmarks import tables
 from covey import METHODS, Schema, demo
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups
-from covey.generalisation import Style, generalise
+from covey.generalisation import Style, View, generalise
 from covey.measures.loss import measure
 from covey.tables import Table
 
@@ -66,7 +66,7 @@ def run(
     seconds = time.perf_counter() - began
     assert isinstance(groups, Groups)
     released = generalise(Table(frame), table, groups, Style())
-    return measure(table, released, k=k).total_il, seconds
+    return measure(View.of(released, table), k=k).total_il, seconds
 
 
 def side_by_side(folder: Path | None, efforts: Sequence[str]) -> None:

@@ -45,7 +45,7 @@ from benchmarks import tables
 
 import covey
 from covey.clustering.covey import PLANS
-from covey.generalisation import spell_set
+from covey.encoding.categories import spell_set
 from covey.report import charts
 from covey.schema import ColumnType, taxonomy
 

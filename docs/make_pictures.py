@@ -23,7 +23,7 @@ from covey.clustering.covey import PLANS, Effort, Plan
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups, Rings
 from covey.errors import count
-from covey.measures.loss import total_in_groups
+from covey.measures.objective import objective
 from covey.tables import Table
 
 FOLDER = Path(__file__).parent / "methods"
@@ -98,7 +98,7 @@ def _stage(title: str, table: EncodedTable, groups: Groups | Rings) -> Stage:
 
 def _lost(table: EncodedTable, groups: Groups | Rings) -> float:
     assert isinstance(groups, Groups)
-    return total_in_groups(table, groups)
+    return objective(table, groups)
 
 
 def _blocks(table: EncodedTable, most: int) -> list[int]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from covey import demo
 from covey.clustering import METHODS
-from covey.encoding import MISSING_AT, Category, EncodedTable, Interval, encode
+from covey.encoding import MISSING_AT, Attribute, Category, EncodedTable, Interval, encode
 from covey.schema import Schema
 from covey.tables import Table
 
@@ -32,12 +32,13 @@ class Scan:
             total += attribute.column.weight * self._losses(attribute)
         return total
 
-    def _losses(self, attribute: Interval | Category) -> Losses:
+    def _losses(self, attribute: Attribute) -> Losses:
         if isinstance(attribute, Interval):
             scaled = attribute.scaled
             own = scaled[self.members]
             widths = np.maximum(own.max(), scaled) - np.minimum(own.min(), scaled)
             return np.asarray(np.minimum(widths, 1.0))
+        assert isinstance(attribute, Category)
         tree = attribute.tree
         own_node = tree.lowest_common_ancestor(attribute.leaves[self.members])
         of_leaf = [tree.lowest_common_ancestor([own_node, leaf]) for leaf in range(tree.leaf_count)]

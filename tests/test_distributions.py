@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import covey
 from covey import KAnonymity
 from covey.encoding import encode
+from covey.generalisation import View
 from covey.measures.histograms import (
     ANYTHING,
     EVERYTHING,
@@ -126,7 +127,7 @@ def test_counts_before_are_those_of_the_labels_and_never_below_k(
 ) -> None:
     frame = frame_of(people)
     encoded = encode(Table(frame), SCHEMA)
-    found = {d.column: d for d in distributions(encoded, Table(frame), k)}
+    found = {d.column: d for d in distributions(View.of(Table(frame), encoded), k)}
     for place, name in enumerate(NAMES):
         check_before(found[name], [row[place] for row in people], k)
 
@@ -241,7 +242,7 @@ def test_no_subtraction_tells_of_fewer_than_k(people: list[tuple[Any, ...]], k: 
 
 def told_of(frame: pl.DataFrame, shown: pl.DataFrame, k: int = 5, **more: Any) -> tuple[Bin, ...]:
     schema = covey.Schema.of(quasi=dict.fromkeys(frame.columns, "categorical"))
-    (found,) = distributions(encode(Table(frame), schema), Table(shown), k, **more)
+    (found,) = distributions(View.of(Table(shown), encode(Table(frame), schema)), k, **more)
     return found.bins
 
 
@@ -273,7 +274,7 @@ def test_a_count_is_told_where_others_are_kept_back() -> None:
     schema = covey.Schema.of(quasi={"q": {"type": "categorical", "taxonomy": tree}})
     shown = pl.DataFrame({"q": rows[:68] + ["cd"] * 5 + rows[73:]})
     encoded = encode(Table(pl.DataFrame({"q": rows})), schema)
-    (found,) = distributions(encoded, Table(shown), 5)
+    (found,) = distributions(View.of(Table(shown), encoded), 5)
     assert {bin_.label: bin_.before for bin_ in found.bins} == {
         "a": 30, "b": 20, "c": None, "d": None
     }  # fmt: skip
@@ -289,7 +290,7 @@ def test_missing_cells_that_show_what_others_have_are_not_told_by_the_difference
     schema = covey.Schema.of(quasi={"sex": {"type": "categorical", "missing": "wildcard"}})
     frame = pl.concat([sexes(20, 20), pl.DataFrame({"sex": [None] * 7})], how="vertical_relaxed")
     encoded = encode(Table(frame), schema)
-    (found,) = distributions(encoded, Table(sexes(24, 23)), 5)
+    (found,) = distributions(View.of(Table(sexes(24, 23)), encoded), 5)
     assert [bin_.before for bin_ in found.bins] == [None] * len(found.bins)
 
 
@@ -299,14 +300,14 @@ def test_a_bin_of_nobody_but_people_who_were_left_out_is_not_there() -> None:
     kept = encoded.take(np.arange(40))
     for hidden, rest in ((0, {}), (20, {ANYTHING: 20})):
         shown = Table(sexes(20 - hidden // 2, 20 - hidden // 2, hidden))
-        (found,) = distributions(kept, shown, 5)
+        (found,) = distributions(View.of(shown, kept), 5)
         assert {bin_.label: bin_.after for bin_ in found.bins} == {"f": 20, "m": 20}
         # Nor does anything but the release say what cells may stand for, if nobody knows who is in.
-        (found,) = distributions(encoded, shown, 5, same_rows=False)
+        (found,) = distributions(View.of(shown, encoded), 5)
         told = {bin_.label: bin_.after for bin_ in found.bins}
         assert told == {"f": 20 - hidden // 2, "m": 20 - hidden // 2} | rest
         assert all(bin_.certain is None for bin_ in found.bins if bin_.label == ANYTHING)
-    (found,) = distributions(encoded, Table(sexes(0, 0, 40)), 5, same_rows=False)
+    (found,) = distributions(View.of(Table(sexes(0, 0, 40)), encoded), 5)
     assert [bin_.label for bin_ in found.bins] == [EVERYTHING]
 
 
@@ -314,7 +315,7 @@ def test_a_cell_that_leads_nowhere_keeps_all_back() -> None:
     frame = pl.DataFrame({"age": [i // 4 for i in range(40)]})
     schema = covey.Schema.of(quasi={"age": "numeric"})
     shown = pl.DataFrame({"age": [None] + [str(i // 4) for i in range(1, 40)]})
-    (found,) = distributions(encode(Table(frame), schema), Table(shown), 4)
+    (found,) = distributions(View.of(Table(shown), encode(Table(frame), schema)), 4)
     assert all(bin_.before is None for bin_ in found.bins)
 
 
@@ -327,7 +328,7 @@ def test_rare_values_and_exact_ends_are_not_named() -> None:
         }
     )
     schema = covey.Schema.of(quasi={"age": "numeric", "job": "categorical"})
-    found = distributions(encode(Table(frame), schema), Table(frame), 5)
+    found = distributions(View.of(Table(frame), encode(Table(frame), schema)), 5)
     age, job = ({bin_.label: bin_.before for bin_ in d.bins} for d in found)
     assert job == {"baker": 95, "clerk": 95, OTHERS: 10}
     assert not {"7", "31", "70", "113"} & {n for label in age for n in re.findall(r"\d+", label)}
@@ -339,15 +340,15 @@ def test_few_missing_cells_are_told_with_others_and_many_on_their_own() -> None:
     for missing in (3, 8):
         ages = [20 + i % 50 for i in range(100)] + [None] * missing
         frame = pl.DataFrame({"age": ages})
-        (found,) = distributions(encode(Table(frame), schema), Table(frame), 5)
+        (found,) = distributions(View.of(Table(frame), encode(Table(frame), schema)), 5)
         assert found.bins[-1].label.endswith(MISSING)
         assert (found.bins[-1].label == MISSING) is (missing == 8)
         assert sum(bin_.before or 0 for bin_ in found.bins) == 100 + missing
     frame = pl.DataFrame({"age": [None, None, 30, None, None]})
-    (found,) = distributions(encode(Table(frame), schema), Table(frame), 2)
+    (found,) = distributions(View.of(Table(frame), encode(Table(frame), schema)), 2)
     assert [bin_.label for bin_ in found.bins] == [EVERYTHING]
     frame = pl.DataFrame({"age": pl.Series([None] * 4, dtype=pl.Int64)})
-    (found,) = distributions(encode(Table(frame), schema), Table(frame), 2)
+    (found,) = distributions(View.of(Table(frame), encode(Table(frame), schema)), 2)
     assert found.bins == (Bin(MISSING, 4, 4.0, 4),)
 
 
@@ -362,7 +363,7 @@ def test_where_persons_count_every_bin_holds_k_of_them(
     frame = pl.DataFrame({"age": [age for age, _ in rows]})
     schema = covey.Schema.of(quasi={"age": "numeric"})
     whose = pl.Series([person for _, person in rows], dtype=pl.Int64)
-    (found,) = distributions(encode(Table(frame), schema), Table(frame), k, persons=whose)
+    (found,) = distributions(View.of(Table(frame), encode(Table(frame), schema)), k, persons=whose)
     labels = [bin_.label for bin_ in found.bins]
     for label in labels if len(labels) > 1 else []:
         inside = {p for age, p in rows if p is not None and holds(label, age, "age", labels)}
@@ -373,7 +374,7 @@ def test_nothing_is_told_of_an_original_that_holds_others_too() -> None:
     frame = pl.DataFrame({"age": list(range(40))})
     schema = covey.Schema.of(quasi={"age": "numeric"})
     encoded = encode(Table(frame), schema)
-    (found,) = distributions(encoded, Table(frame[1:]), 4, same_rows=False)
+    (found,) = distributions(View.of(Table(frame[1:]), encoded), 4)
     assert [bin_.before for bin_ in found.bins] == [None] * len(found.bins)
     assert sum(bin_.after or 0 for bin_ in found.bins) == 39
 
@@ -383,7 +384,7 @@ def test_nothing_is_told_of_an_original_that_holds_others_too() -> None:
 def test_class_sizes_count_every_class_once(sizes: list[int]) -> None:
     frame = pl.DataFrame({"age": [i for i, size in enumerate(sizes) for _ in range(size)]})
     schema = covey.Schema.of(quasi={"age": "numeric"})
-    found = class_sizes(encode(Table(frame), schema), Table(frame))
+    found = class_sizes(View.of(Table(frame), encode(Table(frame), schema)))
     for told in found:
         inside = [size for size in sizes if told.least <= size <= told.most]
         assert (told.classes, told.rows) == (len(inside), sum(inside))

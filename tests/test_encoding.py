@@ -18,14 +18,13 @@ from covey.encoding import (
     EncodedTable,
     Interval,
     encode,
-    parse_dates,
-    parse_numbers,
     rows_to_keep,
 )
 from covey.errors import TableError, TaxonomyError, UsageError
 from covey.schema import Schema
 from covey.schema.taxonomy import build
 from covey.tables import Table
+from covey.tables.cells import parse_dates, parse_numbers
 from covey.tables.csv_files import Dialect
 from oracles import model as oracle
 from tables_of_people import EPOCH, LABELS, People, days, people

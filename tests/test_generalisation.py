@@ -11,21 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covey.encoding import Category, EncodedTable, Interval, encode
+from covey.encoding import Attribute, Category, EncodedTable, Interval, Nodes, Ranges, Shown, encode
+from covey.encoding.categories import spell_set
 from covey.encoding.groups import Groups
+from covey.encoding.intervals import HIDDEN, MISSING, SHOWN, spell_number
 from covey.errors import SchemaError, TableError, UsageError
-from covey.generalisation import (
-    HIDDEN,
-    MISSING,
-    SHOWN,
-    Nodes,
-    Ranges,
-    Style,
-    generalise,
-    parse,
-    spell_number,
-    spell_set,
-)
+from covey.generalisation import Style, View, generalise
 from covey.schema import Schema
 from covey.schema.taxonomy import Taxonomy, from_nested
 from covey.tables import Table
@@ -477,19 +468,25 @@ def test_sets_of_any_text(values: list[str]) -> None:
 # ── parse(render(x)) == x ───────────────────────────────────────────────────────────────────────
 
 
-def meanings(attribute: Interval | Category, table: Table) -> Counter[Any]:
+def parse(attribute: Attribute, table: Table) -> tuple[Shown, list[int]]:
+    """What the distinct cells of a released column show, and how many rows show each."""
+    (column,) = View.of(table, EncodedTable((attribute,), table.frame.height)).columns
+    return column.shown, column.counts.tolist()
+
+
+def meanings(attribute: Attribute, table: Table) -> Counter[Any]:
     """What the cells of a column mean to `parse`, with the number of rows of each."""
     found, counts = parse(attribute, table)
     if isinstance(found, Nodes):
-        assert isinstance(attribute, Category)
-        parts: list[Any] = [attribute.tree.labels[node] for node in found.node]
+        parts: list[Any] = [found.attribute.tree.labels[node] for node in found.node]
     else:
+        assert isinstance(found, Ranges)
         parts = [
             (state, *((low, high) if state == SHOWN else ()))
             for low, high, state in zip(found.low, found.high, found.state, strict=True)
         ]
     total: Counter[Any] = Counter()
-    for part, rows in zip(parts, counts.tolist(), strict=True):
+    for part, rows in zip(parts, counts, strict=True):
         total[part] += rows
     return total
 
@@ -532,12 +529,12 @@ def test_what_is_rendered_is_read_again(
     shown = generalise(Table(table.frame, dialect), encoded, Groups(labels), style)
     for attribute in encoded.attributes:
         column = table.oracle[attribute.name]
-        if isinstance(attribute, Interval):
-            assert isinstance(column, oracle.Numeric)
-            assert meanings(attribute, shown) == expected_ranges(column, labels, style)
-        else:
+        if isinstance(attribute, Category):
             assert isinstance(column, oracle.Categorical)
             assert meanings(attribute, shown) == expected_nodes(attribute.tree, column, labels)
+        else:
+            assert isinstance(column, oracle.Numeric)
+            assert meanings(attribute, shown) == expected_ranges(column, labels, style)
 
 
 def test_decimal_commas() -> None:
@@ -562,7 +559,7 @@ def original() -> EncodedTable:
     return encode(Table(pl.DataFrame(cells)), Schema.of(quasi=types))
 
 
-def read(name: str, cells: Sequence[Any]) -> Ranges | Nodes:
+def read(name: str, cells: Sequence[Any]) -> Shown:
     (attribute,) = [a for a in original().attributes if a.name == name]
     return parse(attribute, Table(pl.DataFrame({name: cells})))[0]
 

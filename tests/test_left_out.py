@@ -24,7 +24,6 @@ from covey import Groups, KAnonymity, Schema, Style, demo
 from covey.cli import main as cli
 from covey.clustering.progress import Progress
 from covey.encoding import EncodedTable
-from covey.generalisation import Ranges
 from covey.report import Report
 from covey.schema import Column
 
@@ -199,10 +198,7 @@ def without_the_oldest(table: EncodedTable, k: int, *, seed: int, progress: Prog
 def whole_range(monkeypatch: pytest.MonkeyPatch, low: float, high: float) -> None:
     """A build that divides by the range of the whole table, and publishes every digit."""
 
-    def of_all(_interval: object, _ranges: Ranges) -> tuple[float, float]:
-        return low, high
-
-    monkeypatch.setattr("covey.measures.loss.shown_range", of_all)
+    monkeypatch.setattr("covey.encoding.Ranges.domain", (low, high))
     monkeypatch.setattr("covey.measures.loss.rounded", lambda figures: figures)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups
 from covey.errors import CoveyError, TableError
-from covey.generalisation import Style, generalise
+from covey.generalisation import Style, View, generalise
 from covey.measures import loss
 from covey.measures.loss import DEFINITIONS, Losses
 from covey.schema import Schema
@@ -50,7 +50,9 @@ class Split:
 
     def measured(self, style: Style, **settings: Any) -> Losses:
         return loss.measure(
-            self.people.encoded(), self.released(style), suppressed=self.suppressed, **settings
+            View.of(self.released(style), self.people.encoded()),
+            suppressed=self.suppressed,
+            **settings,
         )
 
     @property
@@ -124,7 +126,7 @@ def test_losses_of_rows_are_those_of_the_oracle(
     table: People, style: Style, data: st.DataObject
 ) -> None:
     split = Split(table, data.draw(labels_for(table.rows)))
-    found = loss.row_losses(split.people.encoded(), split.released(style))
+    found = loss.RowLosses.of(View.of(split.released(style), split.people.encoded())).each()
     expected = metrics.row_losses(*split.expected, table.schema.loss)[: len(found)]
     assert found.tolist() == [[close(cell) for cell in row.values()] for row in expected]
 
@@ -134,7 +136,7 @@ def test_losses_of_rows_are_those_of_the_oracle(
 def test_losses_of_groups_are_those_of_their_release(table: People, data: st.DataObject) -> None:
     labels = data.draw(labels_for(table.rows, suppress=False))
     found = loss.measure_groups(table.encoded(), Groups(labels))
-    made = loss.measure(table.encoded(), released(table, labels, ANCESTORS))
+    made = loss.measure(View.of(released(table, labels, ANCESTORS), table.encoded()))
     assert found.total_il == close(made.total_il)
     assert found.gcp == close(told(made.gcp))
     whole = table.rows * sum(column.weight for column in made.columns)
@@ -221,7 +223,7 @@ def test_ends_in_columns_lose_as_much_as_text(table: People, data: st.DataObject
 @settings(deadline=None, max_examples=60)
 def test_nothing_generalised_loses_nothing(table: People) -> None:
     """A table against itself; dates in the form that is released."""
-    found = loss.measure(table.encoded(), released(table, range(table.rows), ANCESTORS))
+    found = loss.measure(View.of(released(table, range(table.rows), ANCESTORS), table.encoded()))
     assert (found.total_il, found.gcp, found.gcp_lm, found.precision) == (0, 0, 0, 1)
     assert all((c.il, c.ncp, c.lm) == (0, 0, 0) for c in found.columns)
 
@@ -270,7 +272,7 @@ def test_wider_cells_lose_no_fewer_bits(table: People, data: st.DataObject) -> N
     """Which plain entropy does not promise: a wider cell may be more certain."""
     labels = data.draw(labels_for(table.rows, suppress=False))
     fine, coarse = (
-        loss.measure(table.encoded(), released(table, by, ANCESTORS))
+        loss.measure(View.of(released(table, by, ANCESTORS), table.encoded()))
         for by in (labels, [0] * table.rows)
     )
     assert told(fine.monotone_entropy) <= told(coarse.monotone_entropy) + 1e-9
@@ -282,7 +284,7 @@ def test_wider_cells_lose_no_fewer_bits(table: People, data: st.DataObject) -> N
 def test_nothing_generalised_loses_no_bits(table: People) -> None:
     alone = Groups(range(table.rows))
     shown = released(table, alone.labels.tolist(), ANCESTORS)
-    found = loss.measure(table.encoded(), shown, groups=alone)
+    found = loss.measure(View.of(shown, table.encoded()), groups=alone)
     assert (found.entropy, found.monotone_entropy, found.non_uniform_entropy) == (0, 0, 0)
     assert found.information == 0
 
@@ -325,7 +327,7 @@ def test_weights_weigh_bits() -> None:
 
 def test_cells_that_cover_no_value_of_the_original() -> None:
     """A mean is no generalisation: it is certain, but the true value is not among what it shows."""
-    found = loss.measure(original(), Table(pl.DataFrame({"age": ["6"] * 4})))
+    found = loss.measure(View.of(Table(pl.DataFrame({"age": ["6"] * 4})), original()))
     assert (found.entropy, found.monotone_entropy) == (0, 0)
     assert found.non_uniform_entropy is None
     assert found.non_uniform_entropy_share is None
@@ -337,13 +339,13 @@ def test_information_by_hand() -> None:
     encoded = encode(table, Schema.of(quasi={"x": "numeric"}))
     groups = Groups([0, 0, 1, 1])
     shown = generalise(table, encoded, groups, ANCESTORS)
-    found = loss.measure(encoded, shown, groups=groups, suppressed=1)
+    found = loss.measure(View.of(shown, encoded), groups=groups, suppressed=1)
     assert found.information == approx((4 * 0.5 + 1) / 5)
 
 
 def test_a_release_without_classes_has_no_figures_of_them() -> None:
     shown = Table(pl.DataFrame({"age": ["5", "[1, 9]", "9", "9"], "note": [1, 2, 3, 4]}))
-    found = loss.measure(original(), shown, k=2, class_column="note", classes=False)
+    found = loss.measure(View.of(shown, original()), k=2, class_column="note", classes=False)
     assert found.discernibility is None
     assert found.average_class_size is None
     assert found.classification is None
@@ -360,7 +362,10 @@ def test_losses_do_not_need_the_rows_that_were_left_out(table: People, data: st.
     split = Split(table, data.draw(labels_for(table.rows)))
     named = {value for column in split.people.frame for value in column}
     assume(not named & {"*", "**"} and split.suppressed)
-    known, found = split.measured(SETS), loss.measure(table.encoded(), split.released(SETS))
+    known, found = (
+        split.measured(SETS),
+        loss.measure(View.of(split.released(SETS), table.encoded())),
+    )
     assert found.total_il == close(known.total_il)
     assert found.precision == close(known.precision)
     assert [column.il for column in found.columns] == [close(c.il) for c in known.columns]
@@ -380,13 +385,13 @@ def test_values_are_not_counted_where_those_left_out_would_be_among_them() -> No
         pl.DataFrame({"zip": ["4780*"] * 2 + ["4791*"] * 2, "age": ["[1, 2]"] * 2 + ["[3, 4]"] * 2})
     )
     schema = Schema.of(quasi=quasi)
-    known = loss.measure(encode(Table(frame[:4]), schema), shown, suppressed=1)
-    found = loss.measure(encode(Table(frame), schema), shown)
+    known = loss.measure(View.of(shown, encode(Table(frame[:4]), schema)), suppressed=1)
+    found = loss.measure(View.of(shown, encode(Table(frame), schema)))
     assert found.total_il == known.total_il == approx(4 * (1 / 5 + 1 / 3) + 2)
     assert (found.gcp, found.gcp_lm, found.columns[1].ncp) == (None, None, None)
     assert found.columns[0].ncp == known.columns[0].ncp == approx((4 / 3 + 1) / 5)
     with pytest.raises(TableError, match="'zip': the loss by ncp"):
-        loss.measure(encode(Table(frame), Schema.of(quasi=quasi, loss="ncp")), shown)
+        loss.measure(View.of(shown, encode(Table(frame), Schema.of(quasi=quasi, loss="ncp"))))
 
 
 # ── the papers' examples ────────────────────────────────────────────────────────────────────────
@@ -405,7 +410,7 @@ def measured(
     encoded = encode(table, Schema.of(quasi=quasi, **more))
     shown = generalise(table, encoded, groups.released(), ANCESTORS)
     settings: dict[str, Any] = {"k": k, "class_column": class_column}
-    return loss.measure(encoded, shown, suppressed=groups.suppressed, **settings)
+    return loss.measure(View.of(shown, encoded), suppressed=groups.suppressed, **settings)
 
 
 def test_the_posters_table() -> None:
@@ -563,7 +568,7 @@ def test_intervals_wider_than_the_domain_lose_everything() -> None:
     quasi = {"age": {"type": "numeric", "domain": [0, 10]}}
     encoded = encode(Table(pl.DataFrame({"age": [1, 5, 9, 9]})), Schema.of(quasi=quasi))
     shown = Table(pl.DataFrame({"age": ["[-9, 100]"] * 4}))
-    assert loss.measure(encoded, shown).gcp == 1
+    assert loss.measure(View.of(shown, encoded)).gcp == 1
 
 
 def test_a_column_named_like_an_end_is_not_a_quasi_identifier() -> None:
@@ -572,7 +577,7 @@ def test_a_column_named_like_an_end_is_not_a_quasi_identifier() -> None:
     schema = Schema.of(quasi={"age": "numeric"}, insensitive=["age_low"], sensitive=["job"])
     encoded = encode(Table(frame), schema)
     shown = generalise(Table(frame), encoded, Groups([0, 0, 1, 1]), ANCESTORS)
-    found = loss.measure(encoded, shown, k=2, class_column="job")
+    found = loss.measure(View.of(shown, encoded), k=2, class_column="job")
     assert (found.discernibility, found.average_class_size) == (8, 1.0)
     assert found.classification == 2 / 4
 
@@ -583,7 +588,9 @@ def test_the_order_of_rows_and_columns_does_not_matter() -> None:
     encoded = encode(Table(table), Schema.of(quasi=quasi))
     shown = generalise(Table(table), encoded, Groups([0, 0, 1, 1]), ANCESTORS).frame
     turned = shown.reverse().select("a", "b")
-    assert loss.measure(encoded, Table(turned)) == loss.measure(encoded, Table(shown))
+    assert loss.measure(View.of(Table(turned), encoded)) == loss.measure(
+        View.of(Table(shown), encoded)
+    )
 
 
 # ── refusals ────────────────────────────────────────────────────────────────────────────────────
@@ -591,19 +598,21 @@ def test_the_order_of_rows_and_columns_does_not_matter() -> None:
 
 def test_a_release_of_more_rows_than_there_were() -> None:
     with pytest.raises(TableError, match="more rows"):
-        loss.measure(original(), Table(pl.DataFrame({"age": ["5"] * 5})))
+        loss.measure(View.of(Table(pl.DataFrame({"age": ["5"] * 5})), original()))
 
 
 def test_a_class_column_that_was_not_released() -> None:
     with pytest.raises(TableError, match="column 'job' is not in the released table"):
-        loss.measure(original(), Table(pl.DataFrame({"age": ["5"] * 4})), class_column="job")
+        loss.measure(
+            View.of(Table(pl.DataFrame({"age": ["5"] * 4})), original()), class_column="job"
+        )
 
 
 def test_a_release_of_nothing() -> None:
     """Every row is lost, but classes have no average size where there are none."""
     empty = Table(pl.DataFrame({"age": []}, schema={"age": pl.String}))
     with pytest.raises(CoveyError, match="rows"):
-        loss.measure(original(), empty)
+        loss.measure(View.of(empty, original()))
 
 
 def test_losses_as_plain_dictionaries() -> None:

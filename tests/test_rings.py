@@ -16,7 +16,7 @@ from covey.clustering import METHODS
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups, Rings
 from covey.errors import UsageError, ViolationError
-from covey.generalisation import Style, generalise
+from covey.generalisation import Style, View, generalise
 from covey.measures import loss
 from covey.schema import Schema
 from covey.schema.requirements import KAnonymity
@@ -86,13 +86,11 @@ def test_everyone_could_be_behind_k_rows(table: People, data: st.DataObject) -> 
     assert release.verdict.holds
     encoded = table.encoded()
     contains = [[True] * table.rows for _ in range(table.rows)]
-    from covey.generalisation import parse_rows
     from covey.verification.rings import _covers
 
-    for attribute in encoded.attributes:
-        cells = parse_rows(attribute, release._own.released)
+    for column in View.of(release._own.released, encoded).columns:
         for person in range(table.rows):
-            within = _covers(attribute, cells, np.full(table.rows, person))
+            within = _covers(column, np.full(table.rows, person))
             for row in range(table.rows):
                 contains[person][row] &= bool(within[row])
     assert min(matchable_counts(contains)) >= k
@@ -106,7 +104,7 @@ def test_losses_are_those_of_the_boxes(table: People, data: st.DataObject) -> No
     encoded = table.encoded()
     rings = rings_of(encoded, k, seed)
     released = generalise(table.table, encoded, rings, Style())
-    losses = loss.measure(encoded, released, k=k, classes=False)
+    losses = loss.measure(View.of(released, encoded), k=k, classes=False)
     boxes = members(rings)
     known = as_shown(table.oracle, boxes)
     total = sum(record_loss(known, box, table.schema.loss) for box in boxes)

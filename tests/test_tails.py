@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 import covey
 from covey import KAnonymity, Schema, SchemaError, Style, TableError, demo
 from covey.cli import main as cli
-from covey.encoding import Interval, encode
+from covey.encoding import Interval, Ranges, encode
 from covey.encoding.groups import Groups
-from covey.generalisation import HIDDEN, Ranges, generalise, parse_rows, summarise
+from covey.encoding.intervals import HIDDEN
+from covey.generalisation import generalise
 from covey.inspection import tails
 from covey.schema import Column
 from covey.tables import Table
@@ -264,6 +265,10 @@ def test_cells_hold_all_values_and_name_none_beyond(case: tuple[Table, Schema, l
         assert told[1] < top or told[1] == EVERYTHING[1]
 
 
+def read_rows(interval: Interval, released: Table) -> Ranges:
+    return interval.parse([released.cells(n) for n in released.frame.columns], released.dialect)
+
+
 @settings(max_examples=100)
 @given(coded_tables(), st.sampled_from([TEXT, ENDS]))
 def test_cells_are_read_as_they_were_written(
@@ -273,10 +278,9 @@ def test_cells_are_read_as_they_were_written(
     encoded, groups = encode(table, schema), Groups(labels)
     (interval,) = encoded.intervals
     released = generalise(table, encoded, groups, style)
-    read = parse_rows(interval, released)
-    made = summarise(interval, groups)
+    read = read_rows(interval, released)
+    made = interval.fold(groups)
     shown = groups.place[groups.place >= 0]
-    assert isinstance(read, Ranges)
     state = made.state[shown]
     if style is ENDS:  # a pair of nulls is both
         state = np.where(np.isnan(made.low[shown]), HIDDEN, state)
@@ -392,15 +396,14 @@ def test_open_cells_that_the_schema_does_not_explain_are_refused(cell: str) -> N
     table = Table(pl.DataFrame({"age": ["30", "40"]}))
     (interval,) = encode(table, schema).intervals
     with pytest.raises(TableError, match="age"):
-        parse_rows(interval, Table(pl.DataFrame({"age": [cell, "30"]})))
+        read_rows(interval, Table(pl.DataFrame({"age": [cell, "30"]})))
 
 
 def test_somebody_elses_cells_beyond_a_bound_count_as_the_bound() -> None:
     """So people who are beyond it are found in them."""
     schema = age(top=85)
     (interval,) = encode(Table(pl.DataFrame({"age": ["30", "99"]})), schema).intervals
-    read = parse_rows(interval, Table(pl.DataFrame({"age": ["[80, 99]", "97", "99 and more"]})))
-    assert isinstance(read, Ranges)
+    read = read_rows(interval, Table(pl.DataFrame({"age": ["[80, 99]", "97", "99 and more"]})))
     assert (read.low.tolist(), read.high.tolist()) == ([80, 85, 85], [85, 85, 85])
 
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 import covey
 from covey import Groups, KAnonymity, LDiversity, Style
 from covey.cli import main as cli
-from covey.encoding import encode, matches_anything
+from covey.encoding import Category, encode
 from covey.encoding.groups import Rings
 from covey.encoding.imputation import without_gaps
-from covey.generalisation import generalise
+from covey.generalisation import View, generalise
 from covey.measures import loss
 from covey.release import Release
 from covey.schema import MissingPolicy, Schema
@@ -153,7 +153,7 @@ def test_losses_are_those_of_the_known_members(table: People, data: st.DataObjec
     shown = generalise(table.table, table.encoded(), groups, Style())
     known = as_shown(table.oracle, groups_of(labels))
     expected = total_il(known, labels, table.schema.loss)
-    found = loss.measure(table.encoded(), shown, groups=groups)
+    found = loss.measure(View.of(shown, table.encoded()), groups=groups)
     assert found.total_il == pytest.approx(expected, rel=1e-9, abs=1e-9)
     assert loss.measure_groups(table.encoded(), groups).total_il == pytest.approx(
         expected, rel=1e-9, abs=1e-9
@@ -210,7 +210,9 @@ def test_bits_are_those_of_the_known_cells() -> None:
     table = Table(pl.DataFrame({"age": [1, 2, None, 1, 2, None]}))
     encoded = encode(table, schema)
     groups = Groups([0, 0, 0, 1, 1, 2])
-    found = loss.measure(encoded, generalise(table, encoded, groups, Style()), groups=groups)
+    found = loss.measure(
+        View.of(generalise(table, encoded, groups, Style()), encoded), groups=groups
+    )
     assert found.entropy == pytest.approx(5 / 6)
     assert found.entropy_share == pytest.approx(5 / 6)
     assert found.monotone_entropy == pytest.approx(5 * 4 / 36)
@@ -227,10 +229,10 @@ def test_methods_see_no_gaps(table: People) -> None:
     encoded = table.encoded()
     filled = without_gaps(encoded)
     for old, new in zip(encoded.attributes, filled.attributes, strict=True):
-        gaps = matches_anything(old)
-        cells, put = (a.values if hasattr(a, "values") else a.leaves for a in (old, new))
+        gaps = old.matches_anything
+        cells, put = old.values, new.values
         assert np.array_equal(cells[~gaps], put[~gaps], equal_nan=True)
-        assert not matches_anything(new).any() or gaps.all()
+        assert not new.matches_anything.any() or gaps.all()
         if gaps.any() and not gaps.all():
             assert set(put[gaps].tolist()) <= set(cells[~gaps].tolist())
             assert old.name in wild(table)
@@ -256,11 +258,12 @@ def test_what_rows_alike_have_stands_for_a_missing_cell() -> None:
     encoded = encode(Table(holes), Schema.of(quasi=quasi))
     filled = without_gaps(encoded)
     age, town = (next(a for a in filled.attributes if a.name == n) for n in ("age", "town"))
-    young = age.values[gaps.to_numpy() & (number == 0)]  # type: ignore[union-attr]
+    young = age.values[gaps.to_numpy() & (number == 0)]
     assert ((young >= 20) & (young <= 28)).all()
-    old = age.values[gaps.to_numpy() & (number == 1)]  # type: ignore[union-attr]
+    old = age.values[gaps.to_numpy() & (number == 1)]
     assert ((old >= 60) & (old <= 68)).all()
-    labels = np.array(town.tree.labels)[town.leaves]  # type: ignore[union-attr]
+    assert isinstance(town, Category)
+    labels = np.array(town.tree.labels)[town.leaves]
     assert (labels[gaps.to_numpy()] == np.where(number == 0, "Ayr", "Bath")[gaps.to_numpy()]).all()
 
 

@@ -24,20 +24,11 @@ from covey.cli import terminal
 from covey.encoding import Category, EncodedTable, encode
 from covey.encoding.groups import Groups
 from covey.errors import SchemaError, TableError, UsageError
-from covey.generalisation import Style, generalise
-from covey.measures import workload
-from covey.measures.loss import QueryError
-from covey.measures.workload import (
-    FOLDS,
-    Accuracy,
-    Query,
-    answers,
-    classifier_accuracy,
-    original_columns,
-    query_error,
-    random_queries,
-    released_columns,
-)
+from covey.generalisation import Style, View, generalise
+from covey.measures import classifier
+from covey.measures.classifier import FOLDS, Accuracy, classifier_accuracy
+from covey.measures.queries import Query, QueryError, answers, query_error, random_queries
+from covey.measures.spans import original_spans, released_spans
 from covey.schema import Schema
 from covey.tables import Table
 from oracles import model
@@ -57,7 +48,7 @@ def counts(original: EncodedTable, released: Mapping[str, Any], *asked: Query) -
     """What these queries count over a release."""
     shown = Table(pl.DataFrame(released))
     rows = np.ones(shown.frame.height, dtype=np.int64)
-    return list(answers(released_columns(original, shown), rows, asked))
+    return list(answers(released_spans(View.of(shown, original).columns), rows, asked))
 
 
 # ── against brute force ─────────────────────────────────────────────────────────────────────────
@@ -93,16 +84,15 @@ def test_counts_are_those_of_the_oracle(
     asked = random_queries(original, 12, attributes, selectivity, seed=table.rows)
     queries = [in_the_oracles_words(table, query) for query in asked]
     rows = np.ones(table.rows, dtype=np.int64)
-    true = answers(original_columns(original), rows, asked)
+    true = answers(original_spans(original), rows, asked)
     assert true.tolist() == [oracle.true_count(table.oracle, query) for query in queries]
     kept = rows[: shown.frame.height]
-    estimated = answers(released_columns(original, shown), kept, asked)
+    estimated = answers(released_spans(View.of(shown, original).columns), kept, asked)
     assert estimated == approx(
         [oracle.estimate(table.oracle, labels, query) for query in queries], rel=1e-9, abs=1e-9
     )
     found = query_error(
-        original,
-        shown,
+        View.of(shown, original),
         queries=12,
         attributes=attributes,
         selectivity=selectivity,
@@ -119,7 +109,7 @@ def test_counts_are_those_of_the_oracle(
 def test_what_is_released_as_it_is_counts_right(table: People, style: Style) -> None:
     original = table.encoded()
     shown = generalise(table.table, original, Groups(range(table.rows)), style)
-    assert query_error(original, shown, queries=20) == QueryError(20, 0, 0)
+    assert query_error(View.of(shown, original), queries=20) == QueryError(20, 0, 0)
 
 
 @given(people(), st.integers(1, 3), st.sampled_from([0.01, 0.1, 0.5, 1]))
@@ -162,7 +152,7 @@ def test_a_seed_asks_the_same_queries_again() -> None:
 def test_queries_that_make_no_sense(wrong: dict[str, Any]) -> None:
     original = encoded({"a": [1, 2]}, {"a": "numeric"})
     with pytest.raises(UsageError, match="queries"):
-        query_error(original, Table(pl.DataFrame({"a": ["1", "2"]})), **wrong)
+        query_error(View.of(Table(pl.DataFrame({"a": ["1", "2"]})), original), **wrong)
 
 
 # ── by hand ─────────────────────────────────────────────────────────────────────────────────────
@@ -230,10 +220,10 @@ def test_one_cell_for_everyone_counts_as_if_all_values_were_equally_frequent() -
     """Which they are in the first table, and not in the second: 91 of 100 are 0."""
     released = Table(pl.DataFrame({"x": ["[0, 9]"] * 100}))
     even = encoded({"x": [*range(10)] * 10}, {"x": "numeric"})
-    found = query_error(even, released, queries=50)
+    found = query_error(View.of(released, even), queries=50)
     assert found.mean == approx(0, abs=1e-12)
     skewed = encoded({"x": [0] * 91 + [*range(1, 10)]}, {"x": "numeric"})
-    found = query_error(skewed, released, queries=50)
+    found = query_error(View.of(released, skewed), queries=50)
     # One value of ten is asked for: 10 are estimated where there is 1, or 91.
     zero = random_queries(skewed, 50, 2, 0.1, 0).count(Query((0,), ((0, 0),)))
     assert found.median == approx(9)
@@ -244,7 +234,7 @@ def test_small_answers_are_judged_by_a_thousandth_of_the_rows() -> None:
     """Asked for 4: 0.2 of 1, below the bound of 2. Asked for 0: 0.2 more than 1999."""
     original = encoded({"x": [0] * 1999 + [4]}, {"x": "numeric"})
     released = Table(pl.DataFrame({"x": ["0"] * 1999 + ["[0, 4]"]}))
-    found = query_error(original, released, queries=40, selectivity=0.5)
+    found = query_error(View.of(released, original), queries=40, selectivity=0.5)
     four = random_queries(original, 40, 1, 0.5, 0).count(Query((0,), ((4, 4),)))
     assert 0 < four < 40
     assert found.mean == approx((four * 0.8 / 2 + (40 - four) * 0.2 / 1999) / 40)
@@ -252,7 +242,7 @@ def test_small_answers_are_judged_by_a_thousandth_of_the_rows() -> None:
 
 def test_rows_that_are_not_released_are_missed() -> None:
     original = encoded({"x": [1, 2, 3, 4]}, {"x": "numeric"})
-    found = query_error(original, Table(pl.DataFrame({"x": ["1", "2"]})), selectivity=1)
+    found = query_error(View.of(Table(pl.DataFrame({"x": ["1", "2"]})), original), selectivity=1)
     assert (found.median, found.mean) == (0.5, 0.5)
 
 
@@ -260,7 +250,7 @@ def test_columns_may_have_any_name() -> None:
     names = ("rows", "count", "place", "box", "0", "")
     frame = pl.DataFrame({name: [1, 2, 2, 3] for name in names})
     original = encode(Table(frame), Schema.of(quasi=dict.fromkeys(names, "numeric")))
-    assert query_error(original, Table(frame), queries=9) == QueryError(9, 0, 0)
+    assert query_error(View.of(Table(frame), original), queries=9) == QueryError(9, 0, 0)
 
 
 def test_neither_order_nor_ends_in_columns_matter() -> None:
@@ -268,11 +258,11 @@ def test_neither_order_nor_ends_in_columns_matter() -> None:
     original = encode(Table(frame), SCHEMA)
     groups = Groups(np.arange(frame.height) // 5)
     texts, ends = (generalise(Table(frame), original, groups, by) for by in (ANCESTORS, ENDS))
-    found = query_error(original, texts, queries=100)
+    found = query_error(View.of(texts, original), queries=100)
     assert found.mean > 0.01
     turned = texts.with_frame(texts.frame.sample(fraction=1, shuffle=True, seed=1))
-    assert query_error(original, turned, queries=100) == found
-    assert query_error(original, ends, queries=100) == found
+    assert query_error(View.of(turned, original), queries=100) == found
+    assert query_error(View.of(ends, original), queries=100) == found
 
 
 # ── predicting ──────────────────────────────────────────────────────────────────────────────────
@@ -298,7 +288,7 @@ def accuracy_of(frame: pl.DataFrame, labels: Sequence[int] | Longs, **more: Any)
     rows = np.flatnonzero(groups.labels >= 0)
     order = np.random.default_rng(1).permutation(len(rows))
     shown = shown.with_frame(shown.frame[order])
-    return classifier_accuracy(original, shown, rows[order], frame["ill"], **more)
+    return classifier_accuracy(View.of(shown, original), rows[order], frame["ill"], **more)
 
 
 def test_a_classifier_learns_the_same_where_nothing_is_generalised() -> None:
@@ -343,7 +333,7 @@ class Learner:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: list[tuple[Floats, Longs, Floats]] = []
-        monkeypatch.setattr(workload, "_predict", self)
+        monkeypatch.setattr(classifier, "_predict", self)
 
     def __call__(self, learnt: Floats, classes: Longs, asked: Floats) -> Longs:
         self.calls.append((learnt, classes, asked))
@@ -393,31 +383,32 @@ def test_features_by_hand() -> None:
     )
     shown = {"age": ["[0, 5]", "10", "*", None], "country": ["Europe", "Italy", "*", "Asia"]}
     table = Table(pl.DataFrame(shown))
-    found = workload.features(original, released_columns(original, table))
+    found = classifier.features(
+        original, released_spans(View.of(table, original).columns), np.arange(4)
+    )
     assert found.tolist() == [
         [0.25, 0, 0.5, 0.5, 0, 0, 0],
         [1, 0, 0, 1, 0, 0, 0],
         [0.5, 0, 0.25, 0.25, 0.25, 0.25, 0],
         [0.5, 1, 0, 0, 0.5, 0.5, 0],
     ]
-    exact = workload.features(original, original_columns(original))
+    exact = classifier.features(original, original_spans(original), np.arange(4))
     assert exact.tolist()[2:] == [[1, 0, 0, 0, 1, 0, 0], [0.5, 1, 0, 0, 1, 0, 0]]
 
 
 def test_rare_leaves_share_a_feature(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workload, "MOST_LEAVES", 2)
+    monkeypatch.setattr(classifier, "MOST_LEAVES", 2)
     towns = ["a", "b", "b", "c", "d", "d"]
     original = encoded({"town": towns}, {"town": "categorical"})
-    exact = workload.features(original, original_columns(original))
+    exact = classifier.features(original, original_spans(original), np.arange(6))
     assert exact.tolist() == [[0, 0, 1], [1, 0, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 0]]
-    shown = workload.features(
-        original, released_columns(original, Table(pl.DataFrame({"town": ["*"] * 6})))
-    )
+    view = View.of(Table(pl.DataFrame({"town": ["*"] * 6})), original)
+    shown = classifier.features(original, released_spans(view.columns), np.arange(6))
     assert shown.tolist() == [[0.25, 0.25, 0.5]] * 6
 
 
 def test_many_people_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workload, "MOST_PEOPLE", 50)
+    monkeypatch.setattr(classifier, "MOST_PEOPLE", 50)
     learner = Learner(monkeypatch)
     accuracy_of(patients(), np.arange(300) // 3)
     assert {len(learnt) + len(asked) for learnt, _, asked in learner.calls} == {50}
@@ -453,7 +444,7 @@ def test_a_class_column_that_was_not_released() -> None:
     original = encode(Table(frame), SCHEMA)
     shown = Table(frame.select("age", "town"))
     with pytest.raises(TableError, match="'ill' is not in the released table"):
-        classifier_accuracy(original, shown, np.arange(10), frame["ill"])
+        classifier_accuracy(View.of(shown, original), np.arange(10), frame["ill"])
 
 
 def test_without_scikit_learn_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ import polars as pl
 from covey import tables
 from covey.clustering import refuse_infeasible
 from covey.clustering.progress import STOPPED, Progress, silent
-from covey.clustering.request import Asked, Request, required
+from covey.clustering.request import PLAIN, Asked, Request, required
 from covey.custody.footprints import footprint
 from covey.custody.keys import Key
 from covey.custody.ordering import People, canonical_order, ordered_people
@@ -30,27 +30,22 @@ from covey.encoding.groups import Groups, Rings
 from covey.encoding.imputation import without_gaps
 from covey.encoding.selection import Selection
 from covey.errors import GuaranteeError, UsageError
-from covey.generalisation import Style, generalise, telling_rows
-from covey.generalisation.as_released import as_released
+from covey.generalisation import Style, View, generalise
 from covey.inspection.persons import refuse_unsaid, whose_rows
 from covey.measures import loss
-from covey.measures.loss import Losses
-from covey.measures.workload import query_error
+from covey.measures.loss import Losses, RowLosses
+from covey.measures.objective import objective
+from covey.measures.queries import query_error
 from covey.release import Kept, Release, output_of
 from covey.repair.repair import repair
 from covey.repair.surplus import surplus
-from covey.report import LIMITS, Costs, Output, Report, Rows, caveats, refuse_curve_of_others
-from covey.report.findings import Findings
+from covey.report import Costs, Output, Report, Rows, refuse_curve_of_others
+from covey.report.findings import Findings, Made
 from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity, Requirement
 from covey.tables import Table, formulas
 from covey.tables.csv_files import Dialect
 from covey.verification import Verdict, rings, verify
-
-PLAIN = Style()
-BY_CONTENT = "by released content"
-AS_READ = "as in the input: positions may tell who is who"
-UNKNOWN = "not known: somebody else has made the release"
 
 
 def anonymize(
@@ -81,7 +76,13 @@ def anonymize(
     other, as long as that lowers the loss. `keep_order` releases the rows in the input's order,
     which tells who is who to anyone who knows that order.
     """
-    request = Request.of(schema, require, method, options, class_column=class_column, refine=refine)
+    request = Request.of(
+        *(schema, require, method, options),
+        class_column=class_column,
+        refine=refine,
+        style=style,
+        keep_order=keep_order,
+    )
     stage = Stages(progress)
     with stage("reading"):
         table = tables.original(frame, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
@@ -95,59 +96,35 @@ def anonymize(
     with stage("clustering"):
         formed = form_groups(encoded, request, people.seed, stage.tell)
     with stage("generalising"):
-        draft = _draft(people, schema, encoded, formed, style, keep_order=keep_order)
+        draft = _draft(people, schema, encoded, formed, request)
     with stage("verifying"):
         judge = _judge(schema, request, draft, persons)
         verdict = judge(draft.released)
         verdict.raise_if_violated()
     with stage("measuring"):
+        drawn_under = custodian if seed is None else None
+        made = Made(request, draft.encoded, draft.groups, drawn_under, stage.stopped, doubts)
         rows = Rows.counted(table.frame.height, len(people.selection.rows), formed.suppressed)
-        found = _findings(schema, request, draft, verdict, rows, persons)
-        warnings = caveats.of_request(
-            request,
-            key=custodian if seed is None else None,
-            timed=stage.stopped,
-            alike=draft.alike,
-            keep_order=keep_order,
-        )
-        report = found.report(
-            table.dialect,
-            alike=draft.alike,
-            warnings=(
-                *doubts,
-                *warnings,
-                *caveats.of_groups(draft.encoded, draft.groups, least=found.least),
-            ),
-            seconds=stage.seconds,
-            method=request.method.name,
-            options=request.published,
-            key=custodian.fingerprint if seed is None else None,
-            order=AS_READ if keep_order else BY_CONTENT,
-            limits=LIMITS if draft.alike else rings.LIMITS,
-        )
+        found = _findings(schema, draft, made, verdict, rows, persons)
+        report = found.report(table.dialect, stage.seconds)
     with stage("remembering"):
         trace = footprint(
             *(custodian, table, draft.released.frame, draft.behind.rows, schema, request.size),
-            alike=draft.alike,
+            alike=isinstance(formed, Groups),
         )
-    return Release(
-        table=table.give_back(draft.released.frame),
-        verdict=verdict,
-        report=report,
-        _kept=Kept(
-            groups=people.selection.back(formed),
-            people=people.selection,
-            behind=draft.behind,
-            losses=loss.row_losses(draft.encoded, draft.released),
-            weights={a.name: a.column.weight for a in draft.encoded.attributes},
-            released=draft.released,
-            schema=schema,
-            requirements=request.requirements,
-            judge=judge,
-            trace=trace,
-            inputs=tuple(one for one in (frame, custodian.path) if isinstance(one, str | Path)),
-        ),
+    kept = Kept(
+        groups=people.selection.back(formed),
+        people=people.selection,
+        behind=draft.behind,
+        losses=RowLosses.of(found.view),
+        released=draft.released,
+        schema=schema,
+        requirements=request.requirements,
+        judge=judge,
+        trace=trace,
+        inputs=tuple(one for one in (frame, custodian.path) if isinstance(one, str | Path)),
     )
+    return Release(table.give_back(draft.released.frame), verdict, report, kept)
 
 
 def cluster(
@@ -189,11 +166,11 @@ def measure(
     encoded = encode(_in_order(table, schema).table, schema)
     shown, _ = _read_release(released, schema, table.dialect)
     asked = schema.require.k if k is None else KAnonymity(k).k
-    with telling_rows(encoded, shown):
-        losses = loss.measure(encoded, shown, k=asked, class_column=class_column)
+    view = View.of(shown, encoded)
+    losses = loss.measure(view, k=asked, class_column=class_column)
     if queries is None:
         return losses
-    return replace(losses, queries=query_error(encoded, shown, queries=queries))
+    return replace(losses, queries=query_error(view, queries=queries))
 
 
 def report_on(
@@ -220,33 +197,18 @@ def report_on(
         encoded = encode(people.table, schema)
     with stage("verifying"):
         verdict = verify(shown, schema, require=asked.requirements)
-    with stage("measuring"), telling_rows(encoded, shown):
-        losses = loss.measure(encoded, shown, k=asked.k, class_column=class_column)
-        # Where rows were left out, nobody knows which: what is told is what the release tells.
-        same_rows = not losses.suppressed
+    with stage("measuring"):
+        view = View.of(shown, encoded)
+        losses = loss.measure(view, k=asked.k, class_column=class_column)
         persons = _of(people.selection, whose_rows(table, schema, asked.persons))
         found = Findings(
-            asked=asked,
-            schema=schema,
-            original=encoded,
-            known=encoded if same_rows else as_released(encoded, shown),
-            released=shown,
-            verdict=verdict,
-            losses=losses,
+            *(asked, schema, view, verdict, losses),
             rows=Rows.counted(table.frame.height, len(people.selection.rows), losses.suppressed),
-            persons=_first(persons) if same_rows else None,
+            # Where rows were suppressed, nobody knows whose.
+            persons=_first(persons) if view.same_rows else None,
         )
         refuse_curve_of_others(curve, found.rows)
-        return found.report(
-            shown.dialect,
-            seconds=stage.seconds,
-            method=None,
-            options={},
-            key=None,
-            order=UNKNOWN,
-            output=output,
-            curve=curve,
-        )
+        return found.report(shown.dialect, stage.seconds, output=output, curve=curve)
 
 
 def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Table, Output | None]:
@@ -336,7 +298,7 @@ def _form_groups(
     if isinstance(groups, Rings):
         return groups
     repaired = repair(table, groups, request, seed, progress)
-    lost = partial(loss.total_in_groups, encoded)
+    lost = partial(objective, encoded)
     chosen = request.options.get("max_suppressed") and groups.suppressed
     if chosen and repaired is not groups and lost(repaired) > lost(groups):
         # Without the suppressed rows, values are spread otherwise, and groups that kept what is
@@ -363,12 +325,6 @@ class _Draft:
     groups: Groups | Rings
     order: Selection  # of the people, as they leave
     released: Table
-    style: Style
-
-    @property
-    def alike(self) -> bool:
-        """Whether the rows of a group are shown alike."""
-        return isinstance(self.groups, Groups)
 
     @property
     def behind(self) -> Selection:
@@ -377,23 +333,16 @@ class _Draft:
 
 
 def _draft(
-    people: People,
-    schema: Schema,
-    encoded: EncodedTable,
-    formed: Groups | Rings,
-    style: Style,
-    *,
-    keep_order: bool,
+    people: People, schema: Schema, encoded: EncodedTable, formed: Groups | Rings, request: Request
 ) -> _Draft:
     """From here on no label, scale or frequency can depend on what is not released."""
     if formed.suppressed:
         people = people.take(Selection.released(formed))
         encoded = encode(people.table, schema)
     groups = formed.released()
-    released = generalise(people.table, encoded, groups, style)
-    order = _leaving_order(released, people.selection, keep_order=keep_order)
-    shown = released.with_frame(order.of(released.frame))
-    return _Draft(people, encoded, groups, order, shown, style)
+    released = generalise(people.table, encoded, groups, request.style)
+    order = _leaving_order(released, people.selection, keep_order=request.keep_order)
+    return _Draft(people, encoded, groups, order, released.with_frame(order.of(released.frame)))
 
 
 def _leaving_order(released: Table, people: Selection, *, keep_order: bool) -> Selection:
@@ -423,34 +372,23 @@ def _judge(
 
 def _findings(
     schema: Schema,
-    request: Request,
     draft: _Draft,
+    made: Made,
     verdict: Verdict,
     rows: Rows,
     persons: Mapping[str, pl.Series],
 ) -> Findings:
-    groups = draft.groups if isinstance(draft.groups, Groups) else None
+    view = View.of(draft.released, draft.encoded)
     losses = loss.measure(
-        draft.encoded,
-        draft.released,
+        view,
         suppressed=rows.suppressed,
-        k=request.k,
-        class_column=request.class_column,
-        classes=draft.alike,
-        groups=groups,
+        k=made.request.k,
+        class_column=made.request.class_column,
+        classes=isinstance(draft.groups, Groups),
+        groups=draft.groups if isinstance(draft.groups, Groups) else None,
     )
-    return Findings(
-        asked=request,
-        schema=schema,
-        original=draft.encoded,
-        known=draft.encoded,
-        released=draft.released,
-        verdict=verdict,
-        losses=losses,
-        rows=rows,
-        persons=_first(_of(draft.people.selection, persons)),
-        style=draft.style,
-    )
+    whose = _first(_of(draft.people.selection, persons))
+    return Findings(made.request, schema, view, verdict, losses, rows, whose, made)
 
 
 def _of(rows: Selection, persons: Mapping[str, pl.Series]) -> dict[str, pl.Series]:

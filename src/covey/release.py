@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from covey import tables
-from covey._core.arrays import Floats, Longs
+from covey._core.arrays import Longs
 from covey.clustering import Method, as_method
 from covey.clustering.request import refuse_class_column
 from covey.custody.footprints import Footprint
@@ -20,7 +20,9 @@ from covey.encoding import encode, rows_to_keep
 from covey.encoding.groups import Groups, Rings
 from covey.encoding.selection import Selection
 from covey.errors import UsageError, ViolationError
-from covey.measures.workload import Workload, classifier_accuracy, query_error
+from covey.generalisation import View
+from covey.measures.loss import RowLosses
+from covey.measures.workload import Workload, workload
 from covey.report import Costs, Output, Report, refuse_curve_of_others, refuse_format
 from covey.report import certificate as certificates
 from covey.schema import Role, Schema, TableFormat
@@ -43,8 +45,7 @@ class Kept:
     groups: Groups | Rings
     people: Selection  # the rows of the input that no missing-value policy dropped
     behind: Selection  # the row of the input behind each released one
-    losses: Floats  # of each released row, column by column
-    weights: dict[str, float]  # what a suppressed row has lost, by column
+    losses: RowLosses  # of each released row
     released: Table
     schema: Schema
     requirements: tuple[Requirement, ...]
@@ -103,14 +104,15 @@ class Release:
         neither label nor loss. There are no cells in it, but it tells who is grouped with whom.
         """
         own = self._own
-        losses = np.tile(list(own.weights.values()), (own.people.total, 1))
-        losses[own.behind.rows] = own.losses
+        weights = own.losses.weights  # what a suppressed row has lost
+        losses = np.tile(list(weights.values()), (own.people.total, 1))
+        losses[own.behind.rows] = own.losses.each()
         every = pl.DataFrame(
             {
                 "row": np.arange(own.people.total, dtype=np.int64),
                 "group": own.groups.labels,
                 "loss": losses.sum(axis=1),
-                **{f"loss_{name}": losses[:, j] for j, name in enumerate(own.weights)},
+                **{f"loss_{name}": losses[:, j] for j, name in enumerate(weights)},
             }
         )
         kept = pl.col("row").is_in(own.people.rows)
@@ -128,19 +130,14 @@ class Release:
         table = tables.original(original, own.schema, Role.QUASI)
         kept = rows_to_keep(table, own.schema)
         people = table.with_rows(kept.of(table.frame), kept.rows)
-        encoded = encode(people, own.schema)
-        errors = query_error(encoded, own.released, queries=queries, seed=seed)
-        counted = Workload(query_error_median=errors.median, query_error_mean=errors.mean)
-        if class_column is None:
-            return counted
-        refuse_class_column(own.schema, class_column)
-        rows, classes = np.searchsorted(kept.rows, self.rows), people.frame[class_column]
-        accuracy = classifier_accuracy(encoded, own.released, rows, classes, seed=seed)
-        return replace(
-            counted,
-            accuracy=accuracy.released,
-            accuracy_original=accuracy.original,
-            accuracy_majority=accuracy.majority,
+        if class_column is not None:
+            refuse_class_column(own.schema, class_column)
+        return workload(
+            View.of(own.released, encode(people, own.schema)),
+            np.searchsorted(kept.rows, self.rows),
+            None if class_column is None else people.frame[class_column],
+            queries=queries,
+            seed=seed,
         )
 
     def write(

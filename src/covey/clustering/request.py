@@ -9,10 +9,13 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from covey.clustering import Method, as_method
+from covey.encoding import Style
 from covey.encoding.groups import Groups, Rings
 from covey.errors import SchemaError, UsageError
 from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity, Requirement
+
+PLAIN = Style()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +74,8 @@ class Request(Asked):
     method: Method
     options: Mapping[str, Any]
     refine: bool = False
+    style: Style = PLAIN
+    keep_order: bool = False
 
     @classmethod
     def of(
@@ -81,7 +86,7 @@ class Request(Asked):
         options: Mapping[str, Any] | None = None,
         *,
         class_column: str | None = None,
-        refine: bool = False,
+        **choices: Any,
     ) -> "Request":
         """Check a request as far as that can be done without the table.
 
@@ -98,7 +103,7 @@ class Request(Asked):
             class_column=class_column,
             method=found,
             options=options,
-            refine=refine,
+            **choices,
         )
 
     @property

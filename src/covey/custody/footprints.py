@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from covey._core.arrays import Longs
 from covey.custody.keys import Key
-from covey.encoding import parse_dates, parse_numbers
 from covey.schema import ColumnType, Role, Schema
 from covey.schema.labels import seen
 from covey.schema.requirements import KAnonymity
 from covey.tables import Table, whose
+from covey.tables.cells import parse_dates, parse_numbers
 
 Hashes = NDArray[np.uint64]
 Parts = NDArray[np.uint32]  # halves of hashes: enough to compare rows of several columns

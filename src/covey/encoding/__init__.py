@@ -1,18 +1,9 @@
 """From cells to arrays: all that clustering methods ever see of a table."""
 
-from covey.encoding.encode import (
-    MISSING_AT,
-    MISSING_LEAF,
-    Attribute,
-    Category,
-    EncodedTable,
-    Interval,
-    encode,
-    matches_anything,
-    parse_dates,
-    parse_numbers,
-    rows_to_keep,
-)
+from covey.encoding.attributes import Attribute, Shown, Style
+from covey.encoding.categories import MISSING_LEAF, Category, Nodes
+from covey.encoding.encode import EncodedTable, encode, rows_to_keep
+from covey.encoding.intervals import MISSING_AT, Interval, Ranges
 
 __all__ = [
     "MISSING_AT",
@@ -21,9 +12,10 @@ __all__ = [
     "Category",
     "EncodedTable",
     "Interval",
+    "Nodes",
+    "Ranges",
+    "Shown",
+    "Style",
     "encode",
-    "matches_anything",
-    "parse_dates",
-    "parse_numbers",
     "rows_to_keep",
 ]

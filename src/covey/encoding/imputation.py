@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from covey._core.arrays import Floats, Ints, Longs
-from covey.encoding import Attribute, EncodedTable, Interval, matches_anything
+from covey._core.arrays import Longs
+from covey.encoding import Attribute, EncodedTable
 
 _ALIKE = (2_048, 256, 32)  # rows at most; the fewest that have any known cell count
 
@@ -23,7 +23,7 @@ def without_gaps(table: EncodedTable) -> EncodedTable:
     Which rows are alike is told by a table whose gaps hold what all rows have: rows must not be
     alike because the same is missing in them.
     """
-    gaps = [matches_anything(attribute) for attribute in table.attributes]
+    gaps = [attribute.matches_anything for attribute in table.attributes]
     fillable = [bool(some.any()) and not some.all() for some in gaps]
     if not any(fillable):
         return table
@@ -55,40 +55,14 @@ def typical(table: EncodedTable, block: Longs) -> tuple[Attribute, ...]:
     """For each row, what its block has in the middle, or most often."""
     blocks = int(block.max()) + 1
     return tuple(
-        replace(attribute, values=_middles(attribute.values, block, blocks)[block])
-        if isinstance(attribute, Interval)
-        else replace(attribute, leaves=_commonest(attribute.leaves, block, blocks)[block])
+        replace(attribute, values=attribute.typical(block, blocks)[block])
         for attribute in table.attributes
     )
 
 
 def _filled(attribute: Attribute, gaps: NDArray[np.bool_], block: Longs) -> Attribute:
     """With what the known cells of its block have in the place of each gap, if there are any."""
-    if isinstance(attribute, Interval):
-        found = _middles(attribute.values[~gaps], block[~gaps], int(block.max()) + 1)[block[gaps]]
-        values = attribute.values.copy()
-        values[gaps] = np.where(np.isnan(found), values[gaps], found)
-        return replace(attribute, values=values)
-    leaf = _commonest(attribute.leaves[~gaps], block[~gaps], int(block.max()) + 1)[block[gaps]]
-    leaves = attribute.leaves.copy()
-    leaves[gaps] = np.where(leaf < 0, leaves[gaps], leaf)
-    return replace(attribute, leaves=leaves)
-
-
-def _middles(values: Floats, block: Longs, blocks: int) -> Floats:
-    """The middle value of each block, NaN where it has none."""
-    order = np.lexsort((values, block))
-    rows = np.bincount(block, minlength=blocks)
-    middle = np.cumsum(rows) - rows + (rows - 1) // 2
-    return np.where(rows > 0, values[order[middle]], np.nan)
-
-
-def _commonest(leaves: Ints, block: Longs, blocks: int) -> Ints:
-    """The most frequent leaf of each block, the first of several, -1 where it has none."""
-    width = int(leaves.max()) + 1
-    pairs, often = np.unique(block * width + leaves, return_counts=True)
-    own, leaf = np.divmod(pairs, width)
-    order = np.lexsort((-leaf, often, own))
-    found = np.full(blocks, -1, dtype=np.int32)
-    found[own[order]] = leaf[order]  # of those of one block, the last remains
-    return found
+    known, blocks = np.flatnonzero(~gaps), int(block.max()) + 1
+    found = attribute.take(known).typical(block[known], blocks)
+    fillable = gaps & (np.bincount(block[known], minlength=blocks) > 0)[block]
+    return replace(attribute, values=np.where(fillable, found[block], attribute.values))

@@ -19,7 +19,7 @@ from covey.experiments.data import Part, Sources
 from covey.experiments.figures import QUICK_RUNS, RUNS, Figure, Line, Request
 from covey.experiments.judging import Curve, Curves, Verdict, judge
 from covey.experiments.points import Key, Run, Store
-from covey.generalisation import Style, generalise
+from covey.generalisation import Style, View, generalise
 from covey.measures import loss
 from covey.studies.comparison import parse_options
 
@@ -192,7 +192,7 @@ def _class_losses(part: Part, groups: Groups | Rings, k: int) -> loss.Losses | N
     if part.class_column is None:
         return None
     released = generalise(part.table, part.encoded, groups, Style())
-    return loss.measure(part.encoded, released, k=k, class_column=part.class_column)
+    return loss.measure(View.of(released, part.encoded), k=k, class_column=part.class_column)
 
 
 def _warm_up(method: str, part: Part) -> None:

@@ -1,47 +1,7 @@
-"""Groups to released cells, and released cells back to what they say."""
+"""Groups to a released table, and a released table back to what it says."""
 
-from covey.generalisation.generalise import (
-    HIDDEN,
-    MISSING,
-    SHOWN,
-    Nodes,
-    Ranges,
-    Style,
-    boxes_of,
-    cell_of_rows,
-    common_nodes,
-    filled_in,
-    generalise,
-    parse,
-    parse_rows,
-    shown_as,
-    shown_range,
-    snapped,
-    spell_number,
-    spell_set,
-    summarise,
-    telling_rows,
-)
+from covey.encoding import Style
+from covey.generalisation.generalise import filled_in, generalise
+from covey.generalisation.view import ShownColumn, View
 
-__all__ = [
-    "HIDDEN",
-    "MISSING",
-    "SHOWN",
-    "Nodes",
-    "Ranges",
-    "Style",
-    "boxes_of",
-    "cell_of_rows",
-    "common_nodes",
-    "filled_in",
-    "generalise",
-    "parse",
-    "parse_rows",
-    "shown_as",
-    "shown_range",
-    "snapped",
-    "spell_number",
-    "spell_set",
-    "summarise",
-    "telling_rows",
-]
+__all__ = ["ShownColumn", "Style", "View", "filled_in", "generalise"]

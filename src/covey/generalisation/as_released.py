@@ -1,11 +1,9 @@
-"""A release in the place of its original, where it is not known which rows of that were left out.
+"""A column of a release in the place of the original's.
 
-Whatever is worked out from the whole original would tell of the rows that were left out too. So
-numbers and dates are the ends of the released intervals, and a tree that is made from the values
+Numbers and dates are the ends of the released intervals, and a tree that is made from the values
 of its column is made from those that the release shows.
 """
 
-import csv
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,56 +12,30 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 
-from covey.encoding import MISSING_LEAF, Attribute, Category, EncodedTable, Interval
-from covey.generalisation import HIDDEN, Nodes, Ranges, parse_rows, shown_range
+from covey._core.arrays import Longs
+from covey.encoding import MISSING_LEAF, Attribute, Nodes, Ranges, Shown
+from covey.encoding.categories import members_of
 from covey.schema import LARGEST, Column, TaxonomyBuilder
 from covey.schema.taxonomy import ROOT, Taxonomy
-from covey.tables import Table
 
 
-def as_released(original: EncodedTable, released: Table) -> EncodedTable:
-    """A table of the release's rows that knows nothing else of the original."""
-    attributes = tuple(_attribute(attribute, released) for attribute in original.attributes)
-    return EncodedTable(attributes, released.frame.height, original.measure)
+def as_released(
+    shown: Shown, cell: Longs, written: Sequence[pl.Series], read: Callable[[Attribute], Shown]
+) -> Shown:
+    """What the `written` cells show, of an attribute that knows nothing else of the original.
 
-
-def counts_leaves(attribute: Attribute) -> bool:
-    """Whether it depends on the people how many values are under a label."""
-    return (
-        isinstance(attribute, Category)
-        and attribute.column.has_own_tree
-        and attribute.tree.height > 1
-    )
-
-
-def _attribute(attribute: Attribute, released: Table) -> Attribute:
-    return (
-        _interval(attribute, released)
-        if isinstance(attribute, Interval)
-        else _category(attribute, released)
-    )
-
-
-def _interval(interval: Interval, released: Table) -> Interval:
-    """With the lower end of each cell as its value."""
-    shown = parse_rows(interval, released)
-    assert isinstance(shown, Ranges)
-    low, high = shown_range(interval, shown)
-    values = np.where(shown.state == HIDDEN, low, shown.low)
-    return replace(interval, values=values, low=low, high=high)
-
-
-def _category(category: Category, released: Table) -> Category:
-    """With the first leaf under each label as its value."""
-    parse_rows(category, released)  # refuses labels that nobody of the original can have
-    own = replace(category, tree=_tree(category.column, released.cells(category.name)))
-    shown = parse_rows(own, released)
+    Its rows are those of the release, each with the first value that its `cell` covers.
+    """
+    if isinstance(shown, Ranges):
+        own = shown.on_shown_scale()
+        values = np.where(own.hidden, own.attribute.low, own.low)[cell]
+        return replace(own, attribute=replace(own.attribute, values=values))
     assert isinstance(shown, Nodes)
-    ancestors = own.tree.ancestors[: own.tree.leaf_count]
-    leaf, depth = np.nonzero(ancestors >= 0)
-    first = np.full(len(own.tree.labels), own.tree.leaf_count, dtype=np.int32)
-    np.minimum.at(first, ancestors[leaf, depth], leaf.astype(np.int32))
-    return replace(own, leaves=first[shown.node])
+    tree = _tree(shown.attribute.column, written[0])
+    nodes = read(replace(shown.attribute, tree=tree))
+    assert isinstance(nodes, Nodes)
+    leaves = tree.first_leaf[nodes.node][cell]
+    return replace(nodes, attribute=replace(nodes.attribute, values=leaves))
 
 
 # ── trees ───────────────────────────────────────────────────────────────────────────────────────
@@ -78,17 +50,12 @@ def _tree(column: Column, cells: pl.Series) -> Taxonomy:
 
 def _values(column: Column, cells: pl.Series) -> list[str]:
     """What is shown exactly, and two that stand for the unknown ones under each other label."""
-    labels = {part for cell in cells.drop_nulls().unique() for part in _members(cell)}
+    labels = {part for cell in cells.drop_nulls().unique() for part in members_of(cell)}
     root = max((label for label in labels if not label.strip(ROOT)), key=len, default=None)
     below = sorted(labels - {root})
     kind = column.taxonomy.build if isinstance(column.taxonomy, TaxonomyBuilder) else "flat"
     values = [value for label in below for value in _UNDER[kind](label)]
     return values if root is None else [*values, *_ELSEWHERE[kind](values)]
-
-
-def _members(cell: str) -> list[str]:
-    is_set = cell.startswith("{") and cell.endswith("}")
-    return next(csv.reader([cell[1:-1]], skipinitialspace=True), []) if is_set else [cell]
 
 
 _UNKNOWN = "\x00", "\x01"  # no table holds the first, and nothing is ever named after them

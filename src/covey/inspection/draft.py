@@ -18,7 +18,6 @@ import polars as pl
 import tomlkit
 
 from covey import tables
-from covey.encoding import parse_dates, parse_numbers
 from covey.errors import TableError, UsageError
 from covey.inspection import tails
 from covey.inspection.persons import Repeats, repeats
@@ -34,6 +33,7 @@ from covey.schema import (
 from covey.schema.labels import NONE_ALIKE, STEPS, LookAlikes, look_alikes
 from covey.schema.requirements import KAnonymity
 from covey.tables import Table
+from covey.tables.cells import parse_dates, parse_numbers
 
 _IDENTIFIER_NAMES = re.compile(
     r"(^|_)(name|names|firstname|lastname|surname|forename|fullname|email|mail|phone|telephone|tel|"

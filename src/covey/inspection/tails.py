@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from covey._core.arrays import Floats
-from covey.generalisation import snapped
+from covey.encoding.intervals import snapped
 from covey.schema import LARGEST, SMALLEST_GRID
 
 Grid = float | str

@@ -24,11 +24,10 @@ import numpy as np
 import polars as pl
 
 from covey._core.arrays import Floats, Longs
-from covey.encoding import MISSING_LEAF, Attribute, Category, EncodedTable, Interval
-from covey.generalisation import boxes_of
-from covey.measures.loss import on_shown_scale
-from covey.measures.workload import Column, Mask, released_columns
-from covey.tables import Table
+from covey.encoding import MISSING_LEAF, Attribute, Category, Interval
+from covey.encoding.attributes import Mask
+from covey.generalisation import ShownColumn, View
+from covey.measures.spans import Spans, released_spans
 
 MOST_BINS = 10
 OTHERS, EVERYTHING, MISSING = "other values", "all values", "missing"
@@ -71,27 +70,21 @@ class ClassSizes:
 
 
 def distributions(
-    original: EncodedTable,
-    released: Table,
-    k: int,
-    *,
-    persons: pl.Series | None = None,
-    same_rows: bool = True,
+    view: View, k: int, *, persons: pl.Series | None = None
 ) -> tuple[Distribution, ...]:
     """Every quasi-identifier before and after.
 
-    `original` are the people of the release and nobody else: what was known of those left out would
-    be the difference to what is released. Where it holds others too, `same_rows` is off, and
-    no count of it is told. `persons` tell whose row each is, where k counts them.
+    What was known of rows that were left out would be the difference to what is released. So where
+    the original holds such rows, no count of it is told. `persons` tell whose row each is, where k
+    counts them.
     """
-    original = on_shown_scale(original, released)
-    counted = _one_row_each(original.rows, persons)
+    persons = persons if view.same_rows else None
+    columns = [column.on_shown_scale for column in view.publishable.columns]
+    counted = _one_row_each(view.rows, persons)
     least = rows_of(k, persons)
     return tuple(
-        _distribution(attribute, column, k, counted, least=least, same_rows=same_rows)
-        for attribute, column in zip(
-            original.attributes, released_columns(original, released), strict=True
-        )
+        _distribution(column, spans, k, counted, least=least, same_rows=view.same_rows)
+        for column, spans in zip(columns, released_spans(columns), strict=True)
     )
 
 
@@ -120,14 +113,14 @@ class _Bins(NamedTuple):
 
 
 def _distribution(
-    attribute: Attribute, column: Column, k: int, counted: Mask, *, least: int, same_rows: bool
+    shown: ShownColumn, column: Spans, k: int, counted: Mask, *, least: int, same_rows: bool
 ) -> Distribution:
-    rows = np.bincount(column.cell, minlength=len(column.low))
-    bins = (
-        _category_bins(attribute, column, k, counted, same_rows=same_rows)
-        if isinstance(attribute, Category)
-        else _interval_bins(attribute, column, k, counted, same_rows=same_rows)
-    )
+    attribute, rows = shown.attribute, shown.counts
+    if isinstance(attribute, Category):
+        bins = _category_bins(attribute, column, k, counted, same_rows=same_rows)
+    else:
+        assert isinstance(attribute, Interval)
+        bins = _interval_bins(attribute, column, k, counted, same_rows=same_rows)
     before = np.bincount(bins.rows, minlength=len(bins.labels))
     after = (rows @ bins.cells).tolist()
     alone = bins.covers.sum(axis=1) == 1
@@ -138,7 +131,7 @@ def _distribution(
     there = bins.covers.any(axis=0) | (before > 0 if same_rows else False)
     whole = column.hidden | _open(attribute, column)
     one = np.isnan(column.low) | (column.low == column.high) & ~whole
-    anything = ~one & (column.hidden | (column.high - column.low >= _widest(attribute)))
+    anything = ~one & (column.hidden | (column.high - column.low >= attribute.width))
     return Distribution(
         column=attribute.name,
         bins=tuple(
@@ -181,27 +174,21 @@ def _tellable(before: Longs, rows: Longs, covers: Mask, least: int) -> Mask:
     return told
 
 
-def _open(attribute: Attribute, column: Column) -> Mask:
+def _open(attribute: Attribute, column: Spans) -> Mask:
     """Which cells reach a bound of the column, and so stand for values that nobody names."""
     bottom, top = attribute.column.bounds
     reaching: Mask = (column.low <= bottom) | (column.high >= top)
     return reaching
 
 
-def _widest(attribute: Attribute) -> float:
-    if isinstance(attribute, Category):
-        return attribute.tree.leaf_count - 1
-    return attribute.width
-
-
 # ── numbers and dates ───────────────────────────────────────────────────────────────────────────
 
 
 def _interval_bins(
-    interval: Interval, column: Column, k: int, counted: Mask, *, same_rows: bool
+    interval: Interval, column: Spans, k: int, counted: Mask, *, same_rows: bool
 ) -> _Bins:
     """Ranges of k people at least; a missing number is one more, or told with the last."""
-    absent = np.isnan(interval.values)
+    absent = interval.absent
     scale = _scale(interval, column.step, k)
     fine = np.searchsorted(scale.ends, interval.values, side="right")
     counts = np.bincount(fine[counted & ~absent], minlength=len(scale.ends) + 1)
@@ -261,7 +248,7 @@ class _Scale(NamedTuple):
 
 
 def _scale(interval: Interval, step: float, k: int) -> _Scale:
-    present = np.sort(interval.values[~np.isnan(interval.values)])
+    present = np.sort(interval.values[~interval.absent])
     name = _date_label if interval.is_date else _number_label(step)
     for tail in (max(k, len(present) // _TAILS), k):
         if len(present) >= 2 * tail and present[tail - 1] < present[-tail]:
@@ -353,7 +340,7 @@ def _first_day(days: float) -> str:
 
 
 def _category_bins(
-    category: Category, column: Column, k: int, counted: Mask, *, same_rows: bool
+    category: Category, column: Spans, k: int, counted: Mask, *, same_rows: bool
 ) -> _Bins:
     """The nodes that k people are under, those of most rows first, and all other values."""
     tree = category.tree
@@ -390,14 +377,14 @@ def _category_bins(
     return _Bins(labels, bin_of_leaf[category.leaves], cells, leaves > 0)
 
 
-def _telling(category: Category, column: Column) -> Mask:
+def _telling(category: Category, column: Spans) -> Mask:
     """Which cells do not stand for all values there are."""
     width = column.high - column.low
-    telling: Mask = (width == 0) | (width < _widest(category))
+    telling: Mask = (width == 0) | (width < category.width)
     return telling
 
 
-def _known_leaves(category: Category, column: Column, *, same_rows: bool) -> Mask:
+def _known_leaves(category: Category, column: Spans, *, same_rows: bool) -> Mask:
     """The leaves that a cell may stand for, as far as they may be known.
 
     A leaf may be there for people who were left out alone, unless somebody has declared it. Those
@@ -469,9 +456,9 @@ def _told(cut: list[int], rows: Longs, people: Longs, k: int) -> list[int]:
 # ── classes ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def class_sizes(original: EncodedTable, released: Table) -> tuple[ClassSizes, ...]:
+def class_sizes(view: View) -> tuple[ClassSizes, ...]:
     """How large classes are: size by size where these are few, else in ever wider ranges."""
-    _, sizes = boxes_of(original, released)
+    _, sizes = view.boxes
     found = []
     for start, behind in pairwise(_starts(int(sizes.min()), int(sizes.max()))):
         within = sizes[(sizes >= start) & (sizes < behind)]

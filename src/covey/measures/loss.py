@@ -7,36 +7,21 @@ information kept in groups needs the groups. Of suppressed rows nothing but thei
 each has lost everything.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from covey._core.arrays import Floats, Longs
-from covey.encoding import Attribute, Category, EncodedTable, Interval, matches_anything
+from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups, Rings
 from covey.errors import TableError
-from covey.generalisation import (
-    HIDDEN,
-    MISSING,
-    SHOWN,
-    Nodes,
-    Ranges,
-    boxes_of,
-    cell_of_rows,
-    common_nodes,
-    parse,
-    shown_as,
-    shown_range,
-    summarise,
-)
-from covey.generalisation.as_released import as_released, counts_leaves
+from covey.generalisation import ShownColumn, View
+from covey.measures.entropy import bits_lost, information_lost, weighted
+from covey.measures.queries import QueryError
 from covey.schema.taxonomy import Measure
-from covey.tables import Table
 from covey.tables import html as pages
 from covey.verification.rounding import rounded
 
@@ -99,15 +84,6 @@ class WorstRows:
     loss: float
     share: float
     without: float  # the Total-IL of all other rows
-
-
-@dataclass(frozen=True)
-class QueryError:
-    """How far counts over a release are off, relative to the true ones."""
-
-    queries: int
-    median: float
-    mean: float
 
 
 @dataclass(frozen=True)
@@ -197,8 +173,7 @@ def _percent(share: float | None) -> str:
 
 
 def measure(
-    original: EncodedTable,
-    released: Table,
+    view: View,
     *,
     suppressed: int = 0,
     k: int | None = None,
@@ -208,59 +183,59 @@ def measure(
 ) -> Losses:
     """The losses of a released table; without `k`, the size of its smallest class is taken.
 
-    `original` are the rows behind the released ones; `suppressed` are so many others. Where it has
-    more rows than the release, those are suppressed too, but which they are is not known.
-    A release that does not show equal rows has no `classes` to be measured. `groups` are of the
-    original's rows.
+    The view's original are the rows behind the released ones; `suppressed` are so many others.
+    Where it has more rows than the release, those are suppressed too, but which they are is not
+    known. A release that does not show equal rows has no `classes` to be measured. `groups` are of
+    the original's rows.
     """
-    left_out = original.rows - released.frame.height
+    left_out = view.original.rows - view.rows
     if left_out < 0:
         raise TableError("the released table has more rows than the original")
-    if not released.frame.height:
+    if not view.rows:
         raise TableError("the released table has no rows")
-    is_known = left_out == 0
-    if not is_known:
-        original = as_released(original, released)
-        _refuse_counting_leaves(original)
     suppressed += left_out
-    rows = released.frame.height + suppressed
-    boxes, box_rows = boxes_of(original, released)
-    columns = [_column(attribute, boxes, box_rows) for attribute in original.attributes]
-    weights = [attribute.column.weight for attribute in original.attributes]
+    rows = view.rows + suppressed
+    original = view.publishable.original
+    if not view.same_rows:
+        _refuse_counting_leaves(original)
+    columns = [column.on_shown_scale for column in view.publishable.columns]
+    weights = [column.attribute.column.weight for column in columns]
+    boxes, box_rows = view.boxes
+    box_losses = replace(RowLosses.of(view), cells=tuple(boxes.T))
     sizes = box_rows.tolist() if classes else []
 
     def means(way: Measure) -> list[float]:
         return [_mean_loss(column, way, suppressed) for column in columns]
 
     def leaf_means(way: Measure) -> list[float | None]:
-        told = [is_known or not counts_leaves(column.attribute) for column in columns]
+        told = [view.same_rows or not column.attribute.counts_leaves for column in columns]
         return [mean if tell else None for mean, tell in zip(means(way), told, strict=True)]
 
     il, ncp, lm = means(original.measure), leaf_means("ncp"), leaf_means("lm")
-    mean_il = _weighted(weights, il)
-    bits = _bits(original, columns, suppressed) if is_known else None
+    mean_il = weighted(weights, il)
+    bits = bits_lost(view.columns, suppressed) if view.same_rows else None
     non_uniform = bits and bits.non_uniform
     return Losses(
         rows=rows,
         suppressed=suppressed,
         measure=original.measure,
         columns=tuple(
-            ColumnLoss(attribute.name, weight, *lost, _ratio(weight * lost[0], mean_il))
-            for attribute, weight, lost in zip(
-                original.attributes, weights, zip(il, ncp, lm, strict=True), strict=True
+            ColumnLoss(column.attribute.name, weight, *lost, _ratio(weight * lost[0], mean_il))
+            for column, weight, lost in zip(
+                columns, weights, zip(il, ncp, lm, strict=True), strict=True
             )
         ),
         total_il=mean_il * rows,
         worst=_worst(
-            np.append(_box_losses(columns, original.measure).sum(axis=1), sum(weights)),
+            np.append(box_losses.each().sum(axis=1), sum(weights)),
             np.append(box_rows, suppressed),
         ),
         gcp=_mean(weights, ncp),
         gcp_lm=_mean(weights, lm),
-        precision=1 - _weighted(weights, means(_height(original.measure))) / sum(weights),
+        precision=1 - weighted(weights, means(_height(original.measure))) / sum(weights),
         discernibility=sum(size * size for size in sizes) + rows * suppressed if sizes else None,
         average_class_size=rows / (len(sizes) * (k or min(sizes))) if sizes else None,
-        classification=_classification(original, released, class_column, rows) if classes else None,
+        classification=_classification(view, class_column, rows) if classes else None,
         entropy=bits and bits.entropy,
         entropy_share=bits and _ratio(bits.entropy, bits.all),
         monotone_entropy=bits and bits.monotone,
@@ -269,13 +244,13 @@ def measure(
         non_uniform_entropy_share=(
             None if bits is None or non_uniform is None else _ratio(non_uniform, bits.all)
         ),
-        information=None if groups is None else _information(original, groups, suppressed),
+        information=None if groups is None else information_lost(original, groups, suppressed),
     )
 
 
 def _refuse_counting_leaves(table: EncodedTable) -> None:
     """Of a tree that is made from the values, the whole original would tell how many there are."""
-    names = [repr(a.name) for a in table.attributes if counts_leaves(a)]
+    names = [repr(a.name) for a in table.attributes if a.counts_leaves]
     if names and table.measure in ("ncp", "lm"):
         raise TableError(
             f"column {', '.join(names)}: the loss by {table.measure} is not known, since rows were "
@@ -283,61 +258,10 @@ def _refuse_counting_leaves(table: EncodedTable) -> None:
         )
 
 
-def _weighted(weights: Sequence[float], means: Sequence[float]) -> float:
-    return sum(weight * mean for weight, mean in zip(weights, means, strict=True))
-
-
 def _mean(weights: Sequence[float], means: Sequence[float | None]) -> float | None:
     """Over columns, None where that of any is not told."""
     told = [mean for mean in means if mean is not None]
-    return _weighted(weights, told) / sum(weights) if len(told) == len(means) else None
-
-
-class GroupLosses(NamedTuple):
-    """What a release of groups would lose, without making it."""
-
-    total_il: float
-    mean: float  # of a cell, by the same measure
-    gcp: float
-
-
-def _shown(
-    original: EncodedTable, groups: Groups | Rings
-) -> list[tuple[Attribute, Ranges | Nodes]]:
-    """What the groups would show of each attribute."""
-    return [
-        (a, summarise(a, groups) if isinstance(a, Interval) else common_nodes(a, groups))
-        for a in original.attributes
-    ]
-
-
-def losses_in_groups(original: EncodedTable, groups: Groups) -> Floats:
-    """What a row of each group would lose, by the ranges of the whole table, as methods see it."""
-    shown = _shown(original, groups)
-    losses = [_cell_losses(*column, original.measure) for column in shown]
-    lost: Floats = original.weights @ np.array(losses)
-    return lost
-
-
-def total_in_groups(original: EncodedTable, groups: Groups) -> float:
-    """The Total-IL by one scale, whichever rows are left out."""
-    lost = float(groups.sizes @ losses_in_groups(original, groups))
-    return lost + groups.suppressed * float(original.weights.sum())
-
-
-def measure_groups(original: EncodedTable, groups: Groups | Rings) -> GroupLosses:
-    """The losses of the release in which these groups are shown in the plain style."""
-    place = groups.place
-    rows = np.bincount(place[place >= 0])
-    shown = [(_on_scale(*column), column[1]) for column in _shown(original, groups)]
-
-    def weighted(way: Measure) -> float:
-        lost = [float(rows @ _cell_losses(*column, way)) for column in shown]
-        return float(original.weights @ (np.array(lost) + groups.suppressed))
-
-    everything = original.rows * float(original.weights.sum())
-    total_il = weighted(original.measure)
-    return GroupLosses(total_il, total_il / everything, weighted("ncp") / everything)
+    return weighted(weights, told) / sum(weights) if len(told) == len(means) else None
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -349,77 +273,38 @@ def _height(measure: Measure) -> Measure:
     return "level" if measure == "level" else "height"
 
 
-class _Column(NamedTuple):
-    """The distinct cells of a column, how many rows show each, and which one each box has."""
-
-    attribute: Attribute
-    shown: Ranges | Nodes
-    counts: Longs
-    cell: Longs
-
-    def losses(self, way: Measure) -> Floats:
-        """Of the distinct cells."""
-        return _cell_losses(self.attribute, self.shown, way)
-
-
-def _column(attribute: Attribute, boxes: Table, rows: Longs) -> _Column:
-    shown, _ = parse(attribute, boxes)
-    cell = cell_of_rows(attribute, boxes)
-    counts = np.bincount(cell, weights=rows).astype(np.int64)
-    return _Column(_on_scale(attribute, shown), shown, counts, cell)
-
-
-def on_shown_scale(original: EncodedTable, released: Table) -> EncodedTable:
-    """The original, its ranges those that are declared or that the released cells show."""
-    shown = [(attribute, parse(attribute, released)[0]) for attribute in original.attributes]
-    return replace(original, attributes=tuple(_on_scale(*column) for column in shown))
-
-
-def _on_scale(attribute: Attribute, shown: Ranges | Nodes) -> Attribute:
-    """Numbers and dates over the range that is declared or shown, not that of the original."""
-    if isinstance(shown, Nodes):
-        return attribute
-    assert isinstance(attribute, Interval)
-    low, high = shown_range(attribute, shown)
-    return replace(attribute, low=low, high=high)
-
-
-def _mean_loss(column: _Column, way: Measure, suppressed: int) -> float:
+def _mean_loss(column: ShownColumn, way: Measure, suppressed: int) -> float:
     counts = column.counts
-    return float(counts @ column.losses(way) + suppressed) / (int(counts.sum()) + suppressed)
+    lost = float(counts @ column.shown.losses(way) + suppressed)
+    return lost / (int(counts.sum()) + suppressed)
 
 
-def _cell_losses(attribute: Attribute, shown: Ranges | Nodes, way: Measure) -> Floats:
-    if isinstance(shown, Nodes):
-        assert isinstance(attribute, Category)
-        losses: Floats = attribute.tree.losses(way)[shown.node]
-        return losses
-    assert isinstance(attribute, Interval)
-    return _range_losses(attribute, shown)
+class GroupLosses(NamedTuple):
+    """What a release of groups would lose, without making it."""
+
+    total_il: float
+    mean: float  # of a cell, by the same measure
+    gcp: float
 
 
-def _range_losses(interval: Interval, ranges: Ranges) -> Floats:
-    """Width over the domain's, at most 1: an end on a grid may lie outside the domain."""
-    if np.isnan(interval.values).all():
-        return np.zeros(len(ranges.state))
-    shown = np.zeros(len(ranges.state))
-    if interval.width:
-        low, high = interval.reach(ranges.low, ranges.high)
-        # Cut first, then divided: over a width next to nothing, what is wider would overflow.
-        shown = np.minimum(high - low, interval.width) / interval.width
-    return np.select([ranges.state == SHOWN, ranges.state == HIDDEN], [shown, 1.0], 0.0)
+def measure_groups(original: EncodedTable, groups: Groups | Rings) -> GroupLosses:
+    """The losses of the release in which these groups are shown in the plain style."""
+    place = groups.place
+    rows = np.bincount(place[place >= 0])
+    shown = [attribute.fold(groups).on_shown_scale() for attribute in original.attributes]
+
+    def total(way: Measure) -> float:
+        lost = [float(rows @ cells.losses(way)) for cells in shown]
+        return float(original.weights @ (np.array(lost) + groups.suppressed))
+
+    everything = original.rows * float(original.weights.sum())
+    total_il = total(original.measure)
+    return GroupLosses(total_il, total_il / everything, total("ncp") / everything)
 
 
 # ── who pays ────────────────────────────────────────────────────────────────────────────────────
 
 _WORST = (1, 10, 50)  # per mille of the rows
-
-
-def _box_losses(columns: Sequence[_Column], way: Measure) -> Floats:
-    """For each box, what each of its cells adds to the loss of a row."""
-    return np.column_stack(
-        [column.attribute.column.weight * column.losses(way)[column.cell] for column in columns]
-    )
 
 
 def _worst(losses: Floats, rows: Longs) -> tuple[WorstRows, ...]:
@@ -438,168 +323,44 @@ def _worst(losses: Floats, rows: Longs) -> tuple[WorstRows, ...]:
     return tuple(found)
 
 
-def row_losses(original: EncodedTable, released: Table) -> Floats:
-    """For each released row, what each of its cells adds to the Total-IL, attribute by attribute.
+@dataclass(frozen=True, eq=False, repr=False)
+class RowLosses:
+    """What each released row adds to the Total-IL; nothing of the original is in it."""
 
-    A row that was suppressed adds the weight of each attribute.
-    """
-    each = np.ones(released.frame.height, dtype=np.int64)
-    columns = [_column(attribute, released, each) for attribute in original.attributes]
-    return _box_losses(columns, original.measure)
+    weights: dict[str, float]  # of each attribute: what a suppressed row adds
+    losses: tuple[Floats, ...]  # of the distinct cells of each attribute, weighted
+    cells: tuple[Longs, ...]  # which of these each row has
+
+    @classmethod
+    def of(cls, view: View) -> "RowLosses":
+        """By the measure of the schema, and by what is declared or shown."""
+        columns = [column.on_shown_scale for column in view.publishable.columns]
+        weights = {c.attribute.name: c.attribute.column.weight for c in columns}
+        way = view.original.measure
+        return cls(
+            weights,
+            tuple(weights[c.attribute.name] * c.shown.losses(way) for c in columns),
+            tuple(column.cell for column in columns),
+        )
+
+    def each(self) -> Floats:
+        """Row by row, what each attribute adds."""
+        return np.column_stack(
+            [lost[cell] for lost, cell in zip(self.losses, self.cells, strict=True)]
+        )
 
 
 # ── classes ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _quasi_cells(original: EncodedTable, released: Table) -> pl.DataFrame:
-    """The quasi-identifiers as released, their columns named by their place."""
-    names = [name for a in original.attributes for name in shown_as(a.name, released)]
-    return released.frame.select(pl.col(name).alias(str(i)) for i, name in enumerate(names))
-
-
-def _classification(
-    original: EncodedTable, released: Table, class_column: str | None, rows: int
-) -> float | None:
+def _classification(view: View, class_column: str | None, rows: int) -> float | None:
     if class_column is None:
         return None
-    if class_column not in released.frame.columns:
+    frame = view.released.frame
+    if class_column not in frame.columns:
         raise TableError(f"column {class_column!r} is not in the released table")
-    cells = _quasi_cells(original, released)
-    labels = released.frame[class_column].alias("class")
+    cells = pl.DataFrame({str(j): column.cell for j, column in enumerate(view.columns)})
+    labels = frame[class_column].alias("class")
     counts = cells.with_columns(labels).group_by(*cells.columns, "class").len()
     majority = counts.group_by(cells.columns).agg(pl.col("len").max())["len"].sum()
     return (rows - int(majority)) / rows
-
-
-# ── bits ────────────────────────────────────────────────────────────────────────────────────────
-
-
-class _Bits(NamedTuple):
-    """Bits per row."""
-
-    all: float  # what the cells of the released rows held
-    entropy: float
-    monotone: float
-    non_uniform: float | None
-
-
-def _bits(original: EncodedTable, cells: Sequence[_Column], suppressed: int) -> _Bits:
-    columns = [
-        (cell.attribute.column.weight, _column_bits(original, cell, suppressed)) for cell in cells
-    ]
-    non_uniform = [
-        weight * bits.non_uniform for weight, bits in columns if bits.non_uniform is not None
-    ]
-    return _Bits(
-        all=sum(weight * bits.all for weight, bits in columns),
-        entropy=sum(weight * bits.entropy for weight, bits in columns),
-        monotone=sum(weight * bits.monotone for weight, bits in columns),
-        non_uniform=sum(non_uniform) if len(non_uniform) == len(columns) else None,
-    )
-
-
-def _column_bits(original: EncodedTable, column: _Column, suppressed: int) -> _Bits:
-    """The cells of one column; a suppressed row misses as much as one of which nothing is shown.
-
-    Whatever a cell covers is a run of the column's values in their order, so that what holds for
-    the rows it covers is a difference of two sums from the first value on. A missing cell that may
-    be any value is none of them, and which of them it misses nobody can tell.
-    """
-    attribute, shown, counts, _ = column
-    known = ~matches_anything(attribute)
-    if isinstance(shown, Nodes):
-        assert isinstance(attribute, Category)
-        frequency = np.bincount(attribute.leaves[known], minlength=attribute.tree.leaf_count)
-        first, behind = (ends[shown.node] for ends in leaf_ranges(original, attribute))
-    else:
-        assert isinstance(attribute, Interval)
-        values, frequency = _frequencies(attribute.values[known])
-        first, behind = _value_ranges(values, shown)
-    ends = np.append(first, 0), np.append(behind, len(frequency))
-    rows = np.append(counts, suppressed)
-    covered = _sums(frequency, *ends)
-    logs = np.log2(np.maximum(covered, 1))
-    parts = _times_log(frequency)
-    entropies = np.maximum(logs - _sums(parts, *ends) / np.maximum(covered, 1), 0.0)
-    # A value alone has no entropy, though the difference of two long sums may not say so.
-    entropies[_sums(frequency > 0, *ends) < 2] = 0.0
-    # The logarithms of true shares are log2 c - log2 n, those of covered ones likewise.
-    told = known.all() and covered[rows > 0].all()
-    missing = _exact_sum(counts * logs[:-1], -parts) + suppressed * entropies[-1] if told else None
-    total = original.rows + suppressed
-    return _Bits(
-        all=float(entropies[-1]),
-        entropy=float(rows @ entropies) / total,
-        monotone=float(rows @ (entropies * covered)) / (original.rows * total),
-        non_uniform=None if missing is None else float(missing) / total,
-    )
-
-
-def leaf_ranges(original: EncodedTable, category: Category) -> tuple[Longs, Longs]:
-    """For each node of a tree, its first leaf and the one behind its last, in the tree's order."""
-    place = original.categories.index(category)
-    start = int(original.forest.first[place])
-    nodes = slice(start, start + len(category.tree.labels))
-    begin, end = original.forest.begin[nodes], original.forest.end[nodes]
-    return begin.astype(np.int64) - start, end.astype(np.int64) - start
-
-
-def _frequencies(numbers: Floats) -> tuple[Floats, Longs]:
-    """The distinct numbers, and how many rows hold each; last, how many hold none."""
-    missing = np.isnan(numbers)
-    values, counts = np.unique(numbers[~missing], return_counts=True)
-    return values, np.append(counts, np.count_nonzero(missing))
-
-
-def _value_ranges(values: Floats, ranges: Ranges) -> tuple[Longs, Longs]:
-    """The first value that each cell covers, and the one behind the last; missing comes last."""
-    count = len(values)
-    states = [ranges.state == MISSING, ranges.state == HIDDEN]
-    first = np.select(states, [count, 0], np.searchsorted(values, ranges.low, side="left"))
-    behind = np.select(states, [count + 1] * 2, np.searchsorted(values, ranges.high, side="right"))
-    return first, behind
-
-
-def _sums(numbers: NDArray[Any], first: Longs, behind: Longs) -> NDArray[Any]:
-    """Sums of runs of the numbers."""
-    running = np.concatenate([[0], np.cumsum(numbers)])
-    sums: NDArray[Any] = running[behind] - running[first]
-    return sums
-
-
-def _exact_sum(*terms: Floats) -> float:
-    """A sum that does not depend on its order: what cancels out is 0."""
-    return math.fsum(np.concatenate(terms).tolist())
-
-
-def _times_log(counts: Longs) -> Floats:
-    """c log2 c, which is 0 for 0."""
-    logs: Floats = np.log2(np.maximum(counts, 1))
-    return logs * counts
-
-
-def _information(original: EncodedTable, groups: Groups, suppressed: int) -> float:
-    """By the groups of the rows that were released; each row that was not has lost everything."""
-    losses = [
-        attribute.column.weight * _conditional(groups.labels[known], _codes(attribute)[known])
-        for attribute in original.attributes
-        for known in [~matches_anything(attribute)]
-    ]
-    weights = sum(attribute.column.weight for attribute in original.attributes)
-    share = original.rows / (original.rows + suppressed)
-    return share * sum(losses) / weights + (1 - share)
-
-
-def _codes(attribute: Attribute) -> Longs:
-    if isinstance(attribute, Category):
-        return attribute.leaves.astype(np.int64)
-    return np.unique(attribute.values, return_inverse=True)[1]
-
-
-def _conditional(labels: Longs, codes: Longs) -> float:
-    """H(X | C) / H(X)."""
-    _, joint = np.unique(labels * (codes.max(initial=0) + 1) + codes, return_counts=True)
-    groups, values = np.bincount(labels), np.bincount(codes)
-    within = _exact_sum(_times_log(groups), -_times_log(joint))
-    whole = _exact_sum(_times_log(np.array([len(codes)])), -_times_log(values))
-    return _ratio(within, whole)

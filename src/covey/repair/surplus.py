@@ -11,11 +11,11 @@ from dataclasses import replace
 import numpy as np
 
 from covey._core.arrays import Floats, Ints, Longs
-from covey.encoding import Attribute, Category, EncodedTable, Interval
+from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
 from covey.encoding.imputation import blocks_of, typical, without_gaps
 from covey.errors import InfeasibleError, count
-from covey.measures.loss import losses_in_groups
+from covey.measures.objective import losses_per_group
 
 
 def surplus(table: EncodedTable, k: int, most: int) -> Longs:
@@ -76,19 +76,10 @@ def _expected_losses(table: EncodedTable, k: int) -> Floats:
     """What each row would lose together with one that is typical of its neighbours."""
     table = without_gaps(table)
     both = [
-        _behind(row, neighbour)
+        replace(row, values=np.concatenate([row.values, neighbour.values]))
         for row, neighbour in zip(
             table.attributes, typical(table, blocks_of(table, 2 * k)), strict=True
         )
     ]
     pairs = EncodedTable(tuple(both), 2 * table.rows, table.measure)
-    return losses_in_groups(pairs, Groups(np.tile(np.arange(table.rows), 2)))
-
-
-def _behind(first: Attribute, second: Attribute) -> Attribute:
-    """The cells of one column, and then those of another of its kind."""
-    if isinstance(first, Interval) and isinstance(second, Interval):
-        return replace(first, values=np.concatenate([first.values, second.values]))
-    assert isinstance(first, Category)
-    assert isinstance(second, Category)
-    return replace(first, leaves=np.concatenate([first.leaves, second.leaves]))
+    return losses_per_group(pairs, Groups(np.tile(np.arange(table.rows), 2)))

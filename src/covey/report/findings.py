@@ -1,6 +1,5 @@
 """A release beside its original: what every report says, whoever made the release."""
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -8,17 +7,34 @@ from typing import Any
 
 import polars as pl
 
-from covey.clustering.request import Asked
+from covey.clustering.request import Asked, Request
+from covey.custody.keys import Key
 from covey.encoding import MISSING_LEAF, EncodedTable
-from covey.generalisation import Style
+from covey.encoding.groups import Groups, Rings
+from covey.generalisation import View
 from covey.measures.histograms import class_sizes, distributions, rows_of
 from covey.measures.loss import Losses
 from covey.report import caveats
-from covey.report.report import Report, Rows
+from covey.report.report import LIMITS, Report, Rows
 from covey.schema import Role, Schema
-from covey.tables import Table
 from covey.tables.csv_files import Dialect
-from covey.verification import Verdict
+from covey.verification import Verdict, rings
+
+BY_CONTENT = "by released content"
+AS_READ = "as in the input: positions may tell who is who"
+UNKNOWN = "not known: somebody else has made the release"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Made:
+    """How covey made a release."""
+
+    request: Request
+    original: EncodedTable  # the rows in the release
+    groups: Groups | Rings
+    key: Key | None  # None where a seed was chosen instead
+    timed: bool  # whether the groups depend on how long the method worked
+    doubts: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,35 +43,21 @@ class Findings:
 
     asked: Asked
     schema: Schema
-    original: EncodedTable
-    known: EncodedTable  # the same, or what the release shows if nobody knows who is in it
-    released: Table
+    view: View
     verdict: Verdict
     losses: Losses
     rows: Rows
     persons: pl.Series | None = None  # whose row each is, if k counts persons
-    style: Style | None = None
+    made: Made | None = None  # None where somebody else has made the release
 
-    @property
-    def same_rows(self) -> bool:
-        """Whether the original's rows are those behind the release."""
-        return self.known is self.original
-
-    @property
-    def least(self) -> int:
-        """So many rows are those of k people at least."""
-        return rows_of(self.asked.k, self.persons)
-
-    def report(
-        self,
-        dialect: Dialect,
-        *,
-        alike: bool = True,
-        warnings: Iterable[str] = (),
-        **made: Any,
-    ) -> Report:
-        """The report; `made` tells how the release was made, if that is known."""
-        people = self.original if self.same_rows else None
+    def report(self, dialect: Dialect, seconds: dict[str, float], **more: Any) -> Report:
+        """The report on it."""
+        least = rows_of(self.asked.k, self.persons)
+        found = caveats.of_release(self.view, self.schema, self.verdict, self.rows)
+        warnings = (*found, *caveats.of_labels(self.view, self.schema, least=least))
+        if self.made is not None:
+            making = caveats.of_making(self.made, least=least)
+            warnings = (*self.made.doubts, *making, *warnings)
         return Report(
             version=version("covey"),
             date=datetime.now(UTC).date().isoformat(),
@@ -63,21 +65,34 @@ class Findings:
             verdict=self.verdict,
             losses=self.losses,
             configuration=self._configuration(dialect),
-            warnings=(
-                *warnings,
-                *caveats.of_release(
-                    *(self.original, self.released, self.schema, self.verdict, self.rows)
-                ),
-                *caveats.of_labels(people, self.released, self.schema, least=self.least),
-            ),
-            classes=class_sizes(self.original, self.released) if alike else (),
-            distributions=distributions(
-                *(self.known, self.released, self.asked.k),
-                persons=self.persons,
-                same_rows=self.same_rows,
-            ),
-            **made,
+            warnings=warnings,
+            seconds=seconds,
+            distributions=distributions(self.view, self.asked.k, persons=self.persons),
+            **self._making(),
+            **more,
         )
+
+    def _making(self) -> dict[str, Any]:
+        """How the release was made, as far as that is known."""
+        if self.made is None:
+            classes = class_sizes(self.view)
+            return {
+                "method": None,
+                "options": {},
+                "key": None,
+                "order": UNKNOWN,
+                "classes": classes,
+            }
+        request, key = self.made.request, self.made.key
+        alike = isinstance(self.made.groups, Groups)
+        return {
+            "method": request.method.name,
+            "options": request.published,
+            "key": key and key.fingerprint,
+            "order": AS_READ if request.keep_order else BY_CONTENT,
+            "classes": class_sizes(self.view) if alike else (),
+            "limits": LIMITS if alike else rings.LIMITS,
+        }
 
     def _configuration(self, dialect: Dialect) -> dict[str, Any]:
         """The request as it was understood; trees by their shape, since labels may name people.
@@ -85,13 +100,14 @@ class Findings:
         Where it is not known which rows are behind the release, a tree that was made from the
         values of all of them is left out.
         """
+        view = self.view
         trees = {
             category.name: {
                 "leaves": category.tree.leaf_count - (MISSING_LEAF in category.tree.node_of),
                 "height": category.tree.height,
             }
-            for category in self.known.categories
-            if self.same_rows or not category.column.has_own_tree
+            for category in view.publishable.original.categories
+            if view.same_rows or not category.column.has_own_tree
         }
         columns = {}
         for name, column in self.schema.columns.items():
@@ -114,5 +130,5 @@ class Findings:
                 "besides": [asked.name for asked in self.asked.besides],
             },
             "loss": self.schema.loss,
-            "style": self.style and asdict(self.style),
+            "style": self.made and asdict(self.made.request.style),
         }

@@ -93,6 +93,15 @@ class Taxonomy:
         return leaves
 
     @cached_property
+    def first_leaf(self) -> NDArray[np.int32]:
+        """The first of the leaves under each node, which are neighbours."""
+        first = np.full(len(self.labels), self.leaf_count, dtype=np.int32)
+        leaves = np.arange(self.leaf_count, dtype=np.int32)
+        for above in self.ancestors[: self.leaf_count].T:
+            np.minimum.at(first, above[above >= 0], leaves[above >= 0])
+        return first
+
+    @cached_property
     def node_of(self) -> dict[str, int]:
         """The node of each label."""
         return {label: node for node, label in enumerate(self.labels)}

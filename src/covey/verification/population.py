@@ -10,13 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from covey import tables
 from covey._core.arrays import Longs
-from covey.encoding import Attribute, Category, encode
+from covey.encoding import encode
 from covey.errors import TableError
-from covey.generalisation import HIDDEN, MISSING, SHOWN, Nodes, parse_rows, shown_as
+from covey.generalisation import View
 from covey.schema import Role, Schema
 from covey.tables import Table
 from covey.verification import Risks, Verdict
@@ -33,17 +32,19 @@ def population_risks(verdict: Verdict, released: Any, population: Any, schema: S
     somebody is missing; it is counted as `uncovered`, and by its own rows. Where persons are
     counted, nothing is told of the population: it does not say whose rows are whose.
     """
-    classes = _classes(tables.read(released, schema), schema)
     people = tables.original(_quasi_only(tables.read(population, schema), schema), schema)
-    attributes = encode(people, schema).attributes
-    points = np.stack([_places(attribute) for attribute in attributes], axis=1)
-    boxes = [_box(attribute, classes) for attribute in attributes]
-    low, high = (np.stack(ends, axis=1) for ends in zip(*boxes, strict=True))
+    view = View.of(tables.read(released, schema), encode(people, schema))
+    points = np.stack([attribute.places for attribute in view.original.attributes], axis=1)
+    boxes, rows = view.boxes
+    ends = [
+        [end[cell] for end in column.shown.places]
+        for column, cell in zip(view.columns, boxes.T, strict=True)
+    ]
+    first, after = (np.stack(each, axis=1) for each in zip(*ends, strict=True))
     if verdict.risks.person is not None:
         risks = replace(verdict.risks, journalist=None, marketer=None, population=len(points))
         return replace(verdict, risks=risks)
-    covered = _count(points, low, high)
-    rows = classes.frame[_ROWS].to_numpy().astype(np.int64)
+    covered = _count(points, first, after - 1)
     behind = np.maximum(covered, rows)
     risks = Risks(
         prosecutor=verdict.risks.prosecutor,
@@ -64,45 +65,6 @@ def _quasi_only(people: Table, schema: Schema) -> Table:
     if not kept.frame.height:
         raise TableError("the population has no rows")
     return kept
-
-
-_ROWS = "\0rows"  # no table has a column of this name
-
-
-def _classes(table: Table, schema: Schema) -> Table:
-    """Each class once, with the number of its rows."""
-    shown = [column for name in schema.quasi for column in shown_as(name, table)]
-    return table.with_frame(table.frame.group_by(shown).agg(pl.len().alias(_ROWS)))
-
-
-def _places(attribute: Attribute) -> Longs:
-    """Where each person stands in the column, leaves and numbers in their order, missing last."""
-    if isinstance(attribute, Category):
-        return attribute.leaves.astype(np.int64)
-    known = np.unique(attribute.values[~np.isnan(attribute.values)])
-    return np.searchsorted(known, attribute.values).astype(np.int64)  # NaN sorts behind all
-
-
-def _box(attribute: Attribute, classes: Table) -> tuple[Longs, Longs]:
-    """The first and the last place that each class covers; none where the last comes first."""
-    cells = parse_rows(attribute, classes)
-    if isinstance(attribute, Category):
-        assert isinstance(cells, Nodes)
-        below = attribute.tree.ancestors[: attribute.tree.leaf_count]
-        leaf, depth = np.nonzero(below >= 0)
-        node = below[leaf, depth]
-        first = np.full(len(attribute.tree.labels), attribute.tree.leaf_count)
-        last = np.full(len(attribute.tree.labels), -1)
-        np.minimum.at(first, node, leaf)
-        np.maximum.at(last, node, leaf)
-        return first[cells.node], last[cells.node]
-    assert not isinstance(cells, Nodes)
-    known = np.unique(attribute.values[~np.isnan(attribute.values)])
-    low = np.searchsorted(known, cells.low)
-    high = np.searchsorted(known, cells.high, side="right") - 1
-    low = np.select([cells.state == HIDDEN, cells.state == MISSING], [0, len(known)], low)
-    high = np.where(cells.state == SHOWN, high, len(known))
-    return low.astype(np.int64), high.astype(np.int64)
 
 
 def _count(points: Longs, low: Longs, high: Longs) -> Longs:

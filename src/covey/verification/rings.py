@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey._core.arrays import Longs
-from covey.encoding import Attribute, Category, EncodedTable, matches_anything
+from covey.encoding import EncodedTable
 from covey.encoding.groups import Rings
 from covey.errors import ViolationError
-from covey.generalisation import MISSING, SHOWN, Nodes, Ranges, parse_rows
+from covey.generalisation import ShownColumn, View
 from covey.schema import Schema
 from covey.tables import Table
 from covey.verification import Check, Verdict, verify
@@ -43,19 +43,19 @@ def verify_rings(
     """
     if released.frame.height != len(rows) or not _is_permutation(rows, original.rows):
         raise ViolationError("the release has not one row for each row of the original")
-    shown = [(attribute, parse_rows(attribute, released)) for attribute in original.attributes]
+    columns = View.of(released, original).columns
     place = rings.place[rows]
     matched = 0
     for step in range(rings.k):
         people = rings.member(step)[place]
         if _is_permutation(people, original.rows) and all(
-            _covers(attribute, cells, people).all() for attribute, cells in shown
+            _covers(column, people).all() for column in columns
         ):
             matched += 1
     if not _are_disjoint(rings):
         matched = min(matched, 1)
     # The true pairing must be one of them: shifts are below k, if cells are where those say.
-    if not all(_covers(attribute, cells, rows).all() for attribute, cells in shown):
+    if not all(_covers(column, rows).all() for column in columns):
         matched = 0
     # What remains of the usual verdict: classes as they are, and no identifiers.
     verdict = verify(released, schema, ())
@@ -76,16 +76,8 @@ def _are_disjoint(rings: Rings) -> bool:
     return True
 
 
-def _covers(attribute: Attribute, cells: Ranges | Nodes, people: Longs) -> NDArray[np.bool_]:
+def _covers(column: ShownColumn, people: Longs) -> NDArray[np.bool_]:
     """Whether the cell of each released row covers that of its person."""
-    anything = matches_anything(attribute)[people]
-    if isinstance(cells, Nodes):
-        assert isinstance(attribute, Category)
-        tree = attribute.tree
-        above = tree.ancestors[attribute.leaves[people], tree.depth[cells.node]]
-        return np.equal(above, cells.node) | anything
-    assert not isinstance(attribute, Category)
-    values = attribute.values[people]
-    within = (cells.low <= values) & (values <= cells.high)
-    states = [cells.state == SHOWN, cells.state == MISSING]
-    return np.select(states, [within | anything, np.isnan(values)], True)
+    first, behind = (ends[column.cell] for ends in column.shown.places)
+    place = column.attribute.places[people]
+    return (first <= place) & (place < behind) | column.attribute.matches_anything[people]

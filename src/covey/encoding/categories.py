@@ -1,0 +1,278 @@
+"""Quasi-identifiers of categories: values are leaves of a tree, missing one right under its root.
+
+A group shows the lowest common ancestor of its members, or the set of their values.
+"""
+
+import csv
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from covey._core.arrays import Floats, Ints, Longs
+from covey.encoding.attributes import Attribute, Mask, Shown, Style
+from covey.encoding.groups import Groups, Rings
+from covey.errors import TableError, TaxonomyError, UsageError, about_cells, count
+from covey.schema import Column, TaxonomyBuilder, labels
+from covey.schema.taxonomy import ROOT, Measure, Taxonomy
+from covey.tables import formulas
+from covey.tables.csv_files import Dialect
+
+MISSING_LEAF = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Category(Attribute):
+    """Categories; the values are leaves of the column's own tree."""
+
+    tree: Taxonomy  # with a leaf for missing where the column has any
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        column: Column,
+        cells: pl.Series,
+        dialect: Dialect,
+        *,
+        as_seen: bool = False,
+    ) -> "Category":
+        """Cells as leaves, by their exact labels or by what a reader sees of these."""
+        used = cells.drop_nulls().unique().sort()
+        try:
+            tree = column.taxonomy_over(used.to_list())
+        except TaxonomyError as error:
+            _refuse_unfit(column, cells.alias(name), used)
+            raise TaxonomyError(f"column {name!r}: {error}") from None
+        if ambiguous := set(tree.labels) & set(dialect.missing):
+            raise TaxonomyError(
+                f"column {name!r}: {count(len(ambiguous), 'label')} of its taxonomy also read as "
+                "missing; declare the missing tokens of the table without them"
+            )
+        places = {label: leaf for leaf, label in enumerate(tree.leaves)}
+        if as_seen:
+            places = labels.places(tree.leaves)
+        codes = cells.replace_strict(places, default=-1, return_dtype=pl.Int32)
+        wrong = (codes == -1) & cells.is_not_null()
+        if wrong.any():
+            uncovered = cells.filter(wrong)
+            what = f"with {count(uncovered.n_unique(), 'value')} that its taxonomy does not cover"
+            remedy = f"add them as leaves, or correct the rows{_spelled_otherwise(uncovered, tree)}"
+            raise about_cells(TaxonomyError, name, wrong.to_numpy(), what, remedy)
+        if cells.null_count():
+            tree = tree.with_leaf(MISSING_LEAF)
+            codes = codes.set(cells.is_null(), tree.leaf_count - 1)
+        return cls(name, column, codes.to_numpy(), tree)
+
+    @property
+    def leaves(self) -> Ints:
+        """The leaf of each row."""
+        return self.values
+
+    @property
+    def width(self) -> float:
+        """From the first leaf to the last."""
+        return self.tree.leaf_count - 1
+
+    @property
+    def absent(self) -> Mask:
+        """Which rows have no value."""
+        return np.equal(self.leaves, self.tree.node_of.get(MISSING_LEAF, -1))
+
+    @property
+    def counts_leaves(self) -> bool:
+        """Whether it depends on the people how many values are under a label."""
+        return self.column.has_own_tree and self.tree.height > 1
+
+    @cached_property
+    def places(self) -> Longs:
+        """The leaves, which stand in the order of their tree."""
+        return self.leaves.astype(np.int64)
+
+    def typical(self, block: Longs, blocks: int) -> Ints:
+        """The most frequent leaf of each block, the first of several."""
+        width = int(self.leaves.max()) + 1
+        pairs, often = np.unique(block * width + self.leaves, return_counts=True)
+        own, leaf = np.divmod(pairs, width)
+        order = np.lexsort((-leaf, often, own))
+        found = np.full(blocks, -1, dtype=np.int32)
+        found[own[order]] = leaf[order]  # of those of one block, the last remains
+        return found
+
+    def fold(self, groups: Groups | Rings) -> "Nodes":
+        """The lowest common ancestor of each group.
+
+        Leaves stand in the order of their tree, so the first and the last of a group have the same
+        one as all of it. That of missing is the last of all: where missing may be any value, it is
+        left aside.
+        """
+        ancestors = self.tree.ancestors
+        first = groups.fold(np.minimum, self.leaves)
+        last = groups.fold(np.maximum, np.where(self.matches_anything, -1, self.leaves))
+        last = np.maximum(first, last)
+        shared = (ancestors[first] == ancestors[last]) & (ancestors[first] >= 0)
+        return Nodes(self, ancestors[first, shared.sum(axis=1) - 1])
+
+    def parse(self, cells: Sequence[pl.Series], dialect: Dialect) -> "Nodes":
+        """What released labels and sets of values say."""
+        if len(cells) == 2:
+            raise TableError(
+                f"column {self.name!r} is categorical but released as low and high ends"
+            )
+        written = cells[0].cast(pl.String).to_list()
+        distinct = list({cell for cell in written if cell is not None})
+        meant = formulas.meant(distinct, self.tree.node_of, dialect)
+        nodes: dict[str | None, int | None] = {
+            cell: self._node(label) for cell, label in zip(distinct, meant, strict=True)
+        }
+        nodes[None] = self.tree.node_of.get(MISSING_LEAF)
+        unread = {c: label for c, label in zip(distinct, meant, strict=True) if nodes[c] is None}
+        if unread and self.column.has_own_tree:
+            inner = range(self.tree.leaf_count, len(self.tree.labels))
+            known = {_meaning(self.tree.labels[node]): node for node in inner}
+            nodes |= {cell: known.get(_meaning(label)) for cell, label in unread.items()}
+        found = [nodes[cell] for cell in written]
+        wrong = np.array([node is None for node in found], dtype=np.bool_)
+        if wrong.any():
+            what = "with a label that neither its taxonomy nor a set of its values explains"
+            raise about_cells(TableError, self.name, wrong, what)
+        return Nodes(self, np.array(found, dtype=np.int32))
+
+    def _node(self, label: str) -> int | None:
+        tree = self.tree
+        if label in tree.node_of:
+            return tree.node_of[label]
+        members = [tree.node_of.get(value) for value in members_of(label)]
+        known = [member for member in members if member is not None]
+        whole = len(known) == len(members) > 0
+        return tree.lowest_common_ancestor(known) if whole else None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Nodes(Shown):
+    """Generalised categories: nodes of the column's own tree."""
+
+    attribute: Category
+    node: Ints
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    @property
+    def ends(self) -> tuple[Floats, Floats]:
+        """The first and the last leaf that each cell covers."""
+        first, behind = self.places
+        return first.astype(np.float64), behind.astype(np.float64) - 1
+
+    @property
+    def places(self) -> tuple[Longs, Longs]:
+        """The first leaf that each cell covers, and the one behind the last."""
+        tree = self.attribute.tree
+        first = tree.first_leaf[self.node].astype(np.int64)
+        return first, first + tree.leaves_below[self.node]
+
+    def losses(self, measure: Measure) -> Floats:
+        """What each node loses."""
+        losses: Floats = self.attribute.tree.losses(measure)[self.node]
+        return losses
+
+    def render(self, groups: Groups | Rings, _dialect: Dialect, style: Style) -> list[pl.Series]:
+        """The labels of the nodes, or sets of the values that the groups have."""
+        category = self.attribute
+        shown = pl.Series(category.name, category.tree.labels, dtype=pl.String)
+        shown = pl.select(pl.when(shown != MISSING_LEAF).then(shown)).to_series()
+        cells = shown.gather(self.node)
+        if style.categories == "ancestor":
+            return [cells]
+        if isinstance(groups, Rings):
+            raise UsageError("value sets are shown of groups only; rings show common ancestors")
+        return [self._as_sets(groups, cells)]
+
+    def _as_sets(self, groups: Groups, cells: pl.Series) -> pl.Series:
+        """Sets of values in place of inner nodes.
+
+        A set with missing in it stays at the root, and one that is spelled like a value at its
+        node.
+        """
+        category = self.attribute
+        members = pl.DataFrame({"group": groups.labels, "leaf": category.leaves})
+        members = members.filter(pl.Series(~category.matches_anything))
+        inner = pl.Series(np.flatnonzero(self.node >= category.tree.leaf_count))
+        sets = (
+            members.filter(pl.col("group").is_in(inner.implode()))
+            .group_by("group")
+            .agg(pl.col("leaf").unique())
+        )
+        spelled = cells.to_list()
+        for group, leaves in sets.iter_rows():
+            values = [category.tree.labels[leaf] for leaf in leaves]
+            shown = spell_set(values)
+            if MISSING_LEAF not in values and shown not in category.tree.node_of:
+                spelled[group] = shown
+        return pl.Series(cells.name, spelled, dtype=pl.String)
+
+
+# ── sets of values ──────────────────────────────────────────────────────────────────────────────
+
+
+def spell_set(values: Iterable[str]) -> str:
+    """`{Bachelors, Masters}`: sorted, values that hold a sign of the notation in quotes."""
+    return "{" + ", ".join(_quoted(value) for value in sorted(values)) + "}"
+
+
+def _quoted(value: str) -> str:
+    if value == value.strip() and not set(value) & set('",{}\r\n'):
+        return value
+    return '"' + value.replace('"', '""') + '"'
+
+
+def members_of(cell: str) -> list[str]:
+    """The values of a set, or the cell itself where it is none."""
+    if cell.startswith("{") and cell.endswith("}"):
+        return next(csv.reader([cell[1:-1]], skipinitialspace=True), [])
+    return [cell]
+
+
+def _meaning(label: str) -> str:
+    """A label whatever its spelling, which depends on the values that the release was made from.
+
+    The longest code decides how many stars `478**` has, and a fraction that `[10, 20)` is not
+    spelled `[10, 19]`.
+    """
+    whole = re.fullmatch(r"\[(-?[0-9]+), (-?[0-9]+)\]", label)
+    return f"[{whole[1]}, {int(whole[2]) + 1})" if whole else label.rstrip(ROOT)
+
+
+# ── refusals ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _spelled_otherwise(uncovered: pl.Series, tree: Taxonomy) -> str:
+    """How many values a reader would take for a leaf, and how to make them one."""
+    known = labels.places(tree.leaves)
+    near = sum(value in known for value in labels.seen(uncovered.unique()).drop_nulls())
+    if not near:
+        return ""
+    what = "1 of them looks like a leaf" if near == 1 else f"{near:,} of them look like leaves"
+    return f"; {what}, which normalise = [...] in the schema would match"
+
+
+def _refuse_unfit(column: Column, cells: pl.Series, values: pl.Series) -> None:
+    """Tell the rows of values that the builder of a taxonomy cannot place, if others can be."""
+    if not isinstance(column.taxonomy, TaxonomyBuilder):
+        return
+    unfit = values.filter([not _has_place(column, value) for value in values])
+    if 0 < len(unfit) < len(values):
+        wrong = cells.is_in(unfit.implode()).fill_null(False).to_numpy()
+        what = f"with a value that has no place in a taxonomy of {column.taxonomy.build}"
+        raise about_cells(TaxonomyError, cells.name, wrong, what, "correct them")
+
+
+def _has_place(column: Column, value: str) -> bool:
+    try:
+        column.taxonomy_over([value])
+    except TaxonomyError:
+        return False
+    return True

@@ -1,0 +1,376 @@
+"""Quasi-identifiers of numbers and dates.
+
+Values are scaled to 0 … 1 over the range of their column. A missing number stands at `MISSING_AT`,
+further from every present one than they can be from each other; together with `min(high - low, 1)`
+as the loss of a range, that makes a range that mixes missing and present lose everything and one
+of missing numbers alone lose nothing, with no special case anywhere. What lies beyond a declared
+bound is the bound from here on: no later stage knows it.
+
+A group shows the interval from the lowest to the highest member. One that reaches a bound of its
+column is open there, whether or not anybody is beyond it: "70 and more", "20 and less",
+"1990-12-31 and earlier".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from covey._core.arrays import Floats, Longs
+from covey.encoding.attributes import Attribute, Mask, Shown, Style
+from covey.encoding.groups import Groups, Rings
+from covey.errors import TableError, about_cells
+from covey.schema import Column, ColumnType
+from covey.schema.taxonomy import ROOT, Measure
+from covey.tables.cells import parse_dates, parse_numbers
+from covey.tables.csv_files import Dialect
+
+MISSING_AT = 2.0
+SHOWN, MISSING, HIDDEN = 0, 1, 2
+LOW, HIGH = "_low", "_high"
+_OPEN_NUMBERS, _OPEN_DATES = (" and less", " and more"), (" and earlier", " and later")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Interval(Attribute):
+    """Numbers or dates, NaN where missing; dates are days since 1970-01-01.
+
+    A value beyond a bound of the column is the bound itself.
+    """
+
+    low: float  # of the domain
+    high: float
+
+    @classmethod
+    def of(cls, name: str, column: Column, values: pl.Series) -> "Interval":
+        """A column of numbers; those outside a declared domain are refused."""
+        exact = _floats(values)
+        if column.domain is not None:
+            outside = (exact < column.domain[0]) | (exact > column.domain[1])
+            if outside.any():
+                raise about_cells(TableError, name, outside, "outside its domain")
+        numbers = np.clip(exact, *column.bounds)
+        present = numbers[~np.isnan(numbers)]
+        low, high = (float(present.min()), float(present.max())) if len(present) else (0.0, 0.0)
+        return cls(name, column, numbers, *(column.domain or (low, high)))
+
+    @property
+    def is_date(self) -> bool:
+        """Days, not numbers."""
+        return self.column.type is ColumnType.DATE
+
+    @property
+    def width(self) -> float:
+        """Width of the domain, 0 where all values are equal or missing."""
+        return self.high - self.low
+
+    @cached_property
+    def absent(self) -> Mask:
+        """Which rows have no value."""
+        absent: Mask = np.isnan(self.values)
+        return absent
+
+    @property
+    def scaled(self) -> Floats:
+        """The values as 0 … 1 of the domain, `MISSING_AT` where missing."""
+        low, high = self.reach(self.values, self.values)
+        shifted = np.where(self.values < self.column.bounds[1], low, high) - self.low
+        scaled = shifted / self.width if self.width else shifted
+        return np.where(np.isnan(scaled), MISSING_AT, scaled)
+
+    def reach(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Ends of intervals; one at a bound is open, and reaches to the end of the domain."""
+        bottom, top = self.column.bounds
+        return (
+            np.where(low <= bottom, np.minimum(low, self.low), low),
+            np.where(high >= top, np.maximum(high, self.high), high),
+        )
+
+    @cached_property
+    def known(self) -> Floats:
+        """The distinct values."""
+        return np.unique(self.values[~self.absent])
+
+    @cached_property
+    def places(self) -> Longs:
+        """The rank of each value among those that occur, missing after all others."""
+        return np.searchsorted(self.known, self.values).astype(np.int64)
+
+    def typical(self, block: Longs, blocks: int) -> Floats:
+        """The middle value of each block."""
+        order = np.lexsort((self.values, block))
+        rows = np.bincount(block, minlength=blocks)
+        middle = np.cumsum(rows) - rows + (rows - 1) // 2
+        found: Floats = self.values[order[middle]]
+        return found
+
+    def fold(self, groups: Groups | Rings) -> "Ranges":
+        """The interval of each group, its ends moved outwards to the grid, but not beyond a bound.
+
+        Members whose missing cell may be any value show what the others have in common.
+        """
+        low, high = self.snap(*(groups.fold(by, self.values) for by in (np.fmin, np.fmax)))
+        below, above = self._open(low, high)
+        some = groups.fold(np.logical_or, self.absent & ~self.matches_anything) | (below & above)
+        every = groups.fold(np.logical_and, self.absent)
+        state = np.select([every, some], [MISSING, HIDDEN], SHOWN)
+        low[state != SHOWN] = high[state != SHOWN] = np.nan
+        return Ranges(self, low, high, state.astype(np.int8))
+
+    def _open(self, low: Floats, high: Floats) -> tuple[Mask, Mask]:
+        """Which intervals are open below, and which above."""
+        bottom, top = self.column.bounds
+        return low <= bottom, high >= top
+
+    def snap(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Ends on the grid, outwards, but not beyond a bound; a single value stays as it is."""
+        grid, wide = self.column.grid, low < high
+        if grid is not None:
+            low[wide], high[wide] = snapped(low[wide], high[wide], grid)
+        bottom, top = self.column.bounds
+        return np.clip(low, bottom, top), np.clip(high, bottom, top)
+
+    def parse(self, cells: Sequence[pl.Series], dialect: Dialect) -> "Ranges":
+        """What released cells say."""
+        if len(cells) == 1:
+            low, high, state = self._parse_text(cells[0].cast(pl.String), dialect)
+        else:
+            low, high = (self._parse_ends(ends, dialect) for ends in cells)
+            # A pair of nulls does not tell whether all or some were missing: it tells nothing.
+            state = np.where(np.isnan(low) & np.isnan(high), HIDDEN, SHOWN)
+        return self._checked(low, high, state)
+
+    def _parse_text(
+        self, text: pl.Series, dialect: Dialect
+    ) -> tuple[Floats, Floats, NDArray[np.integer]]:
+        bare = pl.select(pl.when(text != ROOT).then(text)).to_series()
+        between = _between(dialect)
+        two = (
+            bare.str.starts_with("[")
+            & bare.str.ends_with("]")
+            & bare.str.contains(between, literal=True)
+        )
+        inner = bare.str.slice(1, bare.str.len_chars() - 2).str.splitn(between, 2)
+        words = _OPEN_DATES if self.is_date else _OPEN_NUMBERS
+        # Before a sign stands an apostrophe where the cell was defused for spreadsheets.
+        only = bare.str.replace(f"^'?(.*)({'|'.join(words)})$", "${1}")
+        low, high = (
+            pl.when(two)
+            .then(inner.struct.field(f"field_{side}"))
+            .when(~bare.str.ends_with(word))
+            .then(only)
+            .alias(self.name)
+            for side, word in enumerate(words)
+        )
+        hidden = (text == ROOT).fill_null(False).to_numpy()
+        state = np.where(text.is_null().to_numpy(), MISSING, np.where(hidden, HIDDEN, SHOWN))
+        lows, highs = (
+            self._parse_ends(pl.select(ends).to_series(), dialect) for ends in (low, high)
+        )
+        return lows, highs, state
+
+    def _parse_ends(self, ends: pl.Series, dialect: Dialect) -> Floats:
+        return _floats(parse_dates(ends) if self.is_date else parse_numbers(ends, dialect))
+
+    def _checked(self, low: Floats, high: Floats, state: NDArray[np.integer]) -> "Ranges":
+        """Intervals whose open ends, NaN so far, stand at the bounds of the column.
+
+        Those that are open where the column has no bound, or end before they begin, are refused.
+        """
+        shown = state == SHOWN
+        low = np.where(shown & np.isnan(low), -np.inf, low)
+        high = np.where(shown & np.isnan(high), np.inf, high)
+        in_order = low <= high
+        low, high = (np.clip(ends, *self.column.bounds) for ends in (low, high))
+        wrong = shown & ~(in_order & np.isfinite(low) & np.isfinite(high))
+        if wrong.any():
+            what = "with an interval that lacks an end, or ends before it begins"
+            remedy = "an open end needs the bottom or top of the column in the schema"
+            raise about_cells(TableError, self.name, wrong, what, remedy)
+        return Ranges(self, low, high, state.astype(np.int8))
+
+
+def _floats(values: pl.Series) -> Floats:
+    return values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranges(Shown):
+    """Generalised numbers or dates; `low` and `high` are NaN where nothing is shown.
+
+    An end that lies at a bound of the column is open.
+    """
+
+    attribute: Interval
+    low: Floats
+    high: Floats
+    state: NDArray[np.int8]  # SHOWN, MISSING, or HIDDEN: missing and present mixed, or all open
+
+    def __len__(self) -> int:
+        return len(self.state)
+
+    @property
+    def hidden(self) -> Mask:
+        """Which cells may stand for any value, or for a missing one."""
+        hidden: Mask = self.state == HIDDEN
+        return hidden
+
+    @property
+    def ends_exactly(self) -> bool:
+        """Whether all ends of intervals are values of people: without a grid, covey's own are."""
+        wide, (bottom, top) = self.low < self.high, self.attribute.column.bounds
+        ends = np.concatenate(
+            [self.low[wide & (self.low > bottom)], self.high[wide & (self.high < top)]]
+        )
+        exact = len(ends) > 0 and bool(np.isin(ends, self.attribute.known).all())
+        return exact and self.attribute.column.grid is None
+
+    @property
+    def ends(self) -> tuple[Floats, Floats]:
+        """The first and the last value that each cell covers: the whole domain if it is hidden."""
+        interval = self.attribute
+        lowest, highest = np.clip([interval.low, interval.high], *interval.column.bounds)
+        low = np.where(self.hidden, lowest, self.low)
+        high = np.where(self.hidden, highest, self.high)
+        return _whole(low, high) if interval.step else (low, high)
+
+    @property
+    def places(self) -> tuple[Longs, Longs]:
+        """The first place that each cell covers, and the one behind the last."""
+        known = self.attribute.known
+        states = [self.state == MISSING, self.hidden]
+        first = np.select(states, [len(known), 0], np.searchsorted(known, self.low))
+        last = np.searchsorted(known, self.high, side="right")
+        return first, np.select(states, [len(known) + 1] * 2, last)
+
+    def losses(self, _measure: Measure) -> Floats:
+        """Width over the domain's, by any measure."""
+        return self._losses
+
+    @cached_property
+    def _losses(self) -> Floats:
+        """At most 1: an end on a grid may lie outside the domain."""
+        interval, shown = self.attribute, np.zeros(len(self))
+        if interval.absent.all():
+            return shown
+        if interval.width:
+            low, high = interval.reach(self.low, self.high)
+            # Cut first, then divided: over a width next to nothing, what is wider would overflow.
+            shown = np.minimum(high - low, interval.width) / interval.width
+        return np.select([self.state == SHOWN, self.hidden], [shown, 1.0], 0.0)
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """The declared one, or else from the lowest end that is shown to the highest, on the grid.
+
+        It depends on nothing but what is released and declared; 0 to 0 where no cell shows a value.
+        """
+        if self.attribute.column.domain is not None:
+            return self.attribute.column.domain
+        shown = self.state == SHOWN
+        if not shown.any():
+            return 0.0, 0.0
+        ends = self.low[shown].min(keepdims=True), self.high[shown].max(keepdims=True)
+        low, high = self.attribute.snap(*ends)
+        return float(low[0]), float(high[0])
+
+    def on_shown_scale(self) -> "Ranges":
+        """The same, the domain being what is declared or shown, not that of the original."""
+        low, high = self.domain
+        return replace(self, attribute=replace(self.attribute, low=low, high=high))
+
+    def render(self, _groups: Groups | Rings, dialect: Dialect, style: Style) -> list[pl.Series]:
+        """One column of text, or one of low and one of high ends."""
+        interval = self.attribute
+        below, above = interval._open(self.low, self.high)
+        if style.intervals == "columns":
+            low_ends = np.where(below, np.nan, self.low)
+            high_ends = np.where(above, np.nan, self.high)
+            return [self._typed(low_ends, LOW), self._typed(high_ends, HIGH)]
+        low, high = (self._spelled(ends, dialect) for ends in (self.low, self.high))
+        and_less, and_more = _OPEN_DATES if interval.is_date else _OPEN_NUMBERS
+        text = (
+            pl.when(pl.lit(pl.Series(self.hidden)))
+            .then(pl.lit(ROOT))
+            .when(pl.lit(pl.Series(below)))
+            .then(pl.lit(high) + and_less)
+            .when(pl.lit(pl.Series(above)))
+            .then(pl.lit(low) + and_more)
+            .when(pl.lit(pl.Series(self.low == self.high)))
+            .then(pl.lit(low))
+            .otherwise(pl.format("[{}{}{}]", pl.lit(low), pl.lit(_between(dialect)), pl.lit(high)))
+        )
+        return [pl.select(text.alias(interval.name)).to_series()]
+
+    def _typed(self, ends: Floats, suffix: str) -> pl.Series:
+        interval = self.attribute
+        series = pl.Series(interval.name + suffix, ends).fill_nan(None)
+        if interval.is_date:
+            return series.cast(pl.Int32).cast(pl.Date)
+        grid = interval.column.grid
+        fractions = isinstance(grid, float) and not grid.is_integer()
+        return series.cast(pl.Int64) if interval.step and not fractions else series
+
+    def _spelled(self, ends: Floats, dialect: Dialect) -> pl.Series:
+        """Ends as text: ISO dates, or the shortest decimals that name the number."""
+        series = pl.Series(ends).fill_nan(None)
+        if self.attribute.is_date:
+            return series.cast(pl.Int32).cast(pl.Date).cast(pl.String)
+        distinct = series.unique().drop_nulls()
+        spelled = [spell_number(number, dialect) for number in distinct.to_list()]
+        return series.replace_strict(distinct, pl.Series(spelled, dtype=pl.String), default=None)
+
+
+def _whole(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """The first and the last whole number; where there is none, the interval as it is."""
+    some = np.ceil(low) <= np.floor(high)
+    return np.where(some, np.ceil(low), low), np.where(some, np.floor(high), high)
+
+
+def _between(dialect: Dialect) -> str:
+    return ", " if dialect.decimal == "." else "; "
+
+
+def spell_number(number: float, dialect: Dialect) -> str:
+    """The shortest decimal digits that give the number back, without an exponent."""
+    return np.format_float_positional(number, trim="-").replace(".", dialect.decimal)
+
+
+# ── the grid ────────────────────────────────────────────────────────────────────────────────────
+
+
+def snapped(low: Floats, high: Floats, grid: float | str) -> tuple[Floats, Floats]:
+    """Ends moved outwards: to multiples of a number, or to the first and last day of a unit."""
+    if isinstance(grid, str):
+        return _snap_days(low, high, grid)
+    return _multiple(low, grid, ROUND_FLOOR), _multiple(high, grid, ROUND_CEILING)
+
+
+def _multiple(values: Floats, grid: float, rounding: str) -> Floats:
+    """The next multiple of the grid, by the digits that are shown: 0.3 is one of 0.1."""
+    step = Decimal(str(grid))
+    distinct, place = np.unique(values, return_inverse=True)
+    ends = [
+        float((Decimal(repr(value)) / step).to_integral_value(rounding) * step)
+        for value in distinct.tolist()
+    ]
+    return np.array(ends, dtype=np.float64)[place] + 0.0
+
+
+def _snap_days(low: Floats, high: Floats, grid: str) -> tuple[Floats, Floats]:
+    months = {"month": 1, "quarter": 3, "year": 12}[grid]
+    first = _month_of(low) // months * months
+    after = (_month_of(high) // months + 1) * months
+    return _day_of(first), _day_of(after) - 1
+
+
+def _month_of(days: Floats) -> Longs:
+    return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+
+
+def _day_of(months: Longs) -> Floats:
+    return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.float64)

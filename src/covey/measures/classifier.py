@@ -1,0 +1,131 @@
+"""How well a class can still be predicted from a release.
+
+The classifier learns from the released cells, and is asked about original ones of other people; so
+it needs to know whose row is whose.
+"""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from covey._core.arrays import Floats, Longs
+from covey.encoding import Category, EncodedTable, Interval
+from covey.errors import TableError, UsageError
+from covey.generalisation import View
+from covey.measures.spans import Spans, original_spans, released_spans
+
+FOLDS = 5
+MOST_PEOPLE = 10_000  # whom a classifier learns from and is asked about
+MOST_CLASSES = 100
+MOST_LEAVES = 100  # of a column that have a feature of their own
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Share of people whose class was predicted without having seen them."""
+
+    released: float  # by a classifier that learnt from released rows
+    original: float  # by one that learnt from the original rows
+    majority: float  # by always guessing the most frequent class
+
+
+def classifier_accuracy(view: View, rows: Longs, classes: pl.Series, *, seed: int = 0) -> Accuracy:
+    """How well a classifier predicts the original rows of people whom it has not learnt from.
+
+    `rows` names the original row behind each released one, `classes` is the class column of the
+    original and has its name in the release. People are dealt into five parts; each part is
+    predicted by a logistic regression over the rows of the other four, released or original. Of
+    more than 10,000 people, as many are drawn at random.
+
+    Logistic regression, because its only optimum is found without chance or tuning, and because it
+    is linear in its features: a cell that may be three values is to it the mean of the three.
+    Features of a number are the middle of its interval and whether it is missing; of a category,
+    the share that each leaf has in the released node.
+    """
+    original, released = view.original, view.released.frame
+    if classes.name not in released.columns:
+        raise TableError(f"column {classes.name!r} is not in the released table")
+    random = np.random.default_rng(seed)
+    people = np.sort(random.permutation(original.rows)[:MOST_PEOPLE])
+    part = random.permutation(np.arange(len(people)) % FOLDS)
+    # Released rows of these people, in the order of the original, which is that of `people`.
+    behind = np.argsort(rows, kind="stable")
+    behind = behind[np.isin(rows[behind], people)]
+    person = np.searchsorted(people, rows[behind])
+    truth, told = _class_codes(classes[people], released[classes.name][behind])
+    known = features(original, original_spans(original), people)
+    shown = features(original, released_spans(view.columns), behind)
+    right = {"released": 0, "original": 0}
+    for fold in range(FOLDS):
+        held_out, learnt = part == fold, part[person] != fold
+        asked = known[held_out], truth[held_out]
+        right["released"] += _right(shown[learnt], told[learnt], *asked)
+        right["original"] += _right(known[~held_out], truth[~held_out], *asked)
+    return Accuracy(
+        released=right["released"] / len(people),
+        original=right["original"] / len(people),
+        majority=float(np.bincount(truth).max()) / len(people),
+    )
+
+
+def _class_codes(original: pl.Series, released: pl.Series) -> tuple[Longs, Longs]:
+    both = pl.concat([original.cast(pl.String), released.cast(pl.String)])
+    codes = both.rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+    if len(np.unique(codes)) > MOST_CLASSES:
+        raise UsageError(
+            f"column {original.name!r} has more than {MOST_CLASSES} values: a class column has few"
+        )
+    return codes[: len(original)], codes[len(original) :]
+
+
+def features(original: EncodedTable, spans: Sequence[Spans], rows: Longs) -> Floats:
+    """Columns of numbers from the cells of some rows, the same ones for original and released."""
+    numbers = len(original.intervals)
+    parts = [
+        *map(_middles, original.intervals, spans[:numbers]),
+        *map(_leaf_shares, original.categories, spans[numbers:]),
+    ]
+    return np.hstack([part[span.cell[rows]] for part, span in zip(parts, spans, strict=True)])
+
+
+def _middles(interval: Interval, spans: Spans) -> Floats:
+    """The middle of each interval as 0 … 1 of the domain; missing is half-way, and says so."""
+    middle = (spans.low + spans.high) / 2 - interval.low
+    scaled = middle / interval.width if interval.width else middle
+    missing = np.isnan(scaled)
+    return np.column_stack([np.where(missing, 0.5, scaled), missing])
+
+
+def _leaf_shares(category: Category, spans: Spans) -> Floats:
+    """A feature for each leaf, but one for all those beyond the most frequent ones."""
+    counts = np.bincount(category.leaves, minlength=category.tree.leaf_count)
+    common = np.sort(np.argsort(-counts, kind="stable")[:MOST_LEAVES])
+    covers = (spans.low[:, None] <= common) & (common <= spans.high[:, None])
+    shares = covers / (spans.high - spans.low + 1)[:, None]
+    return np.column_stack([shares, 1 - shares.sum(axis=1)])
+
+
+def _right(learnt: Floats, classes: Longs, asked: Floats, truth: Longs) -> int:
+    """How many are predicted rightly; none where there was nothing to learn from."""
+    if len(np.unique(classes)) < 2 or not len(asked):
+        return int(np.count_nonzero(truth == classes[:1])) if len(classes) else 0
+    return int(np.count_nonzero(_predict(learnt, classes, asked) == truth))
+
+
+def _predict(learnt: Floats, classes: Longs, asked: Floats) -> Any:
+    try:
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.linear_model import LogisticRegression
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        raise UsageError(
+            "the classifier needs scikit-learn, which comes with the extra covey[workload]"
+        ) from None
+    # One thread: sums are the same on every machine, and small matrices gain nothing by more.
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # near the optimum is near enough
+        return LogisticRegression(tol=1e-3).fit(learnt, classes).predict(asked)

@@ -1,0 +1,110 @@
+"""What a release has lost in bits: entropies of the original column within what cells cover."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey._core.arrays import Floats, Longs
+from covey.encoding import EncodedTable
+from covey.encoding.groups import Groups
+from covey.generalisation import ShownColumn
+
+
+class Bits(NamedTuple):
+    """Bits per row."""
+
+    all: float  # what the cells of the released rows held
+    entropy: float
+    monotone: float
+    non_uniform: float | None
+
+
+def bits_lost(columns: Sequence[ShownColumn], suppressed: int) -> Bits:
+    """Over all columns, weighted; `suppressed` rows are not among those of the original."""
+    weights = [column.attribute.column.weight for column in columns]
+    found = [_column_bits(column, suppressed) for column in columns]
+    non_uniform = [bits.non_uniform for bits in found if bits.non_uniform is not None]
+    return Bits(
+        all=weighted(weights, [bits.all for bits in found]),
+        entropy=weighted(weights, [bits.entropy for bits in found]),
+        monotone=weighted(weights, [bits.monotone for bits in found]),
+        non_uniform=weighted(weights, non_uniform) if len(non_uniform) == len(found) else None,
+    )
+
+
+def weighted(weights: Sequence[float], figures: Sequence[float]) -> float:
+    """The sum over columns, each times its weight."""
+    return sum(weight * figure for weight, figure in zip(weights, figures, strict=True))
+
+
+def _column_bits(column: ShownColumn, suppressed: int) -> Bits:
+    """The cells of one column; a suppressed row misses as much as one of which nothing is shown.
+
+    Whatever a cell covers is a run of the column's values in their order, so that what holds for
+    the rows it covers is a difference of two sums from the first value on. A missing cell that may
+    be any value is none of them, and which of them it misses nobody can tell.
+    """
+    attribute, counts = column.attribute, column.counts
+    known = ~attribute.matches_anything
+    first, behind = column.shown.places
+    frequency = np.bincount(attribute.places[known], minlength=behind.max())
+    ends = np.append(first, 0), np.append(behind, len(frequency))
+    rows = np.append(counts, suppressed)
+    covered = _sums(frequency, *ends)
+    logs = np.log2(np.maximum(covered, 1))
+    parts = _times_log(frequency)
+    entropies = np.maximum(logs - _sums(parts, *ends) / np.maximum(covered, 1), 0.0)
+    # A value alone has no entropy, though the difference of two long sums may not say so.
+    entropies[_sums(frequency > 0, *ends) < 2] = 0.0
+    # The logarithms of true shares are log2 c - log2 n, those of covered ones likewise.
+    told = known.all() and covered[rows > 0].all()
+    missing = _exact_sum(counts * logs[:-1], -parts) + suppressed * entropies[-1] if told else None
+    own, total = len(known), len(known) + suppressed
+    return Bits(
+        all=float(entropies[-1]),
+        entropy=float(rows @ entropies) / total,
+        monotone=float(rows @ (entropies * covered)) / (own * total),
+        non_uniform=None if missing is None else float(missing) / total,
+    )
+
+
+def information_lost(original: EncodedTable, groups: Groups, suppressed: int) -> float:
+    """By the groups of the rows that were released; each row that was not has lost everything."""
+    losses = [
+        attribute.column.weight * _conditional(groups.labels[known], attribute.places[known])
+        for attribute in original.attributes
+        for known in [~attribute.matches_anything]
+    ]
+    weights = sum(attribute.column.weight for attribute in original.attributes)
+    share = original.rows / (original.rows + suppressed)
+    return share * sum(losses) / weights + (1 - share)
+
+
+def _conditional(labels: Longs, codes: Longs) -> float:
+    """H(X | C) / H(X)."""
+    _, joint = np.unique(labels * (codes.max(initial=0) + 1) + codes, return_counts=True)
+    groups, values = np.bincount(labels), np.bincount(codes)
+    within = _exact_sum(_times_log(groups), -_times_log(joint))
+    whole = _exact_sum(_times_log(np.array([len(codes)])), -_times_log(values))
+    return within / whole if whole else 0.0
+
+
+def _sums(numbers: NDArray[Any], first: Longs, behind: Longs) -> NDArray[Any]:
+    """Sums of runs of the numbers."""
+    running = np.concatenate([[0], np.cumsum(numbers)])
+    sums: NDArray[Any] = running[behind] - running[first]
+    return sums
+
+
+def _exact_sum(*terms: Floats) -> float:
+    """A sum that does not depend on its order: what cancels out is 0."""
+    return math.fsum(np.concatenate(terms).tolist())
+
+
+def _times_log(counts: Longs) -> Floats:
+    """c log2 c, which is 0 for 0."""
+    logs: Floats = np.log2(np.maximum(counts, 1))
+    return logs * counts
