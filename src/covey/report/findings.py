@@ -34,7 +34,7 @@ class Made:
     groups: Groups | Rings
     key: Key | None  # None where a seed was chosen instead
     timed: bool  # whether the groups depend on how long the method worked
-    doubts: tuple[str, ...]
+    doubts: list[str]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
