@@ -389,12 +389,17 @@ def cluster(
     """The groups that a method forms, one label per row of the input, -1 for rows left out.
 
     Rows are clustered in the input's order, as the papers describe; `anonymize` orders them first.
+    `progress` is called with each stage as it begins ("reading", "encoding", "clustering") and with
+    the share of it that is done. `STOPPED` is the stage when an interruption ends the work early.
     """
     requirements_of(schema, [KAnonymity(k)])
     refuse_wrong_options(function_of(method), options)
+    progress("reading", 0.0)
     table = tables.original(frame, schema, Role.QUASI)
     kept = np.flatnonzero(~rows_to_drop(table, schema))
+    progress("encoding", 0.0)
     encoded = encode_people(table.with_rows(table.frame[kept], kept), schema, k, class_column)
+    progress("clustering", 0.0)
     groups = form_groups(encoded, k, method, seed, progress, options)
     return _in_input_order(groups, kept, table.frame.height)
 
@@ -410,18 +415,46 @@ def measure(
 ) -> Losses:
     """What a released table has lost against its original, whoever released it.
 
-    Asked for a number of `queries`, it also tells how far counts over the release are off.
+    In place of a released table, `released` may be groups, as `cluster` gives them: the losses are
+    those of the release in which they are shown in the plain style. Asked for a number of
+    `queries`, it also tells how far counts over the release are off.
     """
     table = tables.original(original, schema, Role.QUASI)
     kept = np.flatnonzero(~rows_to_drop(table, schema))
-    encoded = encode(table.with_rows(table.frame[kept], kept), schema)
-    shown, _ = _read_release(released, schema, table.dialect)
     asked = schema.require.k if k is None else KAnonymity(k).k
-    with telling_rows(encoded, shown):
-        losses = loss.measure(encoded, shown, k=asked, class_column=class_column)
+    if isinstance(released, Groups | Rings):
+        rows, groups = _rows_in_groups(released, table.frame.height, kept), released.released()
+        people = table.with_rows(table.frame[rows], rows)
+        encoded = encode(people, schema)
+        shown = generalise(people, encoded, groups, PLAIN)
+        losses = loss.measure(
+            encoded,
+            shown,
+            suppressed=len(kept) - len(rows),
+            k=asked,
+            class_column=class_column,
+            classes=isinstance(groups, Groups),
+            groups=groups if isinstance(groups, Groups) else None,
+        )
+    else:
+        encoded = encode(table.with_rows(table.frame[kept], kept), schema)
+        shown, _ = _read_release(released, schema, table.dialect)
+        with telling_rows(encoded, shown):
+            losses = loss.measure(encoded, shown, k=asked, class_column=class_column)
     if queries is None:
         return losses
     return replace(losses, queries=query_error(encoded, shown, queries=queries))
+
+
+def _rows_in_groups(groups: Groups | Rings, total: int, kept: Longs) -> Longs:
+    """The input's rows that are in any group, if the groups are of that input."""
+    rows = np.flatnonzero(groups.labels >= 0)
+    if len(groups) != total or not len(rows) or not np.isin(rows, kept).all():
+        raise UsageError(
+            f"the groups are not of this table: they have {count(len(groups), 'row')}, and the "
+            f"table {count(total, 'row')}, {len(kept):,} of them to be released"
+        )
+    return rows
 
 
 def report_on(

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from covey.errors import UsageError
-from covey.experiments import examples
-from covey.experiments.examples import Example
-from covey.experiments.judging import (
+from covey import UsageError
+from covey_experiments import examples
+from covey_experiments.examples import Example
+from covey_experiments.judging import (
     Part,
     above,
     at_most,

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
-from covey.errors import UsageError
-from covey.tables import files
+from covey import UsageError
+from covey_experiments import files
 
 
 class Key(NamedTuple):
@@ -42,7 +42,7 @@ class Run:
     groups: int
     largest: int
     total_il: float
-    gcp: float
+    gcp: float | None
     precision: float
     discernibility: int | None
     classification: float | None
