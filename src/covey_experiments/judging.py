@@ -5,10 +5,13 @@ those places at which it holds, and the numbers behind it.
 """
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import wraps
 from itertools import pairwise
+from typing import Concatenate, ParamSpec
 
 import numpy as np
 
@@ -84,291 +87,258 @@ def judge(parts: Sequence[Part], curves: Curves) -> Verdict:
 # ── parts of claims ─────────────────────────────────────────────────────────────────────────────
 
 
+P = ParamSpec("P")
+
+
+def _part(look: Callable[Concatenate[Curves, P], Finding]) -> Callable[P, Part]:
+    """Lines are named when a figure is declared, and looked at when there are points."""
+
+    @wraps(look)
+    def declared(*named: P.args, **limits: P.kwargs) -> Part:
+        return lambda curves: look(curves, *named, **limits)
+
+    return declared
+
+
 def below(line: str, other: str, *, of: Sequence[float] | None = None) -> Part:
     """One line lies below another at every x, or at those named."""
-
-    def look(curves: Curves) -> Finding:
-        one, two, places = _both(curves, line, other, of)
-        holds = sum(a < b for a, b in zip(one, two, strict=True))
-        return Finding(
-            f"{line} is below {other} at {holds} of {len(places)} points: {_apart(one, two)}.",
-            holds / len(places),
-        )
-
-    return look
+    return _beside(line, "below", other, operator.lt, of)
 
 
 def above(line: str, other: str) -> Part:
     """One line lies above another at every x."""
-
-    def look(curves: Curves) -> Finding:
-        one, two, places = _both(curves, line, other, None)
-        holds = sum(a > b for a, b in zip(one, two, strict=True))
-        return Finding(
-            f"{line} is above {other} at {holds} of {len(places)} points: {_apart(one, two)}.",
-            holds / len(places),
-        )
-
-    return look
+    return _beside(line, "above", other, operator.gt)
 
 
-def near(line: str, other: str, within: float) -> Part:
+@_part
+def _beside(
+    curves: Curves,
+    line: str,
+    where: str,
+    other: str,
+    so: Callable[[float, float], bool],
+    of: Sequence[float] | None = None,
+) -> Finding:
+    one, two = _both(curves, line, other, of)
+    holds = sum(map(so, one, two))
+    return Finding(
+        f"{line} is {where} {other} at {holds} of {len(one)} points: {_apart(one, two)}.",
+        holds / len(one),
+    )
+
+
+@_part
+def near(curves: Curves, line: str, other: str, within: float) -> Finding:
     """Two lines lie within a share of each other at every x."""
-
-    def look(curves: Curves) -> Finding:
-        one, two, places = _both(curves, line, other, None)
-        ratios = [a / b - 1 for a, b in zip(one, two, strict=True)]
-        holds = sum(abs(ratio) <= within for ratio in ratios)
-        return Finding(
-            f"{line} is within {_percent(within)} of {other} at {holds} of "
-            f"{len(places)} points: it differs by {signed(min(ratios))} to {signed(max(ratios))}.",
-            holds / len(places),
-        )
-
-    return look
+    ratios = _gains(curves, line, other)
+    holds = sum(abs(ratio) <= within for ratio in ratios)
+    return Finding(
+        f"{line} is within {_percent(within)} of {other} at {holds} of "
+        f"{len(ratios)} points: it differs by {_span(ratios)}.",
+        holds / len(ratios),
+    )
 
 
 def rises(line: str) -> Part:
     """A line goes up from each point to the next."""
-    return _steps(line, "rises", lambda before, after: after > before)
+    return _steps(line, "rises", operator.lt)
 
 
 def falls(line: str) -> Part:
     """A line goes down from each point to the next."""
-    return _steps(line, "falls", lambda before, after: after < before)
+    return _steps(line, "falls", operator.gt)
 
 
 def holds_up(line: str) -> Part:
     """A line goes down nowhere."""
-    return _steps(line, "does not fall", lambda before, after: after >= before)
+    return _steps(line, "does not fall", operator.le)
 
 
-def _steps(line: str, verb: str, so: Callable[[float, float], bool]) -> Part:
-    def look(curves: Curves) -> Finding:
-        y = curves[line].y
-        steps = [so(before, after) for before, after in pairwise(y)]
-        return Finding(
-            f"{line} {verb} in {sum(steps)} of {len(steps)} steps, from {_number(y[0])} to "
-            f"{_number(y[-1])}.",
-            sum(steps) / len(steps),
-        )
-
-    return look
+@_part
+def _steps(curves: Curves, line: str, verb: str, so: Callable[[float, float], bool]) -> Finding:
+    y = curves[line].y
+    steps = [so(before, after) for before, after in pairwise(y)]
+    return Finding(
+        f"{line} {verb} in {sum(steps)} of {len(steps)} steps, {_ends(y)}.",
+        sum(steps) / len(steps),
+    )
 
 
-def erratic(line: str) -> Part:
+@_part
+def erratic(curves: Curves, line: str) -> Finding:
     """A line goes up here and down there."""
-
-    def look(curves: Curves) -> Finding:
-        steps = [after > before for before, after in pairwise(curves[line].y)]
-        both = any(steps) and not all(steps)
-        how = "goes up and down" if both else "only rises" if steps[0] else "only falls"
-        y = curves[line].y
-        return Finding(f"{line} {how}, from {_number(y[0])} to {_number(y[-1])}.", float(both))
-
-    return look
+    y = curves[line].y
+    steps = [after > before for before, after in pairwise(y)]
+    both = any(steps) and not all(steps)
+    how = "goes up and down" if both else "only rises" if steps[0] else "only falls"
+    return Finding(f"{line} {how}, {_ends(y)}.", float(both))
 
 
-def straight(line: str, passes: float = NEARLY) -> Part:
+@_part
+def straight(curves: Curves, line: str, passes: float = NEARLY) -> Finding:
     """A line is a rising one that a ruler draws, or nearly."""
-
-    def look(curves: Curves) -> Finding:
-        x, y = np.array(curves[line].x), np.array(curves[line].y)
-        along = float(np.corrcoef(x, y)[0, 1]) if np.ptp(y) > 0 else 0.0
-        how = "rising" if along > 0 else "falling" if along < 0 else "level"
-        return Finding(
-            f"A {how} straight line explains {_percent(along**2)} of how {line} varies; "
-            f"{_percent(passes)} of a rising one passes.",
-            float(along > 0 and along**2 >= passes),
-        )
-
-    return look
+    x, y = np.array(curves[line].x), np.array(curves[line].y)
+    along = float(np.corrcoef(x, y)[0, 1]) if np.ptp(y) > 0 else 0.0
+    how = "rising" if along > 0 else "falling" if along < 0 else "level"
+    return Finding(
+        f"A {how} straight line explains {_percent(along**2)} of how {line} varies; "
+        f"{_percent(passes)} of a rising one passes.",
+        float(along > 0 and along**2 >= passes),
+    )
 
 
-def power(line: str, least: float, most: float) -> Part:
+@_part
+def power(curves: Curves, line: str, least: float, most: float) -> Finding:
     """A line grows like a power of x."""
-
-    def look(curves: Curves) -> Finding:
-        exponent = _exponent(curves[line])
-        return Finding(
-            f"{line} grows like the power {exponent:.2f} of x; {least:g} to {most:g} passes.",
-            float(least <= exponent <= most),
-        )
-
-    return look
+    exponent = _exponent(curves[line])
+    return Finding(
+        f"{line} grows like the power {exponent:.2f} of x; {least:g} to {most:g} passes.",
+        float(least <= exponent <= most),
+    )
 
 
-def groups_of_k(line: str, within: float) -> Part:
+@_part
+def groups_of_k(curves: Curves, line: str, within: float) -> Finding:
     """Groups have k rows on average, or hardly more, where x is k."""
-
-    def look(curves: Curves) -> Finding:
-        over = [size / k - 1 for k, size in zip(curves[line].x, curves[line].sizes, strict=True)]
-        holds = sum(excess <= within for excess in over)
-        return Finding(
-            f"Groups of {line} are at most {_percent(within)} larger than k on average at {holds} "
-            f"of {len(over)} points: by {signed(min(over))} to {signed(max(over))}.",
-            holds / len(over),
-        )
-
-    return look
+    over = [size / k - 1 for k, size in zip(curves[line].x, curves[line].sizes, strict=True)]
+    holds = sum(excess <= within for excess in over)
+    return Finding(
+        f"Groups of {line} are at most {_percent(within)} larger than k on average at {holds} "
+        f"of {len(over)} points: by {_span(over)}.",
+        holds / len(over),
+    )
 
 
-def ratio_below(one: tuple[str, str], other: tuple[str, str]) -> Part:
+@_part
+def ratio_below(curves: Curves, one: tuple[str, str], other: tuple[str, str]) -> Finding:
     """The ratio of two lines lies below that of two others at every x."""
-
-    def look(curves: Curves) -> Finding:
-        a, b = ([gain + 1 for gain in _gains(curves, *pair)] for pair in (one, other))
-        holds = sum(x < y for x, y in zip(a, b, strict=True))
-        return Finding(
-            f"{one[0]} is {_number(min(a))} to {_number(max(a))} times {one[1]}, {other[0]} "
-            f"{_number(min(b))} to {_number(max(b))} times {other[1]}; the first is less at "
-            f"{holds} of {len(a)} points.",
-            holds / len(a),
-        )
-
-    return look
+    a, b = ([gain + 1 for gain in _gains(curves, *pair)] for pair in (one, other))
+    holds = sum(x < y for x, y in zip(a, b, strict=True))
+    return Finding(
+        f"{one[0]} is {_number(min(a))} to {_number(max(a))} times {one[1]}, {other[0]} "
+        f"{_number(min(b))} to {_number(max(b))} times {other[1]}; the first is less at "
+        f"{holds} of {len(a)} points.",
+        holds / len(a),
+    )
 
 
-def at_most(line: str, limit: float, unit: str) -> Part:
+@_part
+def at_most(curves: Curves, line: str, limit: float, unit: str) -> Finding:
     """A line never goes above a limit."""
-
-    def look(curves: Curves) -> Finding:
-        y = curves[line].y
-        return Finding(
-            f"{line} takes {_number(max(y))} {unit} at most; {limit:g} {unit} passes.",
-            sum(value <= limit for value in y) / len(y),
-        )
-
-    return look
+    y = curves[line].y
+    return Finding(
+        f"{line} takes {_number(max(y))} {unit} at most; {limit:g} {unit} passes.",
+        sum(value <= limit for value in y) / len(y),
+    )
 
 
-def gain(line: str, other: str, least: float, most: float) -> Part:
+@_part
+def gain(curves: Curves, line: str, other: str, least: float, most: float) -> Finding:
     """A line is better than another, the higher the better, by a share between two at every x."""
-
-    def look(curves: Curves) -> Finding:
-        gains = _gains(curves, line, other)
-        holds = sum(least <= gain <= most for gain in gains)
-        return Finding(
-            f"{line} is {_percent(least)} to {_percent(most)} better than {other} at "
-            f"{holds} of {len(gains)} points: it is better by {signed(min(gains))} to "
-            f"{signed(max(gains))}.",
-            holds / len(gains),
-        )
-
-    return look
+    gains = _gains(curves, line, other)
+    holds = sum(least <= gain <= most for gain in gains)
+    return Finding(
+        f"{line} is {_percent(least)} to {_percent(most)} better than {other} at "
+        f"{holds} of {len(gains)} points: it is better by {_span(gains)}.",
+        holds / len(gains),
+    )
 
 
-def gain_steady(line: str, other: str, within: float) -> Part:
+@_part
+def gain_steady(curves: Curves, line: str, other: str, within: float) -> Finding:
     """The gain of a line over another is nearly the same at every x."""
-
-    def look(curves: Curves) -> Finding:
-        gains = _gains(curves, line, other)
-        apart = max(gains) - min(gains)
-        how = "is steady" if apart <= within else "is not steady"
-        return Finding(
-            f"What {line} gains on {other} {how}: {signed(min(gains))} and {signed(max(gains))} "
-            f"are {100 * apart:.0f} points apart; {100 * within:.0f} pass.",
-            float(apart <= within),
-        )
-
-    return look
+    gains = _gains(curves, line, other)
+    apart = max(gains) - min(gains)
+    how = "is steady" if apart <= within else "is not steady"
+    return Finding(
+        f"What {line} gains on {other} {how}: {signed(min(gains))} and {signed(max(gains))} "
+        f"are {100 * apart:.0f} points apart; {100 * within:.0f} pass.",
+        float(apart <= within),
+    )
 
 
-def gain_reaches(line: str, other: str, top: float, within: float) -> Part:
+@_part
+def gain_reaches(curves: Curves, line: str, other: str, top: float, within: float) -> Finding:
     """The largest gain of a line over another is about the one that is told."""
-
-    def look(curves: Curves) -> Finding:
-        largest = max(_gains(curves, line, other))
-        return Finding(
-            f"{line} is better than {other} by {signed(largest)} at most; "
-            f"{_percent(top - within)} to {_percent(top + within)} passes.",
-            float(abs(largest - top) <= within),
-        )
-
-    return look
+    largest = max(_gains(curves, line, other))
+    return Finding(
+        f"{line} is better than {other} by {signed(largest)} at most; "
+        f"{_percent(top - within)} to {_percent(top + within)} passes.",
+        float(abs(largest - top) <= within),
+    )
 
 
-def gain_widens(line: str, other: str) -> Part:
+@_part
+def gain_widens(curves: Curves, line: str, other: str) -> Finding:
     """The gain of a line over another is larger at the last x than at the first, as in between."""
-
-    def look(curves: Curves) -> Finding:
-        gains = _gains(curves, line, other)
-        steps = [after > before for before, after in pairwise(gains)]
-        return Finding(
-            f"What {line} gains on {other} widens in {sum(steps)} of {len(steps)} steps, from "
-            f"{signed(gains[0])} to {signed(gains[-1])}.",
-            sum(steps) / len(steps),
-        )
-
-    return look
+    gains = _gains(curves, line, other)
+    steps = [after > before for before, after in pairwise(gains)]
+    return Finding(
+        f"What {line} gains on {other} widens in {sum(steps)} of {len(steps)} steps, from "
+        f"{signed(gains[0])} to {signed(gains[-1])}.",
+        sum(steps) / len(steps),
+    )
 
 
 def spread_shrinks(lines: Sequence[str]) -> Part:
     """What lies between the highest and the lowest line is less at the last x than at the first."""
-    return _spread(lines, "shrinks", lambda first, last: last < first)
+    return _spread(lines, "shrinks", operator.gt)
 
 
 def spread_widens(lines: Sequence[str]) -> Part:
     """What lies between the highest and the lowest line is more at the last x than at the first."""
-    return _spread(lines, "widens", lambda first, last: last > first)
+    return _spread(lines, "widens", operator.lt)
 
 
-def _spread(lines: Sequence[str], verb: str, so: Callable[[float, float], bool]) -> Part:
-    def look(curves: Curves) -> Finding:
-        ends = [[curves[line].y[place] for line in lines] for place in (0, -1)]
-        first, last = (max(values) - min(values) for values in ends)
-        named = " and ".join(lines) if len(lines) == 2 else "highest and lowest of the paper’s"
-        how = verb if so(first, last) else "does not " + verb.removesuffix("s")
-        return Finding(
-            f"The gap between {named} {how}: {_number(first)} at first, {_number(last)} at last.",
-            float(so(first, last)),
-        )
+@_part
+def _spread(
+    curves: Curves, lines: Sequence[str], verb: str, so: Callable[[float, float], bool]
+) -> Finding:
+    ends = [[curves[line].y[place] for line in lines] for place in (0, -1)]
+    first, last = (max(values) - min(values) for values in ends)
+    named = " and ".join(lines) if len(lines) == 2 else "highest and lowest of the paper’s"
+    how = verb if so(first, last) else "does not " + verb.removesuffix("s")
+    return Finding(
+        f"The gap between {named} {how}: {_number(first)} at first, {_number(last)} at last.",
+        float(so(first, last)),
+    )
 
-    return look
 
-
-def best(line: str, others: Sequence[str], *, low: bool, called: str = "best") -> Part:
+@_part
+def best(
+    curves: Curves, line: str, others: Sequence[str], *, low: bool, called: str = "best"
+) -> Finding:
     """A line is the lowest or the highest of several at every x."""
-
-    def look(curves: Curves) -> Finding:
-        places = curves[line].x
-        rivals = [
-            (min if low else max)((curves[o].at(x), o) for o in others if x in curves[o].x)
-            for x in places
-        ]
-        wins = [
-            curves[line].at(x) < rival if low else curves[line].at(x) > rival
-            for x, (rival, _) in zip(places, rivals, strict=True)
-        ]
-        own = [curves[line].at(x) for x in places]
-        says = (
-            f"{line} is the {called} of the paper’s methods at {sum(wins)} of {len(places)} "
-            f"points: against the next, {_apart(own, [rival for rival, _ in rivals])}."
-        )
-        if not all(wins):
-            ahead = dict.fromkeys(
-                name for (_, name), win in zip(rivals, wins, strict=True) if not win
-            )
-            says += f" Elsewhere it is {', '.join(ahead)}."
-        return Finding(says, sum(wins) / len(wins))
-
-    return look
+    own = curves[line].y
+    rivals = [
+        (min if low else max)((curves[o].at(x), o) for o in others if x in curves[o].x)
+        for x in curves[line].x
+    ]
+    wins = [y < rival if low else y > rival for y, (rival, _) in zip(own, rivals, strict=True)]
+    says = (
+        f"{line} is the {called} of the paper’s methods at {sum(wins)} of {len(own)} "
+        f"points: against the next, {_apart(own, [rival for rival, _ in rivals])}."
+    )
+    if not all(wins):
+        ahead = dict.fromkeys(name for (_, name), win in zip(rivals, wins, strict=True) if not win)
+        says += f" Elsewhere it is {', '.join(ahead)}."
+    return Finding(says, sum(wins) / len(wins))
 
 
 # ── numbers ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def _both(
-    curves: Curves, line: str, other: str, of: Sequence[float] | None
-) -> tuple[list[float], list[float], list[float]]:
+    curves: Curves, line: str, other: str, of: Sequence[float] | None = None
+) -> tuple[list[float], list[float]]:
     one, two = curves[line], curves[other]
     common = [x for x in one.x if x in two.x]
     places = [x for x in common if of is None or x in of] or common
-    return [one.at(x) for x in places], [two.at(x) for x in places], places
+    return [one.at(x) for x in places], [two.at(x) for x in places]
 
 
 def _gains(curves: Curves, line: str, other: str) -> list[float]:
-    one, two, _ = _both(curves, line, other, None)
+    one, two = _both(curves, line, other)
     return [a / b - 1 for a, b in zip(one, two, strict=True)]
 
 
@@ -377,7 +347,7 @@ def _apart(one: Sequence[float], two: Sequence[float]) -> str:
     if max(ratios) > 1:
         times = [ratio + 1 for ratio in ratios]
         return f"{_number(min(times))} to {_number(max(times))} times as much"
-    return f"{signed(min(ratios))} to {signed(max(ratios))}"
+    return _span(ratios)
 
 
 def _exponent(curve: Curve) -> float:
@@ -395,6 +365,14 @@ def _percent(share: float) -> str:
 def signed(ratio: float) -> str:
     """`+4.2 %` or `−4.2 %`, which no line end parts."""
     return f"{100 * ratio:+.1f}{_NO_BREAK}%".replace("-", "−")
+
+
+def _ends(y: Sequence[float]) -> str:
+    return f"from {_number(y[0])} to {_number(y[-1])}"
+
+
+def _span(ratios: Sequence[float]) -> str:
+    return f"{signed(min(ratios))} to {signed(max(ratios))}"
 
 
 def _number(value: float) -> str:
