@@ -84,7 +84,6 @@ def _chart(drawn: Drawn, *, titled: bool) -> "alt.LayerChart":
     return charts.lines(
         points,
         names=list(drawn.curves),
-        own=figure.own.label,
         x_title=figure.x_title,
         y_title=figure.y.title,
         from_zero=figure.y.measure != "precision",
