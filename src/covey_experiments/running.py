@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from statistics import fmean
 from typing import Any
 
 import covey
@@ -140,20 +141,15 @@ class Experiment:
 
 
 def _curve(figure: Figure, runs: dict[int, list[Run]]) -> Curve:
-    values = {
-        x: [float(getattr(run, figure.y.measure)) for run in some]
-        for x, some in runs.items()
-        if some
-    }
+    taken = {x: some for x, some in runs.items() if some}
+    values = [[float(getattr(run, figure.y.measure)) for run in some] for some in taken.values()]
     return Curve(
-        x=tuple(values),
-        y=tuple(sum(some) / len(some) for some in values.values()),
-        least=tuple(min(some) for some in values.values()),
-        most=tuple(max(some) for some in values.values()),
-        runs=max((len(some) for some in values.values()), default=0),
-        sizes=tuple(
-            sum(run.rows / run.groups for run in some) / len(some) for some in runs.values() if some
-        ),
+        x=tuple(taken),
+        y=tuple(map(fmean, values)),
+        least=tuple(map(min, values)),
+        most=tuple(map(max, values)),
+        runs=max(map(len, values), default=0),
+        sizes=tuple(fmean(run.rows / run.groups for run in some) for some in taken.values()),
     )
 
 
