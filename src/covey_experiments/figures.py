@@ -208,10 +208,12 @@ _ADULT_ROWS = Grid((5_000, 10_000, 15_000, 20_000, 25_000, 30_000), (1_000, 2_00
 
 # ── Byun et al. 2007 ────────────────────────────────────────────────────────────────────────────
 
-MONDRIAN = Line("Mondrian", "mondrian")
-K_MEMBER = Line("k-member", "k-member:penalty=0")
-MODIFIED = Line("modified k-member", "k-member:penalty=1")
-_BYUN_LINES = (MONDRIAN, K_MEMBER, MODIFIED, Line(OWN, "covey:penalty=0"))
+_BYUN_LINES = (
+    Line("Mondrian", "mondrian"),
+    Line("k-member", "k-member:penalty=0"),
+    Line("modified k-member", "k-member:penalty=1"),
+    Line(OWN, "covey:penalty=0"),
+)
 _TREE = (
     "covey finds the rows of k-member in a tree of boxes: they are the same as by the paper’s "
     "search of all rows, but sooner found."

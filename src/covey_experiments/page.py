@@ -128,10 +128,7 @@ def _header(results: Results) -> html.Html:
             "a quick run on small samples: its verdicts, those on time above all, are a first look"
         )
     brand = element(
-        "p",
-        element("span", "covey · experiments"),
-        element("span", told.date),
-        class_="brand",
+        "p", element("span", "covey · experiments"), element("span", told.date), class_="brand"
     )
     lead = element(
         "p",
