@@ -17,10 +17,10 @@ import typer
 from covey.cli.main import app
 from covey.clustering import METHODS
 from covey.demo import people
-from covey.experiments import judging
-from covey.experiments.figures import EXAMPLES, FIGURES
 from covey.measures.loss import DEFINITIONS
 from covey.schema import Column, Require, Schema, TableFormat, TaxonomyBuilder
+from covey_experiments import judging
+from covey_experiments.figures import EXAMPLES, FIGURES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

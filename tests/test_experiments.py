@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -20,17 +21,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covey import pipeline
+import covey
+from covey import demo
 from covey.cli import main as cli
+from covey.demo import census
 from covey.errors import TableError, UsageError
-from covey.experiments import adult, figures, invented, judging, page, running
-from covey.experiments.data import Places, Sources
-from covey.experiments.figures import EXAMPLES, FIGURES, OWN, Figure, chosen
-from covey.experiments.judging import Curve, Curves, Finding, Outcome, Verdict, judge
-from covey.experiments.points import Key, Run, Store
-from covey.experiments.running import Experiment
 from covey.report import charts
 from covey.schema.taxonomy import from_nested
+from covey_experiments import adult, figures, judging, page, running
+from covey_experiments.data import Places, Sources
+from covey_experiments.figures import EXAMPLES, FIGURES, OWN, Figure, chosen
+from covey_experiments.judging import Curve, Curves, Finding, Outcome, Verdict, judge
+from covey_experiments.points import Key, Run, Store
+from covey_experiments.running import Experiment
 
 CANARY = "Zq7canary19"
 
@@ -108,7 +111,7 @@ def test_what_is_not_adult_is_refused(data: bytes, message: str, tmp_path: Path)
 def test_cells_that_are_no_numbers_are_counted_and_not_quoted(tmp_path: Path) -> None:
     frame = adult_rows(5).with_columns(pl.lit(CANARY).alias("age"))
     frame.write_csv(tmp_path / "adult.csv")
-    with pytest.raises(TableError, match="5 cells that should be a number") as refused:
+    with pytest.raises(TableError, match=r"numbers.*5") as refused:
         adult.read(tmp_path / "adult.csv")
     assert CANARY not in str(refused.value)
     frame.with_columns(pl.lit("?").alias("race")).write_csv(tmp_path / "adult.csv")
@@ -223,8 +226,7 @@ def test_without_the_package_one_is_told_what_to_do(monkeypatch: pytest.MonkeyPa
         adult.packaged()
 
 
-@pytest.mark.parametrize(("make", "sizes"), [(invented.sal, invented.SAL),
-                                             (invented.income, invented.INCOME)])  # fmt: skip
+@pytest.mark.parametrize(("make", "sizes"), [(demo.sal, census.SAL), (demo.income, census.INCOME)])
 def test_invented_people_have_the_domains_of_the_paper(make: Any, sizes: dict[str, int]) -> None:
     people = make(100_000)
     assert {name: people[name].n_unique() for name in people.columns} == sizes
@@ -234,7 +236,7 @@ def test_invented_people_have_the_domains_of_the_paper(make: Any, sizes: dict[st
 
 
 def test_invented_people_hang_together() -> None:
-    people = invented.income(30_000)
+    people = demo.income(30_000)
     young, grown = (
         people.filter(pl.col("age") < 22),
         people.filter(pl.col("age").is_between(30, 50)),
@@ -254,8 +256,8 @@ def test_an_extract_of_ipums_is_read(tmp_path: Path) -> None:
     path = tmp_path / "usa.csv"
     pl.DataFrame(IPUMS).write_csv(path)
     sal, income = (Sources(Places(ipums=path))[name] for name in ("sal", "income"))
-    assert list(sal.quasi) == list(invented.SAL)
-    assert list(income.quasi) == list(invented.INCOME)
+    assert list(sal.quasi) == list(census.SAL)
+    assert list(income.quasi) == list(census.INCOME)
     assert "IPUMS" in sal.origin
     ages = sal.frame["age"].to_list()
     ranks = dict(zip(ages, sal.frame["education"].to_list(), strict=True))
@@ -267,7 +269,7 @@ def test_an_extract_of_ipums_is_read(tmp_path: Path) -> None:
     [
         ({"OCC": None}, "no column 'OCC'"),
         ({"EDUC": None, "EDUCD": None}, "no column 'EDUCD'"),
-        ({"RACE": ["1", CANARY, ""]}, "'RACE' of the IPUMS extract: 2 rows without a whole number"),
+        ({"RACE": ["1", CANARY, ""]}, "'RACE' of the IPUMS extract.* 2"),
     ],
 )
 def test_a_poor_extract_is_refused(change: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -505,13 +507,13 @@ class Formed:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.times = 0
-        form = pipeline.form_groups
+        form = covey.cluster
 
-        def counted(encoded: Any, *arguments: Any, **options: Any) -> Any:
-            self.times += encoded.rows > 200
-            return form(encoded, *arguments, **options)
+        def counted(frame: pl.DataFrame, *arguments: Any, **options: Any) -> Any:
+            self.times += frame.height > 200
+            return form(frame, *arguments, **options)
 
-        monkeypatch.setattr(pipeline, "form_groups", counted)
+        monkeypatch.setattr(covey, "cluster", counted)
 
 
 def test_figures_share_runs_and_none_is_done_twice(
@@ -579,15 +581,15 @@ def test_a_run_is_what_the_release_loses(
     task = experiment(small[:1], adult_file, tmp_path)
     task.run(task.missing())
     part = Sources(Places(adult=adult_file))["adult-8"].part(None, None)
-    groups = pipeline.cluster(
-        part.table, part.schema, k=5, method="k-member", seed=1, class_column="salary", penalty=0
+    groups = covey.cluster(
+        part.frame, part.schema, k=5, method="k-member", seed=1, class_column="salary", penalty=0
     )
     store = Store(tmp_path / "points.csv")
     run = store[Key(version("covey"), part.fingerprint, "k-member:penalty=0", 5, 1)]
     assert run.groups == groups.count
     assert run.largest == int(groups.sizes.max())
     labels = groups.labels.tolist()
-    ages = part.table.frame["age"].to_list()
+    ages = part.frame["age"].to_list()
     spans = {g: [a for a, x in zip(ages, labels, strict=True) if x == g] for g in set(labels)}
     width = max(ages) - min(ages)
     lost = sum(len(group) * (max(group) - min(group)) / width for group in spans.values())
@@ -828,7 +830,7 @@ def test_on_light_pages_lines_are_shown_as_they_are_drawn() -> None:
 
 def test_every_colour_of_the_lines_is_known_to_the_style() -> None:
     points = [charts.Point(line, x, x, x, x + 1.0) for line in "abcdef" for x in (1.0, 2.0)]
-    drawn = charts.lines(points, names="abcdef", own="f", x_title="k", y_title="loss",
+    drawn = charts.lines(points, names="abcdef", x_title="k", y_title="loss",
                          background="transparent")  # fmt: skip
     style = files("covey.tables").joinpath("page.css").read_text(encoding="utf-8")
     used = set(re.findall(r'(fill|stroke)="(#[0-9a-f]{3,6}|white|black)"', charts.svg(drawn)))
@@ -853,7 +855,7 @@ def test_experiments_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
         ([], "Missing argument"),
         (["he-6a", "--ipums", "a.csv", "--census", "b.csv"], "--ipums or --census"),
         (["byun-6", "--adult", "a.csv", "--download"], "--adult or --download"),
-        (["he-6a", "--ipums", "a.csv"], "the table cannot be read"),
+        (["he-6a", "--ipums", "a.csv"], "IPUMS extract cannot be read"),
         (["byun-6", "--adult", "nowhere.csv"], "UCI Adult cannot be read"),
         (["wang-1", "-o", "taken"], "the output cannot be written"),
     ],
@@ -872,6 +874,16 @@ def test_wrong_requests_are_refused(
     assert not (tmp_path / "covey-experiments" / "index.html").exists()
 
 
+def test_without_the_package_of_the_figures_one_is_told_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("covey_experiments")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "covey_experiments", None)  # cannot be imported
+    assert cli._run(["experiment", "list"]) == 2
+    assert "covey_experiments" in capfd.readouterr().err
+
+
 def test_without_charts_nothing_is_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -886,14 +898,14 @@ def test_interrupted_the_command_still_writes_its_page(
     adult_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = count()
-    form = pipeline.form_groups
+    form = covey.cluster
 
     def interrupted(*arguments: Any, **options: Any) -> Any:
         if next(calls) == 4:
             raise KeyboardInterrupt
         return form(*arguments, **options)
 
-    monkeypatch.setattr(pipeline, "form_groups", interrupted)
+    monkeypatch.setattr(covey, "cluster", interrupted)
     arguments = ["experiment", "byun-6", "--quick", "--adult", str(adult_file), "-o", str(tmp_path)]
     assert cli._run(arguments) == 130
     assert "not measured yet" in (tmp_path / "index.html").read_text(encoding="utf-8")

@@ -182,6 +182,9 @@ def test_p12_reported_losses_are_those_of_the_released_cells(frame: pl.DataFrame
     release = release_of(frame, k)
     again = covey.measure(frame, release.table, SCHEMA, k=k)
     assert again == release.report.losses
+    formed = covey.measure(frame, release.groups, SCHEMA, k=k)
+    assert formed == again
+    assert formed.information == release.report.losses.information
     for column in again.columns:
         assert column.lm is not None
         assert 0 <= column.il <= 1
@@ -280,7 +283,44 @@ def test_dropped_rows_are_counted_and_labelled() -> None:
     assert release.report.rows == Rows(read=5, dropped=1, suppressed=0, released=4)
     assert release.groups.labels[2] == -1
     assert covey.measure(frame, release.table, schema, k=2) == release.report.losses
+    assert covey.measure(frame, release.groups, schema, k=2) == release.report.losses
     assert covey.cluster(frame, schema, k=2).labels[2] == -1
+
+
+@pytest.mark.parametrize(
+    ("method", "options"), [("covey", {"max_suppressed": 0.1}), ("nh", {}), ("mondrian", {})]
+)
+def test_groups_lose_what_their_release_loses(method: str, options: dict[str, Any]) -> None:
+    people, schema = demo.people(300), demo.schema()
+    release = covey.anonymize(
+        people, schema, require=[KAnonymity(5)], method=method, class_column="diagnosis", **options
+    )
+    losses = covey.measure(people, release.groups, schema, k=5, class_column="diagnosis")
+    assert losses == release.report.losses
+    assert bool(losses.suppressed) == bool(options)
+    asked = covey.measure(people, release.groups, schema, k=5, queries=10).queries
+    assert asked is not None
+    assert asked.queries == 10
+
+
+def test_groups_of_another_table_are_refused() -> None:
+    frame = pl.DataFrame({"age": [1, 2, None, 3, 4]})
+    schema = covey.Schema.of(quasi={"age": {"type": "numeric", "missing": "drop-row"}})
+    for labels in ([0, 0, -1, 1], [0, 0, 0, 1, 1], [-1] * 5):
+        with pytest.raises(covey.UsageError, match="5 rows"):
+            covey.measure(frame, covey.Groups(labels), schema)
+
+
+def test_clustering_tells_its_stages() -> None:
+    told: list[str] = []
+
+    def tell(stage: str, done: float) -> None:
+        told.append(stage)
+
+    frame = pl.DataFrame({"age": [1, 2, 3, 4]})
+    covey.cluster(frame, covey.Schema.of(quasi={"age": "numeric"}), k=2, progress=tell)
+    stages = list(dict.fromkeys(stage.partition(",")[0] for stage in told))
+    assert stages == ["reading", "encoding", "clustering"]
 
 
 def test_the_policy_error_refuses_missing_cells() -> None:

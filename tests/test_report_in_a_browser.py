@@ -9,14 +9,14 @@ from make_report_picture import CHROMIUM, FOLDER, QUIETLY
 
 import covey
 from covey import KAnonymity, demo
-from covey.experiments import page as experiments
-from covey.experiments.figures import chosen
-from covey.experiments.judging import Curve, judge
-from covey.experiments.running import Drawn
 from covey.report import charts
 from covey.report.charts import LINE, Bar
 from covey.schema.requirements import Requirement
 from covey.tables import html as pages
+from covey_experiments import page as experiments
+from covey_experiments.figures import chosen
+from covey_experiments.judging import Curve, judge
+from covey_experiments.running import Drawn
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -1,22 +1,26 @@
 """What covey shows, and what it does not load before it is needed."""
 
+import ast
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import typer
 
 import covey
+import covey_experiments
 from covey.cli.main import app
 
 PUBLIC = {
-    "METHODS", "AlphaK", "BetaLikeness", "Column", "Comparison", "CoveyError", "Curve",
+    "METHODS", "STOPPED", "AlphaK", "BetaLikeness", "Column", "Comparison", "CoveyError", "Curve",
     "DeltaDisclosure", "Groups", "GuaranteeError", "InfeasibleError", "KAnonymity", "LDiversity",
     "OutputError", "Release", "Report", "Schema", "SchemaError", "Style", "TCloseness",
     "TableError", "Taxonomy", "TaxonomyError", "UsageError", "Verdict", "ViolationError",
-    "anonymize", "cluster", "compare", "curve", "inspect", "measure", "population_risks",
-    "report_on", "verify",
+    "anonymize", "charts", "cluster", "compare", "curve", "demo", "html", "inspect",
+    "measure", "population_risks", "report_on", "verify",
 }  # fmt: skip
 
 # Each with its arguments and options.
@@ -80,6 +84,29 @@ def test_the_public_names_are_these() -> None:
         assert getattr(covey, name) is not None
     with pytest.raises(AttributeError, match="nope"):
         covey.nope  # noqa: B018
+
+
+def names_of_covey(source: str) -> Iterator[str]:
+    """What a module takes from covey, `covey.errors` for a module within."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (a.name for a in node.names if a.name.startswith("covey."))
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("covey."):
+            yield node.module or ""
+        elif isinstance(node, ast.ImportFrom) and node.module == "covey":
+            yield from (a.name for a in node.names)
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "covey":
+            yield node.attr
+
+
+def test_the_papers_figures_use_public_names_alone() -> None:
+    taken = "import covey.a\nfrom covey.b import c\nfrom covey import d\ncovey.e.f"
+    assert set(names_of_covey(taken)) == {"covey.a", "covey.b", "d", "e"}
+    modules = sorted(Path(covey_experiments.__path__[0]).rglob("*.py"))
+    assert len(modules) > 5
+    for module in modules:
+        hidden = set(names_of_covey(module.read_text(encoding="utf-8"))) - PUBLIC
+        assert not hidden, (module.name, hidden)
 
 
 def test_the_commands_and_their_options_are_these() -> None:

@@ -12,7 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from covey import demo
     from covey.clustering import METHODS
+    from covey.clustering.progress import STOPPED
     from covey.encoding.groups import Groups
     from covey.errors import (
         CoveyError,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from covey.inspection import inspect
     from covey.pipeline import anonymize, cluster, measure, report_on
     from covey.release import Release
-    from covey.report import Report
+    from covey.report import Report, charts
     from covey.schema import Column, Schema
     from covey.schema.requirements import (
         AlphaK,
@@ -42,11 +44,13 @@ if TYPE_CHECKING:
     from covey.schema.taxonomy import Taxonomy
     from covey.studies.comparison import Comparison, compare
     from covey.studies.curves import Curve, curve
+    from covey.tables import html
     from covey.verification import Verdict, verify
     from covey.verification.population import population_risks
 
 __all__ = [
     "METHODS",
+    "STOPPED",
     "AlphaK",
     "BetaLikeness",
     "Column",
@@ -73,9 +77,12 @@ __all__ = [
     "Verdict",
     "ViolationError",
     "anonymize",
+    "charts",
     "cluster",
     "compare",
     "curve",
+    "demo",
+    "html",
     "inspect",
     "measure",
     "population_risks",
@@ -85,6 +92,7 @@ __all__ = [
 
 _HOMES = {
     "clustering": ("METHODS",),
+    "clustering.progress": ("STOPPED",),
     "studies.comparison": ("Comparison", "compare"),
     "studies.curves": ("Curve", "curve"),
     "errors": tuple(name for name in __all__ if name.endswith("Error")),
@@ -108,12 +116,16 @@ _HOMES = {
     "verification": ("Verdict", "verify"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = {"charts": "report.charts", "demo": "demo", "html": "tables.html"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name in _MODULES:
+        value: Any = import_module(f"covey.{_MODULES[name]}")
+    elif name in _HOME_OF:
+        value = getattr(import_module(f"covey.{_HOME_OF[name]}"), name)
+    else:
         raise AttributeError(f"module 'covey' has no attribute {name!r}")
-    value = getattr(import_module(f"covey.{_HOME_OF[name]}"), name)
     globals()[name] = value
     return value
 

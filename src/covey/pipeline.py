@@ -29,7 +29,7 @@ from covey.encoding import EncodedTable, encode, rows_to_keep
 from covey.encoding.groups import Groups, Rings
 from covey.encoding.imputation import without_gaps
 from covey.encoding.selection import Selection
-from covey.errors import GuaranteeError, UsageError
+from covey.errors import GuaranteeError, UsageError, count
 from covey.generalisation import Style, View, generalise
 from covey.inspection.persons import refuse_unsaid, whose_rows
 from covey.measures import loss
@@ -141,12 +141,18 @@ def cluster(
     """The groups that a method forms, one label per row of the input, -1 for rows left out.
 
     Rows are clustered in the input's order, as the papers describe; `anonymize` orders them first.
+    `progress` is called with each stage as it begins ("reading", "encoding", "clustering") and with
+    the share of it that is done. `STOPPED` is the stage when an interruption ends the work early.
     """
     request = Request.of(schema, [KAnonymity(k)], method, options, class_column=class_column)
-    people = _in_order(tables.original(frame, schema, Role.QUASI), schema, seed)
     alone = replace(request, requirements=(KAnonymity(k, person=False),))  # groups have k rows
-    encoded = encode_people(people, schema, alone)
-    return people.selection.back(form_groups(encoded, alone, seed, progress))
+    stage = Stages(progress)
+    with stage("reading"):
+        people = _in_order(tables.original(frame, schema, Role.QUASI), schema, seed)
+    with stage("encoding"):
+        encoded = encode_people(people, schema, alone)
+    with stage("clustering"):
+        return people.selection.back(form_groups(encoded, alone, seed, progress))
 
 
 def measure(
@@ -160,17 +166,53 @@ def measure(
 ) -> Losses:
     """What a released table has lost against its original, whoever released it.
 
-    Asked for a number of `queries`, it also tells how far counts over the release are off.
+    `released` may also be the groups that `cluster` gave: then it is the release that would show
+    them. Asked for a number of `queries`, it also measures how far counts over the release are off.
     """
     table = tables.original(original, schema, Role.QUASI)
-    encoded = encode(_in_order(table, schema).table, schema)
-    shown, _ = _read_release(released, schema, table.dialect)
+    people = _in_order(table, schema)
     asked = schema.require.k if k is None else KAnonymity(k).k
-    view = View.of(shown, encoded)
-    losses = loss.measure(view, k=asked, class_column=class_column)
+    if isinstance(released, Groups | Rings):
+        view, losses = _shown_by(released, people, schema, asked, class_column)
+    else:
+        shown, _ = _read_release(released, schema, table.dialect)
+        view = View.of(shown, encode(people.table, schema))
+        losses = loss.measure(view, k=asked, class_column=class_column)
     if queries is None:
         return losses
     return replace(losses, queries=query_error(view, queries=queries))
+
+
+def _shown_by(
+    groups: Groups | Rings, people: People, schema: Schema, k: int | None, class_column: str | None
+) -> tuple[View, Losses]:
+    """The release of these groups of the input, and what it loses."""
+    kept, total = people.selection, people.selection.total
+    shown = groups.labels >= 0
+    if len(groups) != total or not shown.any() or shown.sum() != shown[kept.rows].sum():
+        raise UsageError(
+            f"the groups are not of this table: they have {count(len(groups), 'row')}, and the "
+            f"table {count(total, 'row')}, {len(kept.rows):,} of them to be released"
+        )
+    some = people.take(Selection.where(kept.of(shown)))
+    encoded, own = encode(some.table, schema), groups.released()
+    view = View.of(generalise(some.table, encoded, own, PLAIN), encoded)
+    left_out = len(kept.rows) - int(shown.sum())
+    return view, _losses(view, own, left_out, k=k, class_column=class_column)
+
+
+def _losses(
+    view: View, groups: Groups | Rings, suppressed: int, *, k: int | None, class_column: str | None
+) -> Losses:
+    alike = groups if isinstance(groups, Groups) else None
+    return loss.measure(
+        view,
+        suppressed=suppressed,
+        k=k,
+        class_column=class_column,
+        classes=alike is not None,
+        groups=alike,
+    )
 
 
 def report_on(
@@ -379,16 +421,12 @@ def _findings(
     persons: Mapping[str, pl.Series],
 ) -> Findings:
     view = View.of(draft.released, draft.encoded)
-    losses = loss.measure(
-        view,
-        suppressed=rows.suppressed,
-        k=made.request.k,
-        class_column=made.request.class_column,
-        classes=isinstance(draft.groups, Groups),
-        groups=draft.groups if isinstance(draft.groups, Groups) else None,
+    asked = made.request
+    losses = _losses(
+        *(view, draft.groups, rows.suppressed), k=asked.k, class_column=asked.class_column
     )
     whose = _first(_of(draft.people.selection, persons))
-    return Findings(made.request, schema, view, verdict, losses, rows, whose, made)
+    return Findings(asked, schema, view, verdict, losses, rows, whose, made)
 
 
 def _of(rows: Selection, persons: Mapping[str, pl.Series]) -> dict[str, pl.Series]:

@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     from covey.clustering.progress import Progress
     from covey.custody.keys import Key
     from covey.custody.register import Register
-    from covey.experiments.page import Circumstances
     from covey.report import Report
     from covey.schema import Schema, TableFormat
     from covey.studies.comparison import Comparison, Run
     from covey.studies.curves import Curve, Point
     from covey.tables import Table
     from covey.tables.files import Outputs
+    from covey_experiments.page import Circumstances
 
 HOLDS, VIOLATED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 QUERIES = 1000
@@ -777,13 +777,22 @@ def experiment(
     ] = None,
 ) -> None:
     """Draw the papers' figures anew, and judge what they claim."""
-    from covey.experiments import adult as uci
-    from covey.experiments import figures, page
-    from covey.experiments.data import Places, Sources
-    from covey.experiments.points import Store
-    from covey.experiments.running import Experiment
     from covey.report import charts
     from covey.tables import files
+
+    try:
+        from covey_experiments import adult as uci
+        from covey_experiments import figures, page
+        from covey_experiments.data import Places, Sources
+        from covey_experiments.points import Store
+        from covey_experiments.running import Experiment
+    except ModuleNotFoundError as error:
+        if error.name != "covey_experiments":
+            raise
+        raise UsageError(
+            "the papers' figures need the package covey_experiments, which is not installed: "
+            "install covey[experiments] again"
+        ) from None
 
     if names == ["list"]:
         show_experiments(figures.FIGURES, figures.EXAMPLES)
@@ -824,8 +833,8 @@ def _circumstances(
     import datetime
     import platform
 
-    from covey.experiments.figures import QUICK_RUNS, RUNS
-    from covey.experiments.page import Circumstances
+    from covey_experiments.figures import QUICK_RUNS, RUNS
+    from covey_experiments.page import Circumstances
 
     words = [*names, *(flag for flag, is_set in flags.items() if is_set)]
     for option, path in given.items():

@@ -17,13 +17,13 @@ from covey.errors import count
 
 if TYPE_CHECKING:
     from covey.custody.register import Entry
-    from covey.experiments.examples import Example
-    from covey.experiments.figures import Figure
     from covey.measures.loss import Losses
     from covey.report import Report
     from covey.studies.comparison import Run
     from covey.studies.curves import Curve
     from covey.verification import Risks, Verdict
+    from covey_experiments.examples import Example
+    from covey_experiments.figures import Figure
 
 
 def show_release(report: "Report", console: Console) -> None:

@@ -5,10 +5,13 @@ suburb, industry, countryside, coast) which shapes how old its people are, where
 and what they learnt; age and education shape their work; work shapes their income; age and sex
 shape what they are in hospital for. Half of the people resemble somebody else who lives nearby.
 Common combinations therefore repeat often, and rare ones stand out.
+
+`sal` and `income` invent people with the columns of two tables that a paper measures on.
 """
 
+from covey.demo.census import income, sal
 from covey.demo.example import schema, write
 from covey.demo.people import people
 from covey.demo.population import TAXONOMIES
 
-__all__ = ["TAXONOMIES", "people", "schema", "write"]
+__all__ = ["TAXONOMIES", "income", "people", "sal", "schema", "write"]

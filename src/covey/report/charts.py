@@ -235,17 +235,16 @@ def lines(
     points: Sequence[Point],
     *,
     names: Sequence[str],
-    own: str,
     x_title: str,
     y_title: str,
     from_zero: bool = True,
     head: "alt.TitleParams | None" = None,
     background: str = "white",
 ) -> "alt.LayerChart":
-    """Up to five lines and the `own` one, which stands out; bands show how far runs lie apart."""
+    """Up to six lines, the last of which stands out; bands show how far runs lie apart."""
     import altair as alt
 
-    rest = [name for name in names if name != own]
+    *rest, own = names
     looks = dict(zip(rest, _LOOKS[: len(rest)], strict=True)) | {own: _OWN}
     known = list(names)
     colours = alt.Scale(domain=known, range=[looks[name].colour for name in known])

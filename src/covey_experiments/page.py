@@ -11,20 +11,17 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from covey.clustering.progress import Progress, silent
-from covey.errors import count
-from covey.experiments.examples import Example, Worked
-from covey.experiments.figures import PAPERS, SECONDS, Figure
-from covey.experiments.judging import Curves, Outcome, Verdict, signed
-from covey.experiments.running import Drawn
-from covey.report import charts
-from covey.tables import files
-from covey.tables.html import Html, Part, element, facts, figure, scrolled, table, together
-from covey.tables.html import page as document
+from covey import charts, html
+from covey_experiments import files
+from covey_experiments.examples import Example, Worked
+from covey_experiments.figures import PAPERS, SECONDS, Figure
+from covey_experiments.judging import Curves, Outcome, Verdict, signed
+from covey_experiments.running import Drawn, Progress, silent
 
 if TYPE_CHECKING:
     import altair as alt
 
+element = html.element
 SUMMARY, PAGE = "summary.csv", "index.html"
 
 
@@ -60,7 +57,7 @@ def write(folder: Path, results: Results, progress: Progress = silent) -> Path:
             pictures[drawn.figure.name] = charts.svg(_chart(drawn, titled=False))
     if results.drawn:
         files.write(folder / SUMMARY, summary(results.drawn).write_csv().encode())
-    files.write(folder / PAGE, html(results, pictures).encode())
+    files.write(folder / PAGE, document(results, pictures).encode())
     return folder / PAGE
 
 
@@ -87,7 +84,6 @@ def _chart(drawn: Drawn, *, titled: bool) -> "alt.LayerChart":
     return charts.lines(
         points,
         names=list(drawn.curves),
-        own=figure.own.label,
         x_title=figure.x_title,
         y_title=figure.y.title,
         from_zero=figure.y.measure != "precision",
@@ -105,9 +101,9 @@ def _chart(drawn: Drawn, *, titled: bool) -> "alt.LayerChart":
 _TITLE = "The papers’ figures, drawn anew"
 
 
-def html(results: Results, pictures: dict[str, str]) -> str:
+def document(results: Results, pictures: dict[str, str]) -> str:
     """The page, its pictures by the names of their figures."""
-    return document(
+    return html.page(
         "The papers’ figures, by covey",
         _header(results),
         element(
@@ -124,7 +120,7 @@ def _has(results: Results, paper: str) -> bool:
     return paper in names
 
 
-def _header(results: Results) -> Html:
+def _header(results: Results) -> html.Html:
     told = results.circumstances
     how = "a full run"
     if told.quick:
@@ -148,7 +144,8 @@ def _header(results: Results) -> Html:
         class_="quiet",
     )
     return element(
-        "header", element("div", brand, element("h1", _TITLE), lead, facts(_counts(results)), note)
+        "header",
+        element("div", brand, element("h1", _TITLE), lead, html.facts(_counts(results)), note),
     )
 
 
@@ -158,10 +155,10 @@ def _counts(results: Results) -> Iterator[tuple[str, str, str]]:
     for outcome in Outcome:
         if counts[outcome]:
             name = f"{_SIGNS[outcome]} {_OF_MANY[outcome]}"
-            yield name, str(counts[outcome]), f"of {count(counts.total(), 'claim')}"
+            yield name, str(counts[outcome]), f"of {counts.total()} in all"
 
 
-def _overview(results: Results) -> Html:
+def _overview(results: Results) -> html.Html:
     papers = (
         element("div", element("h3", PAPERS[paper].title), _contents(results, paper))
         for paper in PAPERS
@@ -172,9 +169,9 @@ def _overview(results: Results) -> Html:
     return element("section", element("nav", title, columns, aria_labelledby="overview"))
 
 
-def _contents(results: Results, paper: str) -> Html:
+def _contents(results: Results, paper: str) -> html.Html:
     return _signed(
-        (verdict.outcome, together((element("a", number, href=f"#{name}"), f" {title}")))
+        (verdict.outcome, html.together((element("a", number, href=f"#{name}"), f" {title}")))
         for name, number, title, verdict in _entries(results, paper)
     )
 
@@ -189,7 +186,7 @@ def _entries(results: Results, paper: str) -> Iterator[tuple[str, str, str, Verd
             yield told.name, told.number, told.title, drawn.verdict
 
 
-def _paper(key: str, results: Results, pictures: dict[str, str]) -> Html:
+def _paper(key: str, results: Results, pictures: dict[str, str]) -> html.Html:
     paper = PAPERS[key]
     return element(
         "section",
@@ -202,7 +199,7 @@ def _paper(key: str, results: Results, pictures: dict[str, str]) -> Html:
     )
 
 
-def _drawn(drawn: Drawn, picture: str | None) -> Html:
+def _drawn(drawn: Drawn, picture: str | None) -> html.Html:
     told = drawn.figure
     title = f"{told.number}: {told.title}"
     data = "; ".join([f"Data: {drawn.origins[0]}", *drawn.origins[1:], drawn.setting])
@@ -212,26 +209,26 @@ def _drawn(drawn: Drawn, picture: str | None) -> Html:
     if picture is None:
         shown = element("p", "No point has been taken yet. ", _unbroken(data), class_="quiet")
     else:
-        numbers = scrolled(_numbers(drawn), f"Numbers of {title}")
-        shown = figure(picture, _in_words(drawn), _unbroken(data), numbers=numbers, wide=True)
+        numbers = html.scrolled(_numbers(drawn), f"Numbers of {title}")
+        shown = html.figure(picture, _in_words(drawn), _unbroken(data), numbers=numbers, wide=True)
     more = " ".join(filter(None, (told.mind, standing(told, drawn.curves))))
     return _article(told.name, title, shown, told.claim, drawn.verdict, more)
 
 
-def _example(example: Example, worked: Worked) -> Html:
+def _example(example: Example, worked: Worked) -> html.Html:
     title = f"{example.number}: {example.title}"
-    grid = table(
+    grid = html.table(
         worked.head,
         worked.rows,
         caption=_unbroken(f"Data: {example.origin}"),
         numbers=range(1, len(worked.head)),
     )
-    return _article(example.name, title, scrolled(grid, title), example.claim, worked.verdict)
+    return _article(example.name, title, html.scrolled(grid, title), example.claim, worked.verdict)
 
 
 def _article(
-    name: str, title: str, shown: Html, claim: str, verdict: Verdict, more: str = ""
-) -> Html:
+    name: str, title: str, shown: html.Html, claim: str, verdict: Verdict, more: str = ""
+) -> html.Html:
     outcome = verdict.outcome
     badge = f"{_SIGNS[outcome]} {outcome.value}"
     said = element(
@@ -252,7 +249,7 @@ def _article(
     )
 
 
-def _signed(entries: Iterable[tuple[Outcome, Part]]) -> Html:
+def _signed(entries: Iterable[tuple[Outcome, html.Part]]) -> html.Html:
     """A list whose entries are told by signs, and by words for those who do not see them."""
     return element("ul", *(
         element("li", element("span", _SIGNS[outcome], class_="sign", aria_hidden="true"),
@@ -262,7 +259,7 @@ def _signed(entries: Iterable[tuple[Outcome, Part]]) -> Html:
     ), class_="signed")  # fmt: skip
 
 
-def _numbers(drawn: Drawn) -> Html:
+def _numbers(drawn: Drawn) -> html.Html:
     """The points as a table, for those who see no picture and those who want digits."""
     places = sorted({x for curve in drawn.curves.values() for x in curve.x})
     head = (drawn.figure.x_title, *drawn.curves)
@@ -273,7 +270,7 @@ def _numbers(drawn: Drawn) -> Html:
         )
         for x in places
     ]
-    return table(head, rows, numbers=range(1, len(head)))
+    return html.table(head, rows, numbers=range(1, len(head)))
 
 
 def standing(figure: Figure, curves: Curves) -> str:
@@ -313,7 +310,7 @@ def _in_words(drawn: Drawn) -> str:
     return f"Lines of {told.y.title} over {told.x_title}: {'; '.join(ends)}."
 
 
-def _making(told: Circumstances) -> Html:
+def _making(told: Circumstances) -> html.Html:
     return element(
         "section",
         element("h2", "How it was made"),

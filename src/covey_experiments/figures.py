@@ -6,12 +6,13 @@ they are chosen here. covey's own method is one more line in every figure, and n
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from itertools import product
+from typing import Any, Literal, NamedTuple
 
-from covey.errors import UsageError
-from covey.experiments import examples
-from covey.experiments.examples import Example
-from covey.experiments.judging import (
+from covey import UsageError
+from covey_experiments import examples
+from covey_experiments.examples import Example
+from covey_experiments.judging import (
     Part,
     above,
     at_most,
@@ -207,10 +208,12 @@ _ADULT_ROWS = Grid((5_000, 10_000, 15_000, 20_000, 25_000, 30_000), (1_000, 2_00
 
 # ── Byun et al. 2007 ────────────────────────────────────────────────────────────────────────────
 
-MONDRIAN = Line("Mondrian", "mondrian")
-K_MEMBER = Line("k-member", "k-member:penalty=0")
-MODIFIED = Line("modified k-member", "k-member:penalty=1")
-_BYUN_LINES = (MONDRIAN, K_MEMBER, MODIFIED, Line(OWN, "covey:penalty=0"))
+_BYUN_LINES = (
+    Line("Mondrian", "mondrian"),
+    Line("k-member", "k-member:penalty=0"),
+    Line("modified k-member", "k-member:penalty=1"),
+    Line(OWN, "covey:penalty=0"),
+)
 _TREE = (
     "covey finds the rows of k-member in a tree of boxes: they are the same as by the paper’s "
     "search of all rows, but sooner found."
@@ -312,15 +315,15 @@ _BYUN = (
 
 _HE_LINES = (Line("CB", "cb"), Line("NH", "nh"), Line(OWN, "covey:effort=quick"))
 _HE_PAIRS = tuple(
-    Line(f"{line.label} on {shown}", line.method, table)
+    Line(f"{line.label} on {table.upper()}", line.method, table)
     for line in _HE_LINES
-    for table, shown in (("sal", "SAL"), ("income", "INCOME"))
+    for table in ("sal", "income")
 )
 _HE_K = Grid((50, 100, 150, 200, 250), (50, 100, 250))
 _HE_D = Grid((3, 4, 5, 6), (3, 4, 5, 6))
 _HE_N = Grid((100_000, 200_000, 300_000, 400_000, 500_000), (6_000, 12_000, 18_000))
 _HE_ROWS = 100_000
-_HE_TABLES = (("a", "sal", "SAL"), ("b", "income", "INCOME"))
+_HE_TABLES = (("a", "sal"), ("b", "income"))
 _K = 100
 _LINEAR = (0.8, 1.2)  # powers that pass as such
 _NH = (
@@ -329,123 +332,100 @@ _NH = (
 )
 
 
-def _he_6(letter: str, table: str, shown: str, d: int) -> Figure:
-    first = d == 3 and table == "sal"
+def _he(which: str, title: str, x: Literal["k", "rows", "columns"], **rest: Any) -> Figure:
+    """A figure with what most of the paper's have in common, unless `rest` says otherwise."""
+    settings: dict[str, Any] = {
+        "number": f"Figure {which[0]}({which[1]})",
+        "grid": {"k": _HE_K, "rows": _HE_N, "columns": _HE_D}[x],
+        "y": GCP,
+        "lines": _HE_LINES,
+        "k": 0 if x == "k" else _K,
+        "columns": None if x == "columns" else 6,
+        "rows": None if x == "rows" else _HE_ROWS,
+        "mind": _NH,
+    }
+    return Figure(name=f"he-{which}", title=title, x=x, **settings | rest)
+
+
+def _he_6(letter: str, table: str, d: int) -> Figure:
+    first = letter == "a"
     claim = "GCP grows about linearly with k"
-    claim += "." if first else ", and that of CB is well below that of NH."
-    return Figure(
-        name=f"he-6{letter}",
-        number=f"Figure 6({letter})",
-        title=f"GCP and k, {shown}-{d}",
+    return _he(
+        f"6{letter}",
+        f"GCP and k, {table.upper()}-{d}",
+        "k",
         table=table,
-        x="k",
-        grid=_HE_K,
-        y=GCP,
-        lines=_HE_LINES,
-        claim=claim,
+        columns=d,
+        claim=claim + ("." if first else ", and that of CB is well below that of NH."),
         parts=(
             straight("CB", ROUGHLY),
             straight("NH", ROUGHLY),
             *(() if first else (below("CB", "NH"),)),
         ),
-        columns=d,
-        rows=_HE_ROWS,
-        mind=_NH,
-    )
-
-
-_HE_6_DOMAINS = Figure(
-    name="he-6-domains",
-    number="Figure 6(d, h)",
-    title="GCP and k, SAL-6 and INCOME-6 together",
-    table="sal",
-    x="k",
-    grid=_HE_K,
-    y=GCP,
-    lines=_HE_PAIRS,
-    claim="With the large domains of INCOME, NH loses more than with those of SAL; CB minds the "
-    "size of domains less.",
-    parts=(
-        above("NH on INCOME", "NH on SAL"),
-        ratio_below(("CB on INCOME", "CB on SAL"), ("NH on INCOME", "NH on SAL")),
-    ),
-    columns=6,
-    rows=_HE_ROWS,
-    mind=_NH,
-)
-
-
-def _he_7(letter: str, table: str, shown: str) -> Figure:
-    return Figure(
-        name=f"he-7{letter}",
-        number=f"Figure 7({letter})",
-        title=f"GCP and d, {shown}",
-        table=table,
-        x="columns",
-        grid=_HE_D,
-        y=GCP,
-        lines=_HE_LINES,
-        claim="GCP grows with the number of columns; with four to six, that of CB is lower.",
-        parts=(rises("CB"), rises("NH"), below("CB", "NH", of=(4, 5, 6))),
-        k=_K,
-        rows=_HE_ROWS,
-        mind=_NH,
-    )
-
-
-def _he_8(letter: str, table: str, shown: str) -> Figure:
-    return Figure(
-        name=f"he-8{letter}",
-        number=f"Figure 8({letter})",
-        title=f"GCP and n, {shown}-6",
-        table=table,
-        x="rows",
-        grid=_HE_N,
-        y=GCP,
-        lines=_HE_LINES,
-        claim="GCP falls as there are more rows, and that of CB is lower throughout.",
-        parts=(falls("CB"), falls("NH"), below("CB", "NH")),
-        k=_K,
-        columns=6,
-        mind=_NH,
-    )
-
-
-def _he_9(letter: str, table: str, shown: str) -> Figure:
-    return Figure(
-        name=f"he-9{letter}",
-        number=f"Figure 9({letter})",
-        title=f"Time and n, {shown}-6",
-        table=table,
-        x="rows",
-        grid=_HE_N,
-        y=SECONDS,
-        lines=_HE_LINES,
-        claim="Time grows linearly with the rows; NH is faster, but CB never takes more than "
-        "500 seconds.",
-        parts=(
-            power("CB", *_LINEAR),
-            power("NH", *_LINEAR),
-            below("NH", "CB"),
-            at_most("CB", 500, "s"),
-        ),
-        k=_K,
-        columns=6,
-        mind=_NH,
     )
 
 
 _HE = (
     *(
-        _he_6(letter, table, shown, d)
-        for letter, (table, shown, d) in zip(
-            "abcdefgh",
-            [(table, shown, d) for _, table, shown in _HE_TABLES for d in (3, 4, 5, 6)],
-            strict=True,
+        _he_6(letter, table, d)
+        for letter, (table, d) in zip(
+            "abcdefgh", product(("sal", "income"), (3, 4, 5, 6)), strict=True
         )
     ),
-    _HE_6_DOMAINS,
-    *(make(*which) for make in (_he_7, _he_8, _he_9) for which in _HE_TABLES),
+    _he(
+        "6-domains",
+        "GCP and k, SAL-6 and INCOME-6 together",
+        "k",
+        number="Figure 6(d, h)",
+        table="sal",
+        lines=_HE_PAIRS,
+        claim="With the large domains of INCOME, NH loses more than with those of SAL; CB minds "
+        "the size of domains less.",
+        parts=(
+            above("NH on INCOME", "NH on SAL"),
+            ratio_below(("CB on INCOME", "CB on SAL"), ("NH on INCOME", "NH on SAL")),
+        ),
+    ),
+    *(
+        _he(
+            f"7{letter}",
+            f"GCP and d, {table.upper()}",
+            "columns",
+            table=table,
+            claim="GCP grows with the number of columns; with four to six, that of CB is lower.",
+            parts=(rises("CB"), rises("NH"), below("CB", "NH", of=(4, 5, 6))),
+        )
+        for letter, table in _HE_TABLES
+    ),
+    *(
+        _he(
+            f"8{letter}",
+            f"GCP and n, {table.upper()}-6",
+            "rows",
+            table=table,
+            claim="GCP falls as there are more rows, and that of CB is lower throughout.",
+            parts=(falls("CB"), falls("NH"), below("CB", "NH")),
+        )
+        for letter, table in _HE_TABLES
+    ),
+    *(
+        _he(
+            f"9{letter}",
+            f"Time and n, {table.upper()}-6",
+            "rows",
+            table=table,
+            y=SECONDS,
+            claim="Time grows linearly with the rows; NH is faster, but CB never takes more than "
+            "500 seconds.",
+            parts=(
+                power("CB", *_LINEAR),
+                power("NH", *_LINEAR),
+                below("NH", "CB"),
+                at_most("CB", 500, "s"),
+            ),
+        )
+        for letter, table in _HE_TABLES
+    ),
 )
 
 # ── Wang et al. 2022 ────────────────────────────────────────────────────────────────────────────

@@ -9,12 +9,12 @@ import csv
 import io
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, get_args, get_type_hints
 
-from covey.errors import UsageError
-from covey.tables import files
+from covey import UsageError
+from covey_experiments import files
 
 
 class Key(NamedTuple):
@@ -42,7 +42,7 @@ class Run:
     groups: int
     largest: int
     total_il: float
-    gcp: float
+    gcp: float | None
     precision: float
     discernibility: int | None
     classification: float | None
@@ -55,9 +55,7 @@ class Run:
         return Key(self.covey, self.data, self.method, self.k, self.seed)
 
 
-_NAMES = tuple(field.name for field in fields(Run))
-_TEXTS = ("covey", "data", "method", "table")
-_COUNTS = ("k", "seed", "rows", "columns", "groups", "largest", "discernibility")
+_KINDS = get_type_hints(Run)  # of the columns of the file, by their names
 
 
 class Store:
@@ -83,18 +81,14 @@ class Store:
             with self._path.open("r+b" if self._path.exists() else "wb") as file:
                 file.truncate(whole)
                 file.seek(whole)
-                head = [] if whole else [_NAMES]
-                file.write(_lines([*head, [_written(value) for value in asdict(run).values()]]))
+                head = [] if whole else [_KINDS]
+                file.write(_lines([*head, asdict(run).values()]))
                 file.flush()
                 os.fsync(file.fileno())
         self._runs[run.key] = run
 
 
-def _written(value: str | float | None) -> str:
-    return "" if value is None else str(value)
-
-
-def _lines(rows: Iterable[Iterable[str]]) -> bytes:
+def _lines(rows: Iterable[Iterable[Any]]) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode()
@@ -111,9 +105,12 @@ def _read(path: Path) -> list[Run]:
     try:
         lines = path.read_bytes()[: _whole(path)].decode().splitlines()
         rows = list(csv.reader(lines, strict=True))
-        if rows and tuple(rows[0]) != _NAMES:
+        if rows and rows[0] != [*_KINDS]:
             raise ValueError
-        return [_run(row) for row in rows[1:]]
+        return [
+            Run(*(_value(*pair) for pair in zip(_KINDS.values(), row, strict=True)))
+            for row in rows[1:]
+        ]
     except OSError as error:
         raise UsageError(f"the points of the folder cannot be read: {error.strerror}") from None
     except (ValueError, csv.Error):
@@ -123,14 +120,7 @@ def _read(path: Path) -> list[Run]:
         ) from None
 
 
-def _run(row: list[str]) -> Run:
-    values = dict(zip(_NAMES, row, strict=True))
-    return Run(**{name: _value(name, text) for name, text in values.items()})  # type: ignore[arg-type]
-
-
-def _value(name: str, text: str) -> str | int | float | None:
-    if name in _TEXTS:
-        return text
-    if not text:
-        return None
-    return int(text) if name in _COUNTS else float(text)
+def _value(kind: Any, text: str) -> Any:
+    """A cell of the file; an empty one is None where there may be none."""
+    plain, *empty = get_args(kind) or (kind,)
+    return None if empty and not text else plain(text)

@@ -5,25 +5,24 @@ doing, and on how many cores it has.
 """
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
+from statistics import fmean
 from typing import Any
 
-import numpy as np
+import covey
+from covey_experiments.data import Part, Sources
+from covey_experiments.figures import QUICK_RUNS, RUNS, Figure, Line, Request
+from covey_experiments.judging import Curve, Curves, Verdict, judge
+from covey_experiments.points import Key, Run, Store
 
-from covey import pipeline
-from covey.clustering.progress import Progress, part_of, silent
-from covey.encoding.groups import Groups, Rings
-from covey.experiments.data import Part, Sources
-from covey.experiments.figures import QUICK_RUNS, RUNS, Figure, Line, Request
-from covey.experiments.judging import Curve, Curves, Verdict, judge
-from covey.experiments.points import Key, Run, Store
-from covey.generalisation import Style, View, generalise
-from covey.measures import loss
-from covey.studies.comparison import parse_options
-
+Progress = Callable[[str, float], None]
 _SAMPLE, _SAMPLE_K = 200, 3  # rows that compile whatever a method compiles
+
+
+def silent(stage: str, done: float) -> None:
+    """Tell nobody."""
 
 
 @dataclass(frozen=True)
@@ -97,13 +96,15 @@ class Experiment:
             )
             if known is None or known[0].part != request.part:
                 known = (request, self._part(request))
-            tell = part_of(progress, stage, done, len(missing))
-            key = self._key(request, seed)
+            progress(stage, done / len(missing))
+            part, key = known[1], self._key(request, seed)
             if (request.table, request.method) not in self._warm:
-                tell(stage, 0.0)
-                _warm_up(request.method, known[1])
+                # Compile what a run needs, so that no run's seconds hold that.
+                some = replace(part, frame=part.frame[:_SAMPLE])
+                _cluster(some, request.method, _SAMPLE_K, 0, silent)
                 self._warm.add((request.table, request.method))
-            self._store.add(_run(key, request.table, known[1], tell))
+            clock = _Clock(progress, stage, done, len(missing))
+            self._store.add(_run(key, request.table, part, clock))
 
     # ── what came of it ─────────────────────────────────────────────────────────────────────────
 
@@ -140,63 +141,67 @@ class Experiment:
 
 
 def _curve(figure: Figure, runs: dict[int, list[Run]]) -> Curve:
-    values = {
-        x: [float(getattr(run, figure.y.measure)) for run in some]
-        for x, some in runs.items()
-        if some
-    }
+    taken = {x: some for x, some in runs.items() if some}
+    values = [[float(getattr(run, figure.y.measure)) for run in some] for some in taken.values()]
     return Curve(
-        x=tuple(values),
-        y=tuple(sum(some) / len(some) for some in values.values()),
-        least=tuple(min(some) for some in values.values()),
-        most=tuple(max(some) for some in values.values()),
-        runs=max((len(some) for some in values.values()), default=0),
-        sizes=tuple(
-            sum(run.rows / run.groups for run in some) / len(some) for some in runs.values() if some
-        ),
+        x=tuple(taken),
+        y=tuple(map(fmean, values)),
+        least=tuple(map(min, values)),
+        most=tuple(map(max, values)),
+        runs=max(map(len, values), default=0),
+        sizes=tuple(fmean(run.rows / run.groups for run in some) for some in taken.values()),
     )
 
 
-def _run(key: Key, table: str, part: Part, tell: Progress) -> Run:
-    name, options = _method(key.method)
-    encoded = part.encoded
-    began, began_cpu = time.perf_counter(), time.process_time()
-    groups = pipeline.form_groups(encoded, key.k, name, key.seed, tell, options)
-    seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - began_cpu
-    lost = loss.measure_groups(encoded, groups)
-    by_class = _class_losses(part, groups, key.k)
+class _Clock:
+    """Takes the time from where groups begin to be formed; `covey.cluster` tells when that is."""
+
+    def __init__(self, progress: Progress, stage: str, done: int, total: int) -> None:
+        self._progress, self._stage = progress, stage
+        self._done, self._total = done, total
+        self._began: tuple[float, float] | None = None
+
+    def __call__(self, stage: str, share: float) -> None:
+        if stage == covey.STOPPED:
+            raise KeyboardInterrupt  # groups that are not as good as they get are no point
+        if stage.startswith("clustering"):
+            self._began = self._began or (time.perf_counter(), time.process_time())
+            self._progress(self._stage, (self._done + share) / self._total)
+
+    def seconds(self) -> tuple[float, float]:
+        """On the wall, and of the processor."""
+        assert self._began is not None
+        wall, processor = self._began
+        return round(time.perf_counter() - wall, 6), round(time.process_time() - processor, 6)
+
+
+def _run(key: Key, table: str, part: Part, clock: _Clock) -> Run:
+    groups = _cluster(part, key.method, key.k, key.seed, clock)
+    seconds, cpu_seconds = clock.seconds()
+    losses = covey.measure(part.frame, groups, part.schema, k=key.k, class_column=part.class_column)
     return Run(
         **key._asdict(),
         table=table,
-        rows=encoded.rows,
-        columns=len(encoded.attributes),
+        rows=losses.rows,
+        columns=len(losses.columns),
         groups=groups.count,
         largest=int(groups.sizes.max()),
-        total_il=lost.total_il,
-        gcp=lost.gcp,
-        precision=1 - lost.mean,
-        discernibility=None if by_class is None else by_class.discernibility,
-        classification=None if by_class is None else by_class.classification,
-        seconds=round(seconds, 6),
-        cpu_seconds=round(cpu_seconds, 6),
+        total_il=losses.total_il,
+        gcp=losses.gcp,
+        precision=losses.precision,
+        discernibility=losses.discernibility,
+        classification=losses.classification,
+        seconds=seconds,
+        cpu_seconds=cpu_seconds,
     )
 
 
-def _method(written: str) -> tuple[str, dict[str, Any]]:
-    name, *options = written.split(":")
-    return name, parse_options(options)
-
-
-def _class_losses(part: Part, groups: Groups | Rings, k: int) -> loss.Losses | None:
-    """What can be told of equal rows alone, where the table has classes."""
-    if part.class_column is None:
-        return None
-    released = generalise(part.table, part.encoded, groups, Style())
-    return loss.measure(View.of(released, part.encoded), k=k, class_column=part.class_column)
-
-
-def _warm_up(method: str, part: Part) -> None:
-    """Compile what a run needs, so that no run's seconds hold that."""
-    name, options = _method(method)
-    sample = part.encoded.take(np.arange(min(_SAMPLE, part.encoded.rows)))
-    pipeline.form_groups(sample, _SAMPLE_K, name, 0, silent, options)
+def _cluster(part: Part, method: str, k: int, seed: int, progress: Progress) -> Any:
+    """The groups of a method that is written with its options, as `cb:restarts=8`."""
+    name, *written = method.split(":")
+    pairs = (option.split("=") for option in written)
+    options = {option: int(value) if value.isdigit() else value for option, value in pairs}
+    return covey.cluster(
+        part.frame, part.schema, k=k, method=name, seed=seed, class_column=part.class_column,
+        progress=progress, **options,
+    )  # fmt: skip

@@ -5,7 +5,7 @@ sample. Nothing of it is kept but a fingerprint, by which points are known again
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,12 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from covey import tables
-from covey.encoding import EncodedTable, encode
-from covey.errors import TableError, count
-from covey.experiments import adult, invented
-from covey.schema import Schema, taxonomy
-from covey.tables import Table
+from covey import Schema, TableError, demo
+from covey_experiments import adult, files
 
 HE_ROWS = 500_000  # the largest n of He et al.
 
@@ -40,33 +36,26 @@ class Source:
         names = [*quasi, *([self.class_column] if self.class_column else [])]
         kept = [self.class_column] if self.class_column else []
         schema = Schema.of(quasi=quasi, sensitive=kept, loss=self.measure)
-        return Part(Table(self.frame.select(names)[:rows]), schema, self.class_column)
+        return Part(self.frame.select(names)[:rows], schema, self.class_column)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Part:
     """Some rows and columns of a table, ready for a method."""
 
-    table: Table
+    frame: pl.DataFrame
     schema: Schema
     class_column: str | None
-
-    @cached_property
-    def encoded(self) -> EncodedTable:
-        """As a method sees it; what is made on first use is made here, and costs no run time."""
-        encoded = encode(self.table, self.schema, class_column=self.class_column)
-        _ = encoded.cells, encoded.forest
-        return encoded
 
     @cached_property
     def fingerprint(self) -> str:
         """Another for other cells, columns, trees or measures."""
         digest = hashlib.sha256(self.schema.loss.encode())
         for name, column in self.schema.columns.items():
-            tree = column.taxonomy
-            paths = list(tree.paths()) if isinstance(tree, taxonomy.Taxonomy) else []
+            declared = column.taxonomy is not None
+            paths = list(column.taxonomy_over(()).paths()) if declared else []
             digest.update(repr((name, column.role.value, column.type, paths)).encode())
-        for some in self.table.frame.iter_slices(65_536):
+        for some in self.frame.iter_slices(65_536):
             digest.update(some.write_csv(include_header=False).encode())
         return digest.hexdigest()[:16]
 
@@ -119,7 +108,7 @@ def _adult(places: Places, columns: Sequence[str], **settings: Any) -> Source:
 def _adult_column(name: str) -> dict[str, Any]:
     if name not in adult.TREES:
         return {"type": "numeric"}
-    return {"type": "categorical", "taxonomy": taxonomy.from_nested(adult.TREES[name])}
+    return {"type": "categorical", "taxonomy": adult.TREES[name]}
 
 
 def _shuffled(frame: pl.DataFrame) -> pl.DataFrame:
@@ -163,7 +152,7 @@ def _he(places: Places, name: str) -> Source:
         frame = _coded(places.census, _CENSUS[name], "the census")
         origin = f"American Community Survey 2024 in place of {name.upper()}"
     else:
-        frame = (invented.sal if name == "sal" else invented.income)(HE_ROWS)
+        frame = (demo.sal if name == "sal" else demo.income)(HE_ROWS)
         origin = f"invented people with the columns and domain sizes of {name.upper()}"
     return Source(
         origin=f"{origin}, {frame.height:,} rows",
@@ -176,7 +165,7 @@ def _he(places: Places, name: str) -> Source:
 
 def _coded(path: Path, columns: Mapping[str, Sequence[str]], what: str) -> pl.DataFrame:
     """The columns as whole numbers, all but the age by their place among the codes that occur."""
-    frame = tables.read(path).frame
+    frame = files.read(path, what)
     coded = {}
     for name, written in columns.items():
         found = next((w for w in written if w in frame.columns), None)
@@ -185,14 +174,14 @@ def _coded(path: Path, columns: Mapping[str, Sequence[str]], what: str) -> pl.Da
         codes = frame[found].cast(pl.Int64, strict=False)
         if codes.null_count():
             raise TableError(
-                f"column {found!r} of {what}: {count(codes.null_count(), 'row')} without a whole "
-                "number; leave them out of the extract"
+                f"column {found!r} of {what}: rows without a whole number, which must be left out: "
+                f"{codes.null_count():,}"
             )
         coded[name] = codes if name == "age" else codes.rank("dense").cast(pl.Int64)
     return pl.DataFrame(coded)
 
 
-_READERS = {
+_READERS: dict[str, Callable[[Places], Source]] = {
     "adult-8": lambda places: _adult(places, BYUN, measure="height", class_column=adult.SALARY),
     # Wang counts the loss of a category by levels.
     "adult-6": lambda places: _adult(places, WANG, measure="level"),
