@@ -12,11 +12,11 @@ from covey.cli.main import app
 
 PUBLIC = {
     "METHODS", "AlphaK", "BetaLikeness", "Column", "Comparison", "CoveyError", "Curve",
-    "DeltaDisclosure", "Groups", "GuaranteeError", "InfeasibleError", "KAnonymity", "LDiversity",
-    "OutputError", "Release", "Report", "Schema", "SchemaError", "Style", "TCloseness",
-    "TableError", "Taxonomy", "TaxonomyError", "UsageError", "Verdict", "ViolationError",
-    "anonymize", "cluster", "compare", "curve", "inspect", "measure", "population_risks",
-    "report_on", "verify",
+    "DeltaDisclosure", "EncodedTable", "Groups", "GuaranteeError", "InfeasibleError",
+    "KAnonymity", "LDiversity", "OutputError", "Release", "Report", "Schema", "SchemaError",
+    "Style", "TCloseness", "TableError", "Taxonomy", "TaxonomyError", "UsageError",
+    "Verdict", "ViolationError", "__version__", "anonymize", "cluster", "compare", "curve",
+    "inspect", "measure", "method", "population_risks", "report_on", "verify",
 }  # fmt: skip
 
 # Each with its arguments and options.
@@ -57,7 +57,7 @@ COMMANDS = {
         "--class-column --decimal --delimiter --encoding --header --json --method --missing "
         "--no-header --option --output --schema --seed -O -k -o -s table"
     ),
-    "methods": "--json",
+    "methods": "--bibtex --json",
     "demo": "--output --rows -k -o",
     "experiment": "--adult --census --download --ipums --output --quick -o names",
     "warm-up": "",

@@ -12,7 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from covey.clustering import METHODS
+    from covey.clustering import METHODS, method
+    from covey.encoding import EncodedTable
     from covey.encoding.groups import Groups
     from covey.errors import (
         CoveyError,
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from covey.verification import Verdict, verify
     from covey.verification.population import population_risks
 
+    __version__: str
+
 __all__ = [
     "METHODS",
     "AlphaK",
@@ -53,6 +56,7 @@ __all__ = [
     "CoveyError",
     "Curve",
     "DeltaDisclosure",
+    "EncodedTable",
     "Groups",
     "GuaranteeError",
     "InfeasibleError",
@@ -71,23 +75,26 @@ __all__ = [
     "UsageError",
     "Verdict",
     "ViolationError",
+    "__version__",
     "anonymize",
     "cluster",
     "compare",
     "curve",
     "inspect",
     "measure",
+    "method",
     "population_risks",
     "report_on",
     "verify",
 ]
 
 _HOMES = {
-    "clustering": ("METHODS",),
+    "clustering": ("METHODS", "method"),
     "studies.comparison": ("Comparison", "compare"),
     "studies.curves": ("Curve", "curve"),
     "errors": tuple(name for name in __all__ if name.endswith("Error")),
     "generalisation": ("Style",),
+    "encoding": ("EncodedTable",),
     "encoding.groups": ("Groups",),
     "inspection": ("inspect",),
     "pipeline": ("Release", "anonymize", "cluster", "measure", "report_on"),
@@ -109,9 +116,15 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    value: Any
+    if name == "__version__":
+        from importlib.metadata import version  # as costly as all the rest of importing covey
+
+        value = version("covey")
+    elif name in _HOME_OF:
+        value = getattr(import_module(f"covey.{_HOME_OF[name]}"), name)
+    else:
         raise AttributeError(f"module 'covey' has no attribute {name!r}")
-    value = getattr(import_module(f"covey.{_HOME_OF[name]}"), name)
     globals()[name] = value
     return value
 

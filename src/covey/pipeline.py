@@ -24,7 +24,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from covey import tables
 from covey._core.arrays import Longs
-from covey.clustering import METHODS, Method, keep_demands, method_named, refined, refuse_infeasible
+from covey.clustering import Method, as_method, keep_demands, refined, refuse_infeasible
 from covey.clustering.progress import STOPPED, Progress, silent
 from covey.custody.footprints import Footprint, footprint
 from covey.custody.keys import Key
@@ -33,7 +33,7 @@ from covey.custody.register import Register, remember
 from covey.encoding import MISSING_LEAF, EncodedTable, Interval, encode, rows_to_drop
 from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.encoding.imputation import without_gaps
-from covey.errors import GuaranteeError, SchemaError, UsageError, ViolationError, count
+from covey.errors import SchemaError, UsageError, ViolationError, count
 from covey.generalisation import Ranges, Style, filled_in, generalise, parse, telling_rows
 from covey.generalisation.as_released import as_released
 from covey.inspection.persons import refuse_unsaid
@@ -217,8 +217,7 @@ UNCERTAIN = "a release of this method is judged with its original, so nobody els
 
 def refuse_uncertain(method: str | Callable[..., Groups | Rings]) -> None:
     """A certificate is of a release that others can judge."""
-    function = function_of(method)
-    if isinstance(function, Method) and not function.alike:
+    if not as_method(method).alike:
         raise UsageError(UNCERTAIN)
 
 
@@ -257,7 +256,7 @@ def anonymize(
     which tells who is who to anyone who knows that order.
     """
     requirements, k = requirements_of(schema, require)
-    refuse_wrong_options(function_of(method), options)
+    refuse_wrong_options(as_method(method), options)
     requirements += _kept_besides(method, options, schema, requirements)
     stage = _Stages(progress)
     progress = stage.tell
@@ -265,7 +264,7 @@ def anonymize(
         table = tables.original(frame, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
         doubts = refuse_unsaid(table, schema, requirements)
     with stage("ordering"):
-        request = [name_of(method), options, k, class_column]
+        request = [as_method(method).name, options, k, class_column]
         request += [(asked.name, asdict(asked)) for asked in _besides(requirements)]
         if refine:
             request.append("refined")
@@ -327,8 +326,8 @@ def anonymize(
         rows=rows,
         verdict=verdict,
         losses=losses,
-        method=name_of(method),
-        options=_told(options, function_of(method)),
+        method=as_method(method).name,
+        options=_told(options, as_method(method)),
         key=custodian.fingerprint if seed is None else None,
         order=AS_READ if keep_order else BY_CONTENT,
         configuration=_configuration(schema, encoded, style, requirements, table.dialect),
@@ -391,7 +390,7 @@ def cluster(
     Rows are clustered in the input's order, as the papers describe; `anonymize` orders them first.
     """
     requirements_of(schema, [KAnonymity(k)])
-    refuse_wrong_options(function_of(method), options)
+    refuse_wrong_options(as_method(method), options)
     table = tables.original(frame, schema, Role.QUASI)
     kept = np.flatnonzero(~rows_to_drop(table, schema))
     encoded = encode_people(table.with_rows(table.frame[kept], kept), schema, k, class_column)
@@ -630,12 +629,8 @@ def form_groups(
         some = encoded.take(kept)
         groups = form_groups(some, k, method, seed, progress, rest, refine=refine)
         return _in_input_order(groups, kept, encoded.rows)
-    function, table = function_of(method), without_gaps(encoded)
-    groups = function(table, k, seed=seed, progress=progress, **options)
-    if isinstance(groups, Rings) and function not in METHODS.values():
-        raise UsageError("rows that are not alike are released only by a method called by its name")
-    if len(groups) != encoded.rows or groups.smallest < k:
-        raise GuaranteeError("the method formed groups that are too small, or lost rows")
+    table = without_gaps(encoded)
+    groups = as_method(method)(table, k, seed=seed, progress=progress, **options)
     if isinstance(groups, Rings) or not (refine or encoded.demands is not None):
         return groups
     settled = _settled(table, k, groups, seed, progress, refine=refine)
@@ -674,11 +669,6 @@ def _settled(
     return Groups(settled)
 
 
-def function_of(method: str | Callable[..., Groups | Rings]) -> Callable[..., Groups | Rings]:
-    """The method of this name, or the function itself."""
-    return method_named(method) if isinstance(method, str) else method
-
-
 def _judge(
     schema: Schema,
     requirements: tuple[Requirement, ...],
@@ -715,10 +705,10 @@ def _kept_besides(
     requirements: Sequence[Requirement],
 ) -> tuple[Requirement, ...]:
     """What the method keeps by its own options: it is verified like all that is asked."""
-    function = function_of(method)
-    if not isinstance(function, Method) or function.keeps is None:
+    keeps = as_method(method).keeps
+    if keeps is None:
         return ()
-    kept = function.keeps(options, schema.names(Role.SENSITIVE))
+    kept = keeps(options, schema.names(Role.SENSITIVE))
     return tuple(one for one in kept if one not in requirements)
 
 
@@ -757,13 +747,12 @@ def _largest_k(requirements: Sequence[Requirement]) -> int:
     return max(asked.k for asked in requirements if isinstance(asked, KAnonymity))
 
 
-def refuse_wrong_options(method: Callable[..., Groups | Rings], options: Mapping[str, Any]) -> None:
+def refuse_wrong_options(method: Method, options: Mapping[str, Any]) -> None:
     """A method has the options that its function names, of the types it names, unless it takes any.
 
     Types are strict: the text "no" is not false, and true is not 1.
     """
-    function = getattr(method, "function", method)
-    known = inspect.signature(function).parameters
+    known = inspect.signature(method.function).parameters
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         allowed = [name for name in known if name not in ("table", "k", "seed", "progress")]
         unknown = [name for name in options if name not in allowed]
@@ -771,7 +760,9 @@ def refuse_wrong_options(method: Callable[..., Groups | Rings], options: Mapping
             raise UsageError(
                 f"the method has no option {unknown[0]!r}; it has {', '.join(allowed) or 'none'}"
             )
-    types = get_type_hints(function)
+    types: dict[str, Any] = {}
+    with contextlib.suppress(TypeError, NameError):  # no plain function, or types it has not loaded
+        types = get_type_hints(method.function)
     for name, value in options.items():
         if name in types:
             try:
@@ -844,19 +835,12 @@ def _version() -> str:
     return version("covey")
 
 
-def _told(options: Mapping[str, Any], function: Callable[..., Any]) -> dict[str, Any]:
+def _told(options: Mapping[str, Any], method: Method) -> dict[str, Any]:
     """The options as they are published: what somebody's own method was handed may be anything."""
-    if isinstance(function, Method):
+    if method.own:
         return dict(options)
     plain = bool | int | float | None
     return {name: value if isinstance(value, plain) else "…" for name, value in options.items()}
-
-
-def name_of(method: str | Callable[..., Groups | Rings]) -> str:
-    """What a method is called in a report."""
-    if isinstance(method, str):
-        return method
-    return str(getattr(method, "name", getattr(method, "__name__", "custom")))
 
 
 def _configuration(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from covey import pipeline, tables
-from covey.clustering import Method
+from covey.clustering import as_method
 from covey.clustering.progress import Progress, part_of, silent
 from covey.custody.keys import Key
 from covey.custody.ordering import ordered_people
@@ -121,8 +121,7 @@ class Curve:
 
 def refuse_method(method: str | Callable[..., Groups | Rings]) -> None:
     """A curve is of groups whose rows are alike."""
-    function = pipeline.function_of(method)
-    if isinstance(function, Method) and not function.alike:
+    if not as_method(method).alike:
         raise UsageError("a curve is of k-anonymity, and the rows of this method are not alike")
 
 
@@ -213,7 +212,7 @@ class Task:
 
     def curve(self, points: Sequence[Point]) -> Curve:
         """The curve through what was found."""
-        name = pipeline.name_of(self.method)
+        name = as_method(self.method).name
         lowest = tuple(rising(points))
         return Curve(lowest, self.encoded.rows, name, self.options, self.encoded.measure)
 
@@ -236,11 +235,11 @@ def prepare(
         raise UsageError("there is no k to draw a curve of")
     _, most = pipeline.requirements_of(schema, asked)
     chosen = {**({"effort": EFFORT} if method == "covey" else {}), **options}
-    pipeline.refuse_wrong_options(pipeline.function_of(method), chosen)
+    pipeline.refuse_wrong_options(as_method(method), chosen)
     refuse_method(method)
     progress("reading", 0.0)
     table = tables.original(frame, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
-    request = [pipeline.name_of(method), chosen, "curve", class_column]
+    request = [as_method(method).name, chosen, "curve", class_column]
     custodian = Key.of(key) if seed is None else None
     people = ordered_people(table, schema, request, seed=seed, key=custodian)
     encoded = pipeline.encode_people(people.table, schema, most, class_column)
