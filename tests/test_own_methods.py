@@ -46,7 +46,8 @@ def given(labels: Any) -> Method:
 
 
 def cluster(method: Any, k: int = 3, **settings: Any) -> list[int]:
-    return covey.cluster(FRAME, SCHEMA, k=k, method=method, **settings).labels.tolist()
+    found = covey.cluster(FRAME, SCHEMA, k=k, method=method, **settings)
+    return list(map(int, found.labels))
 
 
 # ── names and functions ─────────────────────────────────────────────────────────────────────────
@@ -70,7 +71,7 @@ def test_a_function_becomes_a_method_of_this_process() -> None:
 
 def test_what_takes_a_method_takes_a_function_a_name_and_an_object() -> None:
     named = covey.method(name="sorted-blocks")(blocks)
-    asked = {"require": covey.KAnonymity(3), "seed": 1}
+    asked: dict[str, Any] = {"require": covey.KAnonymity(3), "seed": 1}
     for method, name in (
         (blocks, "blocks"),
         ("sorted-blocks", "sorted-blocks"),
@@ -273,7 +274,7 @@ def test_nobody_looks_for_packages_before_they_are_needed(
 
     monkeypatch.setattr(METHODS, "_looked", False)
     monkeypatch.setattr(registry, "entry_points", looked)
-    asked = {"require": covey.KAnonymity(3), "seed": 1}
+    asked: dict[str, Any] = {"require": covey.KAnonymity(3), "seed": 1}
     covey.anonymize(FRAME, SCHEMA, method="mondrian", **asked)
     covey.anonymize(FRAME, SCHEMA, method=blocks, **asked)
     covey.compare(FRAME, SCHEMA, k=3, methods=["mondrian", blocks])

@@ -215,7 +215,7 @@ def companions(
 UNCERTAIN = "a release of this method is judged with its original, so nobody else can check it"
 
 
-def refuse_uncertain(method: str | Callable[..., Groups | Rings]) -> None:
+def refuse_uncertain(method: str | Callable[..., Any]) -> None:
     """A certificate is of a release that others can judge."""
     if not as_method(method).alike:
         raise UsageError(UNCERTAIN)
@@ -232,7 +232,7 @@ def anonymize(
     schema: Schema,
     *,
     require: Requirement | Sequence[Requirement] | None = None,
-    method: str | Callable[..., Groups | Rings] = "covey",
+    method: str | Callable[..., Any] = "covey",
     key: Key | bytes | str | Path | None = None,
     seed: int | None = None,
     class_column: str | None = None,
@@ -379,7 +379,7 @@ def cluster(
     schema: Schema,
     *,
     k: int,
-    method: str | Callable[..., Groups | Rings] = "covey",
+    method: str | Callable[..., Any] = "covey",
     seed: int = 0,
     class_column: str | None = None,
     progress: Progress = silent,
@@ -613,7 +613,7 @@ def _check_class_column(schema: Schema, name: str) -> None:
 def form_groups(
     encoded: EncodedTable,
     k: int,
-    method: str | Callable[..., Groups | Rings],
+    method: str | Callable[..., Any],
     seed: int,
     progress: Progress,
     options: dict[str, Any],
@@ -699,7 +699,7 @@ def _besides(requirements: Sequence[Requirement]) -> list[Requirement]:
 
 
 def _kept_besides(
-    method: str | Callable[..., Groups | Rings],
+    method: str | Callable[..., Any],
     options: Mapping[str, Any],
     schema: Schema,
     requirements: Sequence[Requirement],

@@ -119,7 +119,7 @@ class Curve:
         return charts.svg(self.chart()) if charts.available() else None
 
 
-def refuse_method(method: str | Callable[..., Groups | Rings]) -> None:
+def refuse_method(method: str | Callable[..., Any]) -> None:
     """A curve is of groups whose rows are alike."""
     if not as_method(method).alike:
         raise UsageError("a curve is of k-anonymity, and the rows of this method are not alike")
@@ -145,7 +145,7 @@ def curve(
     schema: Schema,
     *,
     ks: Iterable[int] | None = None,
-    method: str | Callable[..., Groups] = "covey",
+    method: str | Callable[..., Any] = "covey",
     key: Key | bytes | str | Path | None = None,
     seed: int | None = None,
     class_column: str | None = None,
@@ -180,7 +180,7 @@ class Task:
     """A table that is ready for any k, and which ks are asked for."""
 
     ks: tuple[int, ...]
-    method: str | Callable[..., Groups | Rings]
+    method: str | Callable[..., Any]
     options: dict[str, Any]
     encoded: EncodedTable
     seed: int
@@ -222,7 +222,7 @@ def prepare(
     schema: Schema,
     *,
     ks: Iterable[int] | None,
-    method: str | Callable[..., Groups | Rings],
+    method: str | Callable[..., Any],
     key: Key | bytes | str | Path | None = None,
     seed: int | None,
     class_column: str | None,
