@@ -33,7 +33,7 @@ quick: $(VENV)/tools
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 --dist worksteal -p no:cacheprovider -q $(QUICK:%=tests/test_%.py)
 
-QUICK := surface golden schema headers own_methods
+QUICK := surface golden schema headers verification files outputs own_methods
 
 # All that CI runs.
 test: $(VENV)/tools

@@ -63,7 +63,7 @@ def test_a_function_becomes_a_method_of_this_process() -> None:
         "O(n log n)",
         "Cut the sorted rows into blocks.",
     )
-    assert not named.own
+    assert not named.is_own
     for method in (blocks, "blocks", "sorted-blocks", named):
         assert cluster(method) == LABELS
         assert cluster(method, backwards=True) == [1, 1, 1, 1, 0, 0, 0]
@@ -108,7 +108,7 @@ def test_partial_functions_and_objects_are_methods_too() -> None:
 def test_a_name_must_be_free_and_fit_the_command_line(name: str) -> None:
     with pytest.raises(covey.UsageError, match=re.escape(name)):
         covey.method(name=name)(blocks)
-    assert METHODS["k-member"].own
+    assert METHODS["k-member"].is_own
 
 
 def test_a_name_of_one_s_own_can_be_given_again() -> None:
@@ -184,7 +184,7 @@ def test_seeds_fit_scikit_learn_and_covey_s_own_stay_whole() -> None:
 
     encoded = demo_table()
     large = 2**127 + 5
-    for method in (Method("of others", recording), Method("covey's", recording, own=True)):
+    for method in (Method("of others", recording), Method("covey's", recording, is_own=True)):
         for seed in (7, large, large, large + 1):
             method(encoded, 3, seed=seed)
     small, again, other = seen[1:4]
@@ -192,7 +192,7 @@ def test_seeds_fit_scikit_learn_and_covey_s_own_stay_whole() -> None:
     assert small == again != other
     assert all(0 <= seed < 2**32 for seed in seen[:4])
     assert seen[4:] == [7, large, large, large + 1]
-    assert all(method.own for method in METHODS.values())
+    assert all(method.is_own for method in METHODS.values())
 
 
 def demo_table() -> covey.EncodedTable:
@@ -257,7 +257,7 @@ def test_packages_bring_methods_and_a_broken_one_does_not_break_others() -> None
     for name, text in zip(("broken", "k-member", "number"), texts, strict=True):
         assert repr(name) in text
     assert "ModuleNotFoundError" in texts[0]
-    assert METHODS["k-member"].own
+    assert METHODS["k-member"].is_own
     assert cluster("brought") == cluster("plain") == [0] * 7
     with pytest.raises(covey.UsageError, match=r"'broken'.*could not be loaded"):
         cluster("broken")

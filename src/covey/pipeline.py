@@ -837,7 +837,7 @@ def _version() -> str:
 
 def _told(options: Mapping[str, Any], method: Method) -> dict[str, Any]:
     """The options as they are published: what somebody's own method was handed may be anything."""
-    if method.own:
+    if method.is_own:
         return dict(options)
     plain = bool | int | float | None
     return {name: value if isinstance(value, plain) else "…" for name, value in options.items()}

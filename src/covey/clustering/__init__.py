@@ -130,4 +130,4 @@ for _own in (
         specified=False,
     ),
 ):
-    METHODS.add(replace(_own, own=True))
+    METHODS.add(replace(_own, is_own=True))

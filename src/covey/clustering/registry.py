@@ -39,7 +39,7 @@ class Method:
     # What its groups keep besides k, by the options that it is given and the sensitive columns.
     keeps: Callable[[Mapping[str, Any], Sequence[str]], Sequence[Requirement]] | None = None
     bibtex: str = ""
-    own: bool = False  # one of covey's
+    is_own: bool = False  # one of covey's
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "paper", self.paper or cited(self.bibtex))
@@ -60,7 +60,7 @@ class Method:
     ) -> Groups | Rings:
         """Cluster; groups that are too small or have not every row once are refused."""
         refuse_infeasible(table.rows, k)
-        handed = {"seed": seed if self.own else small_seed(seed), "progress": progress}
+        handed = {"seed": seed if self.is_own else small_seed(seed), "progress": progress}
         taken = {name: value for name, value in handed.items() if _takes(self.function, name)}
         found = self.function(table, k, **taken, **options)
         if isinstance(found, Rings) and self.alike:
@@ -142,7 +142,7 @@ class Methods(UserDict[str, Method]):
                 f"{method.name!r} cannot name a method: use letters, digits, '-', '_', '.' or '+', "
                 "and not 'all'"
             )
-        if method.name in self.data and self.data[method.name].own:
+        if method.name in self.data and self.data[method.name].is_own:
             raise UsageError(f"{method.name!r} is one of covey's own methods; choose another name")
         self.data[method.name] = method
         return method

@@ -274,11 +274,15 @@ def _contenders(
     asked = [
         _contender(one, class_column)
         for item in (listed if isinstance(listed, Sequence) else [listed])
-        for one in (_all(schema, class_column) if item == "all" else [item])
+        for one in (_all(schema, class_column) if _is_all(item) else [item])
     ]
     _refuse_none("method", asked)
     _refuse_repeated(contender.label for contender in asked)
     return asked
+
+
+def _is_all(asked: Asked) -> bool:
+    return isinstance(asked, str) and asked.strip() == "all"
 
 
 def _all(schema: Schema, class_column: str | None) -> list[str]:
