@@ -26,14 +26,14 @@ $(VENV)/tools: $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps 'pycanon>=1.3.5,<1.4'
 	touch $@
 
-# A first answer in about a minute: the files of tests that are quick, and cover all stages.
+# A first answer in about a minute, once the kernels are compiled: quick tests of all stages.
 quick: $(VENV)/tools
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 --dist worksteal -p no:cacheprovider -q $(QUICK:%=tests/test_%.py)
 
-QUICK := surface golden schema headers verification files outputs own_methods
+QUICK := surface schema taxonomy headers labels encoding golden own_methods verification outputs files
 
 # All that CI runs.
 test: $(VENV)/tools
