@@ -102,7 +102,7 @@ def small_seed(seed: int) -> int:
     """A seed below 2**32, which scikit-learn and others take.
 
     covey's own methods keep the whole seed: 32 bits could be searched through, to run a release
-    again without its key. For the methods of others, the key still protects the order of the rows,
+    again without its key. What protects the releases of other methods is the order of the rows,
     which are shuffled under the whole seed before any method sees them.
     """
     if 0 <= seed < 2**32:
