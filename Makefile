@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo install test uncompiled format clean
+.PHONY: demo install quick test uncompiled format clean
 
 # Invent a table of people, anonymize it, and show what happened.
 demo: install
@@ -25,6 +25,15 @@ $(VENV)/tools: $(VENV)/installed
 	# Tests compare with it. It pins older versions of what covey uses, and works with these.
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps 'pycanon>=1.3.5,<1.4'
 	touch $@
+
+# A first answer in about a minute, once the kernels are compiled: quick tests of all stages.
+quick: $(VENV)/tools
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n 2 --dist worksteal -p no:cacheprovider -q $(QUICK:%=tests/test_%.py)
+
+QUICK := surface schema taxonomy headers labels encoding golden own_methods verification outputs files
 
 # All that CI runs.
 test: $(VENV)/tools

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -59,7 +60,7 @@ def kinds(folder: Path | None) -> Iterator[tuple[str, pl.DataFrame, Schema]]:
 
 
 def run(
-    frame: pl.DataFrame, table: EncodedTable, name: str, k: int, **options: str
+    frame: pl.DataFrame, table: EncodedTable, name: str, k: int, **options: Any
 ) -> tuple[float, float]:
     began = time.perf_counter()
     groups = METHODS[name](table, k, **options)

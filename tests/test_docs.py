@@ -24,7 +24,7 @@ from covey_experiments.figures import EXAMPLES, FIGURES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
 METRIC_PAGES = {
     "total_il": "total-il",
     "columns": "who-pays",
@@ -61,16 +61,19 @@ def blocks(page: Path) -> Iterator[Block]:
 def test_every_example_of_a_page_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beside a table and, but for the README that drafts its own, the schema page's first one."""
+    """Beside a table and, unless the page drafts a schema of its own, the schema page's first."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(METHODS, "data", dict(METHODS.data))  # others do not find a page's methods
     people(600).write_csv("patients.csv")
-    if page.parent != ROOT:
+    if "covey inspect patients.csv -o patients.toml\n" not in page.read_text(encoding="utf-8"):
         schema = next(block for block in blocks(DOCS / "schema.md") if block.language == "toml")
         Path("patients.toml").write_text(schema.text, encoding="utf-8")
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page):
         match block.language:
             case "python":
+                if "sklearn" in block.text:
+                    pytest.importorskip("sklearn")
                 # The empty lines put the page's own line numbers into tracebacks.
                 source = "\n" * (block.line - 1) + block.text
                 exec(compile(source, str(page), "exec"), names)
@@ -99,6 +102,17 @@ def test_the_index_leads_to_every_page() -> None:
     index = (DOCS / "index.md").read_text(encoding="utf-8")
     pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} - {"index.md"}
     assert {page for page in pages if f"]({page})" not in index} == set()
+
+
+def test_the_pictures_of_the_rooms_show_all_of_them() -> None:
+    readme, index = (p.read_text(encoding="utf-8") for p in (ROOT / "README.md", DOCS / "index.md"))
+    (picture,) = re.findall(r"^```text\n( +your table .*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    assert picture in index
+    rooms = {f"{path.parent.name}/" for path in (ROOT / "src" / "covey").glob("*/__init__.py")}
+    rooms -= {"experiments/"}
+    assert set(re.findall(r"\w+/", picture)) | {"cli/", "studies/", "demo/"} == rooms
+    explained = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+/)` \|", explained, re.MULTILINE)) == rooms
 
 
 def test_every_command_and_option_is_described() -> None:

@@ -20,7 +20,10 @@ from covey.encoding import (
     encode,
     rows_to_keep,
 )
+from covey.encoding.groups import Groups
+from covey.encoding.imputation import without_gaps
 from covey.errors import TableError, TaxonomyError, UsageError
+from covey.measures.objective import objective
 from covey.schema import Schema
 from covey.schema.taxonomy import build
 from covey.tables import Table
@@ -521,3 +524,13 @@ def test_what_has_cells_in_it_does_not_show_them() -> None:
     for thing in (table, encoded, *encoded.attributes, encoded.sensitive["ill"]):
         shown = repr(thing)
         assert not any(cell in shown for cell in ("739", "Quorn", "gout"))
+
+
+@given(people(least=2))
+def test_points_are_as_far_apart_as_two_rows_lose_together(table: People) -> None:
+    encoded = without_gaps(table.encoded())
+    points = encoded.features
+    for row in range(1, encoded.rows):
+        pair = encoded.take(np.array([0, row]))
+        lost = objective(pair, Groups([0, 0])) / 2
+        assert np.abs(points[0] - points[row]).sum() == pytest.approx(lost, abs=1e-9)

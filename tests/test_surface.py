@@ -16,11 +16,12 @@ from covey.cli.main import app
 
 PUBLIC = {
     "METHODS", "STOPPED", "AlphaK", "BetaLikeness", "Column", "Comparison", "CoveyError", "Curve",
-    "DeltaDisclosure", "Groups", "GuaranteeError", "InfeasibleError", "KAnonymity", "LDiversity",
-    "OutputError", "Release", "Report", "Schema", "SchemaError", "Style", "TCloseness",
-    "TableError", "Taxonomy", "TaxonomyError", "UsageError", "Verdict", "ViolationError",
-    "anonymize", "charts", "cluster", "compare", "curve", "demo", "html", "inspect",
-    "measure", "population_risks", "report_on", "verify",
+    "DeltaDisclosure", "EncodedTable", "Groups", "GuaranteeError", "InfeasibleError",
+    "KAnonymity", "LDiversity", "OutputError", "Release", "Report", "Schema", "SchemaError",
+    "Style", "TCloseness", "TableError", "Taxonomy", "TaxonomyError", "UsageError",
+    "Verdict", "ViolationError", "__version__", "anonymize", "charts", "cluster",
+    "compare", "curve", "demo", "html", "inspect", "measure", "method",
+    "population_risks", "report_on", "verify",
 }  # fmt: skip
 
 # Each with its arguments and options.
@@ -61,7 +62,7 @@ COMMANDS = {
         "--class-column --decimal --delimiter --encoding --header --json --method --missing "
         "--no-header --option --output --schema --seed -O -k -o -s table"
     ),
-    "methods": "--json",
+    "methods": "--bibtex --json",
     "demo": "--output --rows -k -o",
     "experiment": "--adult --census --download --ipums --output --quick -o names",
     "warm-up": "",

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from covey import demo
-    from covey.clustering import METHODS
+    from covey.clustering import METHODS, method
     from covey.clustering.progress import STOPPED
+    from covey.encoding import EncodedTable
     from covey.encoding.groups import Groups
     from covey.errors import (
         CoveyError,
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from covey.verification import Verdict, verify
     from covey.verification.population import population_risks
 
+    __version__: str
+
 __all__ = [
     "METHODS",
     "STOPPED",
@@ -58,6 +61,7 @@ __all__ = [
     "CoveyError",
     "Curve",
     "DeltaDisclosure",
+    "EncodedTable",
     "Groups",
     "GuaranteeError",
     "InfeasibleError",
@@ -76,6 +80,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "ViolationError",
+    "__version__",
     "anonymize",
     "charts",
     "cluster",
@@ -85,18 +90,20 @@ __all__ = [
     "html",
     "inspect",
     "measure",
+    "method",
     "population_risks",
     "report_on",
     "verify",
 ]
 
 _HOMES = {
-    "clustering": ("METHODS",),
+    "clustering": ("METHODS", "method"),
     "clustering.progress": ("STOPPED",),
     "studies.comparison": ("Comparison", "compare"),
     "studies.curves": ("Curve", "curve"),
     "errors": tuple(name for name in __all__ if name.endswith("Error")),
     "generalisation": ("Style",),
+    "encoding": ("EncodedTable",),
     "encoding.groups": ("Groups",),
     "inspection": ("inspect",),
     "pipeline": ("anonymize", "cluster", "measure", "report_on"),
@@ -120,8 +127,13 @@ _MODULES = {"charts": "report.charts", "demo": "demo", "html": "tables.html"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        value: Any = import_module(f"covey.{_MODULES[name]}")
+    value: Any
+    if name == "__version__":
+        from importlib.metadata import version  # as costly as all the rest of importing covey
+
+        value = version("covey")
+    elif name in _MODULES:
+        value = import_module(f"covey.{_MODULES[name]}")
     elif name in _HOME_OF:
         value = getattr(import_module(f"covey.{_HOME_OF[name]}"), name)
     else:

@@ -29,7 +29,7 @@ from covey.encoding import EncodedTable, encode, rows_to_keep
 from covey.encoding.groups import Groups, Rings
 from covey.encoding.imputation import without_gaps
 from covey.encoding.selection import Selection
-from covey.errors import GuaranteeError, UsageError, count
+from covey.errors import UsageError, count
 from covey.generalisation import Style, View, generalise
 from covey.inspection.persons import refuse_unsaid, whose_rows
 from covey.measures import loss
@@ -53,7 +53,7 @@ def anonymize(
     schema: Schema,
     *,
     require: Requirement | Sequence[Requirement] | None = None,
-    method: str | Callable[..., Groups | Rings] = "covey",
+    method: str | Callable[..., Any] = "covey",
     key: Key | bytes | str | Path | None = None,
     seed: int | None = None,
     class_column: str | None = None,
@@ -132,7 +132,7 @@ def cluster(
     schema: Schema,
     *,
     k: int,
-    method: str | Callable[..., Groups | Rings] = "covey",
+    method: str | Callable[..., Any] = "covey",
     seed: int = 0,
     class_column: str | None = None,
     progress: Progress = silent,
@@ -336,7 +336,6 @@ def _form_groups(
 ) -> Groups | Rings:
     table = without_gaps(encoded)
     groups = request.method(table, request.k, seed=seed, progress=progress, **request.options)
-    _refuse_broken(groups, table.rows, request)
     if isinstance(groups, Rings):
         return groups
     repaired = repair(table, groups, request, seed, progress)
@@ -349,13 +348,6 @@ def _form_groups(
         assert isinstance(whole, Groups)
         return min(repaired, whole, key=lost)
     return repaired
-
-
-def _refuse_broken(groups: Groups | Rings, rows: int, request: Request) -> None:
-    if isinstance(groups, Rings) and not request.method.is_own:
-        raise UsageError("rows that are not alike are released only by a method called by its name")
-    if len(groups) != rows or groups.smallest < request.k:
-        raise GuaranteeError("the method formed groups that are too small, or lost rows")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

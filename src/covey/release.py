@@ -248,7 +248,7 @@ def companions(
     return [*reports, *more, *([certificates.beside(path)] if certificate else [])]
 
 
-def refuse_uncertain(method: str | Callable[..., Groups | Rings] | Method) -> None:
+def refuse_uncertain(method: str | Callable[..., Any] | Method) -> None:
     """A certificate is of a release that others can judge."""
     if not as_method(method).alike:
         raise UsageError(UNCERTAIN)

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import version
@@ -689,10 +690,18 @@ def curve(
 
 
 @app.command()
-def methods(as_json: AsJson = False) -> None:
+def methods(
+    as_json: AsJson = False,
+    bibtex: Annotated[
+        bool, typer.Option("--bibtex", help="Print the papers to cite, and covey, as BibTeX.")
+    ] = False,
+) -> None:
     """List the clustering methods."""
-    from covey.clustering import METHODS
+    from covey.clustering import METHODS, bibliography
 
+    if bibtex:
+        give(bibliography())
+        return
     if as_json:
         facts = [
             {"name": m.name, "summary": m.summary, "paper": m.paper, "cost": m.cost,
@@ -873,6 +882,7 @@ def main() -> None:
     for command in app.registered_commands:
         command.help = command.help or docstring(command.callback) if command.callback else None
     compiling.listen(_tell_of_compiling)
+    warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
     code = _run(sys.argv[1:])
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left to be tidied up
     terminal.close_streams()

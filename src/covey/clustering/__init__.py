@@ -2,12 +2,11 @@
 
 A method is a function `(table, k, *, seed, progress, …) -> Groups` that sees nothing but the
 `EncodedTable`, puts every row into exactly one group of `k` or more, and gives the same labels
-for the same seed. To add one, write its module and its line in `METHODS`.
+for the same seed. To add one to covey, write its module and its entry here; `registry` holds what
+all methods have in common, and how others bring theirs.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
 from covey.clustering.cb import cb, diversity_of
 from covey.clustering.covey import covey, keep_constraints, refined
@@ -20,167 +19,116 @@ from covey.clustering.mdav import mdav
 from covey.clustering.mondrian import mondrian
 from covey.clustering.nh import nh
 from covey.clustering.oka import oka
+from covey.clustering.papers import PAPERS
+from covey.clustering.registry import (
+    METHODS,
+    Method,
+    as_method,
+    bibliography,
+    method,
+    method_named,
+    refuse_infeasible,
+)
 from covey.clustering.systematic import systematic
 from covey.clustering.wf_c_means import wf_c_means
-from covey.docstrings import docstring
-from covey.encoding import EncodedTable
-from covey.encoding.groups import Groups, Rings
-from covey.errors import InfeasibleError, UsageError, count
-from covey.schema.requirements import Requirement
 
 __all__ = [
     "METHODS",
     "Method",
     "as_method",
+    "bibliography",
     "keep_constraints",
+    "method",
     "method_named",
     "refined",
     "refuse_infeasible",
 ]
 
-
-@dataclass(frozen=True)
-class Method:
-    """A clustering method and what a user should know before choosing it."""
-
-    name: str
-    function: Callable[..., Groups | Rings]
-    paper: str
-    cost: str
-    specified: bool = True  # in full by its paper; else inferred in part
-    alike: bool = True  # whether the rows of a group are shown alike, as k-anonymity has it
-    keeps_constraints: bool = False  # whether its groups keep what the table is asked for besides k
-    # What its groups keep besides k, by the options that it is given and the sensitive columns.
-    keeps: Callable[[Mapping[str, Any], Sequence[str]], Sequence[Requirement]] | None = None
-
-    @property
-    def summary(self) -> str:
-        """The first line of the function's docstring."""
-        return docstring(self.function).partition("\n")[0]
-
-    @property
-    def is_own(self) -> bool:
-        """Whether it is one of covey's."""
-        return METHODS.get(self.name) is self
-
-    def __call__(self, table: EncodedTable, k: int, **options: Any) -> Groups | Rings:
-        """Cluster."""
-        refuse_infeasible(table.rows, k)
-        return self.function(table, k, **options)
-
-
-METHODS: dict[str, Method] = {
-    method.name: method
-    for method in (
-        Method(
-            name="covey",
-            function=covey,
-            paper="covey's own",
-            cost="near-linear",
-            keeps_constraints=True,
-        ),
-        Method(
-            name="k-member",
-            function=k_member,
-            paper="Byun, Kamra, Bertino, Li 2007",
-            cost="near-linear, O(n²) at worst",
-        ),
-        Method(
-            name="cb",
-            function=cb,
-            paper="He, Chen, Chen, Dong, Wang, Huang 2012",
-            cost="O(n log(n/k)), O(n²/k) at worst",
-            keeps=diversity_of,
-        ),
-        Method(name="kacpc", function=kacpc, paper="Wang, He, Zhu 2022", cost="O(n²/k)"),
-        Method(
-            name="mondrian",
-            function=mondrian,
-            paper="LeFevre, DeWitt, Ramakrishnan 2006",
-            cost="O(n log n)",
-        ),
-        Method(
-            name="mdav",
-            function=mdav,
-            paper="Domingo-Ferrer, Torra 2005",
-            cost="near-linear, O(n²) at worst",
-        ),
-        Method(
-            name="oka",
-            function=oka,
-            paper="Lin, Wei 2008",
-            cost="near-linear, O(n²/k) at worst",
-            specified=False,
-        ),
-        Method(
-            name="ikac",
-            function=ikac,
-            paper="Zheng, Wang, Lv, Zhao 2018",
-            cost="O(n²/k)",
-            specified=False,
-        ),
-        Method(
-            name="gaa-cp",
-            function=gaa_cp,
-            paper="Jiang, Zeng, Ma 2017",
-            cost="near-linear, O(n²) at worst",
-            specified=False,
-        ),
-        Method(
-            name="kaca",
-            function=kaca,
-            paper="Li, Wong, Fu, Pei 2006",
-            cost="O(E²), E distinct rows",
-            specified=False,
-        ),
-        Method(
-            name="nh",
-            function=nh,
-            paper="Wong, Mamoulis, Cheung 2010",
-            cost="O(n log(n/k) + nk), O(n²/k) at worst",
-            specified=False,
-            alike=False,
-        ),
-        Method(
-            name="wf-c-means",
-            function=wf_c_means,
-            paper="Chiu, Tsai 2007",
-            cost="near-linear, O(n²/k) at worst",
-            specified=False,
-        ),
-        Method(
-            name="systematic",
-            function=systematic,
-            paper="Kabir, Wang, Bertino 2011",
-            cost="near-linear, O(n²) at worst",
-            specified=False,
-        ),
-    )
-}
-"""Time is told by the rows n; memory grows with n, and with the size of the trees."""
-
-
-def refuse_infeasible(rows: int, k: int) -> None:
-    """No grouping of fewer than `k` rows has groups of `k`."""
-    if not 1 <= k <= rows:
-        raise InfeasibleError(
-            f"k = {k:,} cannot be had: it needs at least {k:,} rows, and the table has "
-            f"{count(rows, 'row')}"
-        )
-
-
-def method_named(name: str) -> Method:
-    """The method of this name."""
-    try:
-        return METHODS[name]
-    except KeyError:
-        raise UsageError(f"there is no method {name!r}; there are {', '.join(METHODS)}") from None
-
-
-def as_method(method: "str | Method | Callable[..., Groups | Rings]") -> Method:
-    """The method of this name, or a function as one."""
-    if isinstance(method, str):
-        return method_named(method)
-    if isinstance(method, Method):
-        return method
-    return Method(str(getattr(method, "__name__", "custom")), method, paper="", cost="")
+# Time is told by the rows n; memory grows with n, and with the size of the trees.
+for _own in (
+    Method(
+        name="covey",
+        function=covey,
+        paper="covey's own",
+        bibtex=PAPERS["covey"],
+        cost="near-linear",
+        keeps_constraints=True,
+    ),
+    Method(
+        name="k-member",
+        function=k_member,
+        bibtex=PAPERS["byun2007"],
+        cost="near-linear, O(n²) at worst",
+    ),
+    Method(
+        name="cb",
+        function=cb,
+        bibtex=PAPERS["he2012"],
+        cost="O(n log(n/k)), O(n²/k) at worst",
+        keeps=diversity_of,
+    ),
+    Method(name="kacpc", function=kacpc, bibtex=PAPERS["wang2022"], cost="O(n²/k)"),
+    Method(
+        name="mondrian",
+        function=mondrian,
+        bibtex=PAPERS["lefevre2006"],
+        cost="O(n log n)",
+    ),
+    Method(
+        name="mdav",
+        function=mdav,
+        bibtex=PAPERS["domingoferrer2005"],
+        cost="near-linear, O(n²) at worst",
+    ),
+    Method(
+        name="oka",
+        function=oka,
+        bibtex=PAPERS["lin2008"],
+        cost="near-linear, O(n²/k) at worst",
+        specified=False,
+    ),
+    Method(
+        name="ikac",
+        function=ikac,
+        bibtex=PAPERS["zheng2018"],
+        cost="O(n²/k)",
+        specified=False,
+    ),
+    Method(
+        name="gaa-cp",
+        function=gaa_cp,
+        bibtex=PAPERS["jiang2017"],
+        cost="near-linear, O(n²) at worst",
+        specified=False,
+    ),
+    Method(
+        name="kaca",
+        function=kaca,
+        bibtex=PAPERS["li2006"],
+        cost="O(E²), E distinct rows",
+        specified=False,
+    ),
+    Method(
+        name="nh",
+        function=nh,
+        bibtex=PAPERS["wong2010"],
+        cost="O(n log(n/k) + nk), O(n²/k) at worst",
+        specified=False,
+        alike=False,
+    ),
+    Method(
+        name="wf-c-means",
+        function=wf_c_means,
+        bibtex=PAPERS["chiu2007"],
+        cost="near-linear, O(n²/k) at worst",
+        specified=False,
+    ),
+    Method(
+        name="systematic",
+        function=systematic,
+        bibtex=PAPERS["kabir2011"],
+        cost="near-linear, O(n²) at worst",
+        specified=False,
+    ),
+):
+    METHODS.add(replace(_own, is_own=True))

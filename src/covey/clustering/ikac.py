@@ -1,6 +1,6 @@
 """Clustering around centres far from all others.
 
-Zheng, Wang, Lv, Zhao: k-anonymity algorithm based on improved clustering, ICA3PP 2018 (IKAC).
+Zheng, Wang, Lv, Ma, Jia: k-anonymity algorithm based on improved clustering, ICA3PP 2018 (IKAC).
 """
 
 import numpy as np

@@ -1,5 +1,6 @@
 """What is asked of a release, before any table is read."""
 
+import contextlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -10,7 +11,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from covey.clustering import Method, as_method
 from covey.encoding import Style
-from covey.encoding.groups import Groups, Rings
 from covey.errors import SchemaError, UsageError
 from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity, Requirement
@@ -82,7 +82,7 @@ class Request(Asked):
         cls,
         schema: Schema,
         require: Requirement | Sequence[Requirement] | None = None,
-        method: str | Callable[..., Groups | Rings] = "covey",
+        method: str | Callable[..., Any] = "covey",
         options: Mapping[str, Any] | None = None,
         *,
         class_column: str | None = None,
@@ -168,7 +168,9 @@ def refuse_wrong_options(method: Method, options: Mapping[str, Any]) -> None:
             raise UsageError(
                 f"the method has no option {unknown[0]!r}; it has {', '.join(allowed) or 'none'}"
             )
-    types = get_type_hints(method.function)
+    types: dict[str, Any] = {}
+    with contextlib.suppress(TypeError, NameError):  # hints of a user's function
+        types = get_type_hints(method.function)
     for name, value in options.items():
         if name in types:
             try:

@@ -21,7 +21,7 @@ from covey._core.arrays import Cells, Floats, Forest, Ints, Longs
 from covey.encoding.attributes import Attribute
 from covey.encoding.categories import Category
 from covey.encoding.constraints import Coded, Demands, demands_of
-from covey.encoding.intervals import Interval
+from covey.encoding.intervals import MISSING_AT, Interval
 from covey.encoding.selection import Selection
 from covey.errors import TableError, about_cells
 from covey.schema import Column, ColumnType, MissingPolicy, Role, Schema, labels
@@ -105,6 +105,26 @@ class EncodedTable:
     def weights(self) -> Floats:
         """The weight of each attribute."""
         return np.array([a.column.weight for a in self.attributes], dtype=np.float64)
+
+    @property
+    def features(self) -> Floats:
+        """The rows as points for any clustering library, with no missing coordinate.
+
+        The Manhattan distance of two points is what each of the two rows would lose if they were
+        released together. A number x is told twice, as x/2 and (1 - x)/2, so that a missing one has
+        a place at distance 1 from all others. A category is told by the nodes above it: each counts
+        half of what is lost by going up from it.
+        """
+        numbers, forest = self.cells.numbers, self.forest
+        halves = np.hstack([numbers / 2, (1 - numbers) / 2])
+        halves[np.tile(numbers == MISSING_AT, 2)] = -0.25
+        above = forest.ancestors[np.arange(len(forest.depth)), forest.depth - 1]
+        step = np.where(forest.depth > 0, forest.loss[above] - forest.loss, 0.0) / 2
+        nodes = np.zeros((self.rows, len(step)))
+        for path in (forest.ancestors[codes] for codes in self.cells.codes.T):
+            row, depth = np.nonzero(path >= 0)
+            nodes[row, path[row, depth]] = step[path[row, depth]]
+        return np.hstack([halves * np.tile(self.cells.weights, 2), nodes])
 
 
 def _plant(trees: Sequence[Taxonomy], measure: Measure, weights: Sequence[float]) -> Forest:

@@ -11,7 +11,7 @@ import inspect
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from covey import pipeline, tables
-from covey.clustering import METHODS, method_named
+from covey.clustering import METHODS, Method, as_method
 from covey.clustering.progress import STOPPED, Progress, part_of, silent
 from covey.clustering.request import refuse_wrong_options
 from covey.encoding import EncodedTable
@@ -39,6 +39,7 @@ from covey.verification import Verdict
 from covey.verification.rounding import rounded
 
 FORMATS = (".csv", ".json")
+Asked = str | Callable[..., Any]  # a name with options, a function, or a Method
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ def compare(
     schema: Schema,
     *,
     k: int | Sequence[int],
-    methods: str | Sequence[str] = "all",
+    methods: Asked | Sequence[Asked] = "all",
     seed: int | None = None,
     class_column: str | None = None,
     workload: bool = False,
@@ -191,9 +192,9 @@ def compare(
 ) -> Comparison:
     """Methods side by side: time, memory and every metric of their releases.
 
-    `methods` are names in `METHODS`, each with options behind colons, such as
-    `"mondrian:relaxed=true"` or `"cb:l=3:tries=5"`; a text holds several with commas between, and
-    `"all"` stands for every method and the variants that their papers describe. The
+    `methods` are functions or methods, or names in `METHODS`, each with options behind colons,
+    such as `"mondrian:relaxed=true"` or `"cb:l=3:tries=5"`; a text holds several with commas
+    between, and `"all"` stands for every method and the variants that their papers describe. The
     `class_column` is measured by CM; a method minds it only if its options name a penalty, and
     else is given `penalty=0`.
     With `workload`, queries are counted and the class is predicted over each release as well.
@@ -224,7 +225,7 @@ def runs(
     schema: Schema,
     *,
     k: int | Sequence[int],
-    methods: str | Sequence[str] = "all",
+    methods: Asked | Sequence[Asked] = "all",
     seed: int | None = None,
     class_column: str | None = None,
     workload: bool = False,
@@ -251,7 +252,7 @@ def runs(
 @dataclass(frozen=True)
 class _Contender:
     label: str
-    name: str
+    method: Method
     options: dict[str, Any]
 
 
@@ -268,17 +269,21 @@ def _requirements(
 
 
 def _contenders(
-    methods: str | Sequence[str], schema: Schema, class_column: str | None
+    methods: Asked | Sequence[Asked], schema: Schema, class_column: str | None
 ) -> list[_Contender]:
-    written = methods.split(",") if isinstance(methods, str) else methods
+    listed = methods.split(",") if isinstance(methods, str) else methods
     asked = [
-        _contender(label.strip(), class_column)
-        for item in written
-        for label in (_all(schema, class_column) if item.strip() == "all" else [item])
+        _contender(one, class_column)
+        for item in (listed if isinstance(listed, Sequence) else [listed])
+        for one in (_all(schema, class_column) if _is_all(item) else [item])
     ]
     _refuse_none("method", asked)
     _refuse_repeated(contender.label for contender in asked)
     return asked
+
+
+def _is_all(asked: Asked) -> bool:
+    return isinstance(asked, str) and asked.strip() == "all"
 
 
 def _all(schema: Schema, class_column: str | None) -> list[str]:
@@ -292,16 +297,20 @@ def _all(schema: Schema, class_column: str | None) -> list[str]:
     return [*METHODS, *(label for label in known if variants[label])]
 
 
-def _contender(label: str, class_column: str | None) -> _Contender:
+def _contender(asked: Asked, class_column: str | None) -> _Contender:
     """A method that is told nothing about classes is not to mind them: they are only measured."""
-    name, *written = label.split(":")
-    options = parse_options(written)
-    method = method_named(name)
+    if isinstance(asked, str):
+        label = asked.strip()
+        name, *written = label.split(":")
+        options, method = parse_options(written), as_method(name)
+    else:
+        options, method = {}, as_method(asked)
+        label = method.name
     refuse_wrong_options(method, options)
     minds = "penalty" in inspect.signature(method.function).parameters
     if class_column is not None and minds and not options.keys() & _CLASS_OPTIONS:
         options["penalty"] = 0
-    return _Contender(label, name, options)
+    return _Contender(label, method, options)
 
 
 _CLASS_OPTIONS = {"penalty", "penalise_leftovers"}
@@ -362,7 +371,7 @@ class _Task:
             self.table,
             self.schema,
             require=[requirement, *self.besides],
-            method=contender.name,
+            method=contender.method,
             seed=self.seed,
             class_column=self.class_column,
             progress=progress,
@@ -401,7 +410,7 @@ def _together(table: EncodedTable, _k: int, *, seed: int, progress: Progress) ->
 
 
 def _run(task: _Task, contender: _Contender, requirement: KAnonymity, tell: Progress) -> Run:
-    run = Run(contender.label, contender.name, contender.options, requirement.k)
+    run = Run(contender.label, contender.method.name, contender.options, requirement.k)
     tell(_CLUSTERING, 0.0)
     gc.collect()
     watch = _Watch(tell)

@@ -122,7 +122,7 @@ class Curve:
         return charts.svg(self.chart()) if charts.available() else None
 
 
-def refuse_method(method: str | Callable[..., Groups | Rings]) -> None:
+def refuse_method(method: str | Callable[..., Any]) -> None:
     """A curve is of groups whose rows are alike."""
     if not as_method(method).alike:
         raise UsageError("a curve is of k-anonymity, and the rows of this method are not alike")
@@ -148,7 +148,7 @@ def curve(
     schema: Schema,
     *,
     ks: Iterable[int] | None = None,
-    method: str | Callable[..., Groups] = "covey",
+    method: str | Callable[..., Any] = "covey",
     key: Key | bytes | str | Path | None = None,
     seed: int | None = None,
     class_column: str | None = None,
@@ -223,7 +223,7 @@ def prepare(
     schema: Schema,
     *,
     ks: Iterable[int] | None,
-    method: str | Callable[..., Groups | Rings],
+    method: str | Callable[..., Any],
     key: Key | bytes | str | Path | None = None,
     seed: int | None,
     class_column: str | None,
