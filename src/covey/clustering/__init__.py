@@ -22,7 +22,6 @@ from covey.clustering.nh import nh
 from covey.clustering.oka import oka
 from covey.clustering.systematic import systematic
 from covey.clustering.wf_c_means import wf_c_means
-from covey.docstrings import docstring
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups, Rings
 from covey.errors import InfeasibleError, UsageError, count
@@ -39,15 +38,15 @@ class Method:
     function: Callable[..., Groups | Rings]
     paper: str
     cost: str
+    summary: str = ""  # else the first line of the function's docstring
     specified: bool = True  # in full by its paper; else inferred in part
     alike: bool = True  # whether the rows of a group are shown alike, as k-anonymity has it
     # What its groups keep besides k, by the options that it is given and the sensitive columns.
     keeps: Callable[[Mapping[str, Any], Sequence[str]], Sequence[Requirement]] | None = None
 
-    @property
-    def summary(self) -> str:
-        """The first line of the function's docstring."""
-        return docstring(self.function).partition("\n")[0]
+    def __post_init__(self) -> None:
+        said = self.summary or (self.function.__doc__ or "").strip().partition("\n")[0]
+        object.__setattr__(self, "summary", said)
 
     def __call__(self, table: EncodedTable, k: int, **options: Any) -> Groups | Rings:
         """Cluster."""
@@ -58,36 +57,56 @@ class Method:
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method(name="covey", function=covey, paper="covey's own", cost="near-linear"),
+        Method(
+            name="covey",
+            function=covey,
+            summary="Partition the rows by growing groups and forming neighbouring ones anew while "
+            "that pays.",
+            paper="covey's own",
+            cost="near-linear",
+        ),
         Method(
             name="k-member",
             function=k_member,
+            summary="Partition the rows by growing one group of `k` at a time.",
             paper="Byun, Kamra, Bertino, Li 2007",
             cost="near-linear, O(n²) at worst",
         ),
         Method(
             name="cb",
             function=cb,
+            summary="Partition the rows by 2-means, again and again, until no group has 2k rows.",
             paper="He, Chen, Chen, Dong, Wang, Huang 2012",
             cost="O(n log(n/k)), O(n²/k) at worst",
             keeps=diversity_of,
         ),
-        Method(name="kacpc", function=kacpc, paper="Wang, He, Zhu 2022", cost="O(n²/k)"),
+        Method(
+            name="kacpc",
+            function=kacpc,
+            summary="Partition the rows by gathering `k` around each of a chain of central rows.",
+            paper="Wang, He, Zhu 2022",
+            cost="O(n²/k)",
+        ),
         Method(
             name="mondrian",
             function=mondrian,
+            summary="Partition the rows by cutting the widest attribute at its median, again and "
+            "again.",
             paper="LeFevre, DeWitt, Ramakrishnan 2006",
             cost="O(n log n)",
         ),
         Method(
             name="mdav",
             function=mdav,
+            summary="Partition the rows by grouping those furthest from the average row with their "
+            "nearest.",
             paper="Domingo-Ferrer, Torra 2005",
             cost="near-linear, O(n²) at worst",
         ),
         Method(
             name="oka",
             function=oka,
+            summary="Partition the rows by one pass of k-means and an adjustment of the sizes.",
             paper="Lin, Wei 2008",
             cost="near-linear, O(n²/k) at worst",
             specified=False,
@@ -95,6 +114,7 @@ METHODS: dict[str, Method] = {
         Method(
             name="ikac",
             function=ikac,
+            summary="Partition the rows by gathering `k` around each of a chain of far-off rows.",
             paper="Zheng, Wang, Lv, Zhao 2018",
             cost="O(n²/k)",
             specified=False,
@@ -102,6 +122,8 @@ METHODS: dict[str, Method] = {
         Method(
             name="gaa-cp",
             function=gaa_cp,
+            summary="Partition the rows by growing groups from random rows, all nearest ones "
+            "joining at once.",
             paper="Jiang, Zeng, Ma 2017",
             cost="near-linear, O(n²) at worst",
             specified=False,
@@ -109,6 +131,8 @@ METHODS: dict[str, Method] = {
         Method(
             name="kaca",
             function=kaca,
+            summary="Partition the rows by merging random small classes of equal rows with their "
+            "closest.",
             paper="Li, Wong, Fu, Pei 2006",
             cost="O(E²), E distinct rows",
             specified=False,
@@ -116,6 +140,8 @@ METHODS: dict[str, Method] = {
         Method(
             name="nh",
             function=nh,
+            summary="Put the rows into rings in which each is shown with `k` neighbours: no equal "
+            "rows.",
             paper="Wong, Mamoulis, Cheung 2010",
             cost="O(n log(n/k) + nk), O(n²/k) at worst",
             specified=False,
@@ -124,6 +150,8 @@ METHODS: dict[str, Method] = {
         Method(
             name="wf-c-means",
             function=wf_c_means,
+            summary="Partition the rows by C-means whose attributes get weights, and merge classes "
+            "of too few.",
             paper="Chiu, Tsai 2007",
             cost="near-linear, O(n²/k) at worst",
             specified=False,
@@ -131,6 +159,7 @@ METHODS: dict[str, Method] = {
         Method(
             name="systematic",
             function=systematic,
+            summary="Partition the rows by growing groups from every k-th row of the sorted table.",
             paper="Kabir, Wang, Bertino 2011",
             cost="near-linear, O(n²) at worst",
             specified=False,

@@ -1,0 +1,19 @@
+from rich.table import Table as Grid
+
+from covey.cli.options import AsJson, command
+from covey.cli.terminal import give_json, out
+
+
+@command("List the clustering methods.")
+def methods(*, as_json: AsJson = False) -> None:
+    from covey.clustering import METHODS
+
+    if as_json:
+        told = ("name", "summary", "paper", "cost", "specified")
+        facts = [{name: getattr(method, name) for name in told} for method in METHODS.values()]
+        give_json(facts, ensure_ascii=False)
+        return
+    grid = Grid("method", "what it does", "paper", "cost", "specified")
+    for m in METHODS.values():
+        grid.add_row(m.name, m.summary, m.paper, m.cost, "in full" if m.specified else "inferred")
+    out.print(grid)
