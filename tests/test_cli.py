@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 import pytest
@@ -15,51 +14,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import covey
-from covey import demo, tables
-from covey.cli import main as cli
+from command_line import PEOPLE, Folder, Ran
+from covey import tables
 
-PEOPLE = 120
 CANARY = "Zq7canary19xK402"
-
-
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-class Folder:
-    """A folder with the demonstration in it, and the command line run from there."""
-
-    def __init__(self, path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-        self.path = path
-        self.capfd = capfd
-
-    def covey(self, *arguments: object) -> Ran:
-        self.capfd.readouterr()
-        code = cli._run([str(argument) for argument in arguments])
-        return Ran(code, *self.capfd.readouterr())
-
-    def anonymize(self, table: object = "people.csv", *more: object) -> Ran:
-        return self.covey("anonymize", table, "-s", "people.toml", "-o", "out.csv", *more)
-
-    def write(self, name: str, data: str | bytes) -> Path:
-        path = self.path / name
-        path.write_bytes(data if isinstance(data, bytes) else data.encode())
-        return path
-
-    def untouched(self) -> bool:
-        """Whether nothing was released and no draft is left."""
-        return not any("out" in p.name or "draft" in p.name for p in self.path.iterdir())
-
-
-@pytest.fixture
-def folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Folder:
-    demo.write(tmp_path, PEOPLE)
-    monkeypatch.chdir(tmp_path)
-    return Folder(tmp_path, capfd)
 
 
 def run(*arguments: object, **settings: object) -> subprocess.CompletedProcess[bytes]:
