@@ -415,7 +415,7 @@ def test_without_k_the_schema_is_asked(folder: Folder) -> None:
         (2, "end its name in .csv or .json", "-k 5 -o out.txt"),
         (2, "end its name in .csv or .json", "-k 5 -o -"),
         (2, "class column 'age'", "-k 5 --class-column age"),
-        (1, "no method could make a release", "-k 91 --methods k-member"),
+        (1, "no method could make a release", "-k 121 --methods k-member"),
     ],
 )
 def test_a_bad_request_is_told_in_one_line(

@@ -365,7 +365,7 @@ def test_another_method_and_a_class_column(folder: Folder) -> None:
     [
         (2, "k is a whole number", "-k five"),
         (2, "k must be at least 2", "-k 1,5"),
-        (1, "k = 91 cannot be had", "-k 5,91"),
+        (1, "k = 121 cannot be had", "-k 5,121"),
         (2, "no method 'nope'", "--method nope"),
         (2, "no option 'ks'", "-O ks=3"),
         (2, "end its name in", "-o out.pdf"),
