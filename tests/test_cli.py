@@ -6,16 +6,20 @@ import os
 import subprocess
 import sys
 import tomllib
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import polars as pl
 import pytest
+import typer
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import covey
 from command_line import PEOPLE, Folder, Ran
 from covey import tables
+from covey.cli.options import command as declared
 
 CANARY = "Zq7canary19xK402"
 
@@ -141,6 +145,35 @@ def test_styles_and_options_reach_the_release(folder: Folder) -> None:
     assert header.startswith("age_low,age_high,sex,")
     assert any("{" in row for row in rows)
     assert folder.covey("verify", "out.csv", "-s", "people.toml", "-k", 4).code == 0
+
+
+# ── groups of options ───────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Size:
+    """A group of options as commands declare them."""
+
+    height: Annotated[int, typer.Option("-h")]
+    width: Annotated[int, typer.Option()] = 3
+    depth: int = field(default=5, init=False)
+
+
+def test_a_group_of_options_is_spread_and_filled() -> None:
+    drawn = []
+
+    @declared("Draw it.")
+    def draw(*, name: Annotated[str, typer.Argument()], size: Size, bold: bool = False) -> None:
+        drawn.append((name, size, bold))
+
+    app = typer.Typer()
+    app.command()(draw)
+    drawing = typer.main.get_command(app)
+    assert [option.name for option in drawing.params[:4]] == ["name", "height", "width", "bold"]
+    assert drawing.help == "Draw it."
+    app(["door", "-h", "7", "--bold"], standalone_mode=False)
+    app(["-h", "7", "--width", "8", "sill"], standalone_mode=False)
+    assert drawn == [("door", Size(7), True), ("sill", Size(7, 8), False)]
 
 
 # ── pipes and formats ───────────────────────────────────────────────────────────────────────────

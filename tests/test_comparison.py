@@ -396,7 +396,7 @@ def test_a_narrow_terminal_shows_every_figure_in_several_tables(folder: Folder) 
 def test_without_k_the_schema_is_asked(folder: Folder) -> None:
     code, _, err = compare(folder, "--methods", "k-member")
     assert code == 2
-    assert "nothing is promised" in err
+    assert "no k given" in err
     with (folder.path / "people.toml").open("a") as file:
         file.write("[require]\nk = 7\n")
     assert compare(folder, "--methods", "k-member", "-o", "out.csv")[0] == 0

@@ -11,7 +11,7 @@ from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
 from covey.errors import UsageError
 
@@ -53,34 +53,28 @@ def command(help: str) -> Callable[[Command], Command]:
     return declared
 
 
-TablePath = Annotated[
-    str, typer.Argument(metavar="TABLE", help="CSV or Parquet file, - for stdin.")
-]
-_SCHEMA = typer.Option("--schema", "-s", metavar="TOML", help="Roles and types.")
+TablePath = Annotated[str, Argument(metavar="TABLE", help="CSV or Parquet file, - for stdin.")]
+_SCHEMA = Option("--schema", "-s", metavar="TOML", help="Roles and types.")
 SchemaPath = Annotated[Path, _SCHEMA]
 OptionalSchemaPath = Annotated[Path | None, _SCHEMA]
-K = Annotated[
-    int | None, typer.Option("-k", metavar="K", help="Rows that must be alike, at least.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-WithCurve = Annotated[
-    bool, typer.Option("--curve", help="Show in the report what each k would cost.")
-]
+K = Annotated[int | None, Option("-k", metavar="K", help="Rows that must be alike, at least.")]
+AsJson = Annotated[bool, Option("--json", help="Print the result as JSON.")]
+WithCurve = Annotated[bool, Option("--curve", help="Show in the report what each k would cost.")]
 ClassColumn = Annotated[
     str | None,
-    typer.Option("--class-column", metavar="NAME", help="Column whose classes should stay apart."),
+    Option("--class-column", metavar="NAME", help="Column whose classes should stay apart."),
 ]
-MethodName = Annotated[str, typer.Option(metavar="NAME", help="See `covey methods`.")]
+MethodName = Annotated[str, Option(metavar="NAME", help="See `covey methods`.")]
 MethodOptions = Annotated[
     list[str] | None,
-    typer.Option("--option", "-O", metavar="NAME=VALUE", help="Of the method; repeatable."),
+    Option("--option", "-O", metavar="NAME=VALUE", help="Of the method; repeatable."),
 ]
 Seed = Annotated[
-    int | None, typer.Option(help="Seed for experiments, instead of the key; can be replayed.")
+    int | None, Option(help="Seed for experiments, instead of the key; can be replayed.")
 ]
 RegisterPath = Annotated[
     Path | None,
-    typer.Option("--register", metavar="FILE", help="Register of releases, instead of your own."),
+    Option("--register", metavar="FILE", help="Register of releases, instead of your own."),
 ]
 
 
@@ -96,8 +90,8 @@ class Source:
 class BeforeAndAfter:
     """A table, what was released of it, and the schema of both."""
 
-    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The table before.")]
-    released: Annotated[str, typer.Argument(metavar="RELEASED", help="The table after.")]
+    original: Annotated[str, Argument(metavar="ORIGINAL", help="The table before.")]
+    released: Annotated[str, Argument(metavar="RELEASED", help="The table after.")]
     schema: SchemaPath
 
 
@@ -105,20 +99,16 @@ class BeforeAndAfter:
 class Format:
     """How a CSV file is written, where that is not to be detected."""
 
-    delimiter: Annotated[str | None, typer.Option(metavar="SIGN", help="Of the CSV file.")] = None
-    encoding: Annotated[str | None, typer.Option(metavar="NAME", help="Of the CSV file.")] = None
-    decimal: Annotated[str | None, typer.Option(metavar="SIGN", help="Of its numbers, . or ,")] = (
-        None
-    )
+    delimiter: Annotated[str | None, Option(metavar="SIGN", help="Of the CSV file.")] = None
+    encoding: Annotated[str | None, Option(metavar="NAME", help="Of the CSV file.")] = None
+    decimal: Annotated[str | None, Option(metavar="SIGN", help="Of its numbers, . or ,")] = None
     missing: Annotated[
         list[str] | None,
-        typer.Option(metavar="TOKEN", help="What a missing cell holds; repeatable."),
+        Option(metavar="TOKEN", help="What a missing cell holds; repeatable."),
     ] = None
     header: Annotated[
         bool | None,
-        typer.Option(
-            "--header/--no-header", help="Whether the first line of the CSV file has names."
-        ),
+        Option("--header/--no-header", help="Whether the first line of the CSV file has names."),
     ] = None
 
     def declared(self) -> "TableFormat":
@@ -145,30 +135,30 @@ class Asked:
     k: K = None
     person: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Count persons by this column for k, instead of rows."),
+        Option(metavar="COLUMN", help="Count persons by this column for k, instead of rows."),
     ] = None
     count_rows: Annotated[
-        bool, typer.Option("--count-rows", help="Count rows for k, even if people have several.")
+        bool, Option("--count-rows", help="Count rows for k, even if people have several.")
     ] = False
     l: Annotated[  # noqa: E741
         list[str] | None,
-        typer.Option("-l", metavar="COLUMN=L", help="Also KIND:L, recursive:L:C; repeatable."),
+        Option("-l", metavar="COLUMN=L", help="Also KIND:L, recursive:L:C; repeatable."),
     ] = None
     t: Annotated[
         list[str] | None,
-        typer.Option("-t", metavar="COLUMN=T", help="Also DISTANCE:T; repeatable."),
+        Option("-t", metavar="COLUMN=T", help="Also DISTANCE:T; repeatable."),
     ] = None
     alpha: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN=ALPHA", help="Largest share of a value; repeatable."),
+        Option(metavar="COLUMN=ALPHA", help="Largest share of a value; repeatable."),
     ] = None
     beta: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN=BETA", help="Largest gain of a value; repeatable."),
+        Option(metavar="COLUMN=BETA", help="Largest gain of a value; repeatable."),
     ] = None
     delta: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN=DELTA", help="Largest |ln q/p| of a value; repeatable."),
+        Option(metavar="COLUMN=DELTA", help="Largest |ln q/p| of a value; repeatable."),
     ] = None
 
     def applied(self, schema: "Schema") -> "Schema":

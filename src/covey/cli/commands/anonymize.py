@@ -2,7 +2,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from covey.cli.files import custodian, read, refuse_overwriting, register_at
 from covey.cli.options import (
@@ -33,7 +33,7 @@ class Paths(Source):
     """From which files to which."""
 
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Released table, - for stdout.")
+        str, Option("--output", "-o", metavar="FILE", help="Released table, - for stdout.")
     ]
 
 
@@ -43,16 +43,16 @@ class Beside:
 
     report: Annotated[
         list[Path] | None,
-        typer.Option("--report", metavar="FILE", help="Report as .html or .json; repeatable."),
+        Option("--report", metavar="FILE", help="Report as .html or .json; repeatable."),
     ] = None
     curve: WithCurve = False
     costs: Annotated[
         Path | None,
-        typer.Option(metavar="CSV", help="Write what each row has lost; not for publication."),
+        Option(metavar="CSV", help="Write what each row has lost; not for publication."),
     ] = None
     certificate: Annotated[
         bool,
-        typer.Option("--certificate", help="Write OUTPUT.intoto.json, for others to check."),
+        Option("--certificate", help="Write OUTPUT.intoto.json, for others to check."),
     ] = False
     as_json: AsJson = False
 
@@ -81,22 +81,22 @@ class Clustering:
     method: MethodName = "covey"
     effort: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Of the own method: fast, quick, balanced or best."),
+        Option(metavar="NAME", help="Of the own method: fast, quick, balanced or best."),
     ] = None
     budget: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Of the own method: best in this time.")
+        float | None, Option(metavar="SECONDS", help="Of the own method: best in this time.")
     ] = None
     max_suppressed: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", help="Of rows that may be left out if that pays: 0.01"),
+        Option(metavar="SHARE", help="Of rows that may be left out if that pays: 0.01"),
     ] = None
     refine: Annotated[
-        bool, typer.Option("--refine", help="Improve the groups of another method by the own one.")
+        bool, Option("--refine", help="Improve the groups of another method by the own one.")
     ] = False
     option: MethodOptions = None
     key: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--key", metavar="FILE", help="Custodian's key file; by default in your data folder."
         ),
     ] = None
@@ -121,16 +121,16 @@ class Cells:
     """How the released table is written."""
 
     value_sets: Annotated[
-        bool, typer.Option("--value-sets", help="Show {a, b} instead of the common ancestor.")
+        bool, Option("--value-sets", help="Show {a, b} instead of the common ancestor.")
     ] = False
     low_high: Annotated[
-        bool, typer.Option("--low-high", help="Two typed columns instead of [low, high].")
+        bool, Option("--low-high", help="Two typed columns instead of [low, high].")
     ] = False
     keep_order: Annotated[
-        bool, typer.Option("--keep-order", help="Keep the input's order, which identifies rows.")
+        bool, Option("--keep-order", help="Keep the input's order, which identifies rows.")
     ] = False
     formulas: Annotated[
-        bool, typer.Option("--formulas", help="Keep text that a spreadsheet runs as a formula.")
+        bool, Option("--formulas", help="Keep text that a spreadsheet runs as a formula.")
     ] = False
 
     def style(self) -> "Style":
@@ -148,13 +148,11 @@ class Earlier:
 
     register: RegisterPath = None
     no_register: Annotated[
-        bool, typer.Option("--no-register", help="Neither look up earlier releases nor remember.")
+        bool, Option("--no-register", help="Neither look up earlier releases nor remember.")
     ] = False
     refuse_composition: Annotated[
         bool,
-        typer.Option(
-            "--refuse-composition", help="Write nothing if earlier releases weaken this one."
-        ),
+        Option("--refuse-composition", help="Write nothing if earlier releases weaken this one."),
     ] = False
 
     def refused(self, schema: "Schema") -> bool:

@@ -2,7 +2,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from covey.cli.files import publish, read, refuse_overwriting
 from covey.cli.options import AsJson, AskedBesideK, Format, Seed, Source, command, sizes
@@ -20,19 +20,19 @@ class Trial:
     """What is tried, what it is judged by, and where the figures go."""
 
     methods: Annotated[
-        str, typer.Option(metavar="NAMES", help="Such as k-member,mondrian:relaxed=true")
+        str, Option(metavar="NAMES", help="Such as k-member,mondrian:relaxed=true")
     ] = "all"
     output: Annotated[
         list[Path] | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write CSV or JSON here; repeatable."),
+        Option("--output", "-o", metavar="FILE", help="Write CSV or JSON here; repeatable."),
     ] = None
     seed: Seed = None
     class_column: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Column for CM, for a penalty, and to be predicted."),
+        Option(metavar="NAME", help="Column for CM, for a penalty, and to be predicted."),
     ] = None
     workload: Annotated[
-        bool, typer.Option("--workload", help="Also count queries and predict the class.")
+        bool, Option("--workload", help="Also count queries and predict the class.")
     ] = False
     as_json: AsJson = False
 
@@ -42,7 +42,7 @@ def compare(
     *,
     source: Source,
     k: Annotated[
-        str | None, typer.Option("-k", metavar="K,K", help="Each the least size of a class.")
+        str | None, Option("-k", metavar="K,K", help="Each the least size of a class.")
     ] = None,
     asked: AskedBesideK,
     trial: Trial,
@@ -57,7 +57,7 @@ def compare(
     schema = asked.applied(format.schema(source.schema))
     ks = sizes(k) or [size for size in [schema.require.k] if size is not None]
     if not ks:
-        raise UsageError("nothing is promised: ask for k, or give it in the schema's [require]")
+        raise UsageError("no k given: pass -k, or set k under [require] in the schema")
     refuse_overwriting(paths, source.table, source.schema, schema=schema)
     finished: list[Run] = []
     with files.outputs(*paths) as outputs:

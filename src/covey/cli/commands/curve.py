@@ -2,7 +2,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from covey.cli.files import publish, read, refuse_overwriting
 from covey.cli.options import (
@@ -30,7 +30,7 @@ class Trial:
 
     output: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             "--output", "-o", metavar="FILE", help="Write CSV, JSON, SVG or PNG here; repeatable."
         ),
     ] = None
@@ -46,7 +46,7 @@ def curve(
     *,
     source: Source,
     k: Annotated[
-        str | None, typer.Option("-k", metavar="K,K", help="Instead of twenty from 2 to 200.")
+        str | None, Option("-k", metavar="K,K", help="Instead of twenty from 2 to 200.")
     ] = None,
     trial: Trial,
     format: Format,

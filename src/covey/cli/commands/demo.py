@@ -1,7 +1,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from covey.cli.files import custodian
 from covey.cli.options import command
@@ -14,10 +14,10 @@ from covey.cli.terminal import out, say
 def demo(
     *,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the files go.")
+        Path, Option("--output", "-o", metavar="FOLDER", help="Where the files go.")
     ] = Path("covey-demo"),
-    rows: Annotated[int, typer.Option(min=10, help="Invented people.")] = 10_000,
-    k: Annotated[int, typer.Option("-k", metavar="K")] = 10,
+    rows: Annotated[int, Option(min=10, help="Invented people.")] = 10_000,
+    k: Annotated[int, Option("-k", metavar="K")] = 10,
 ) -> None:
     from covey import demo as invented
     from covey import pipeline, tables

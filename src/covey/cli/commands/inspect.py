@@ -1,7 +1,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from covey.cli.files import read, refuse_overwriting
 from covey.cli.options import Format, TablePath, command
@@ -14,15 +14,15 @@ def inspect(
     *,
     table: TablePath,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="TOML", help="Write the draft here.")
+        Path | None, Option("--output", "-o", metavar="TOML", help="Write the draft here.")
     ] = None,
     k: Annotated[
-        int, typer.Option("-k", metavar="K", help="Draft bounds beyond which fewer rows lie.")
+        int, Option("-k", metavar="K", help="Draft bounds beyond which fewer rows lie.")
     ] = 10,
     taxonomies: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Taxonomy files named after columns.")
+        Path | None, Option(metavar="FOLDER", help="Taxonomy files named after columns.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing draft.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an existing draft.")] = False,
     format: Format,
 ) -> None:
     from covey import inspection

@@ -1,6 +1,6 @@
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from covey.cli.files import read
 from covey.cli.options import AsJson, BeforeAndAfter, ClassColumn, Format, K, command
@@ -17,7 +17,7 @@ def measure(
     k: K = None,
     class_column: ClassColumn = None,
     queries: Annotated[
-        bool, typer.Option("--queries", help="Also tell how far counts over the release are off.")
+        bool, Option("--queries", help="Also tell how far counts over the release are off.")
     ] = False,
     as_json: AsJson = False,
     format: Format,

@@ -1,6 +1,6 @@
 from typing import Annotated
 
-import typer
+from typer import Argument
 
 from covey.cli.files import register_at
 from covey.cli.options import AsJson, RegisterPath, command
@@ -25,9 +25,7 @@ def releases(*, register: RegisterPath = None, as_json: AsJson = False) -> None:
 @command("Remove releases from the register that were never published.")
 def forget(
     *,
-    ids: Annotated[
-        list[str], typer.Argument(metavar="ID...", help="As `covey releases` lists them.")
-    ],
+    ids: Annotated[list[str], Argument(metavar="ID...", help="As `covey releases` lists them.")],
     register: RegisterPath = None,
 ) -> None:
     register_at(register).forget(*ids)

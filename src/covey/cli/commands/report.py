@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from covey.cli.files import publish, read, refuse_overwriting
 from covey.cli.options import Asked, BeforeAndAfter, ClassColumn, Format, WithCurve, command
@@ -18,9 +18,7 @@ def report(
     tables: BeforeAndAfter,
     output: Annotated[
         list[Path],
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Report as .html or .json; repeatable."
-        ),
+        Option("--output", "-o", metavar="FILE", help="Report as .html or .json; repeatable."),
     ],
     asked: Asked,
     curve: WithCurve = False,

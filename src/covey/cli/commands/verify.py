@@ -1,7 +1,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from covey.cli.files import read
 from covey.cli.options import AsJson, Asked, Format, OptionalSchemaPath, TablePath, command
@@ -21,11 +21,11 @@ def verify(
     asked: Asked,
     population: Annotated[
         str | None,
-        typer.Option(metavar="TABLE", help="Everybody with their quasi-identifiers, for risks."),
+        Option(metavar="TABLE", help="Everybody with their quasi-identifiers, for risks."),
     ] = None,
     certificate: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Check the table against this certificate."),
+        Option(metavar="FILE", help="Check the table against this certificate."),
     ] = None,
     as_json: AsJson = False,
     format: Format,
