@@ -469,18 +469,8 @@ def test_no_cell_is_shown_or_written(folder: Folder) -> None:
     cells = dict.fromkeys(["name", "zip", "diagnosis"], canary)
     frame = pl.read_csv("people.csv", infer_schema=False)
     frame.with_columns(pl.lit(cell).alias(name) for name, cell in cells.items()).write_csv("in.csv")
-    code, out, err = compare(
-        folder,
-        "-k",
-        "5,1000",
-        "--class-column",
-        CLASSES,
-        "-o",
-        "out.csv",
-        "-o",
-        "out.json",
-        table="in.csv",
-    )
+    request = ["-k", "5,1000", "--class-column", CLASSES, "-o", "out.csv", "-o", "out.json"]
+    code, out, err = compare(folder, *request, table="in.csv")
     assert code == 0
     written = (folder.path / "out.csv").read_text() + (folder.path / "out.json").read_text()
     assert canary not in out + err + written

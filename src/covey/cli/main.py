@@ -40,7 +40,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (
+for command in (  # as `covey --help` lists them
     inspect, anonymize, releases, forget, verify, measure, report, compare, curve, methods, demo,
     experiment,
 ):  # fmt: skip
