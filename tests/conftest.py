@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from command_line import Folder
+
 # The first call of a kernel compiles it, so no example has a deadline.
 settings.register_profile(
     "covey",
@@ -47,3 +49,11 @@ def register(custodian: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = custodian / secrets.token_hex(8)
     monkeypatch.setenv("COVEY_REGISTER", str(path))
     return path
+
+
+@pytest.fixture
+def folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Folder:
+    monkeypatch.chdir(tmp_path)
+    return Folder(tmp_path, capfd)

@@ -96,7 +96,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "anonymize", folder / "CANARY-input.csv", "-s", folder / "schema.toml",
         "-o", folder / "out.csv", "--report", folder / "r.json", "--certificate",
     ]  # fmt: skip
-    assert cli._run([str(word) for word in request]) == 0
+    assert cli.run([str(word) for word in request]) == 0
     return folder
 
 
@@ -462,7 +462,7 @@ def test_a_pruned_tree_has_the_distances_of_the_whole(shown: list[str]) -> None:
 
 
 def verify(*words: object) -> int:
-    return cli._run(["verify", *(str(word) for word in words)])
+    return cli.run(["verify", *(str(word) for word in words)])
 
 
 def test_the_command_checks_and_tells(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -570,7 +570,7 @@ def test_a_name_in_a_certificate_leads_nowhere(folder: Path, name: str) -> None:
 
 def anonymize(folder: Path, *more: object) -> int:
     words = ["anonymize", folder / "CANARY-input.csv", "-s", folder / "schema.toml", *more]
-    return cli._run([str(word) for word in words])
+    return cli.run([str(word) for word in words])
 
 
 @pytest.mark.parametrize(
@@ -605,7 +605,7 @@ def test_a_release_has_a_header_also_if_its_original_has_none(tmp_path: Path) ->
         "anonymize", folder / "CANARY-input.csv", "-s", folder / "schema.toml",
         "-o", folder / "out.csv", "--report", folder / "r.json", "--certificate",
     ]  # fmt: skip
-    assert cli._run([str(word) for word in request]) == 0
+    assert cli.run([str(word) for word in request]) == 0
     assert check(folder).holds
 
 
@@ -617,7 +617,7 @@ def test_fractions_are_judged_again(folder: Path, more: list[str]) -> None:
         "anonymize", folder / "CANARY-input.csv", "-s", folder / "schema.toml", *more,
         "-o", folder / "out.csv", "--report", folder / "r.json", "--certificate",
     ]  # fmt: skip
-    assert cli._run([str(word) for word in request]) == 0
+    assert cli.run([str(word) for word in request]) == 0
     assert check(folder).holds
 
 
@@ -628,7 +628,7 @@ def test_a_release_may_be_written_otherwise_than_its_original(tmp_path: Path) ->
         "anonymize", folder / "CANARY-input.csv", "-s", folder / "schema.toml",
         "-o", folder / "out.parquet", "--report", folder / "r.json", "--certificate",
     ]  # fmt: skip
-    assert cli._run([str(word) for word in request]) == 0
+    assert cli.run([str(word) for word in request]) == 0
     found = certificate.check(folder / "out.parquet", folder / "out.parquet.intoto.json")
     assert found.holds
 

@@ -6,60 +6,22 @@ import os
 import subprocess
 import sys
 import tomllib
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated
 
 import polars as pl
 import pytest
+import typer
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import covey
-from covey import demo, tables
-from covey.cli import main as cli
+from command_line import PEOPLE, Folder, Ran
+from covey import tables
+from covey.cli.options import command as declared
 
-PEOPLE = 120
 CANARY = "Zq7canary19xK402"
-
-
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-class Folder:
-    """A folder with the demonstration in it, and the command line run from there."""
-
-    def __init__(self, path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-        self.path = path
-        self.capfd = capfd
-
-    def covey(self, *arguments: object) -> Ran:
-        self.capfd.readouterr()
-        code = cli._run([str(argument) for argument in arguments])
-        return Ran(code, *self.capfd.readouterr())
-
-    def anonymize(self, table: object = "people.csv", *more: object) -> Ran:
-        return self.covey("anonymize", table, "-s", "people.toml", "-o", "out.csv", *more)
-
-    def write(self, name: str, data: str | bytes) -> Path:
-        path = self.path / name
-        path.write_bytes(data if isinstance(data, bytes) else data.encode())
-        return path
-
-    def untouched(self) -> bool:
-        """Whether nothing was released and no draft is left."""
-        return not any("out" in p.name or "draft" in p.name for p in self.path.iterdir())
-
-
-@pytest.fixture
-def folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Folder:
-    demo.write(tmp_path, PEOPLE)
-    monkeypatch.chdir(tmp_path)
-    return Folder(tmp_path, capfd)
 
 
 def run(*arguments: object, **settings: object) -> subprocess.CompletedProcess[bytes]:
@@ -183,6 +145,35 @@ def test_styles_and_options_reach_the_release(folder: Folder) -> None:
     assert header.startswith("age_low,age_high,sex,")
     assert any("{" in row for row in rows)
     assert folder.covey("verify", "out.csv", "-s", "people.toml", "-k", 4).code == 0
+
+
+# ── groups of options ───────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Size:
+    """A group of options as commands declare them."""
+
+    height: Annotated[int, typer.Option("-h")]
+    width: Annotated[int, typer.Option()] = 3
+    depth: int = field(default=5, init=False)
+
+
+def test_a_group_of_options_is_spread_and_filled() -> None:
+    drawn = []
+
+    @declared("Draw it.")
+    def draw(*, name: Annotated[str, typer.Argument()], size: Size, bold: bool = False) -> None:
+        drawn.append((name, size, bold))
+
+    app = typer.Typer()
+    app.command()(draw)
+    drawing = typer.main.get_command(app)
+    assert [option.name for option in drawing.params[:4]] == ["name", "height", "width", "bold"]
+    assert drawing.help == "Draw it."
+    app(["door", "-h", "7", "--bold"], standalone_mode=False)
+    app(["-h", "7", "--width", "8", "sill"], standalone_mode=False)
+    assert drawn == [("door", Size(7), True), ("sill", Size(7, 8), False)]
 
 
 # ── pipes and formats ───────────────────────────────────────────────────────────────────────────

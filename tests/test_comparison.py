@@ -14,8 +14,8 @@ import pytest
 from rich.console import Console
 
 import covey
+from command_line import Folder, Ran
 from covey import demo
-from covey.cli import main as cli
 from covey.cli import shown as display
 from covey.clustering import METHODS, Method
 from covey.encoding import EncodedTable
@@ -331,32 +331,8 @@ def test_interrupted_it_has_given_what_was_finished(people: pl.DataFrame) -> Non
 # ── the command ─────────────────────────────────────────────────────────────────────────────────
 
 
-class Folder:
-    """The demonstration on disk, and the command run beside it."""
-
-    def __init__(self, path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-        self.path = path
-        self.capfd = capfd
-
-    def compare(self, *more: object, table: str = "people.csv") -> tuple[int, str, str]:
-        self.capfd.readouterr()
-        request = ["compare", table, "-s", "people.toml", *map(str, more)]
-        return cli._run(request), *self.capfd.readouterr()
-
-    def frame(self) -> pl.DataFrame:
-        return pl.read_csv(self.path / "out.csv")
-
-    def untouched(self) -> bool:
-        return not any("out" in p.name or "draft" in p.name for p in self.path.iterdir())
-
-
-@pytest.fixture
-def folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Folder:
-    demo.write(tmp_path, ROWS)
-    monkeypatch.chdir(tmp_path)
-    return Folder(tmp_path, capfd)
+def compare(folder: Folder, *more: object, table: str = "people.csv") -> Ran:
+    return folder.covey("compare", table, "-s", "people.toml", *more)
 
 
 def shown(runs: list[comparison.Run], monkeypatch: pytest.MonkeyPatch) -> str:
@@ -364,24 +340,24 @@ def shown(runs: list[comparison.Run], monkeypatch: pytest.MonkeyPatch) -> str:
     page = io.StringIO()
     console = Console(file=page, force_terminal=True, width=400, markup=False, highlight=False)
     monkeypatch.setattr(display, "out", console)
-    cli._give_comparison(covey.Comparison(tuple(runs)), as_json=False)
+    display.show_comparison(covey.Comparison(tuple(runs)))
     return page.getvalue()
 
 
 def test_the_command_shows_and_writes(folder: Folder) -> None:
     methods = "k-member,k-member:seed_ref=random"
     request = ["-k", "5,10", "--methods", methods, "--seed", 3, "-o", "out.csv", "-o", "out.json"]
-    code, out, err = folder.compare(*request)
+    code, out, err = compare(folder, *request)
     assert (code, err) == (0, "covey: detected encoding utf-8, delimiter ','\n")
     for word in ("k = 5", "k = 10", "k-member:seed_ref=random", "seconds", "Total-IL", "GCP",
                  "precision", "C_AVG", "DM", "entropy"):  # fmt: skip
         assert word in out
-    assert folder.frame()["k"].to_list() == [5, 5, 10, 10]
+    assert pl.read_csv("out.csv")["k"].to_list() == [5, 5, 10, 10]
     told = json.loads((folder.path / "out.json").read_text())
     assert [run["losses"]["total_il"] for run in told["runs"]] == (
-        folder.frame()["total_il"].to_list()
+        pl.read_csv("out.csv")["total_il"].to_list()
     )
-    code, out, _ = folder.compare(*request, "--json", "--workload")
+    code, out, _ = compare(folder, *request, "--json", "--workload")
     assert code == 0
     again = json.loads(out)
     assert [run["losses"] for run in again["runs"]] == [run["losses"] for run in told["runs"]]
@@ -410,7 +386,7 @@ def test_the_least_loss_comes_first_and_the_best_is_bold(
 
 
 def test_a_narrow_terminal_shows_every_figure_in_several_tables(folder: Folder) -> None:
-    code, out, _ = folder.compare("-k", 5, "--methods", "k-member", "--class-column", CLASSES)
+    code, out, _ = compare(folder, "-k", 5, "--methods", "k-member", "--class-column", CLASSES)
     assert code == 0
     assert max(len(line) for line in out.splitlines()) <= 80
     assert out.count("method ") > 1
@@ -418,13 +394,13 @@ def test_a_narrow_terminal_shows_every_figure_in_several_tables(folder: Folder) 
 
 
 def test_without_k_the_schema_is_asked(folder: Folder) -> None:
-    code, _, err = folder.compare("--methods", "k-member")
+    code, _, err = compare(folder, "--methods", "k-member")
     assert code == 2
     assert "no k given" in err
     with (folder.path / "people.toml").open("a") as file:
         file.write("[require]\nk = 7\n")
-    assert folder.compare("--methods", "k-member", "-o", "out.csv")[0] == 0
-    assert folder.frame()["k"].to_list() == [7]
+    assert compare(folder, "--methods", "k-member", "-o", "out.csv")[0] == 0
+    assert pl.read_csv("out.csv")["k"].to_list() == [7]
 
 
 @pytest.mark.parametrize(
@@ -439,13 +415,13 @@ def test_without_k_the_schema_is_asked(folder: Folder) -> None:
         (2, "end its name in .csv or .json", "-k 5 -o out.txt"),
         (2, "end its name in .csv or .json", "-k 5 -o -"),
         (2, "class column 'age'", "-k 5 --class-column age"),
-        (1, "no method could make a release", "-k 91 --methods k-member"),
+        (1, "no method could make a release", "-k 121 --methods k-member"),
     ],
 )
 def test_a_bad_request_is_told_in_one_line(
     folder: Folder, code: int, message: str, request_: str
 ) -> None:
-    ended, _, err = folder.compare(*request_.split())
+    ended, _, err = compare(folder, *request_.split())
     assert ended == code
     assert message in err.splitlines()[-1]
     assert err.splitlines()[-1].startswith("covey: error: ")
@@ -462,9 +438,9 @@ def test_places_that_cannot_be_written_are_told_before_the_work(
         ("./hierarchies/education.csv", "would overwrite"),
         ("nowhere/out.csv", "cannot be written"),
     ):
-        code, _, err = folder.compare("-k", 5, "-o", "x.json", "-o", name)
+        code, _, err = compare(folder, "-k", 5, "-o", "x.json", "-o", name)
         assert (code, message in err) == (2, True)
-    code, _, err = folder.compare("-k", 5, "-o", "x.csv", "-o", "x.csv")
+    code, _, err = compare(folder, "-k", 5, "-o", "x.csv", "-o", "x.csv")
     assert (code, "would overwrite" in err) == (2, True)
     assert (folder.path / "people.csv").read_bytes() == before
 
@@ -476,14 +452,14 @@ def test_what_was_finished_is_shown_and_written_whatever_ends_it(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
 ) -> None:
     add_method(monkeypatch, "doomed", refuse(error, at=6))
-    ended, out, err = folder.compare("-k", "5,6,7", "--methods", "doomed", "-o", "out.csv")
+    ended, out, err = compare(folder, "-k", "5,6,7", "--methods", "doomed", "-o", "out.csv")
     assert ended == code
     assert "k = 5" in out
     assert "k = 6" not in out
-    assert folder.frame()["k"].to_list() == [5]
+    assert pl.read_csv("out.csv")["k"].to_list() == [5]
     assert "a cell" not in err
     (folder.path / "out.csv").write_text("old")
-    ended, out, _ = folder.compare("-k", "6,7", "--methods", "doomed", "-o", "out.csv")
+    ended, out, _ = compare(folder, "-k", "6,7", "--methods", "doomed", "-o", "out.csv")
     assert (ended, out) == (code, "")
     assert (folder.path / "out.csv").read_text() == "old"
 
@@ -493,9 +469,8 @@ def test_no_cell_is_shown_or_written(folder: Folder) -> None:
     cells = dict.fromkeys(["name", "zip", "diagnosis"], canary)
     frame = pl.read_csv("people.csv", infer_schema=False)
     frame.with_columns(pl.lit(cell).alias(name) for name, cell in cells.items()).write_csv("in.csv")
-    code, out, err = folder.compare(
-        "-k", "5,1000", "--class-column", CLASSES, "-o", "out.csv", "-o", "out.json", table="in.csv"
-    )
+    request = ["-k", "5,1000", "--class-column", CLASSES, "-o", "out.csv", "-o", "out.json"]
+    code, out, err = compare(folder, *request, table="in.csv")
     assert code == 0
     written = (folder.path / "out.csv").read_text() + (folder.path / "out.json").read_text()
     assert canary not in out + err + written

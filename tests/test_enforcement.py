@@ -726,12 +726,12 @@ def test_on_the_command_line_rows_may_be_left_out_too(
     )
     arguments = ["anonymize", str(tmp_path / "t.csv"), "-s", str(tmp_path / "t.toml"), "-k", "4"]
     arguments += ["-o", str(tmp_path / "out.csv"), "-l", "word=frequency:2"]
-    assert cli._run(arguments) == 1
+    assert cli.run(arguments) == 1
     told = capfd.readouterr().err
     assert "max_suppressed = 0.0244" in told
     assert not any(canary in told for canary in CANARIES)
     assert not (tmp_path / "out.csv").exists()
-    assert cli._run([*arguments, "--max-suppressed", "0.0244"]) == 0
+    assert cli.run([*arguments, "--max-suppressed", "0.0244"]) == 0
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 41
 
 
@@ -888,7 +888,7 @@ def test_the_command_line_writes_nothing_that_cannot_be_had(
     ):
         asked = ["anonymize", "in.csv", "-s", "schema.toml", *arguments]
         for out in ("new.csv", "old.csv"):
-            code = cli._run([*asked, "-o", out, "--report", "report.json"])
+            code = cli.run([*asked, "-o", out, "--report", "report.json"])
             told = capfd.readouterr()
             assert code == 1
             assert name in told.err
@@ -905,8 +905,8 @@ def test_the_command_line_releases_what_can_be_had(
     monkeypatch.chdir(tmp_path)
     demo.write(tmp_path, 200)
     arguments = ["-s", "people.toml", "-k", "4", "-l", "diagnosis=frequency:3", "-t", "income=0.8"]
-    assert cli._run(["anonymize", "people.csv", "-o", "out.csv", *arguments]) == 0
-    assert cli._run(["verify", "out.csv", *arguments]) == 0
+    assert cli.run(["anonymize", "people.csv", "-o", "out.csv", *arguments]) == 0
+    assert cli.run(["verify", "out.csv", *arguments]) == 0
 
 
 def test_listed_values_are_read_as_the_column_is_written() -> None:

@@ -202,7 +202,7 @@ def test_without_a_network_one_is_told_what_to_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(adult, "ADDRESS", "http://127.0.0.1:9/adult.data")  # nobody listens
-    assert cli._run(["experiment", "byun-6", "--download", "-o", str(tmp_path)]) == 2
+    assert cli.run(["experiment", "byun-6", "--download", "-o", str(tmp_path)]) == 2
     assert "name a file of it with --adult" in capfd.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
@@ -658,7 +658,7 @@ def ran(adult_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("experiments")
     names = ("byun-6", "byun-8", "wang-5a", "wang-1", "he-theorem")
     arguments = ["experiment", *names, "--quick", "--adult", str(adult_file), "-o", str(folder)]
-    assert cli._run(arguments) == 0
+    assert cli.run(arguments) == 0
     return folder
 
 
@@ -691,7 +691,7 @@ def test_a_quick_run_of_everything_measures_every_claim(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_bytes(adult_rows(3_000).write_csv().encode())
     out = tmp_path / "out"
     request = ["all", "--quick", "--adult", str(tmp_path / "people.csv"), "-o", str(out)]
-    assert cli._run(["experiment", *request]) == 0
+    assert cli.run(["experiment", *request]) == 0
     text = (out / "index.html").read_text(encoding="utf-8")
     assert "not measured yet" not in text
     assert "too few rows" not in text
@@ -842,7 +842,7 @@ def test_every_colour_of_the_lines_is_known_to_the_style() -> None:
 
 
 def test_experiments_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
-    assert cli._run(["experiment", "list"]) == 0
+    assert cli.run(["experiment", "list"]) == 0
     shown = capfd.readouterr().out
     assert all(f"{figure.name} " in shown for figure in FIGURES)
     assert all(f"{example.name} " in shown for example in EXAMPLES)
@@ -869,7 +869,7 @@ def test_wrong_requests_are_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "taken").write_text("a file")
-    assert cli._run(["experiment", *arguments]) == 2
+    assert cli.run(["experiment", *arguments]) == 2
     assert message in capfd.readouterr().err
     assert not (tmp_path / "covey-experiments" / "index.html").exists()
 
@@ -880,7 +880,7 @@ def test_without_the_package_of_the_figures_one_is_told_what_to_do(
     for name in [name for name in sys.modules if name.startswith("covey_experiments")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "covey_experiments", None)  # cannot be imported
-    assert cli._run(["experiment", "list"]) == 2
+    assert cli.run(["experiment", "list"]) == 2
     assert "covey_experiments" in capfd.readouterr().err
 
 
@@ -889,7 +889,7 @@ def test_without_charts_nothing_is_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(charts, "available", lambda: False)
-    assert cli._run(["experiment", "wang-1"]) == 2
+    assert cli.run(["experiment", "wang-1"]) == 2
     assert "covey[charts]" in capfd.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
@@ -907,6 +907,6 @@ def test_interrupted_the_command_still_writes_its_page(
 
     monkeypatch.setattr(covey, "cluster", interrupted)
     arguments = ["experiment", "byun-6", "--quick", "--adult", str(adult_file), "-o", str(tmp_path)]
-    assert cli._run(arguments) == 130
+    assert cli.run(arguments) == 130
     assert "not measured yet" in (tmp_path / "index.html").read_text(encoding="utf-8")
     assert len(Store(tmp_path / "points.csv")) == 2  # two of the calls were warm-ups

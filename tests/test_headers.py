@@ -147,21 +147,21 @@ def test_from_a_headerless_file_to_a_verified_release(
     path = headerless(tmp_path)
     first = next(csv.reader(io.StringIO(path.read_text())))
     monkeypatch.chdir(tmp_path)
-    assert cli._run(["inspect", "headerless.csv"]) == 2
+    assert cli.run(["inspect", "headerless.csv"]) == 2
     refused = capfd.readouterr().err
     assert not any(len(cell) > 2 and cell in refused for cell in first)
-    assert cli._run(["inspect", "headerless.csv", "--no-header", "-o", "d.toml"]) == 0
+    assert cli.run(["inspect", "headerless.csv", "--no-header", "-o", "d.toml"]) == 0
     schema = covey.Schema.from_toml("d.toml")
     assert schema.table.header is False
     assert schema.table.names is not None
     assert list(schema.columns) == list(schema.table.names)
     request = ["-s", "d.toml", "-k", "3"]
-    assert cli._run(["anonymize", "headerless.csv", *request, "-o", "out.csv"]) == 0
+    assert cli.run(["anonymize", "headerless.csv", *request, "-o", "out.csv"]) == 0
     released = tables.read("out.csv", schema)
     assert released.frame.height == PEOPLE  # it has a header, whatever the original had
     assert set(released.frame.columns) < set(schema.columns)
-    assert cli._run(["verify", "out.csv", *request]) == 0
-    assert cli._run(["measure", "headerless.csv", "out.csv", "-s", "d.toml"]) == 0
+    assert cli.run(["verify", "out.csv", *request]) == 0
+    assert cli.run(["measure", "headerless.csv", "out.csv", "-s", "d.toml"]) == 0
 
 
 def test_without_the_look_at_it_the_first_record_would_be_published(

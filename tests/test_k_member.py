@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covey.clustering import METHODS, method_named
+from covey.clustering import METHODS, Method, method_named
 from covey.encoding import EncodedTable, encode
 from covey.errors import InfeasibleError, UsageError
 from covey.schema import Schema
@@ -235,3 +235,13 @@ def test_methods_are_found_by_name() -> None:
     assert cluster.summary == "Partition the rows by growing one group of `k` at a time."
     with pytest.raises(UsageError, match="k-member"):
         method_named("k-menber")
+
+
+def test_a_function_without_a_summary_is_told_by_its_first_line() -> None:
+    def mine() -> None:
+        """Put all rows into one group.
+
+        Nothing else.
+        """
+
+    assert Method("mine", mine, "", "").summary == "Put all rows into one group."

@@ -158,5 +158,5 @@ def test_no_command_writes_over_the_custodians_key(request_: list[str], tmp_path
     key = Path(os.environ[VARIABLE])
     before = key.read_bytes()
     more = ["-s", str(schema)] if "anonymize" in request_ else []
-    assert cli._run([*request_, str(table), *more, "-o", str(key)]) == 2
+    assert cli.run([*request_, str(table), *more, "-o", str(key)]) == 2
     assert key.read_bytes() == before

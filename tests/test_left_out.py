@@ -366,12 +366,12 @@ def test_a_report_shows_a_curve_of_the_released_rows_only(
     source, toml, out = tmp_path / "people.csv", tmp_path / "s.toml", tmp_path / "out.csv"
     asked = ["-k", "5", "--max-suppressed", "0.05", "--effort", "quick", "--curve"]
     to = ["-s", toml, "-o", out, "--report", tmp_path / "r.json"]
-    assert cli._run([*map(str, ["anonymize", source, *to, *asked])]) == 0
+    assert cli.run([*map(str, ["anonymize", source, *to, *asked])]) == 0
     told = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert told["curve"]["rows"] == told["rows"]["released"] == 58
     assert {point["suppressed"] for point in told["curve"]["points"]} == {0}
     later = ["report", source, out, "-s", toml, "-k", "5", "-o", tmp_path / "l.json", "--curve"]
     capsys.readouterr()
-    assert cli._run([*map(str, later)]) == 2
+    assert cli.run([*map(str, later)]) == 2
     assert "curve" in capsys.readouterr().err
     assert not (tmp_path / "l.json").exists()

@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
     capfd.readouterr()
-    code = cli._run([*arguments])
+    code = cli.run([*arguments])
     err = capfd.readouterr().err
     assert "internal" not in err
     return code, err.splitlines()[-1]

@@ -405,7 +405,7 @@ def test_from_the_draft_to_the_verdict_on_the_command_line(
     one_patient_of_the_nineties().write_csv("t.csv")
 
     def run(line: str) -> int:
-        return cli._run(line.split())
+        return cli.run(line.split())
 
     assert run("inspect t.csv -o s.toml") == 0
     text = Path("s.toml").read_text()

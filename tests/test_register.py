@@ -16,8 +16,7 @@ import polars as pl
 import pytest
 
 import covey
-from covey import demo
-from covey.cli import main as cli
+from command_line import Folder
 from covey.custody import keys
 from covey.custody import register as registers
 from covey.custody.composition import Composition
@@ -518,61 +517,42 @@ def test_what_is_forgotten_leaves_nothing_behind(tmp_path: Path, register: Path)
 # ── the command line ────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.fixture
-def covey_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
-    demo.write(tmp_path, 120)
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words: object) -> tuple[int, str, str]:
-        capfd.readouterr()
-        code = cli._run([str(word) for word in words])
-        return (code, *capfd.readouterr())
-
-    return run
-
-
 MAKE = ("anonymize", "people.csv", "-s", "people.toml", "-o")
 
 
-def test_the_command_line_warns_refuses_lists_and_forgets(
-    covey_says: Callable[..., tuple[int, str, str]], tmp_path: Path
-) -> None:
-    assert covey_says("releases") == (0, "the register has no releases\n", "")
-    assert covey_says("forget", "a")[0] == 2
-    assert covey_says(*MAKE, "one.csv", "-k", 4)[0] == 0
-    assert "candidates" not in covey_says(*MAKE, "one.csv", "-k", 4)[2]
-    code, _, err = covey_says(*MAKE, "two.csv", "-k", 5)
+def test_the_command_line_warns_refuses_lists_and_forgets(folder: Folder, tmp_path: Path) -> None:
+    assert folder.covey("releases") == (0, "the register has no releases\n", "")
+    assert folder.covey("forget", "a")[0] == 2
+    assert folder.covey(*MAKE, "one.csv", "-k", 4)[0] == 0
+    assert "candidates" not in folder.covey(*MAKE, "one.csv", "-k", 4)[2]
+    code, _, err = folder.covey(*MAKE, "two.csv", "-k", 5)
     assert code == 0
-    one, two = json.loads(covey_says("releases", "--json")[1])["releases"]
+    one, two = json.loads(folder.covey("releases", "--json")[1])["releases"]
     assert (one["name"], two["name"]) == ("one.csv", "two.csv")
     assert "fewer than k = 5" in err
     assert one["id"] in err
-    code, _, err = covey_says(*MAKE, "three.csv", "-k", 6, "--refuse-composition")
+    code, _, err = folder.covey(*MAKE, "three.csv", "-k", 6, "--refuse-composition")
     assert code == 1
     assert f"covey forget {one['id']} {two['id']}" in err
     assert not Path("three.csv").exists()
-    shown = covey_says("releases")[1]
+    shown = folder.covey("releases")[1]
     assert one["id"] in shown
     assert "two.csv" in shown
-    assert covey_says("forget", one["id"], two["id"])[0] == 0
-    assert covey_says(*MAKE, "three.csv", "-k", 6, "--refuse-composition")[0] == 0
+    assert folder.covey("forget", one["id"], two["id"])[0] == 0
+    assert folder.covey(*MAKE, "three.csv", "-k", 6, "--refuse-composition")[0] == 0
     with Path("people.toml").open("a") as file:
         file.write('\n[require]\ncomposition = "refuse"\n')
-    assert covey_says(*MAKE, "four.csv", "-k", 4)[0] == 1
-    assert covey_says(*MAKE, "four.csv", "-k", 4, "--no-register")[0] == 2
+    assert folder.covey(*MAKE, "four.csv", "-k", 4)[0] == 1
+    assert folder.covey(*MAKE, "four.csv", "-k", 4, "--no-register")[0] == 2
     other = tmp_path / "another"
-    assert covey_says(*MAKE, "four.csv", "-k", 4, "--register", other)[0] == 0
-    assert covey_says("releases", "--register", other)[1].count("four.csv") == 1
-    assert covey_says(*MAKE, other, "-k", 4, "--register", other)[0] == 2
+    assert folder.covey(*MAKE, "four.csv", "-k", 4, "--register", other)[0] == 0
+    assert folder.covey("releases", "--register", other)[1].count("four.csv") == 1
+    assert folder.covey(*MAKE, other, "-k", 4, "--register", other)[0] == 2
 
 
-def test_the_register_can_be_left_out(
-    covey_says: Callable[..., tuple[int, str, str]], register: Path
-) -> None:
-    assert covey_says(*MAKE, "one.csv", "-k", 4, "--no-register")[0] == 0
-    assert covey_says("demo", "--rows", 50, "-k", 4)[0] == 0
+def test_the_register_can_be_left_out(folder: Folder, register: Path) -> None:
+    assert folder.covey(*MAKE, "one.csv", "-k", 4, "--no-register")[0] == 0
+    assert folder.covey("demo", "--rows", 50, "-k", 4)[0] == 0
     assert not register.exists()
 
 

@@ -276,7 +276,7 @@ def run(patients: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> R
     def release(*arguments: str) -> tuple[int, str, dict[str, Any]]:
         report = tmp_path / "report.json"
         table, schema = (str(patients / name) for name in ("people.csv", "people.toml"))
-        code = cli._run(
+        code = cli.run(
             ["anonymize", table, "-s", schema, "-k", "3", "-o", str(tmp_path / "released.csv"),
              "--report", str(report), *arguments]
         )  # fmt: skip

@@ -74,7 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, release: covey.Release) -> 
 
 
 def run(*arguments: object) -> int:
-    return cli._run([str(argument) for argument in arguments])
+    return cli.run([str(argument) for argument in arguments])
 
 
 # ── one report, two forms ───────────────────────────────────────────────────────────────────────

@@ -589,12 +589,12 @@ def test_the_command_drafts_for_a_k(tmp_path: Path, capfd: pytest.CaptureFixture
     people.write_text("age,sex\n" + "".join(f"{age},f\n{age},m\n" for age in ages))
     for k, top in ((14, 90), (15, 80)):
         draft, out = tmp_path / "draft.toml", tmp_path / "out.csv"
-        assert cli._run(["inspect", str(people), "-k", str(k), "-o", str(draft), "--force"]) == 0
+        assert cli.run(["inspect", str(people), "-k", str(k), "-o", str(draft), "--force"]) == 0
         assert f"top = {top} #" in draft.read_text()
         made = ["anonymize", str(people), "-s", str(draft), "-k", str(k), "-o", str(out)]
-        assert cli._run([*made, "--effort", "fast"]) == 0
+        assert cli.run([*made, "--effort", "fast"]) == 0
         assert re.search("[0-9]+ and more", out.read_text())
-    assert cli._run(["inspect", str(people), "-k", "1"]) != 0
+    assert cli.run(["inspect", str(people), "-k", "1"]) != 0
     capfd.readouterr()
 
 

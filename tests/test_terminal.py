@@ -58,7 +58,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_no_name_commands_the_terminal(
     folder: Path, arguments: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    cli._run(arguments)
+    cli.run(arguments)
     printed = "".join(capfd.readouterr())
     assert printed
     assert not COMMANDS.search(printed)
@@ -72,14 +72,14 @@ def test_the_old_console_would_have_sent_them(
     """The sabotaged build: text goes to the terminal as it is."""
     monkeypatch.setattr(terminal, "visible", lambda text, **_: text)
     monkeypatch.setattr(display, "visible", lambda text, **_: text)
-    cli._run(["verify", "t.csv", "-s", "t.toml", "-k", "3"])
+    cli.run(["verify", "t.csv", "-s", "t.toml", "-k", "3"])
     assert COMMANDS.search("".join(capfd.readouterr()))
 
 
 def test_a_draft_that_is_printed_says_the_same(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    cli._run(["inspect", "t.csv"])
+    cli.run(["inspect", "t.csv"])
     printed = tomllib.loads(capfd.readouterr().out)
     assert list(printed["columns"]) == NAMES
 
@@ -107,7 +107,7 @@ def test_costs_are_readable_by_their_owner_alone(folder: Path, before: int | Non
         Path("costs.csv").touch()
         Path("costs.csv").chmod(before)
     request = ["-s", "t.toml", "-k", "3", "-o", "out.csv", "--costs", "costs.csv"]
-    assert cli._run(["anonymize", "t.csv", *request]) == 0
+    assert cli.run(["anonymize", "t.csv", *request]) == 0
     assert stat.S_IMODE(Path("costs.csv").stat().st_mode) == 0o600
     mask = os.umask(0)
     os.umask(mask)
@@ -166,13 +166,11 @@ def test_two_values_stay_two_for_diversity_and_the_count_is_told(
         '[columns.age]\nrole = "quasi"\ntype = "numeric"\n[columns.s]\nrole = "sensitive"\n'
         "[require]\nk = 2\nl = { s = 2 }\n"
     )
-    assert (
-        cli._run(["anonymize", "t.csv", "-s", "t.toml", "-o", "o.csv", "--report", "r.json"]) == 0
-    )
+    assert cli.run(["anonymize", "t.csv", "-s", "t.toml", "-o", "o.csv", "--report", "r.json"]) == 0
     assert "4 cells" in capfd.readouterr().err
     assert sorted(pl.read_csv("o.csv")["s"]) == ["''=1", "''=1", "'=1", "'=1"]
     assert json.loads(Path("r.json").read_text())["output"]["defused"] == 4
-    assert cli._run(["verify", "o.csv", "-s", "t.toml"]) == 0
+    assert cli.run(["verify", "o.csv", "-s", "t.toml"]) == 0
 
 
 def test_a_quasi_identifier_is_read_back_by_what_it_meant(tmp_path: Path) -> None:
@@ -228,7 +226,7 @@ def test_a_table_from_a_closed_stream_is_an_error(folder: Path) -> None:
 def test_a_release_with_all_streams_closed_holds_the_release_alone(folder: Path) -> None:
     """Files get the numbers of closed streams, and what a library tells goes into them."""
     Path("talk.py").write_text(
-        "import os\nfrom covey import terminal\nterminal.open_streams()\n"
+        "import os\nfrom covey.cli import terminal\nterminal.open_streams()\n"
         "handle = open('file', 'w')\nassert handle.fileno() > 2\n"
         "try: os.write(2, b'told')\nexcept OSError: pass\n"
     )

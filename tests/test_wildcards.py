@@ -373,13 +373,13 @@ def test_on_the_command_line(
         )
     )
     arguments = ["people.csv", "-s", "people.toml", "-o", "out.csv", "--report", "report.json"]
-    assert cli._run(["anonymize", *arguments]) == 0
+    assert cli.run(["anonymize", *arguments]) == 0
     assert "in which it was missing" in capfd.readouterr().err
     cells = [line.rsplit(",", 1)[0] for line in Path("out.csv").read_text().splitlines()[1:]]
     assert sorted(cells) == ['"[31, 33]",Ayr'] * 3 + ['"[70, 72]",Bath'] * 3
     report = json.loads(Path("report.json").read_text())
     assert report["verdict"]["k"] == report["verdict"]["k_wildcard"] == 3
-    assert cli._run(["verify", "out.csv", "-s", "people.toml"]) == 0
+    assert cli.run(["verify", "out.csv", "-s", "people.toml"]) == 0
     Path("people.toml").write_text(Path("people.toml").read_text().replace("wildcard", "joker", 1))
-    assert cli._run(["anonymize", *arguments[:4], "-o", "other.csv"]) == 2
+    assert cli.run(["anonymize", *arguments[:4], "-o", "other.csv"]) == 2
     assert not Path("other.csv").exists()

@@ -516,14 +516,14 @@ def test_queries_on_the_command_line(
     assert expected is not None
     measure = ["measure", "people.csv", "out.csv", "-s", "people.toml"]
     capfd.readouterr()
-    assert cli._run([*measure, "--queries", "--json"]) == 0
+    assert cli.run([*measure, "--queries", "--json"]) == 0
     told = QueryError(1000, round(expected.median, 4), round(expected.mean, 4))
     assert QueryError(**json.loads(capfd.readouterr().out)["queries"]) == told
-    assert cli._run([*measure, "--queries"]) == 0
+    assert cli.run([*measure, "--queries"]) == 0
     shown = capfd.readouterr().out.splitlines()
     assert f"{expected.median:.1%}" in next(line for line in shown if "error, median" in line)
     assert f"{expected.mean:.1%}" in next(line for line in shown if "error, mean" in line)
-    assert cli._run(measure) == 0
+    assert cli.run(measure) == 0
     assert "query error" not in capfd.readouterr().out
 
 

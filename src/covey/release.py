@@ -140,7 +140,7 @@ class Release:
             seed=seed,
         )
 
-    def write(
+    def write(  # noqa: PLR0913 - each is an output or a safeguard that the custodian may choose
         self,
         path: str | Path,
         *,

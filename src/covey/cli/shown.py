@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from covey.custody.register import Entry
     from covey.measures.loss import Losses
     from covey.report import Report
-    from covey.studies.comparison import Run
+    from covey.studies.comparison import Comparison, Run
     from covey.studies.curves import Curve
     from covey.verification import Risks, Verdict
     from covey_experiments.examples import Example
@@ -166,6 +166,12 @@ def show_losses(losses: "Losses", console: Console) -> None:
             f"{100 * worst.share:.1f} % of the loss; without them it is {worst.without:,.2f}",
             soft_wrap=True,
         )
+
+
+def show_comparison(comparison: "Comparison") -> None:
+    """The runs of each k."""
+    for k in dict.fromkeys(run.k for run in comparison.runs):
+        show_runs(k, [run for run in comparison.runs if run.k == k])
 
 
 def show_runs(k: int, runs: "list[Run]") -> None:

@@ -84,6 +84,11 @@ def give(text: str, *, toml: bool = False) -> None:
         sys.stdout.write(text)
 
 
+def give_json(facts: Any, *, ensure_ascii: bool = True) -> None:
+    """Print as JSON, for other programs."""
+    give(json.dumps(facts, indent=2, ensure_ascii=ensure_ascii) + "\n")
+
+
 @contextlib.contextmanager
 def results() -> Iterator[None]:
     """What cannot be written to standard output is told as such."""

@@ -50,6 +50,7 @@ for _own in (
         name="covey",
         function=covey,
         paper="covey's own",
+        summary="Grow groups of similar rows, then re-form neighbouring ones while the loss falls.",
         bibtex=PAPERS["covey"],
         cost="near-linear",
         keeps_constraints=True,
@@ -57,32 +58,43 @@ for _own in (
     Method(
         name="k-member",
         function=k_member,
+        summary="Grow one group of k at a time, each time adding the row that costs least.",
         bibtex=PAPERS["byun2007"],
         cost="near-linear, O(n²) at worst",
     ),
     Method(
         name="cb",
         function=cb,
+        summary="Split the rows in two by 2-means, again and again, until no group has 2k rows.",
         bibtex=PAPERS["he2012"],
         cost="O(n log(n/k)), O(n²/k) at worst",
         keeps=diversity_of,
     ),
-    Method(name="kacpc", function=kacpc, bibtex=PAPERS["wang2022"], cost="O(n²/k)"),
+    Method(
+        name="kacpc",
+        function=kacpc,
+        summary="Gather k rows around each of a chain of central rows.",
+        bibtex=PAPERS["wang2022"],
+        cost="O(n²/k)",
+    ),
     Method(
         name="mondrian",
         function=mondrian,
+        summary="Cut the widest attribute at its median, again and again.",
         bibtex=PAPERS["lefevre2006"],
         cost="O(n log n)",
     ),
     Method(
         name="mdav",
         function=mdav,
+        summary="Group the rows furthest from the average row with their nearest rows.",
         bibtex=PAPERS["domingoferrer2005"],
         cost="near-linear, O(n²) at worst",
     ),
     Method(
         name="oka",
         function=oka,
+        summary="One pass of k-means, then adjust the sizes of the groups.",
         bibtex=PAPERS["lin2008"],
         cost="near-linear, O(n²/k) at worst",
         specified=False,
@@ -90,6 +102,7 @@ for _own in (
     Method(
         name="ikac",
         function=ikac,
+        summary="Gather k rows around each of a chain of distant rows.",
         bibtex=PAPERS["zheng2018"],
         cost="O(n²/k)",
         specified=False,
@@ -97,6 +110,7 @@ for _own in (
     Method(
         name="gaa-cp",
         function=gaa_cp,
+        summary="Grow groups from random rows, adding all nearest rows at once.",
         bibtex=PAPERS["jiang2017"],
         cost="near-linear, O(n²) at worst",
         specified=False,
@@ -104,6 +118,7 @@ for _own in (
     Method(
         name="kaca",
         function=kaca,
+        summary="Merge random small classes of equal rows with their nearest class.",
         bibtex=PAPERS["li2006"],
         cost="O(E²), E distinct rows",
         specified=False,
@@ -111,6 +126,7 @@ for _own in (
     Method(
         name="nh",
         function=nh,
+        summary="Put the rows into rings in which each is shown with k neighbours; no equal rows.",
         bibtex=PAPERS["wong2010"],
         cost="O(n log(n/k) + nk), O(n²/k) at worst",
         specified=False,
@@ -119,6 +135,7 @@ for _own in (
     Method(
         name="wf-c-means",
         function=wf_c_means,
+        summary="C-means with weighted attributes, then merge classes that are too small.",
         bibtex=PAPERS["chiu2007"],
         cost="near-linear, O(n²/k) at worst",
         specified=False,
@@ -126,6 +143,7 @@ for _own in (
     Method(
         name="systematic",
         function=systematic,
+        summary="Grow groups from every k-th row of the sorted table.",
         bibtex=PAPERS["kabir2011"],
         cost="near-linear, O(n²) at worst",
         specified=False,

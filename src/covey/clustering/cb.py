@@ -34,9 +34,7 @@ def cb(
     sensitive: str | None = None,
     progress: Progress = silent,
 ) -> Groups:
-    """Partition the rows by 2-means, again and again, until no group has 2k rows.
-
-    A split starts from two random rows as centres; `tries` times every row goes to the nearer
+    """A split starts from two random rows as centres; `tries` times every row goes to the nearer
     centre, the smaller group is filled up to `k` by the rows that lose least by that, and the
     centres move to the means and modes. The try with the least information loss counts, over all
     `restarts`. Categories are told apart by their `tree`, or taken as numbers in the order of its

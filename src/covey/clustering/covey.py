@@ -70,9 +70,7 @@ def covey(
     max_suppressed: float = 0.0,
     progress: Progress = silent,
 ) -> Groups:
-    """Partition the rows by growing groups and forming neighbouring ones anew while that pays.
-
-    Groups grow from random rows, each by the k - 1 free rows that add least information loss, in
+    """Groups grow from random rows, each by the k - 1 free rows that add least information loss, in
     blocks of similar rows. Then, round by round: a group whose rows cost less elsewhere is
     dissolved; rows of groups of more than `k` go where they cost less; and each group is formed
     anew together with its nearest ones, several times, of which the cheapest counts. Groups may so

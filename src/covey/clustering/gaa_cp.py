@@ -13,11 +13,9 @@ from covey.encoding.groups import Groups
 
 
 def gaa_cp(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silent) -> Groups:
-    """Partition the rows by growing groups from random rows, all nearest ones joining at once.
-
-    As long as a group has fewer than `k` rows, all free rows that would add equally little
-    information loss join it together, so groups have `k` rows or some more. Rows left over join
-    the group that they cost least. The paper's text could not be had: this is inferred from its
+    """As long as a group has fewer than `k` rows, all free rows that would add equally little
+    information loss join it together, so groups have `k` rows or some more. Rows left over join the
+    group that they cost least. The paper's text could not be had: this is inferred from its
     abstract and its description by Wang et al. 2022. The rows are found in a tree of boxes:
     near-linear time on real tables, O(n²) at worst, memory O(n).
     """

@@ -14,12 +14,10 @@ from covey.schema.taxonomy import Taxonomy
 
 
 def ikac(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silent) -> Groups:
-    """Partition the rows by gathering `k` around each of a chain of far-off rows.
-
-    The first centre is a random row, each further one the free row furthest from all earlier
+    """The first centre is a random row, each further one the free row furthest from all earlier
     centres on average; two categories are as far apart as their common ancestor has leaves. The
-    paper's text could not be had: this is inferred from its description by Wang et al. 2022.
-    Time O(n²/k), memory O(n).
+    paper's text could not be had: this is inferred from its description by Wang et al. 2022. Time
+    O(n²/k), memory O(n).
     """
     start = int(np.random.default_rng(seed).random() * table.rows)
     return gather(table, k, _leaf_shares, start, furthest=True, progress=progress)

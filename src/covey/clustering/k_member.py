@@ -26,9 +26,7 @@ def k_member(
     penalise_leftovers: bool = False,
     progress: Progress = silent,
 ) -> Groups:
-    """Partition the rows by growing one group of `k` at a time.
-
-    Each group starts at the row furthest from the one added last and takes, `k - 1` times, the
+    """Each group starts at the row furthest from the one added last and takes, `k - 1` times, the
     free row that adds least information loss. The fewer than `k` rows left over join, in random
     order, the group that each of them costs least.
 

@@ -22,12 +22,10 @@ def kaca(
     beta: float = 1.0,
     progress: Progress = silent,
 ) -> Groups:
-    """Partition the rows by merging random small classes of equal rows with their closest.
-
-    Two classes are as far apart as generalising both to what they have in common distorts their
+    """Two classes are as far apart as generalising both to what they have in common distorts their
     rows: in a tree the steps climbed, of which one from depth d counts 1 / d^beta, and for numbers
-    the growth of the interval, each times the weight and the number of rows. The abstract was to
-    be had, the details are common knowledge of the method. Time O(E²) for E distinct rows, memory
+    the growth of the interval, each times the weight and the number of rows. The abstract was to be
+    had, the details are common knowledge of the method. Time O(E²) for E distinct rows, memory
     O(n).
     """
     from covey._core import fenwick as ranks

@@ -24,14 +24,12 @@ def kacpc(
     normalise: bool = False,
     progress: Progress = silent,
 ) -> Groups:
-    """Partition the rows by gathering `k` around each of a chain of central rows.
-
-    The first centre is the row nearest to the most frequent values, each further one the free row
-    nearest to all earlier centres. A centre takes the k - 1 free rows nearest to it; the fewer than
-    `k` left over go to the nearest centre. Two categories are as far apart as equations 4 and 5 of
-    the paper say, which in tall trees is far more than two numbers can be; `normalise` brings the
-    distances of each tree to 0 … 1. Time O(n²/k), memory O(n): sums of distances are carried along,
-    where the paper keeps all distances.
+    """The first centre is the row nearest to the most frequent values, each further one the free
+    row nearest to all earlier centres. A centre takes the k - 1 free rows nearest to it; the fewer
+    than `k` left over go to the nearest centre. Two categories are as far apart as equations 4 and
+    5 of the paper say, which in tall trees is far more than two numbers can be; `normalise` brings
+    the distances of each tree to 0 … 1. Time O(n²/k), memory O(n): sums of distances are carried
+    along, where the paper keeps all distances.
     """
 
     def distances(tree: Taxonomy) -> Floats:

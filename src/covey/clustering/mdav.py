@@ -21,13 +21,11 @@ def mdav(
     seed: int = 0,  # noqa: ARG001 - nothing is random here
     progress: Progress = silent,
 ) -> Groups:
-    """Partition the rows by grouping those furthest from the average row with their nearest.
-
-    While 3k rows are free, the one furthest from their average founds a group with its k - 1
+    """While 3k rows are free, the one furthest from their average founds a group with its k - 1
     nearest, and so does the one furthest from it. Of the last rows, one more such group is formed
     where 2k are left, and the rest is the last. Distances are squared Euclidean in z-scores for
-    numbers and 0 or 1 for categories, times the weights; the average of categories is the mode.
-    The rows are found in a tree of boxes: near-linear time on real tables, O(n²) at worst.
+    numbers and 0 or 1 for categories, times the weights; the average of categories is the mode. The
+    rows are found in a tree of boxes: near-linear time on real tables, O(n²) at worst.
     """
     from covey._core import box_tree
     from covey._core import mdav as kernel

@@ -13,10 +13,8 @@ from covey.encoding.groups import Rings
 
 
 def nh(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silent) -> Rings:
-    """Put the rows into rings in which each is shown with `k` neighbours: no equal rows.
-
-    The table is parted by two rows far from each other, again and again, until no part has 2k rows;
-    each part is walked from row to nearest row and closed to a ring. A row is shown as what k
+    """The table is parted by two rows far from each other, again and again, until no part has 2k
+    rows; each part is walked from row to nearest row and closed to a ring. A row is shown as what k
     neighbours have in common, one of which it is, at a random distance that is the same for all of
     a ring. Everyone is then one of k whom each of k shown rows may stand for, but no two rows need
     be alike: this is not k-anonymity in the usual sense, and whoever can tell the owner of one row

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 
 def oka(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silent) -> Groups:
-    """Partition the rows by one pass of k-means and an adjustment of the sizes.
-
-    Of the shuffled rows, n // k found a group each; every other joins the one with the nearest
+    """Of the shuffled rows, n // k found a group each; every other joins the one with the nearest
     centre, which moves at once: the mean of numbers, the common ancestor of categories. Groups of
     more than `k` then give up the rows furthest from their centre, and these go to the nearest
     group that has fewer than `k`, or to the nearest of all once there is none. The order of the

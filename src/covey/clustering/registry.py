@@ -17,7 +17,6 @@ import numpy as np
 
 from covey.clustering.papers import cited
 from covey.clustering.progress import Progress, silent
-from covey.docstrings import docstring
 from covey.encoding import EncodedTable
 from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.errors import GuaranteeError, InfeasibleError, UsageError, count
@@ -32,6 +31,7 @@ class Method:
 
     name: str
     function: Callable[..., Any]  # gives Groups or labels; Rings, if the rows are not shown alike
+    summary: str = ""  # by default the first line of the function's docstring
     paper: str = ""  # authors and year; those of the BibTeX entry, unless it says otherwise
     cost: str = ""
     specified: bool = True  # in full by its paper; else inferred in part
@@ -44,11 +44,8 @@ class Method:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "paper", self.paper or cited(self.bibtex))
-
-    @property
-    def summary(self) -> str:
-        """The first line of the function's docstring."""
-        return docstring(self.function).partition("\n")[0]
+        documented = (self.function.__doc__ or "").strip().partition("\n")[0]
+        object.__setattr__(self, "summary", self.summary or documented)
 
     def __call__(
         self,

@@ -15,9 +15,7 @@ from covey.encoding.groups import Groups
 def systematic(
     table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silent
 ) -> Groups:
-    """Partition the rows by growing groups from every k-th row of the sorted table.
-
-    The rows are sorted by their quasi-identifiers; from a random one of the first `k` on, every
+    """The rows are sorted by their quasi-identifiers; from a random one of the first `k` on, every
     k-th founds a group, and each in turn takes the k - 1 free rows that add least information loss.
     Rows left over join the group that they cost least. The paper's text could not be had: this is
     inferred from its abstract and from what others report. The rows are found in a tree of boxes:

@@ -26,14 +26,12 @@ def wf_c_means(
     iterations: int = 30,
     progress: Progress = silent,
 ) -> Groups:
-    """Partition the rows by C-means whose attributes get weights, and merge classes of too few.
-
-    From n // k random rows as centres, rows go to the nearest centre, centres move to the means
+    """From n // k random rows as centres, rows go to the nearest centre, centres move to the means
     and modes, and attributes that vary little within classes gain weight, until no row moves or
     `iterations` are over. Then classes of fewer than `k`, the smallest first, merge into the one
     with the nearest centre. The paper's text could not be had: this is inferred from its abstract
-    and approximate. Centres are found in a tree of boxes, in O(n²/k) per iteration at worst;
-    memory O(n).
+    and approximate. Centres are found in a tree of boxes, in O(n²/k) per iteration at worst; memory
+    O(n).
     """
     from covey._core import box_tree
     from covey._core import wf_c_means as kernel

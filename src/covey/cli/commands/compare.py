@@ -1,0 +1,84 @@
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from covey.cli.files import publish, read, refuse_overwriting
+from covey.cli.options import AsJson, AskedBesideK, Format, Seed, Source, command, sizes
+from covey.cli.progress import progress_bar
+from covey.cli.shown import show_comparison
+from covey.cli.terminal import give
+from covey.errors import InfeasibleError, UsageError
+
+if TYPE_CHECKING:
+    from covey.studies.comparison import Run
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is tried, what it is judged by, and where the figures go."""
+
+    methods: Annotated[
+        str, Option(metavar="NAMES", help="Such as k-member,mondrian:relaxed=true")
+    ] = "all"
+    output: Annotated[
+        list[Path] | None,
+        Option("--output", "-o", metavar="FILE", help="Write CSV or JSON here; repeatable."),
+    ] = None
+    seed: Seed = None
+    class_column: Annotated[
+        str | None,
+        Option(metavar="NAME", help="Column for CM, for a penalty, and to be predicted."),
+    ] = None
+    workload: Annotated[
+        bool, Option("--workload", help="Also count queries and predict the class.")
+    ] = False
+    as_json: AsJson = False
+
+
+@command("Run several methods and show what each costs: time, memory and every metric.")
+def compare(
+    *,
+    source: Source,
+    k: Annotated[
+        str | None, Option("-k", metavar="K,K", help="Each the least size of a class.")
+    ] = None,
+    asked: AskedBesideK,
+    trial: Trial,
+    format: Format,
+) -> None:
+    from covey.studies import comparison
+    from covey.tables import files
+
+    paths = trial.output or []
+    for path in paths:
+        comparison.refuse_format(path)
+    schema = asked.applied(format.schema(source.schema))
+    ks = sizes(k) or [size for size in [schema.require.k] if size is not None]
+    if not ks:
+        raise UsageError("no k given: pass -k, or set k under [require] in the schema")
+    refuse_overwriting(paths, source.table, source.schema, schema=schema)
+    finished: list[Run] = []
+    with files.outputs(*paths) as outputs:
+        try:
+            with progress_bar() as progress:
+                for run in comparison.runs(
+                    read(source.table, schema),
+                    schema,
+                    k=ks,
+                    methods=trial.methods,
+                    seed=trial.seed,
+                    class_column=trial.class_column,
+                    workload=trial.workload,
+                    progress=progress,
+                ):
+                    finished.append(run)
+        finally:
+            # Interrupted or not: what has been found out may have taken hours.
+            if finished:
+                result = comparison.Comparison(tuple(finished))
+                publish(result, paths, outputs)
+                give(result.to_json()) if trial.as_json else show_comparison(result)
+    if all(run.error for run in finished):
+        raise InfeasibleError("no method could make a release of this table")

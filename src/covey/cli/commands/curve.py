@@ -1,0 +1,84 @@
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from covey.cli.files import publish, read, refuse_overwriting
+from covey.cli.options import (
+    AsJson,
+    ClassColumn,
+    Format,
+    MethodName,
+    MethodOptions,
+    Seed,
+    Source,
+    command,
+    sizes,
+)
+from covey.cli.progress import progress_bar
+from covey.cli.shown import show_curve
+from covey.cli.terminal import give
+
+if TYPE_CHECKING:
+    from covey.studies.curves import Point
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Where the curve goes, and how each of its points is found."""
+
+    output: Annotated[
+        list[Path] | None,
+        Option(
+            "--output", "-o", metavar="FILE", help="Write CSV, JSON, SVG or PNG here; repeatable."
+        ),
+    ] = None
+    method: MethodName = "covey"
+    option: MethodOptions = None
+    seed: Seed = None
+    class_column: ClassColumn = None
+    as_json: AsJson = False
+
+
+@command("Show what each k would cost, before one is chosen.")
+def curve(
+    *,
+    source: Source,
+    k: Annotated[
+        str | None, Option("-k", metavar="K,K", help="Instead of twenty from 2 to 200.")
+    ] = None,
+    trial: Trial,
+    format: Format,
+) -> None:
+    from covey.studies import comparison, curves
+    from covey.tables import files
+
+    paths = trial.output or []
+    for path in paths:
+        curves.refuse_format(path)
+    schema = format.schema(source.schema)
+    ks = sizes(k)
+    refuse_overwriting(paths, source.table, source.schema, schema=schema)
+    finished: list[Point] = []
+    with files.outputs(*paths) as outputs:
+        with progress_bar() as progress:
+            task = curves.prepare(
+                read(source.table, schema),
+                schema,
+                ks=ks,
+                method=trial.method,
+                seed=trial.seed,
+                class_column=trial.class_column,
+                options=comparison.parse_options(trial.option or []),
+                progress=progress,
+            )
+        try:
+            with progress_bar() as progress:
+                finished.extend(task.points(progress))
+        finally:
+            # Interrupted or not: the points that were found are worth having.
+            if finished:
+                result = task.curve(finished)
+                publish(result, paths, outputs)
+                give(result.to_json()) if trial.as_json else show_curve(result)

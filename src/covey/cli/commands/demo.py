@@ -1,0 +1,54 @@
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from covey.cli.files import custodian
+from covey.cli.options import command
+from covey.cli.progress import progress_bar
+from covey.cli.shown import show_people, show_release
+from covey.cli.terminal import out, say
+
+
+@command("Invent a table of people and release it, from beginning to end.")
+def demo(
+    *,
+    output: Annotated[
+        Path, Option("--output", "-o", metavar="FOLDER", help="Where the files go.")
+    ] = Path("covey-demo"),
+    rows: Annotated[int, Option(min=10, help="Invented people.")] = 10_000,
+    k: Annotated[int, Option("-k", metavar="K")] = 10,
+) -> None:
+    from covey import demo as invented
+    from covey import pipeline, tables
+    from covey.report import charts
+    from covey.schema import Schema
+    from covey.schema.requirements import KAnonymity
+
+    with progress_bar() as progress:
+        table, schema = invented.write(output, rows)
+        released, reports = output / "released.csv", [output / "report.json"]
+        if charts.available():
+            reports.append(output / "report.html")
+        settings = Schema.from_toml(schema)
+        release = pipeline.anonymize(
+            tables.read(table, settings),
+            settings,
+            require=[KAnonymity(k)],
+            key=custodian(None),
+            progress=progress,
+        )
+        # Invented people need no protection: whoever plays gets no warnings of earlier plays.
+        written = release.write(released, report=reports, register=False)
+    shown = [i * len(release.rows) // 5 for i in range(5)]
+    people = tables.read(table).frame
+    for some in (shown,) if out.width >= 110 else (shown[:3], shown[3:]):
+        show_people(people[release.rows[some].tolist()], release.table[some])
+    show_release(written, out)
+    for what, path in (
+        ("original", table), ("schema", schema), ("release", released),
+        *(("report", report) for report in reports),
+    ):  # fmt: skip
+        out.print(f"{what:>9}  {path}", soft_wrap=True)
+    if not charts.available():
+        say("a report with pictures, for a browser, needs the extra covey[charts]")

@@ -1,0 +1,41 @@
+from typing import Annotated
+
+from typer import Option
+
+from covey.cli.files import read
+from covey.cli.options import AsJson, BeforeAndAfter, ClassColumn, Format, K, command
+from covey.cli.shown import show_losses
+from covey.cli.terminal import give_json, out, say
+
+QUERIES = 1000
+
+
+@command("Measure what a released table has lost against its original.")
+def measure(
+    *,
+    tables: BeforeAndAfter,
+    k: K = None,
+    class_column: ClassColumn = None,
+    queries: Annotated[
+        bool, Option("--queries", help="Also tell how far counts over the release are off.")
+    ] = False,
+    as_json: AsJson = False,
+    format: Format,
+) -> None:
+    from covey import pipeline
+
+    schema = format.schema(tables.schema)
+    losses = pipeline.measure(
+        read(tables.original, schema),
+        tables.released,
+        schema,
+        k=k,
+        class_column=class_column,
+        queries=QUERIES if queries else None,
+    )
+    if as_json:
+        give_json(losses.to_dict())
+    else:
+        show_losses(losses, out)
+    if losses.queries is not None and losses.suppressed:
+        say("the query error depends on the rows that were left out: do not publish it")

@@ -1,0 +1,31 @@
+from typing import Annotated
+
+from rich.table import Table as Grid
+from typer import Option
+
+from covey.cli.options import AsJson, command
+from covey.cli.terminal import give, give_json, out
+
+
+@command("List the clustering methods.")
+def methods(
+    *,
+    as_json: AsJson = False,
+    bibtex: Annotated[
+        bool, Option("--bibtex", help="Print the papers to cite, and covey, as BibTeX.")
+    ] = False,
+) -> None:
+    from covey.clustering import METHODS, bibliography
+
+    if bibtex:
+        give(bibliography())
+        return
+    if as_json:
+        told = ("name", "summary", "paper", "cost", "specified")
+        facts = [{name: getattr(method, name) for name in told} for method in METHODS.values()]
+        give_json(facts, ensure_ascii=False)
+        return
+    grid = Grid("method", "what it does", "paper", "cost", "specified")
+    for m in METHODS.values():
+        grid.add_row(m.name, m.summary, m.paper, m.cost, "in full" if m.specified else "inferred")
+    out.print(grid)

@@ -1,0 +1,55 @@
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from covey.cli.files import publish, read, refuse_overwriting
+from covey.cli.options import Asked, BeforeAndAfter, ClassColumn, Format, WithCurve, command
+from covey.cli.progress import progress_bar
+from covey.cli.shown import show_verdict
+from covey.cli.terminal import err, say
+from covey.errors import UsageError
+
+
+@command("Report on a released table: what it keeps, what it lost, what to look at first.")
+def report(
+    *,
+    tables: BeforeAndAfter,
+    output: Annotated[
+        list[Path],
+        Option("--output", "-o", metavar="FILE", help="Report as .html or .json; repeatable."),
+    ],
+    asked: Asked,
+    curve: WithCurve = False,
+    class_column: ClassColumn = None,
+    format: Format,
+) -> None:
+    from covey import pipeline
+    from covey.report import refuse_format
+    from covey.studies import curves
+    from covey.tables import files
+
+    for path in output:
+        refuse_format(path)
+    schema = asked.applied(format.schema(tables.schema))
+    refuse_overwriting(output, tables.original, tables.released, tables.schema, schema=schema)
+    with files.outputs(*output) as outputs, progress_bar() as progress:
+        source = read(tables.original, schema)
+        found = pipeline.report_on(
+            source, tables.released, schema, class_column=class_column, progress=progress
+        )
+        if curve and found.rows.suppressed:
+            raise UsageError(
+                "rows were left out, and it is not known which: a curve would tell of them; "
+                "leave --curve out, or use that of covey anonymize"
+            )
+        if curve:
+            drawn = curves.curve(source, schema, class_column=class_column, progress=progress)
+            found = replace(found, curve=drawn)
+        progress("writing", 0.0)
+        publish(found, output, outputs)
+    show_verdict(found.verdict, err)
+    for warning in found.warnings:
+        say(f"note: {warning}")
+    found.verdict.raise_if_broken()

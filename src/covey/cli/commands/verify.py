@@ -1,0 +1,75 @@
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from covey.cli.files import read
+from covey.cli.options import AsJson, Asked, Format, OptionalSchemaPath, TablePath, command
+from covey.cli.shown import show_achieved, show_risks, show_verdict
+from covey.cli.terminal import give_json, out, say
+from covey.errors import UsageError
+
+if TYPE_CHECKING:
+    from covey.verification import Verdict
+
+
+@command("Judge a table by its cells, whoever made it.")
+def verify(
+    *,
+    table: TablePath,
+    schema: OptionalSchemaPath = None,
+    asked: Asked,
+    population: Annotated[
+        str | None,
+        Option(metavar="TABLE", help="Everybody with their quasi-identifiers, for risks."),
+    ] = None,
+    certificate: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Check the table against this certificate."),
+    ] = None,
+    as_json: AsJson = False,
+    format: Format,
+) -> None:
+    if certificate is not None:
+        if (asked, population, format) != (Asked(), None, Format()):
+            raise UsageError("the certificate says what to judge and how: leave other options out")
+        _check_certificate(table, certificate, schema, as_json=as_json)
+        return
+    if schema is None:
+        raise UsageError("no schema given: pass --schema, or --certificate")
+    from covey import verification
+
+    settings = asked.applied(format.schema(schema))
+    if asked.person is not None and settings.require.k is None:
+        raise UsageError("--person counts persons for k: pass -k too")
+    source = read(table, settings)
+    verdict = verification.verify(source, settings)
+    if population is not None:
+        from covey.verification.population import population_risks
+
+        verdict = population_risks(verdict, source, population, settings)
+    if as_json:
+        give_json(verdict.to_dict())
+    else:
+        _show(verdict)
+    verdict.raise_if_broken()
+
+
+def _check_certificate(table: str, path: Path, schema: Path | None, *, as_json: bool) -> None:
+    from covey.report import certificate
+
+    found = certificate.check(table, path, schema=schema)
+    if as_json:
+        give_json(found.to_dict())
+    elif found.verdict is not None:
+        _show(found.verdict)
+    for note in found.unchecked:
+        say(f"not checked: {note}")
+    found.raise_if_wrong()
+    say("the release matches its certificate")
+
+
+def _show(verdict: "Verdict") -> None:
+    show_verdict(verdict, out)
+    show_achieved(verdict, out)
+    show_risks(verdict.risks, out)

@@ -1,0 +1,72 @@
+"""The files of a command: what it reads, what the custodian keeps, what it writes."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from covey.cli.terminal import say
+
+if TYPE_CHECKING:
+    from covey.custody.keys import Key
+    from covey.custody.register import Register
+    from covey.report import Report
+    from covey.schema import Schema, TableFormat
+    from covey.studies.comparison import Comparison
+    from covey.studies.curves import Curve
+    from covey.tables import Table
+    from covey.tables.files import Outputs
+
+
+def read(
+    path: str, schema: "Schema | None" = None, *, declared: "TableFormat | None" = None
+) -> "Table":
+    """Read a table, and say what was detected."""
+    from covey import tables
+
+    table = tables.read(path, schema, declared=declared)
+    for note in table.notes:
+        say(note)
+    return table
+
+
+def refuse_overwriting(
+    outputs: Iterable[str | Path],
+    *inputs: str | Path,
+    schema: "Schema | None" = None,
+    key: Path | None = None,
+    register: Path | None = None,
+) -> None:
+    """No output replaces what is read, nor what the custodian keeps."""
+    from covey.custody import keys
+    from covey.tables import files
+
+    columns = schema.columns.values() if schema is not None else []
+    taxonomies = [c.taxonomy for c in columns if isinstance(c.taxonomy, Path)]
+    kept = [key or keys.own(), register_at(register).path]
+    files.refuse_overwriting(outputs, [*inputs, *taxonomies, *kept])
+
+
+def custodian(path: Path | None) -> "Key":
+    """The custodian's key; it is said where a new one was put."""
+    from covey.custody.keys import Key
+
+    key = Key.of(path)
+    if key.is_new:
+        say(f"made your key, {key.path}: keep it, and keep it secret")
+    return key
+
+
+def register_at(path: Path | None) -> "Register":
+    """The register of releases, by default the custodian's own."""
+    from covey.custody.register import Register
+
+    found = Register.of(path)
+    assert found is not None
+    return found
+
+
+def publish(result: "Report | Curve | Comparison", paths: list[Path], outputs: "Outputs") -> None:
+    """Write a result in the format of each name."""
+    for path in paths:
+        outputs[path].write(result.written_as(path))
+    outputs.publish()
