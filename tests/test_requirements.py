@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import covey
 from covey import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, TCloseness
-from covey.schema.requirements import Requirement, parse
+from covey.schema.requirements import SENSITIVE_MODELS, Requirement
 from covey.verification import Check
 from covey.verification.sensitive import Achieved
 from oracles import requirements as oracle
@@ -663,7 +663,7 @@ def test_no_value_is_shown_by_a_requirement_that_lists_some() -> None:
     ],
 )
 def test_settings_are_read(model: str, setting: object, requirement: Requirement) -> None:
-    assert parse(model, "s", setting) == requirement
+    assert SENSITIVE_MODELS[model].parse("s", setting) == requirement
 
 
 @pytest.mark.parametrize("model", ["l", "t", "alpha", "beta", "delta"])
@@ -691,7 +691,7 @@ def test_settings_that_cannot_be_read_are_refused(model: str, setting: object) -
     if model == "alpha" and setting == "3:":
         setting = "x:"
     with pytest.raises(covey.SchemaError):
-        parse(model, "s", setting)
+        SENSITIVE_MODELS[model].parse("s", setting)
 
 
 def test_a_schema_asks_for_all_of_them() -> None:

@@ -284,7 +284,10 @@ def anonymize(
     with stage("generalising"):
         # From here on, suppressed rows are a number: what follows knows the others alone, so that
         # no label, scale or frequency can depend on what is not released.
-        everybody, minded = people.rows, list(encoded.demands.columns if encoded.demands else ())
+        everybody, minded = (
+            people.rows,
+            list(encoded.constraints.columns if encoded.constraints else ()),
+        )
         kept, groups = np.flatnonzero(formed.labels >= 0), formed.released()
         if formed.suppressed:
             people = people.take(kept)
@@ -636,7 +639,7 @@ def form_groups(
         raise UsageError("rows that are not alike are released only by a method called by its name")
     if len(groups) != encoded.rows or groups.smallest < k:
         raise GuaranteeError("the method formed groups that are too small, or lost rows")
-    if isinstance(groups, Rings) or not (refine or encoded.demands is not None):
+    if isinstance(groups, Rings) or not (refine or encoded.constraints is not None):
         return groups
     settled = _settled(table, k, groups, seed, progress, refine=refine)
     lost = partial(loss.total_in_groups, encoded)

@@ -27,7 +27,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from covey._core.arrays import Cells, Floats, Forest, Ints, Longs
-from covey.encoding.constraints import Coded, Demands, demands_of
+from covey.encoding.constraints import Coded, Constraints, constraints_of
 from covey.errors import TableError, TaxonomyError, about_cells, count
 from covey.schema import (
     LARGEST,
@@ -124,7 +124,7 @@ class EncodedTable:
     measure: Measure = "height"
     classes: Ints | None = None  # of the class column, where one was asked for
     sensitive: Mapping[str, Coded] = field(default_factory=dict)
-    demands: Demands | None = None  # what is asked of groups besides their size
+    constraints: Constraints | None = None  # what is asked of groups besides their size
 
     @property
     def intervals(self) -> list[Interval]:
@@ -167,7 +167,7 @@ class EncodedTable:
             rows=len(rows),
             classes=None if self.classes is None else self.classes[rows],
             sensitive={name: column.take(rows) for name, column in self.sensitive.items()},
-            demands=None if self.demands is None else self.demands.take(rows),
+            constraints=None if self.constraints is None else self.constraints.take(rows),
         )
 
     def sensitive_values(self, name: str) -> Ints:
@@ -260,7 +260,7 @@ def encode(
         measure=schema.loss,
         classes=None if class_column is None else _classes(table, class_column),
         sensitive=sensitive,
-        demands=demands_of(require, {**sensitive, **counted}),
+        constraints=constraints_of(require, {**sensitive, **counted}),
     )
 
 
