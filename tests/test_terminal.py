@@ -228,7 +228,7 @@ def test_a_table_from_a_closed_stream_is_an_error(folder: Path) -> None:
 def test_a_release_with_all_streams_closed_holds_the_release_alone(folder: Path) -> None:
     """Files get the numbers of closed streams, and what a library tells goes into them."""
     Path("talk.py").write_text(
-        "import os\nfrom covey import terminal\nterminal.open_streams()\n"
+        "import os\nfrom covey.cli import terminal\nterminal.open_streams()\n"
         "handle = open('file', 'w')\nassert handle.fileno() > 2\n"
         "try: os.write(2, b'told')\nexcept OSError: pass\n"
     )

@@ -3,7 +3,7 @@
 Results go to standard output, everything else to standard error.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich import box
@@ -57,21 +57,20 @@ def show_release(report: "Report", console: Console) -> None:
 
 def show_verdict(verdict: "Verdict", console: Console) -> None:
     """What was asked of a table and what it keeps."""
-    from covey.verification.rings import REQUIREMENT
+    from covey.verification.verdict import VERDICT_HEAD
 
-    grid = Grid("promise", "asked", "found", "holds")
-    for check in verdict.checks:
-        holds = Text(*_ANSWERS[check.answer])
-        grid.add_row(Text(check.requirement), f"{check.asked:g}", check.found, holds)
-    if verdict.identifiers:
-        found = count(len(verdict.identifiers), "column")
-        grid.add_row("no identifiers", "0 columns", found, Text(*_ANSWERS["no"]))
-    if grid.row_count:
-        console.print(grid)
+    _print(
+        VERDICT_HEAD,
+        [
+            (check.name, f"{check.asked:g}", check.found, Text(*_ANSWERS[check.answer]))
+            for check in verdict.lines
+        ],
+        console,
+    )
     for check in verdict.checks:
         if check.reason:
-            console.print(Text(f"{check.requirement}: {check.reason}"), soft_wrap=True)
-    if REQUIREMENT in [check.requirement for check in verdict.checks]:
+            console.print(Text(f"{check.name}: {check.reason}"), soft_wrap=True)
+    if not verdict.alike:
         console.print(f"{count(verdict.rows, 'row')}, which are not alike")
         return
     console.print(f"{verdict.sizes}, {count(verdict.rows, 'row')} in all")
@@ -84,54 +83,33 @@ def show_verdict(verdict: "Verdict", console: Console) -> None:
 _ANSWERS = {"yes": ("yes", "green"), "no": ("NO", "bold red"), "not judged": ("not judged", "bold")}
 
 
-def show_achieved(verdict: "Verdict", console: Console) -> None:
-    """What the classes keep of each sensitive column, whatever was asked."""
-    if not verdict.achieved:
-        return
-    grid = Grid("what could be asked", *(a.column for a in verdict.achieved))
-    for title, name, form in _ACHIEVED:
-        figures = [getattr(column, name) for column in verdict.achieved]
-        if name == "merged" and not any(figures):
-            continue
-        if any(figure is not None for figure in figures):
-            cells = ("–" if figure is None else format(figure, form) for figure in figures)
-            grid.add_row(title, *cells)
+def _print(
+    head: Sequence[str], rows: Iterable[Sequence[str | Text]], console: Console, title: str = ""
+) -> None:
+    """A table; names that others chose are text, and no markup."""
+    grid = Grid(*head, title=title or None)
+    for row in rows:
+        grid.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
     console.print(grid)
 
 
-_ACHIEVED = (
-    ("distinct l, at most", "distinct_l", ","),
-    ("frequency l, at most", "frequency_l", ".4g"),
-    ("entropy l, at most", "entropy_l", ".4g"),
-    ("recursive l = 2, c above", "recursive_c_for_2", ".4g"),
-    ("recursive l = 3, c above", "recursive_c_for_3", ".4g"),
-    ("t equal, at least", "t_equal", ".4f"),
-    ("t ordered, at least", "t_ordered", ".4f"),
-    ("t hierarchical, at least", "t_hierarchical", ".4f"),
-    ("alpha, at least", "alpha", ".4f"),
-    ("basic beta, at least", "beta", ".4g"),
-    ("enhanced beta, at least", "enhanced_beta", ".4g"),
-    ("delta, above", "delta", ".4g"),
-    ("rows whose value is certain", "certain", ".2%"),
-    ("rows whose numbers are alike", "similar", ".2%"),
-    ("spellings that look like others", "merged", ","),
-)
+def show_achieved(verdict: "Verdict", console: Console) -> None:
+    """What the classes keep of each sensitive column, whatever was asked."""
+    from covey.verification.sensitive import achieved_rows
+
+    if verdict.achieved:
+        head = ("what could be asked", *(a.column for a in verdict.achieved))
+        _print(head, achieved_rows(verdict.achieved), console)
 
 
 def show_risks(risks: "Risks", console: Console) -> None:
     """How likely people are re-identified, by whoever knows their quasi-identifiers."""
-    figures = (
-        ("prosecutor", risks.prosecutor, "{:.2%} at most"),
-        ("on average", risks.prosecutor_average, "{:.2%}"),
-        ("journalist", risks.journalist, "{:.2%} at most"),
-        ("marketer", risks.marketer, "{:.2%}"),
-    )
-    told = [f"{who} {form.format(risk)}" for who, risk, form in figures if risk is not None]
+    told = [f"{who}: {risk:.2%}" for who, risk, _ in risks.rows()]
     of = "" if risks.person is None else f" by persons ({risks.person})"
     console.print(
         Text(
             f"risk of re-identification{of}: "
-            f"{', '.join(told) or 'unknown, since their column is not in the table'}"
+            f"{'; '.join(told) or 'unknown, since their column is not in the table'}"
         ),
         soft_wrap=True,
     )
@@ -150,12 +128,9 @@ def show_risks(risks: "Risks", console: Console) -> None:
 
 def show_losses(losses: "Losses", console: Console) -> None:
     """The loss of each column and every metric."""
-    names = ("column", "weight", "loss", "NCP", "LM", "share")
-    grid = Grid(*names, title="information loss per cell, 0 … 1, and each column's share of it")
-    for c in losses.columns:
-        figures = ("–" if mean is None else f"{mean:.4f}" for mean in (c.il, c.ncp, c.lm))
-        grid.add_row(c.name, f"{c.weight:g}", *figures, f"{c.share:.1%}")
-    console.print(grid)
+    from covey.measures.loss import COLUMN_HEAD
+
+    _print(COLUMN_HEAD, losses.by_column(), console, title="information loss")
     totals = Grid(box=None, show_header=False, pad_edge=False)
     for name, value in losses.figures():
         totals.add_row(name, Text(value, justify="right"))

@@ -12,43 +12,23 @@ from covey.measures.histograms import Distribution
 from covey.measures.loss import DEFINITIONS, ColumnLoss
 from covey.report import charts
 from covey.report.charts import BEFORE, LINE, SOFT, Bar
-from covey.tables.html import Html, Part, element, facts, figure, scrolled, table, together
+from covey.tables.html import (
+    Html,
+    Part,
+    element,
+    explained,
+    facts,
+    figure,
+    scrolled,
+    table,
+    together,
+)
 from covey.tables.html import page as document
 from covey.verification import Check, Risks
-from covey.verification.rings import REQUIREMENT
 from covey.verification.rounding import share
 
 if TYPE_CHECKING:
     from covey.report import Report
-
-_PERSONS = "k-anonymity of persons"
-_MEANINGS = {
-    REQUIREMENT: "Everyone may be behind at least this many released rows. Rows are not alike, so "
-    "this is not k-anonymity.",
-    _PERSONS: "Every row is equal to rows of others in all quasi-identifiers: "
-    "together they belong to at least this many different persons.",
-    "k-anonymity": "Every row is equal to others in all quasi-identifiers: together they are at "
-    "least this many.",
-    "distinct l-diversity": "Every class has at least this many different values of the column.",
-    "frequency l-diversity": "In no class has a value more than one of this many rows.",
-    "entropy l-diversity": "The values of every class are as mixed as this many equally frequent "
-    "ones, at least.",
-    "recursive": "In no class is the most frequent value more frequent than this many times all "
-    "the rarer ones together.",
-    "t-closeness": "The values of every class are spread like those of the whole table, up to this "
-    "distance.",
-    "alpha": "In no class does a value have a larger share of the rows.",
-    "beta-likeness": "No value is more likely in a class than in the whole table, by this part of "
-    "its share at most.",
-    "delta-disclosure": "No value is much more or much less likely in a class than in the table: "
-    "the logarithm of the ratio stays below.",
-}
-
-
-def meaning(requirement: str) -> str:
-    """What is promised, in a sentence; behind its name may stand that of a column."""
-    promise = requirement.partition(" (")[0]
-    return next(text for name, text in _MEANINGS.items() if name in promise)
 
 
 def page(report: "Report") -> str:
@@ -99,11 +79,6 @@ def _header(report: "Report") -> Html:
     )
 
 
-def _alike(report: "Report") -> bool:
-    """Whether the release shows rows that are equal, so that it has classes."""
-    return REQUIREMENT not in [check.requirement for check in report.verdict.checks]
-
-
 def _state(report: "Report") -> tuple[str, str]:
     """What the verdict is, as a colour and in words."""
     if report.verdict.holds:
@@ -115,16 +90,9 @@ def _state(report: "Report") -> tuple[str, str]:
 
 def _sizes_asked(report: "Report") -> list[Check]:
     """What was asked of the size of classes: of rows, of persons, or of both."""
-    sizes = [c for c in report.verdict.checks if c.requirement.startswith(_SIZES)]
+    sizes = [c for c in report.verdict.checks if c.requirement.counted]
     # Of several alike, the largest asks for the others too.
-    return list({c.requirement: c for c in sorted(sizes, key=lambda c: c.asked)}.values())
-
-
-_SIZES = ("k-anonymity", REQUIREMENT)
-
-
-def _counts_persons(check: Check) -> bool:
-    return check.requirement.startswith(_PERSONS)
+    return list({c.name: c for c in sorted(sizes, key=lambda c: c.asked)}.values())
 
 
 def _headline(report: "Report") -> str:
@@ -132,15 +100,7 @@ def _headline(report: "Report") -> str:
         return "Do not publish this table as it is."
     if not report.verdict.holds:
         return "Nobody can tell from this table alone whether it keeps the promise."
-    if not _alike(report):
-        return f"Everyone may be behind {report.k:,} released rows. This is not k-anonymity."
-    said = [
-        f"everyone hides among at least {check.asked:,.0f} people"
-        if _counts_persons(check)
-        else f"every row looks like at least {count(int(check.asked) - 1, 'other row')}"
-        for check in _sizes_asked(report)
-    ]
-    return _sentence(" and ".join(said))
+    return _sentence(" and ".join(check.requirement.headline for check in _sizes_asked(report)))
 
 
 def _lead(report: "Report") -> Html:
@@ -149,7 +109,7 @@ def _lead(report: "Report") -> Html:
         return together(
             (*_broken(report), *_unjudged(report), "What was judged are the columns ", columns, ".")
         )
-    if not _alike(report):
+    if not report.verdict.alike:
         return together(
             (
                 f"There are {report.k:,} pairings of people with released rows that have no pair "
@@ -161,7 +121,7 @@ def _lead(report: "Report") -> Html:
     where = "written file" if report.output else "cells"
     fewer = [
         f"to rows of fewer than {check.asked:,.0f} persons"
-        if _counts_persons(check)
+        if check.requirement.counted == "persons"
         else f"to fewer than {check.asked:,.0f} of the "
         f"{count(report.rows.released, 'released row')}"
         for check in _sizes_asked(report)
@@ -178,7 +138,7 @@ def _lead(report: "Report") -> Html:
 
 def _broken(report: "Report") -> Iterator[Part]:
     """What is wrong with the release."""
-    broken = [c.requirement for c in report.verdict.checks if c.judged and not c.holds]
+    broken = [c.name for c in report.verdict.checks if c.judged and not c.holds]
     if broken:
         yield "The verifier found that the released cells do not keep "
         yield from (_listed(broken), ". ")
@@ -191,7 +151,7 @@ def _unjudged(report: "Report") -> Iterator[Part]:
     """What the verifier could not tell, and why."""
     for check in report.verdict.checks:
         if not check.judged:
-            yield f"Whether the release keeps {check.requirement} could not be judged: "
+            yield f"Whether the release keeps {check.name} could not be judged: "
             yield f"{check.reason}. "
 
 
@@ -204,12 +164,12 @@ def _listed(parts: Sequence[Part]) -> Html:
 
 
 def _told(report: "Report") -> Iterator[tuple[str, str, str]]:
-    rows, alike = report.rows, _alike(report)
+    rows, alike = report.rows, report.verdict.alike
     same = "cannot be told apart" if alike else "may be anyone's"
     for size in _sizes_asked(report):
-        whom = "persons" if _counts_persons(size) else "rows"
         found = size.found if size.judged else size.answer
-        yield "k, asked and found", f"{size.asked:,.0f} → {found}", f"{whom} that {same}, at least"
+        said = f"{size.requirement.counted} that {same}, at least"
+        yield "k, asked and found", f"{size.asked:,.0f} → {found}", said
     if alike and report.verdict.risks.prosecutor is not None:
         risk = _percent(report.verdict.risks.prosecutor)
         yield "highest risk", risk, "that whoever knows a person picks a row of theirs"
@@ -247,40 +207,16 @@ def _sentence(text: str) -> str:
 
 
 def _promise(report: "Report") -> Html:
-    verdict = report.verdict
-    rows = [
-        (
-            _explained(check.requirement, meaning(check.requirement), check.reason),
-            f"{check.asked:g}",
-            check.found,
-            _answer(check.answer),
-        )
-        for check in verdict.checks
-    ]
-    none = _explained("no identifiers", "No column that names people is in the release.")
-    named = len(verdict.identifiers)
-    rows.append((none, "0", f"{named}", _answer("no" if named else "yes")))
-    head = ("promise", "asked", "found", "holds")
     return _section(
         "What was promised, and what the verifier found",
-        scrolled(table(head, rows, numbers=(1, 2)), "promises"),
+        scrolled(report.verdict.table(explained=True), "promises"),
         _missing_cells(report),
     )
 
 
-def _explained(name: str, sentence: str, note: str = "") -> Html:
-    """A name, and below it what it means."""
-    note = f" Note: {note}." if note else ""
-    return together((name, element("span", sentence + note, class_="explained")))
-
-
-def _answer(said: str) -> Html:
-    return element("span", said, class_=said.partition(" ")[0])
-
-
 def _missing_cells(report: "Report") -> Html | None:
     verdict = report.verdict
-    if verdict.k_wildcard is None or verdict.k_wildcard == verdict.k or not _alike(report):
+    if verdict.k_wildcard is None or verdict.k_wildcard == verdict.k or not report.verdict.alike:
         return None
     return element(
         "p",
@@ -295,24 +231,9 @@ def _missing_cells(report: "Report") -> Html | None:
 
 def _risks(report: "Report") -> Html | None:
     verdict, risks = report.verdict, report.verdict.risks
-    if not _alike(report):
+    if not report.verdict.alike:
         return None
-    hers = "her row" if risks.person is None else "one of her rows"
-    figures = (
-        ("prosecutor, at most", risks.prosecutor,
-         "He knows that a person is in the table, and her quasi-identifiers. This is his chance to "
-         f"pick {hers} where that is easiest."),
-        ("prosecutor, on average", risks.prosecutor_average,
-         "The same, over all rows of the release."),
-        ("journalist, at most", risks.journalist,
-         "He wants to find anyone at all, to show that it can be done, among everybody who may be "
-         "in the table."),
-        ("marketer", risks.marketer,
-         "He guesses for everyone, and is right about this share of the rows, at most."),
-    )  # fmt: skip
-    rows = [
-        (_explained(who, how), _percent(risk)) for who, risk, how in figures if risk is not None
-    ]
+    rows = [(explained(who, how), _percent(risk)) for who, risk, how in risks.rows()]
     if not rows:
         told: tuple[Html, ...] = (
             element(
@@ -493,7 +414,7 @@ def _column_losses(report: "Report") -> Html:
     head = ("column", "weight", "lost of a cell", "share of the loss")
     rows = [
         (
-            _explained(column.name, _in_words(column.il, shown[column.name])),
+            explained(column.name, _in_words(column.il, shown[column.name])),
             f"{column.weight:g}",
             _percent(column.il),
             _percent(column.share),
@@ -653,7 +574,7 @@ def _configuration(report: "Report") -> Html:
     settings = report.configuration
     columns = [
         (
-            _explained(name, _details(column)),
+            explained(name, _details(column)),
             column["role"],
             column.get("type"),
             column.get("weight") and f"{column['weight']:g}",

@@ -7,7 +7,7 @@ cells of their quasi-identifiers, exactly as written, and counts.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -23,7 +23,8 @@ from covey.schema.requirements import (
     DeltaDisclosure,
     KAnonymity,
     LDiversity,
-    Number,
+    Model,
+    NoIdentifiers,
     Requirement,
     SensitiveRequirement,
     TCloseness,
@@ -31,9 +32,12 @@ from covey.schema.requirements import (
 )
 from covey.tables import Table
 from covey.tables import html as pages
+from covey.tables.table import Longs
 from covey.verification import rounding as digits
-from covey.verification.class_counts import TOLERANCE, Longs, Spread
+from covey.verification.class_counts import TOLERANCE, Spread
 from covey.verification.sensitive import Achieved, SensitiveColumn, rounded
+
+VERDICT_HEAD = ("promise", "asked", "found", "holds")
 
 
 @dataclass(frozen=True)
@@ -46,12 +50,22 @@ class Check:
     known to be broken either.
     """
 
-    requirement: str
-    asked: float
+    requirement: Model
     achieved: float | None
     holds: bool
     reason: str = ""
     judged: bool = True
+
+    @property
+    def name(self) -> str:
+        """What the requirement is called."""
+        return self.requirement.name
+
+    @property
+    def asked(self) -> float:
+        """What was asked, as a number to compare with what is achieved."""
+        asked = self.requirement.asked
+        return float(asked) if isinstance(asked, Fraction) else asked
 
     @property
     def found(self) -> str:
@@ -62,6 +76,19 @@ class Check:
     def answer(self) -> str:
         """Whether it holds, in a word."""
         return "yes" if self.holds else "no" if self.judged else "not judged"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; the requirement by its name, since it may list cells."""
+        return {"requirement": self.name, "asked": self.asked} | {
+            each.name: getattr(self, each.name) for each in fields(self)[1:]
+        }
+
+    @property
+    def _complaint(self) -> str:
+        if not self.judged:
+            return f"{self.name} could not be judged: {self.reason}"
+        found = f"but {self.reason}" if self.achieved is None else f"found {self.achieved:g}"
+        return f"{self.name} does not hold: asked {self.asked:g}, {found}"
 
 
 @dataclass(frozen=True)
@@ -85,6 +112,26 @@ class Risks:
     uncovered: int = 0  # classes that hold fewer of the population than of the table
     person: str | None = None  # the column that tells persons apart, where they are counted
 
+    def rows(self) -> list[tuple[str, float, str]]:
+        """Who may try, their chance where it is known, and what they know and want."""
+        hers = "her row" if self.person is None else "one of her rows"
+        return [
+            (who, risk, how)
+            for who, risk, how in (
+                ("prosecutor, at most", self.prosecutor,
+                 "He knows that a person is in the table, and her quasi-identifiers. This is his "
+                 f"chance to pick {hers} where that is easiest."),
+                ("prosecutor, on average", self.prosecutor_average,
+                 "The same, over all rows of the release."),
+                ("journalist, at most", self.journalist,
+                 "He wants to find anyone at all, to show that it can be done, among everybody who "
+                 "may be in the table."),
+                ("marketer", self.marketer,
+                 "He guesses for everyone, and is right about this share of the rows, at most."),
+            )
+            if risk is not None
+        ]  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -106,14 +153,25 @@ class Verdict:
     risks: Risks
 
     @property
+    def lines(self) -> tuple[Check, ...]:
+        """The checks of what was asked and of what every release must keep: no identifiers."""
+        left = len(self.identifiers)
+        return (*self.checks, Check(NoIdentifiers(), left, holds=not left))
+
+    @property
     def holds(self) -> bool:
         """Whether every requirement was judged and is kept, and no identifier is left."""
-        return not self.identifiers and all(check.holds for check in self.checks)
+        return all(check.holds for check in self.lines)
 
     @property
     def broken(self) -> bool:
         """Whether something was found that is wrong; what cannot be judged is not."""
-        return bool(self.identifiers) or any(c.judged and not c.holds for c in self.checks)
+        return any(check.judged and not check.holds for check in self.lines)
+
+    @property
+    def alike(self) -> bool:
+        """Whether the rows of a class are promised to be equal."""
+        return all(check.requirement.alike for check in self.checks)
 
     @property
     def sizes(self) -> str:
@@ -138,7 +196,7 @@ class Verdict:
         self._raise([check for check in self.checks if check.judged and not check.holds])
 
     def _raise(self, checks: Sequence[Check]) -> None:
-        wrong = [_complaint(check) for check in checks]
+        wrong = [check._complaint for check in checks]
         if self.identifiers:
             names = ", ".join(map(repr, self.identifiers))
             wrong.append(f"the table has {count(len(self.identifiers), 'identifier')}: {names}")
@@ -151,38 +209,36 @@ class Verdict:
         Risks have the digits that are shown: where persons are counted, the table alone does not
         tell them. All else anyone can work out from the table.
         """
-        risks = asdict(digits.rounded(self.risks))
-        return {"holds": self.holds, "broken": self.broken, **asdict(self), "risks": risks}
+        return {
+            "holds": self.holds,
+            "broken": self.broken,
+            **asdict(self),
+            "checks": [check.to_dict() for check in self.checks],
+            "risks": asdict(digits.rounded(self.risks)),
+        }
 
-    def table(self) -> pages.Html:
+    def table(self, *, explained: bool = False) -> pages.Html:
         """What was asked, what was found, and whether that holds, as a table of HTML."""
-        rows: list[tuple[str, str, str, pages.Html]] = [
-            (check.requirement, f"{check.asked:g}", check.found, _answer(check.answer))
-            for check in self.checks
+        rows = [
+            (
+                pages.explained(check.name, check.requirement.meaning, check.reason)
+                if explained
+                else check.name,
+                f"{check.asked:g}",
+                check.found,
+                pages.element("span", check.answer, class_=check.answer.partition(" ")[0]),
+            )
+            for check in self.lines
         ]
-        if self.identifiers:
-            found = count(len(self.identifiers), "column")
-            rows.append(("no identifiers", "0 columns", found, _answer("no")))
-        return pages.table(("promise", "asked", "found", "holds"), rows, numbers=(1, 2))
+        return pages.table(VERDICT_HEAD, rows, numbers=(1, 2))
 
     def _repr_html_(self) -> str:
         said = "holds" if self.holds else "does not hold" if self.broken else "could not be judged"
         return pages.snippet(
             f"What was asked {said}",
-            self.table() if self.checks or self.identifiers else None,
+            self.table(),
             pages.element("p", f"{count(self.rows, 'row')} in {self.sizes}"),
         )
-
-
-def _answer(said: str) -> pages.Html:
-    return pages.element("span", "NO" if said == "no" else said, class_=said.partition(" ")[0])
-
-
-def _complaint(check: Check) -> str:
-    if not check.judged:
-        return f"{check.requirement} could not be judged: {check.reason}"
-    found = f"but {check.reason}" if check.achieved is None else f"found {check.achieved:g}"
-    return f"{check.requirement} does not hold: asked {check.asked:g}, {found}"
 
 
 def verify(
@@ -213,7 +269,7 @@ def verify(
         for name in schema.names(Role.SENSITIVE)
         if name in table.frame.columns
     }
-    counted = _persons(requirements, table, schema, persons or {})
+    owners = _owners(requirements, table, schema, persons or {})
     return Verdict(
         rows=total,
         classes=len(members.sizes),
@@ -222,13 +278,13 @@ def verify(
         largest_class=int(members.sizes.max()),
         identifiers=tuple(n for n in schema.names(Role.IDENTIFIER) if n in table.frame.columns),
         checks=tuple(
-            _check_size(requirement, members, counted)
+            _check_size(requirement, members, owners)
             if isinstance(requirement, KAnonymity)
             else _check(requirement, columns)
             for requirement in requirements
         ),
         achieved=tuple(column.achieved() for column in columns.values()),
-        risks=_risks(requirements, members, counted),
+        risks=_risks(requirements, members, owners),
     )
 
 
@@ -274,24 +330,24 @@ def _check_size(
             "the persons before writing it"
         )
     holds = found is not None and found >= requirement.k
-    return Check(requirement.name, requirement.k, found, holds, reason, judged=found is not None)
+    return Check(requirement, found, holds, reason, judged=found is not None)
 
 
-def _persons(
+def _owners(
     requirements: Sequence[Requirement],
     table: Table,
     schema: Schema,
     given: Mapping[str, pl.Series | Sequence[object]],
 ) -> dict[str, pl.Series]:
-    """The columns that tell persons apart, those of the table before those handed over."""
+    """Whose row each is, by each column of persons: those of the table before those handed over."""
     columns = {name: pl.Series(name, cells) for name, cells in given.items()}
-    for name in _counted(requirements):
+    for name in _person_columns(requirements):
         if name in table.frame.columns:
             columns[name] = table.cells(name)
     return {name: tables.whose(cells, schema.table) for name, cells in columns.items()}
 
 
-def _counted(requirements: Sequence[Requirement]) -> list[str]:
+def _person_columns(requirements: Sequence[Requirement]) -> list[str]:
     """The columns by which persons are to be counted."""
     return [r.person for r in requirements if isinstance(r, KAnonymity) and r.person]
 
@@ -317,7 +373,7 @@ def _risks(
     requirements: Sequence[Requirement], members: _Members, columns: Mapping[str, pl.Series]
 ) -> Risks:
     """The risks of rows, or of persons where these are asked for; of several columns, the worst."""
-    asked = _counted(requirements)
+    asked = _person_columns(requirements)
     if not asked:
         k, average = int(members.sizes.min()), len(members.sizes) / len(members.rows)
         return Risks(1 / k, average, 1 / k, average)
@@ -367,16 +423,16 @@ def _check(requirement: SensitiveRequirement, columns: Mapping[str, SensitiveCol
     match requirement:
         case LDiversity():
             return _check_diversity(requirement, column.spread)
-        case TCloseness(t=t, distance=distance):
-            return _at_most(requirement, t, column.closeness(distance or "equal"))
+        case TCloseness(distance=distance):
+            return _at_most(requirement, column.closeness(distance or "equal"))
         case AlphaK():
             return _check_share(requirement, column)
-        case BetaLikeness(beta=beta, enhanced=enhanced):
+        case BetaLikeness(enhanced=enhanced):
             bounded = not enhanced or column.spread.gains_are_bounded
-            return _at_most(requirement, beta, column.spread.largest_gain() if bounded else None)
+            return _at_most(requirement, column.spread.largest_gain() if bounded else None)
         case DeltaDisclosure(delta=delta):
             ratio = column.spread.largest_log_ratio()
-            return _figure(requirement, delta, ratio, ratio is not None and ratio < delta)
+            return _figure(requirement, ratio, ratio is not None and ratio < delta)
 
 
 def _check_diversity(requirement: LDiversity, spread: Spread) -> Check:
@@ -384,29 +440,25 @@ def _check_diversity(requirement: LDiversity, spread: Spread) -> Check:
     match requirement.kind:
         case "distinct":
             found = int(spread.distinct.min())
-            return _figure(requirement, asked, found, found >= asked)
+            return _figure(requirement, found, found >= asked)
         case "frequency":
             share = spread.largest_share()
-            return _figure(requirement, asked, float(1 / share), share * int(asked) <= 1)
+            return _figure(requirement, float(1 / share), share * int(asked) <= 1)
         case "entropy":
             least = spread.least_entropy
-            return _figure(
-                requirement, asked, math.exp(least), least >= math.log(asked) - TOLERANCE
-            )
+            return _figure(requirement, math.exp(least), least >= math.log(asked) - TOLERANCE)
         case "recursive":
-            assert requirement.c is not None
             bound = spread.recursive_bound(int(asked))
-            holds = bound is not None and bound < exactly(requirement.c)
-            return _figure(requirement, requirement.c, rounded(bound), holds)
+            holds = bound is not None and bound < exactly(requirement.asked)
+            return _figure(requirement, rounded(bound), holds)
 
 
 def _check_share(requirement: AlphaK, column: SensitiveColumn) -> Check:
     """A listed value that does not occur may be written wrong, and is then not protected."""
-    if requirement.values is None:
-        return _at_most(requirement, requirement.alpha, column.spread.largest_share())
-    places = column.places(requirement.values)
-    check = _at_most(requirement, requirement.alpha, column.spread.largest_share(places))
-    absent = column.absent(requirement.values)
+    listed = requirement.values
+    places = None if listed is None else column.places(listed)
+    check = _at_most(requirement, column.spread.largest_share(places))
+    absent = 0 if listed is None else column.absent(listed)
     if not absent:
         return check
     return replace(
@@ -414,24 +466,13 @@ def _check_share(requirement: AlphaK, column: SensitiveColumn) -> Check:
     )
 
 
-def _at_most(requirement: SensitiveRequirement, asked: Number, found: Fraction | None) -> Check:
-    holds = found is not None and found <= exactly(asked)
-    return _figure(requirement, asked, rounded(found), holds)
+def _at_most(requirement: SensitiveRequirement, found: Fraction | None) -> Check:
+    holds = found is not None and found <= exactly(requirement.asked)
+    return _figure(requirement, rounded(found), holds)
 
 
-def _figure(
-    requirement: SensitiveRequirement, asked: Number, found: float | None, holds: bool
-) -> Check:
-    reason = "" if found is not None else _UNBOUNDED[type(requirement)]
-    shown = float(asked) if isinstance(asked, Fraction) else asked
-    return Check(requirement.name, shown, found, holds, reason)
-
-
-_UNBOUNDED: dict[type, str] = {
-    LDiversity: "no c would do for a class of too few values",
-    BetaLikeness: "some value is too likely in a class for any beta",
-    DeltaDisclosure: "some class lacks a value, and then no delta would do",
-}
+def _figure(requirement: SensitiveRequirement, found: float | None, holds: bool) -> Check:
+    return Check(requirement, found, holds, "" if found is not None else requirement.unbounded)
 
 
 # ── quasi-identifiers ───────────────────────────────────────────────────────────────────────────
