@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 import covey
 from covey import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, TCloseness
-from covey.schema.requirements import SENSITIVE_MODELS, Requirement
+from covey.schema import Require
+from covey.schema.requirements import MODELS, SENSITIVE_MODELS, Requirement
 from covey.verification import Check
+from covey.verification.rounding import rounded
 from covey.verification.sensitive import Achieved
 from oracles import requirements as oracle
 
@@ -635,6 +637,28 @@ def test_a_listed_value_that_does_not_occur_is_told() -> None:
 def test_no_value_is_shown_by_a_requirement_that_lists_some() -> None:
     asked = AlphaK(0.5, "word", ("Zq7canary",))
     assert "Zq7canary" not in repr(asked) + asked.name
+    verdict = covey.verify(frame_of([("x", "a", 1.0), ("x", "b", 1.0)]), SCHEMA, asked)
+    told = repr(verdict) + json.dumps(verdict.to_dict()) + verdict._repr_html_()
+    assert "alpha (word, 1 listed)" in told
+    assert "Zq7canary" not in told
+
+
+def test_a_requirement_keeps_its_digits_where_figures_are_rounded() -> None:
+    verdict = covey.verify(frame_of([("x", "a", 1.0)]), SCHEMA, AlphaK(0.00001, "word"))
+    assert rounded(verdict).checks[0].asked == 0.00001
+
+
+def test_each_model_is_one_class() -> None:
+    """All that asks or shows requirements finds a model by its class."""
+    assert list(MODELS) == ["k", *SENSITIVE_MODELS]
+    assert set(SENSITIVE_MODELS) < set(Require.model_fields)
+    for option, model in SENSITIVE_MODELS.items():
+        one = model.parse("s", 2 if option == "l" else "1/2")
+        assert (one.asked, one.column) == (2 if option == "l" else Fraction(1, 2), "s")
+        assert "(s" in one.name
+        assert one.meaning.endswith(".")
+        with pytest.raises(covey.SchemaError, match=f"{option}"):
+            model.parse("s", "a:b:c:d")
 
 
 # ── the grammar ─────────────────────────────────────────────────────────────────────────────────

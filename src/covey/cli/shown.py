@@ -93,6 +93,14 @@ def _print(
     console.print(grid)
 
 
+def _light_grid(titles: Sequence[str], right: Sequence[str] = (), **settings: Any) -> Grid:
+    """A table with a line under its titles and no other."""
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in titles:
+        grid.add_column(title, justify="right" if title in right else "left", **settings)
+    return grid
+
+
 def show_achieved(verdict: "Verdict", console: Console) -> None:
     """What the classes keep of each sensitive column, whatever was asked."""
     from covey.verification.sensitive import achieved_rows
@@ -150,9 +158,8 @@ def show_runs(k: int, runs: "list[Run]") -> None:
     rows.sort(key=lambda row: (row["classes"] is None, row["total_il"]))
     out.print(f"k = {k:,}", style="bold")
     for columns in _blocks([_column(name, rows) for name in _shown(rows)], _labels(rows)):
-        grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        for place, (title, _) in enumerate(columns):
-            grid.add_column(title, justify="right" if place else "left", overflow="fold")
+        titles = [title for title, _ in columns]
+        grid = _light_grid(titles, right=titles[1:], overflow="fold")
         for cells in zip(*(cells for _, cells in columns), strict=True):
             grid.add_row(*cells)
         out.print(grid, "")
@@ -261,9 +268,8 @@ _FIGURES = {
 
 def show_curve(curve: "Curve") -> None:
     """The loss of each k, and a bar that is full where every cell is lost."""
-    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("k", "loss", "Total-IL", "groups", "largest", "seconds"):
-        grid.add_column(title, justify="right", no_wrap=True)
+    titles = ("k", "loss", "Total-IL", "groups", "largest", "seconds")
+    grid = _light_grid(titles, right=titles, no_wrap=True)
     grid.add_column("0 … 100 %", max_width=24)
     for point in curve.points:
         figures = (f"{point.k:,}", f"{point.loss:.2%}", f"{point.total_il:,.1f}",
@@ -275,9 +281,8 @@ def show_curve(curve: "Curve") -> None:
 
 def show_releases(entries: "Sequence[Entry]") -> None:
     """What the register remembers, the oldest release first."""
-    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("id", "date", "file", "rows", "k", "method", "key", ""):
-        grid.add_column(title, justify="right" if title in ("rows", "k") else "left")
+    titles = ("id", "date", "file", "rows", "k", "method", "key", "")
+    grid = _light_grid(titles, right=("rows", "k"))
     for entry in entries:
         state = "" if entry.published else "interrupted, perhaps published"
         names = (entry.id, entry.date[:10], Text(entry.name), f"{entry.rows:,}", f"{entry.k:,}")
@@ -287,9 +292,7 @@ def show_releases(entries: "Sequence[Entry]") -> None:
 
 def show_experiments(figures: Sequence["Figure"], examples: Sequence["Example"]) -> None:
     """Each figure and worked example of the papers by its name, and what it shows."""
-    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("name", "in the paper", "what it shows"):
-        grid.add_column(title, overflow="fold")
+    grid = _light_grid(("name", "in the paper", "what it shows"), overflow="fold")
     for example in examples:
         grid.add_row(example.name, example.number, example.title)
     for figure in figures:
