@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from covey import tables
@@ -32,9 +31,9 @@ from covey.schema.requirements import (
 )
 from covey.tables import Table
 from covey.tables import html as pages
-from covey.tables.table import Longs
 from covey.verification import rounding as digits
 from covey.verification.class_counts import TOLERANCE, Spread
+from covey.verification.classes import ROWS, Classes, smallest_match
 from covey.verification.sensitive import Achieved, SensitiveColumn, rounded
 
 VERDICT_HEAD = ("promise", "asked", "found", "holds")
@@ -258,70 +257,49 @@ def verify(
     if not table.frame.height:
         raise TableError("the table has no rows")
     requirements = schema.requirements(require)
-    quasi = _quasi_columns(table, schema)
-    members = _members([table.frame[name] for name in quasi])
-    k, total = int(members.sizes.min()), table.frame.height
-    wildcard = _smallest_match(_classes(_wildcards(table, schema)), k)
+    classes = Classes.of(table, schema)
     columns = {
         name: SensitiveColumn.of(
-            table, name, schema.columns[name], rows=members.rows, sizes=members.sizes
+            table, name, schema.columns[name], rows=classes.rows, sizes=classes.sizes
         )
         for name in schema.names(Role.SENSITIVE)
         if name in table.frame.columns
     }
     owners = _owners(requirements, table, schema, persons or {})
     return Verdict(
-        rows=total,
-        classes=len(members.sizes),
-        k=k,
-        k_wildcard=wildcard,
-        largest_class=int(members.sizes.max()),
+        rows=table.frame.height,
+        classes=len(classes.sizes),
+        k=classes.smallest,
+        k_wildcard=smallest_match(table, schema, classes.smallest),
+        largest_class=int(classes.sizes.max()),
         identifiers=tuple(n for n in schema.names(Role.IDENTIFIER) if n in table.frame.columns),
         checks=tuple(
-            _check_size(requirement, members, owners)
+            _check_size(requirement, classes, owners)
             if isinstance(requirement, KAnonymity)
             else _check(requirement, columns)
             for requirement in requirements
         ),
         achieved=tuple(column.achieved() for column in columns.values()),
-        risks=_risks(requirements, members, owners),
+        risks=_risks(requirements, classes, owners),
     )
 
 
-# ── classes ─────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, eq=False)
-class _Members:
-    """The rows of the table, one class after the other."""
-
-    rows: Longs
-    sizes: Longs
-
-
-def _members(columns: Sequence[pl.Series]) -> _Members:
-    cells = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
-    names = cells.columns
-    grouped = cells.with_row_index(ROWS).group_by(names).agg(ROWS)[ROWS]
-    return _Members(
-        grouped.explode().to_numpy().astype(np.int64),
-        grouped.list.len().to_numpy().astype(np.int64),
-    )
+# ── sizes of classes ────────────────────────────────────────────────────────────────────────────
 
 
 def _check_size(
-    requirement: KAnonymity, members: _Members, columns: Mapping[str, pl.Series]
+    requirement: KAnonymity, classes: Classes, columns: Mapping[str, pl.Series]
 ) -> Check:
     """Rows or persons; nothing but their column says how many persons there are.
 
     Without it, rows are judged: no class has more persons than rows, so too few rows are too few
     persons.
     """
-    rows = int(members.sizes.min())
+    rows = classes.smallest
     found: int | None = rows
     reason = ""
     if requirement.person in columns:
-        found = _fewest_persons(columns[str(requirement.person)], members)
+        found = classes.fewest_persons(columns[str(requirement.person)])
     elif requirement.person and rows >= requirement.k:
         found = None
         reason = (
@@ -352,39 +330,25 @@ def _person_columns(requirements: Sequence[Requirement]) -> list[str]:
     return [r.person for r in requirements if isinstance(r, KAnonymity) and r.person]
 
 
-def _owned(persons: pl.Series, members: _Members) -> pl.DataFrame:
-    """How many rows of each class each person has; who is None is nobody known."""
-    if len(persons) != len(members.rows):
-        raise TableError("the column of persons has not one cell for each row")
-    label = np.repeat(np.arange(len(members.sizes)), members.sizes)
-    pairs = pl.DataFrame({"class": label, "person": persons.gather(members.rows)})
-    return pairs.group_by("class", "person").agg(pl.len().cast(pl.Int64).alias(ROWS))
-
-
-def _fewest_persons(persons: pl.Series, members: _Members) -> int:
-    per_class = _owned(persons, members).drop_nulls("person").group_by("class").len()["len"]
-    return int(per_class.min()) if len(per_class) == len(members.sizes) else 0  # type: ignore[arg-type]
-
-
 # ── risks ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def _risks(
-    requirements: Sequence[Requirement], members: _Members, columns: Mapping[str, pl.Series]
+    requirements: Sequence[Requirement], classes: Classes, columns: Mapping[str, pl.Series]
 ) -> Risks:
     """The risks of rows, or of persons where these are asked for; of several columns, the worst."""
     asked = _person_columns(requirements)
     if not asked:
-        k, average = int(members.sizes.min()), len(members.sizes) / len(members.rows)
+        k, average = classes.smallest, len(classes.sizes) / len(classes.rows)
         return Risks(1 / k, average, 1 / k, average)
     for name in asked:
         if name not in columns:
             return Risks(None, None, None, None, person=name)
-    found = [_risks_of_persons(name, columns[name], members) for name in asked]
+    found = [_risks_of_persons(name, columns[name], classes) for name in asked]
     return max(found, key=lambda risks: risks.prosecutor or 0.0)
 
 
-def _risks_of_persons(name: str, persons: pl.Series, members: _Members) -> Risks:
+def _risks_of_persons(name: str, persons: pl.Series, classes: Classes) -> Risks:
     """By the share that a person has of the rows of a class.
 
     Any of her rows is a right one for whoever picks a row, so that is his chance. The marketer does
@@ -397,18 +361,18 @@ def _risks_of_persons(name: str, persons: pl.Series, members: _Members) -> Risks
         for some in (pl.col("person").is_not_null(), pl.col("person").is_null())
     )
     squares = (rows.filter(pl.col("person").is_not_null()) ** 2).sum()
-    classes = _owned(persons, members).group_by("class").agg(
+    shares = classes.owned(persons).group_by("class").agg(
         most=most + nobody,
         squares=squares - most**2 + (most + nobody) ** 2,
         size=rows.sum(),
     )  # fmt: skip
-    highest = float((classes["most"] / classes["size"]).max())  # type: ignore[arg-type]
-    total = len(members.rows)
+    highest = float((shares["most"] / shares["size"]).max())  # type: ignore[arg-type]
+    total = len(classes.rows)
     return Risks(
         prosecutor=highest,
-        prosecutor_average=float((classes["squares"] / classes["size"]).sum()) / total,
+        prosecutor_average=float((shares["squares"] / shares["size"]).sum()) / total,
         journalist=highest,
-        marketer=int(classes["most"].sum()) / total,
+        marketer=int(shares["most"].sum()) / total,
         person=name,
     )
 
@@ -473,98 +437,3 @@ def _at_most(requirement: SensitiveRequirement, found: Fraction | None) -> Check
 
 def _figure(requirement: SensitiveRequirement, found: float | None, holds: bool) -> Check:
     return Check(requirement, found, holds, "" if found is not None else requirement.unbounded)
-
-
-# ── quasi-identifiers ───────────────────────────────────────────────────────────────────────────
-
-
-def _quasi_columns(table: Table, schema: Schema) -> list[str]:
-    """The columns that show quasi-identifiers: their own, or their low and high ends."""
-    present = table.frame.columns
-    shown: list[str] = []
-    for name in schema.quasi:
-        ends = [f"{name}_low", f"{name}_high"]
-        found = [name] if name in present else [end for end in ends if end in present]
-        if len(found) != (1 if name in present else 2):
-            raise SchemaError(f"quasi-identifier {name!r} is not in the table")
-        shown += found
-    if not shown:
-        raise SchemaError("the schema names no quasi-identifier, so there is nothing to judge")
-    tables.refuse_roleless(present, {*schema.columns, *shown})
-    return shown
-
-
-def _wildcards(table: Table, schema: Schema) -> list[pl.Series]:
-    """The cells of quasi-identifiers, null where missing.
-
-    Two ends are one cell: where one lacks and the other is shown, the interval is open there.
-    """
-    return [
-        table.cells(name)
-        if name in table.frame.columns
-        else _one_cell(table.cells(f"{name}_low"), table.cells(f"{name}_high"))
-        for name in schema.quasi
-    ]
-
-
-def _one_cell(low: pl.Series, high: pl.Series) -> pl.Series:
-    ends = pl.DataFrame({"low": low, "high": high}).cast(pl.String)
-    spelled = pl.format("{};{}", pl.col("low").fill_null(""), pl.col("high").fill_null(""))
-    return ends.select(pl.when(~pl.all_horizontal(pl.all().is_null())).then(spelled)).to_series()
-
-
-ROWS = "rows"
-
-
-def _classes(columns: Sequence[pl.Series]) -> pl.DataFrame:
-    """The distinct rows with their number; columns are named by their place."""
-    cells = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
-    return cells.group_by(cells.columns).len(ROWS).cast({ROWS: pl.Int64})
-
-
-# Pairs of patterns are compared, so their number is squared.
-MOST_PATTERNS = 64
-
-
-def _smallest_match(classes: pl.DataFrame, k: int) -> int | None:
-    """The fewest rows that any row cannot be told from when a missing cell matches anything.
-
-    Classes are compared pattern by pattern of missing cells: two patterns are joined on the
-    columns that both of them show. Only classes smaller than the best answer so far can lower it,
-    and none can lower it below `k`, since every row matches its own class.
-    """
-    patterns = _by_pattern(classes)
-    if len(patterns) > MOST_PATTERNS:
-        return None
-    best = int(classes[ROWS].sum())
-    for shown, part in patterns:
-        candidates = part.filter(pl.col(ROWS) < best)
-        if best > k and candidates.height:
-            best = min(best, _fewest_matches(candidates, shown, patterns))
-    return best
-
-
-def _by_pattern(classes: pl.DataFrame) -> list[tuple[list[str], pl.DataFrame]]:
-    """The classes that show the same columns together, with those columns."""
-    quasi = classes.columns[:-1]
-    pattern = pl.concat_str(pl.col(quasi).is_null().cast(pl.Int8)).alias("missing")  # "0100"
-    parts = classes.with_columns(pattern).partition_by("missing", as_dict=True, include_key=False)
-    return [
-        ([name for name, absent in zip(quasi, str(key[0]), strict=True) if absent == "0"], part)
-        for key, part in parts.items()
-    ]
-
-
-def _fewest_matches(
-    candidates: pl.DataFrame, shown: list[str], patterns: list[tuple[list[str], pl.DataFrame]]
-) -> int:
-    total = np.zeros(candidates.height, dtype=np.int64)
-    for other, part in patterns:
-        common = [name for name in shown if name in other]
-        if common:
-            sums = part.group_by(common).agg(pl.col(ROWS).sum().alias("matches"))
-            joined = candidates.join(sums, on=common, how="left", maintain_order="left")
-            total += joined["matches"].fill_null(0).to_numpy()
-        else:
-            total += int(part[ROWS].sum())
-    return int(total.min())
