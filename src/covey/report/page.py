@@ -73,7 +73,7 @@ def _header(report: "Report") -> Html:
             brand,
             element("p", said, class_=f"verdict {colour}"),
             element("h1", _headline(report)),
-            element("p", _lead(report), class_="lead"),
+            element("p", *_lead(report), class_="lead"),
             facts(_told(report)),
         ),
     )
@@ -103,22 +103,17 @@ def _headline(report: "Report") -> str:
     return _sentence(" and ".join(check.requirement.headline for check in _sizes_asked(report)))
 
 
-def _lead(report: "Report") -> Html:
+def _lead(report: "Report") -> Sequence[Part]:
     columns = _listed([element("strong", column.name) for column in report.losses.columns])
     if not report.verdict.holds:
-        return together(
-            (*_broken(report), *_unjudged(report), "What was judged are the columns ", columns, ".")
-        )
+        wrong = *_broken(report), *_unjudged(report)
+        return *wrong, "What was judged are the columns ", columns, "."
     if not report.verdict.alike:
-        return together(
-            (
-                f"There are {report.k:,} pairings of people with released rows that have no pair "
-                "in common, and each may be the true one. This was judged by ",
-                columns,
-                ", with the original at hand.",
-            )
+        said = (
+            f"There are {report.k:,} pairings of people with released rows that have no pair in "
+            "common, and each may be the true one. This was judged by "
         )
-    where = "written file" if report.output else "cells"
+        return said, columns, ", with the original at hand."
     fewer = [
         f"to rows of fewer than {check.asked:,.0f} persons"
         if check.requirement.counted == "persons"
@@ -126,14 +121,11 @@ def _lead(report: "Report") -> Html:
         f"{count(report.rows.released, 'released row')}"
         for check in _sizes_asked(report)
     ]
-    return together(
-        (
-            f"Nobody can be linked {' or '.join(fewer)} by ",
-            columns,
-            f" alone. The verifier found this in the {where}, cell by cell, and shares no code "
-            "with what made them.",
-        )
+    found = (
+        f" alone. The verifier found this in the {'written file' if report.output else 'cells'}, "
+        "cell by cell, and shares no code with what made them."
     )
+    return f"Nobody can be linked {' or '.join(fewer)} by ", columns, found
 
 
 def _broken(report: "Report") -> Iterator[Part]:
@@ -234,39 +226,34 @@ def _risks(report: "Report") -> Html | None:
     if not report.verdict.alike:
         return None
     rows = [(explained(who, how), _percent(risk)) for who, risk, how in risks.rows()]
-    if not rows:
-        told: tuple[Html, ...] = (
-            element(
-                "p",
-                "That cannot be told: who has several rows in a class is found more easily, and "
-                f"the column {risks.person} that would tell is not in the table.",
-            ),
-        )
-    else:
-        told = (
+    if rows:
+        told = [
             element(
                 "p", "Three people who try, each of whom knows the quasi-identifiers of everybody:"
             ),
             scrolled(table(("who", "risk"), rows, numbers=(1,)), "risks"),
             element("p", _whom(risks), class_="quiet"),
+        ]
+    else:
+        unknown = (
+            "That cannot be told: who has several rows in a class is found more easily, and the "
+            f"column {risks.person} that would tell is not in the table."
         )
-    return _section(
-        "How likely somebody is found again",
-        *told,
-        *(_sensitive(report) if verdict.achieved else ()),
-    )
+        told = [element("p", unknown)]
+    more = _sensitive(report) if verdict.achieved else ()
+    return _section("How likely somebody is found again", *told, *more)
 
 
 def _whom(risks: Risks) -> str:
     """Who may be behind the rows."""
     if risks.population is not None:
         return f"Journalist and marketer face a population of {count(risks.population, 'row')}."
-    persons = (
-        ""
-        if risks.person is None
-        else f"Persons are told apart by {risks.person}: the more rows of a class one has, the "
-        "more easily one of them is picked. "
-    )
+    persons = ""
+    if risks.person is not None:
+        persons = (
+            f"Persons are told apart by {risks.person}: the more rows of a class one has, the more "
+            "easily one of them is picked. "
+        )
     return persons + (
         "No table of the whole population was given, so the people of the release are all there "
         "are. In a larger population, journalist and marketer have a smaller chance."
@@ -522,13 +509,7 @@ def _column(column: Distribution, k: int) -> Html:
         ],
         numbers=(1, 2, 3),
     )
-    caption = together(
-        (
-            element("strong", column.column),
-            element("br"),
-            f"{_shown(column)}.",
-        )
-    )
+    caption = together((element("strong", column.column), element("br"), f"{_shown(column)}."))
     name = f"{column.column}: rows with each value, {'before and ' if before else ''}after"
     return figure(charts.svg(drawn), name, caption, numbers=numbers)
 
@@ -581,20 +562,15 @@ def _configuration(report: "Report") -> Html:
         )
         for name, column in settings["columns"].items()
     ]
-    output = report.output
-    written = (
-        ()
-        if output is None
-        else (
+    written: list[tuple[Part, Part]] = []
+    if (output := report.output) is not None:
+        written += [
             ("SHA-256 of the released file", element("code", output.sha256)),
             ("its format and size", f"{output.format}, {output.bytes:,} bytes"),
-            *(
-                [("cells with an apostrophe in front, against formulas", f"{output.defused:,}")]
-                if output.defused
-                else []
-            ),
-        )
-    )
+        ]
+        if output.defused:
+            what = "cells with an apostrophe in front, against formulas"
+            written.append((what, f"{output.defused:,}"))
     rest: list[tuple[Part, Part]] = [
         *written,
         ("rows read, left out as missing, suppressed, released",
@@ -613,16 +589,10 @@ def _configuration(report: "Report") -> Html:
     ]  # fmt: skip
     return _section(
         "How it was made",
-        element(
-            "p",
-            _checksum(report),
-        ),
+        element("p", _checksum(report)),
         scrolled(table(("what", "this release"), rest), "settings"),
         element("h3", "Columns"),
-        scrolled(
-            table(("column", "role", "type", "weight"), columns, numbers=(3,)),
-            "columns",
-        ),
+        scrolled(table(("column", "role", "type", "weight"), columns, numbers=(3,)), "columns"),
     )
 
 

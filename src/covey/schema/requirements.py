@@ -178,6 +178,19 @@ class SensitiveModel(Model):
         return cls(parts[0], on) if len(parts) == 1 else None  # type: ignore[call-arg]
 
     @property
+    def _title(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def _details(self) -> str:
+        return ""
+
+    @property
+    def name(self) -> str:
+        """What it is called where it is judged, with its column."""
+        return f"{self._title} ({self.on}{self._details})"
+
+    @property
     def column(self) -> str:
         """The sensitive column."""
         return self.on
@@ -237,11 +250,9 @@ class LDiversity(SensitiveModel):
         return None
 
     @property
-    def name(self) -> str:
-        """What it is called where it is judged; of recursive ones, c is asked for."""
-        if self.kind == "recursive":
-            return f"recursive (c, {self.l})-diversity ({self.on})"
-        return f"{self.kind} l-diversity ({self.on})"
+    def _title(self) -> str:
+        recursive = self.kind == "recursive"  # then it is c that is asked for
+        return f"recursive (c, {self.l})-diversity" if recursive else f"{self.kind} l-diversity"
 
     @property
     def meaning(self) -> str:
@@ -280,6 +291,7 @@ class TCloseness(SensitiveModel):
     """
 
     option = "t"
+    _title = "t-closeness"
     written = "0.2, equal:0.2, ordered:0.2 or hierarchical:0.2"
     meaning = (
         "The values of every class are spread like those of the whole table, up to this distance."
@@ -305,9 +317,8 @@ class TCloseness(SensitiveModel):
         return super()._of_parts(on, parts)
 
     @property
-    def name(self) -> str:
-        """What it is called where it is judged."""
-        return f"t-closeness ({', '.join(filter(None, (self.on, self.distance)))})"
+    def _details(self) -> str:
+        return f", {self.distance}" if self.distance else ""
 
     def misfits(self, schema: "Schema") -> Iterator[str]:
         """Distances need to know how the values lie beside each other."""
@@ -339,6 +350,7 @@ class AlphaK(SensitiveModel):
     """
 
     option = "alpha"
+    _title = "alpha"
     written = "0.5, 2/3 or 0.5:HIV:AIDS"
     meaning = "In no class does a value have a larger share of the rows."
 
@@ -365,10 +377,8 @@ class AlphaK(SensitiveModel):
         return cls(alpha, on, tuple(values) or None)
 
     @property
-    def name(self) -> str:
-        """What it is called where it is judged; values are counted, not named."""
-        listed = "" if self.values is None else f", {len(self.values)} listed"
-        return f"alpha ({self.on}{listed})"
+    def _details(self) -> str:  # values are counted, not named
+        return "" if self.values is None else f", {len(self.values)} listed"
 
 
 @dataclass(frozen=True)
@@ -406,9 +416,8 @@ class BetaLikeness(SensitiveModel):
         return super()._of_parts(on, parts)
 
     @property
-    def name(self) -> str:
-        """What it is called where it is judged."""
-        return f"{'enhanced' if self.enhanced else 'basic'} beta-likeness ({self.on})"
+    def _title(self) -> str:
+        return f"{'enhanced' if self.enhanced else 'basic'} beta-likeness"
 
 
 @dataclass(frozen=True)
@@ -421,6 +430,7 @@ class DeltaDisclosure(SensitiveModel):
     """
 
     option = "delta"
+    _title = "delta-disclosure"
     written = "0.7"
     meaning = (
         "No value is much more or much less likely in a class than in the table: the logarithm of "
@@ -434,11 +444,6 @@ class DeltaDisclosure(SensitiveModel):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set(delta=_above_zero("delta", self.delta))
-
-    @property
-    def name(self) -> str:
-        """What it is called where it is judged."""
-        return f"delta-disclosure ({self.on})"
 
 
 SensitiveRequirement = LDiversity | TCloseness | AlphaK | BetaLikeness | DeltaDisclosure
