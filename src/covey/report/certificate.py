@@ -432,10 +432,7 @@ class Checked:
         """Raise `ViolationError`, with all that differs or is broken."""
         wrong = [*self.differences]
         if self.verdict is not None:
-            try:
-                self.verdict.raise_if_broken()
-            except ViolationError as error:
-                wrong.append(str(error))
+            wrong += self.verdict.complaints(judged=True)
         if wrong:
             raise ViolationError("; ".join(wrong))
 

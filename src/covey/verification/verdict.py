@@ -180,27 +180,27 @@ class Verdict:
             size = f"{self.k:,} to {size}"
         return f"{count(self.classes, 'class', 'classes')} of {size}"
 
+    def complaints(self, *, judged: bool = False) -> list[str]:
+        """All that does not hold, or only what was judged and found wrong."""
+        wrong = [c._complaint for c in self.checks if not c.holds and (c.judged or not judged)]
+        if self.identifiers:
+            names = ", ".join(map(repr, self.identifiers))
+            wrong.append(f"the table has {count(len(self.identifiers), 'identifier')}: {names}")
+        return wrong
+
     def raise_if_violated(self) -> None:
         """Raise `ViolationError` unless the verdict holds: also for what could not be judged.
 
         covey asks this before it publishes anything.
         """
-        self._raise([check for check in self.checks if not check.holds])
+        _raise(self.complaints())
 
     def raise_if_broken(self) -> None:
         """Raise `ViolationError` for what was found wrong, but not for what could not be judged.
 
         `covey verify` asks this of a release that no longer has the column of persons.
         """
-        self._raise([check for check in self.checks if check.judged and not check.holds])
-
-    def _raise(self, checks: Sequence[Check]) -> None:
-        wrong = [check._complaint for check in checks]
-        if self.identifiers:
-            names = ", ".join(map(repr, self.identifiers))
-            wrong.append(f"the table has {count(len(self.identifiers), 'identifier')}: {names}")
-        if wrong:
-            raise ViolationError("; ".join(wrong))
+        _raise(self.complaints(judged=True))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists; what neither holds nor is broken could not be judged.
@@ -238,6 +238,11 @@ class Verdict:
             self.table(),
             pages.element("p", f"{count(self.rows, 'row')} in {self.sizes}"),
         )
+
+
+def _raise(complaints: list[str]) -> None:
+    if complaints:
+        raise ViolationError("; ".join(complaints))
 
 
 def verify(
