@@ -431,7 +431,8 @@ def test_a_real_interruption_ends_the_command(tmp_path: Path) -> None:
     demo.write(tmp_path, 3_000)
     program = (
         "import os, signal, sys\n"
-        "from covey import cli, curves\n"
+        "from covey.cli import main as cli\n"
+        "from covey.studies import curves\n"
         "told = curves.part_of\n"
         "def part(progress, stage, done, total):\n"
         "    tell = told(progress, stage, done, total)\n"
