@@ -93,7 +93,7 @@ def adult(folder: Path | None) -> None:
         settings = schema_without(schema, sensitive)
         asked = [KAnonymity(K), requirement]
         table = encode(Table(frame), settings, require=asked)
-        plain = replace(table, demands=None)
+        plain = replace(table, constraints=None)
         formed("covey", encode(Table(frame[:SAMPLE]), settings, require=asked), K)
         own = partial(formed, "covey", table, K)
         repairing = partial(keep_constraints, table, K, formed("covey", plain, K))

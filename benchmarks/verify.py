@@ -61,7 +61,7 @@ def run(path: Path) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{verdict.rows:,} rows, {table.frame.width} columns, {verdict.classes:,} classes")
     for check in verdict.checks:
-        print(f"{check.requirement:>40}: asked {check.asked:g}, found {check.achieved:g}")
+        print(f"{check.name:>40}: asked {check.asked:g}, found {check.achieved:g}")
     print(f"{'reading':>14} {read - began:7.2f} s")
     print(f"{'judging':>14} {judged - read:7.2f} s")
     print(f"{'all':>14} {judged - began:7.2f} s   {peak:.2f} GiB at most")

@@ -313,7 +313,7 @@ def test_without_the_extra_pictures_are_refused_and_tables_are_not(
 
 
 def test_other_endings_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(covey.OutputError, match=r"\.csv, \.json, \.svg, \.png"):
+    with pytest.raises(covey.OutputError, match=r"\.csv, \.json, \.svg or \.png"):
         curve_of(point(2, 1.0)).write(tmp_path / "c.pdf")
     assert not list(tmp_path.iterdir())
 

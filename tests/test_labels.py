@@ -159,7 +159,7 @@ def test_how_a_value_is_spelled_changes_no_figure(
     assert replace(after, merged=0) == before
     checks = [covey.verify(frame, schema, listed).checks for frame in (plain, spelled)]
     assert checks[0] == checks[1]
-    codes = [encode(Table(f), schema, require=[listed]).demands for f in (plain, spelled)]
+    codes = [encode(Table(f), schema, require=[listed]).constraints for f in (plain, spelled)]
     assert codes[0] is not None
     assert codes[1] is not None
     assert codes[0].values.tolist() == codes[1].values.tolist()

@@ -15,10 +15,10 @@ import covey
 from covey import demo
 from covey.cli import main as cli
 from covey.cli import memory
-from covey.encoding import constraints as demands
+from covey.encoding import constraints
 from covey.encoding.constraints import reachable
 from covey.errors import InfeasibleError, SchemaError, TableError, TaxonomyError, UsageError
-from covey.schema.requirements import Requirement, parse
+from covey.schema.requirements import SENSITIVE_MODELS, Requirement
 
 THOUSANDS = "9" * 5000
 DEEP = "[" * 5000 + "]" * 5000
@@ -92,7 +92,7 @@ def test_options_of_no_measure(
 def test_a_delta_beyond_all_ratios_asks_that_no_class_lacks_a_value(delta: str) -> None:
     table = pl.DataFrame({"q": [1, 1, 9, 9], "s": ["a", "b"] * 2})
     schema = covey.Schema.of(quasi={"q": "numeric"}, sensitive=["s"])
-    asked: list[Requirement] = [covey.KAnonymity(2), parse("delta", "s", delta)]
+    asked: list[Requirement] = [covey.KAnonymity(2), covey.DeltaDisclosure.parse("s", delta)]
     assert covey.anonymize(table, schema, require=asked).verdict.classes == 2
 
 
@@ -125,7 +125,7 @@ THIRDS_SCHEMA = covey.Schema.of(quasi={"q": "numeric"}, sensitive=["s"])
 
 @pytest.mark.parametrize("alpha", ["2/3", "4/6", Fraction(2, 3), "2/3:a"])
 def test_two_thirds_are_two_thirds(alpha: Any, tmp_path: Path) -> None:
-    asked = parse("alpha", "s", alpha)
+    asked = covey.AlphaK.parse("s", alpha)
     release = covey.anonymize(THIRDS, THIRDS_SCHEMA, require=[covey.KAnonymity(3), asked])
     assert release.verdict.classes == 2
     assert release.write(tmp_path / "o.csv").to_json()
@@ -159,7 +159,9 @@ def test_with_a_little_room_for_rounding_the_judge_would_refuse(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The sabotaged build: kernels take the float as it is, and cannot tell it from 2/3."""
-    monkeypatch.setattr(demands, "reachable", lambda asked, _: (Fraction(asked), Fraction(asked)))
+    monkeypatch.setattr(
+        constraints, "reachable", lambda asked, _: (Fraction(asked), Fraction(asked))
+    )
     table, schema = mixed()
     asked: list[Requirement] = [covey.KAnonymity(3), covey.AlphaK(2 / 3, "s")]
     with pytest.raises(covey.ViolationError):
@@ -183,7 +185,7 @@ def test_the_nearest_figures_that_a_table_can_have(asked: Any, parts: int) -> No
 )  # fmt: skip
 def test_every_number_may_be_a_fraction(model: str, setting: str) -> None:
     table, schema = mixed()
-    asked: list[Requirement] = [covey.KAnonymity(3), parse(model, "s", setting)]
+    asked: list[Requirement] = [covey.KAnonymity(3), SENSITIVE_MODELS[model].parse("s", setting)]
     release = covey.anonymize(table, schema, require=asked)
     assert release.report.to_json()
     from_toml = covey.Schema.of(
@@ -195,7 +197,7 @@ def test_every_number_may_be_a_fraction(model: str, setting: str) -> None:
 @pytest.mark.parametrize("setting", ["1/0", "/3", "2/", "2/3/4", "-1/2", "1.5/2", "x/y"])
 def test_what_is_no_fraction(setting: str) -> None:
     with pytest.raises(SchemaError, match="alpha must be a number"):
-        parse("alpha", "s", setting)
+        covey.AlphaK.parse("s", setting)
 
 
 # ── bad cells ───────────────────────────────────────────────────────────────────────────────────

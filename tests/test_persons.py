@@ -73,9 +73,9 @@ def test_where_codes_repeat_it_must_be_said_who_is_counted(name: str) -> None:
     for part in (repr(name), "39 rows of 15 persons", "11 rows", f'"{name}"', "person = false"):
         assert part in message
     assert CANARY not in message
-    assert release_of(frame, name).verdict.checks[0].requirement.endswith(f"persons ({name})")
+    assert release_of(frame, name).verdict.checks[0].name.endswith(f"persons ({name})")
     (asked,) = release_of(frame, False).verdict.checks
-    assert (asked.requirement, asked.holds) == ("k-anonymity", True)
+    assert (asked.name, asked.holds) == ("k-anonymity", True)
 
 
 def fewest_persons(release: covey.Release, persons: pl.Series) -> int:
@@ -370,7 +370,7 @@ def test_a_draft_counts_the_persons_that_repeat(tmp_path: Path) -> None:
     schema = covey.Schema.from_toml(write(tmp_path / "draft.toml", text))
     assert schema.require == Require(person="patient_id")
     asked = covey.anonymize(frame, schema, require=KAnonymity(10)).verdict.checks[0]
-    assert asked.requirement == "k-anonymity of persons (patient_id)"
+    assert asked.name == "k-anonymity of persons (patient_id)"
 
 
 def test_a_draft_says_that_one_column_is_needed() -> None:

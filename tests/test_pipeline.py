@@ -704,7 +704,7 @@ def test_the_l_of_cb_is_verified(sensitive: str | None) -> None:
         )
 
     done = release()
-    assert [check.requirement for check in done.verdict.checks] == ["k-anonymity", wanted.name]
+    assert [check.name for check in done.verdict.checks] == ["k-anonymity", wanted.name]
     assert done.verdict.holds
     assert done.report.configuration["require"]["besides"] == [wanted.name]
     assert covey.verify(done.table, schema, wanted).holds

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 import covey
 from covey import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, TCloseness
-from covey.schema.requirements import Requirement, parse
+from covey.schema import Require
+from covey.schema.requirements import MODELS, SENSITIVE_MODELS, Requirement
 from covey.verification import Check
+from covey.verification.rounding import rounded
 from covey.verification.sensitive import Achieved
 from oracles import requirements as oracle
 
@@ -67,7 +69,8 @@ def achieved(rows: Sequence[Row]) -> tuple[Achieved, Achieved]:
 
 def judge(rows: Sequence[Row], requirement: Requirement) -> Check:
     (check,) = covey.verify(frame_of(rows), SCHEMA, requirement).checks
-    assert check.requirement.startswith(requirement.name.split(" (")[0])
+    assert isinstance(check.requirement, type(requirement))
+    assert check.name.startswith(requirement.name.split(" (")[0])
     return check
 
 
@@ -329,7 +332,7 @@ def test_a_union_of_classes_keeps_what_both_keep(
     ]
     before, after = (covey.verify(frame_of(r), SCHEMA, asked).checks for r in (rows, merged))
     for one, other in zip(before, after, strict=True):
-        assert other.holds or not one.holds, one.requirement
+        assert other.holds or not one.holds, one.name
 
 
 # ── persons ─────────────────────────────────────────────────────────────────────────────────────
@@ -634,6 +637,28 @@ def test_a_listed_value_that_does_not_occur_is_told() -> None:
 def test_no_value_is_shown_by_a_requirement_that_lists_some() -> None:
     asked = AlphaK(0.5, "word", ("Zq7canary",))
     assert "Zq7canary" not in repr(asked) + asked.name
+    verdict = covey.verify(frame_of([("x", "a", 1.0), ("x", "b", 1.0)]), SCHEMA, asked)
+    told = repr(verdict) + json.dumps(verdict.to_dict()) + verdict._repr_html_()
+    assert "alpha (word, 1 listed)" in told
+    assert "Zq7canary" not in told
+
+
+def test_a_requirement_keeps_its_digits_where_figures_are_rounded() -> None:
+    verdict = covey.verify(frame_of([("x", "a", 1.0)]), SCHEMA, AlphaK(0.00001, "word"))
+    assert rounded(verdict).checks[0].asked == 0.00001
+
+
+def test_each_model_is_one_class() -> None:
+    """All that asks or shows requirements finds a model by its class."""
+    assert list(MODELS) == ["k", *SENSITIVE_MODELS]
+    assert set(SENSITIVE_MODELS) < set(Require.model_fields)
+    for option, model in SENSITIVE_MODELS.items():
+        one = model.parse("s", 2 if option == "l" else "1/2")
+        assert (one.asked, one.column) == (2 if option == "l" else Fraction(1, 2), "s")
+        assert "(s" in one.name
+        assert one.meaning.endswith(".")
+        with pytest.raises(covey.SchemaError, match=f"{option}"):
+            model.parse("s", "a:b:c:d")
 
 
 # ── the grammar ─────────────────────────────────────────────────────────────────────────────────
@@ -663,7 +688,7 @@ def test_no_value_is_shown_by_a_requirement_that_lists_some() -> None:
     ],
 )
 def test_settings_are_read(model: str, setting: object, requirement: Requirement) -> None:
-    assert parse(model, "s", setting) == requirement
+    assert SENSITIVE_MODELS[model].parse("s", setting) == requirement
 
 
 @pytest.mark.parametrize("model", ["l", "t", "alpha", "beta", "delta"])
@@ -691,7 +716,7 @@ def test_settings_that_cannot_be_read_are_refused(model: str, setting: object) -
     if model == "alpha" and setting == "3:":
         setting = "x:"
     with pytest.raises(covey.SchemaError):
-        parse(model, "s", setting)
+        SENSITIVE_MODELS[model].parse("s", setting)
 
 
 def test_a_schema_asks_for_all_of_them() -> None:

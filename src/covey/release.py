@@ -69,7 +69,7 @@ class Release:
     def __repr__(self) -> str:
         # What a dataclass would show of itself has cells in it, even original ones.
         rows, checks = self.report.rows, self.verdict.checks
-        kept = ", ".join(f"{check.requirement} {check.achieved:g}" for check in checks)
+        kept = ", ".join(f"{check.name} {check.achieved:g}" for check in checks)
         return f"Release({rows.released:,} of {rows.read:,} rows by {self.report.method}, {kept})"
 
     def _repr_html_(self) -> str:

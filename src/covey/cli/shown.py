@@ -3,7 +3,7 @@
 Results go to standard output, everything else to standard error.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich import box
@@ -57,21 +57,20 @@ def show_release(report: "Report", console: Console) -> None:
 
 def show_verdict(verdict: "Verdict", console: Console) -> None:
     """What was asked of a table and what it keeps."""
-    from covey.verification.rings import REQUIREMENT
+    from covey.verification.verdict import VERDICT_HEAD
 
-    grid = Grid("promise", "asked", "found", "holds")
-    for check in verdict.checks:
-        holds = Text(*_ANSWERS[check.answer])
-        grid.add_row(Text(check.requirement), f"{check.asked:g}", check.found, holds)
-    if verdict.identifiers:
-        found = count(len(verdict.identifiers), "column")
-        grid.add_row("no identifiers", "0 columns", found, Text(*_ANSWERS["no"]))
-    if grid.row_count:
-        console.print(grid)
+    _print(
+        VERDICT_HEAD,
+        [
+            (check.name, f"{check.asked:g}", check.found, Text(*_ANSWERS[check.answer]))
+            for check in verdict.lines
+        ],
+        console,
+    )
     for check in verdict.checks:
         if check.reason:
-            console.print(Text(f"{check.requirement}: {check.reason}"), soft_wrap=True)
-    if REQUIREMENT in [check.requirement for check in verdict.checks]:
+            console.print(Text(f"{check.name}: {check.reason}"), soft_wrap=True)
+    if not verdict.alike:
         console.print(f"{count(verdict.rows, 'row')}, which are not alike")
         return
     console.print(f"{verdict.sizes}, {count(verdict.rows, 'row')} in all")
@@ -84,54 +83,41 @@ def show_verdict(verdict: "Verdict", console: Console) -> None:
 _ANSWERS = {"yes": ("yes", "green"), "no": ("NO", "bold red"), "not judged": ("not judged", "bold")}
 
 
-def show_achieved(verdict: "Verdict", console: Console) -> None:
-    """What the classes keep of each sensitive column, whatever was asked."""
-    if not verdict.achieved:
-        return
-    grid = Grid("what could be asked", *(a.column for a in verdict.achieved))
-    for title, name, form in _ACHIEVED:
-        figures = [getattr(column, name) for column in verdict.achieved]
-        if name == "merged" and not any(figures):
-            continue
-        if any(figure is not None for figure in figures):
-            cells = ("–" if figure is None else format(figure, form) for figure in figures)
-            grid.add_row(title, *cells)
+def _print(
+    head: Sequence[str], rows: Iterable[Sequence[str | Text]], console: Console, title: str = ""
+) -> None:
+    """A table; names that others chose are text, and no markup."""
+    grid = Grid(*head, title=title or None)
+    for row in rows:
+        grid.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
     console.print(grid)
 
 
-_ACHIEVED = (
-    ("distinct l, at most", "distinct_l", ","),
-    ("frequency l, at most", "frequency_l", ".4g"),
-    ("entropy l, at most", "entropy_l", ".4g"),
-    ("recursive l = 2, c above", "recursive_c_for_2", ".4g"),
-    ("recursive l = 3, c above", "recursive_c_for_3", ".4g"),
-    ("t equal, at least", "t_equal", ".4f"),
-    ("t ordered, at least", "t_ordered", ".4f"),
-    ("t hierarchical, at least", "t_hierarchical", ".4f"),
-    ("alpha, at least", "alpha", ".4f"),
-    ("basic beta, at least", "beta", ".4g"),
-    ("enhanced beta, at least", "enhanced_beta", ".4g"),
-    ("delta, above", "delta", ".4g"),
-    ("rows whose value is certain", "certain", ".2%"),
-    ("rows whose numbers are alike", "similar", ".2%"),
-    ("spellings that look like others", "merged", ","),
-)
+def _light_grid(titles: Sequence[str], right: Sequence[str] = (), **settings: Any) -> Grid:
+    """A table with a line under its titles and no other."""
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in titles:
+        grid.add_column(title, justify="right" if title in right else "left", **settings)
+    return grid
+
+
+def show_achieved(verdict: "Verdict", console: Console) -> None:
+    """What the classes keep of each sensitive column, whatever was asked."""
+    from covey.verification.sensitive import achieved_rows
+
+    if verdict.achieved:
+        head = ("what could be asked", *(a.column for a in verdict.achieved))
+        _print(head, achieved_rows(verdict.achieved), console)
 
 
 def show_risks(risks: "Risks", console: Console) -> None:
     """How likely people are re-identified, by whoever knows their quasi-identifiers."""
-    figures = (
-        ("prosecutor", risks.prosecutor, "{:.2%} at most"),
-        ("on average", risks.prosecutor_average, "{:.2%}"),
-        ("journalist", risks.journalist, "{:.2%} at most"),
-        ("marketer", risks.marketer, "{:.2%}"),
-    )
-    told = [f"{who} {form.format(risk)}" for who, risk, form in figures if risk is not None]
+    told = [f"{who}: {risk:.2%}" for who, risk, _ in risks.rows()]
     of = "" if risks.person is None else f" by persons ({risks.person})"
     console.print(
         Text(
             f"risk of re-identification{of}: "
-            f"{', '.join(told) or 'unknown, since their column is not in the table'}"
+            f"{'; '.join(told) or 'unknown, since their column is not in the table'}"
         ),
         soft_wrap=True,
     )
@@ -150,12 +136,9 @@ def show_risks(risks: "Risks", console: Console) -> None:
 
 def show_losses(losses: "Losses", console: Console) -> None:
     """The loss of each column and every metric."""
-    names = ("column", "weight", "loss", "NCP", "LM", "share")
-    grid = Grid(*names, title="information loss per cell, 0 … 1, and each column's share of it")
-    for c in losses.columns:
-        figures = ("–" if mean is None else f"{mean:.4f}" for mean in (c.il, c.ncp, c.lm))
-        grid.add_row(c.name, f"{c.weight:g}", *figures, f"{c.share:.1%}")
-    console.print(grid)
+    from covey.measures.loss import COLUMN_HEAD
+
+    _print(COLUMN_HEAD, losses.by_column(), console, title="information loss")
     totals = Grid(box=None, show_header=False, pad_edge=False)
     for name, value in losses.figures():
         totals.add_row(name, Text(value, justify="right"))
@@ -181,9 +164,8 @@ def show_runs(k: int, runs: "list[Run]") -> None:
     rows.sort(key=lambda row: (row["classes"] is None, row["total_il"]))
     out.print(f"k = {k:,}", style="bold")
     for columns in _blocks([_column(name, rows) for name in _shown(rows)], _labels(rows)):
-        grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        for place, (title, _) in enumerate(columns):
-            grid.add_column(title, justify="right" if place else "left", overflow="fold")
+        titles = [title for title, _ in columns]
+        grid = _light_grid(titles, right=titles[1:], overflow="fold")
         for cells in zip(*(cells for _, cells in columns), strict=True):
             grid.add_row(*cells)
         out.print(grid, "")
@@ -292,9 +274,8 @@ _FIGURES = {
 
 def show_curve(curve: "Curve") -> None:
     """The loss of each k, and a bar that is full where every cell is lost."""
-    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("k", "loss", "Total-IL", "groups", "largest", "seconds"):
-        grid.add_column(title, justify="right", no_wrap=True)
+    titles = ("k", "loss", "Total-IL", "groups", "largest", "seconds")
+    grid = _light_grid(titles, right=titles, no_wrap=True)
     grid.add_column("0 … 100 %", max_width=24)
     for point in curve.points:
         figures = (f"{point.k:,}", f"{point.loss:.2%}", f"{point.total_il:,.1f}",
@@ -306,9 +287,8 @@ def show_curve(curve: "Curve") -> None:
 
 def show_releases(entries: "Sequence[Entry]") -> None:
     """What the register remembers, the oldest release first."""
-    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("id", "date", "file", "rows", "k", "method", "key", ""):
-        grid.add_column(title, justify="right" if title in ("rows", "k") else "left")
+    titles = ("id", "date", "file", "rows", "k", "method", "key", "")
+    grid = _light_grid(titles, right=("rows", "k"))
     for entry in entries:
         state = "" if entry.published else "interrupted, perhaps published"
         names = (entry.id, entry.date[:10], Text(entry.name), f"{entry.rows:,}", f"{entry.k:,}")
@@ -318,9 +298,7 @@ def show_releases(entries: "Sequence[Entry]") -> None:
 
 def show_experiments(figures: Sequence["Figure"], examples: Sequence["Example"]) -> None:
     """Each figure and worked example of the papers by its name, and what it shows."""
-    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("name", "in the paper", "what it shows"):
-        grid.add_column(title, overflow="fold")
+    grid = _light_grid(("name", "in the paper", "what it shows"), overflow="fold")
     for example in examples:
         grid.add_row(example.name, example.number, example.title)
     for figure in figures:

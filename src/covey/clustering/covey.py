@@ -102,7 +102,7 @@ def covey(
     work = _Work(table, k, seed, penalty, evenness, max_suppressed, progress)
     with ThreadPoolExecutor(workers()) as threads:
         work.start(threads, plan)
-        if table.demands is None:
+        if table.constraints is None:
             _rounds(work, threads, plan, end)
         else:
             going_on = _rounds(work, threads, plan, (time.monotonic() + end) / 2)
@@ -116,10 +116,10 @@ def covey(
 def keep_constraints(
     table: EncodedTable, k: int, groups: Groups, *, seed: int = 0, progress: Progress = silent
 ) -> Groups:
-    """The groups of any method, changed where they miss the table's demands.
+    """The groups of any method, changed where they miss the table's constraints.
 
     Each that misses them takes in rows of others, mostly for rows of its own, or goes together with
-    another one, whatever costs less for each step towards the demands.
+    another one, whatever costs less for each step towards the constraints.
     """
     work = _Work(table, k, seed, progress=progress)
     with ThreadPoolExecutor(workers()) as threads:
@@ -207,11 +207,11 @@ class _Work:
         # no class, and in a group with everyone.
         self.lost = float(table.weights.sum()) + self.penalty + evenness * (table.rows - k) / k
         self.aim = Objective(k, float(evenness), self.lost)
-        # Until `comply`, nothing but k is asked; and nobody is left out whom demands may need.
+        # Until `comply`, nothing but k is asked; and nobody is left out whom constraints may need.
         self.allowed = int(max_suppressed * table.rows + 1e-9)
-        self._permit(self.allowed if table.demands is None else 0)
+        self._permit(self.allowed if table.constraints is None else 0)
         self.rules, self.values = no_rules(), np.zeros((table.rows, 0), dtype=np.int32)
-        self.stages = 1 if table.demands is None else 2
+        self.stages = 1 if table.constraints is None else 2
         self.stage = 0
 
     def _permit(self, limit: int) -> None:
@@ -279,21 +279,21 @@ class _Work:
             self._tell("clustering", number / len(blocks) / (plan.rounds + 1))
 
     def take_over(self, groups: Groups, threads: ThreadPoolExecutor) -> None:
-        """Begin with the groups of another method, changed where they miss the demands."""
+        """Begin with the groups of another method, changed where they miss the constraints."""
         _, first, own = np.unique(groups.labels, return_index=True, return_inverse=True)
         self.labels = np.where(groups.labels < 0, SUPPRESSED, first[own])
         self.comply(threads)
 
     def comply(self, threads: ThreadPoolExecutor) -> None:
-        """Change groups that miss the demands; from here on no move may miss them.
+        """Change groups that miss the constraints; from here on no move may miss them.
 
         A group looks for rows far and wide, since those like it are often alike in what is asked
-        too. A block that keeps the demands as a whole can be repaired by itself.
+        too. A block that keeps the constraints as a whole can be repaired by itself.
         """
         from covey._core import refinement
 
-        if self.table.demands is not None:
-            self.rules, self.values = self.table.demands.rules, self.table.demands.values
+        if self.table.constraints is not None:
+            self.rules, self.values = self.table.constraints.rules, self.table.constraints.values
         self._permit(self.allowed)
         self.stage = self.stages - 1
         blocks = _large_enough(self._blocks(_WIDE, 0), self._is_able)
@@ -308,7 +308,7 @@ class _Work:
         self.cost = sum(_in_threads(threads, mend, len(blocks)))
 
     def _is_able(self, own: Longs) -> bool:
-        """Whether a block keeps the demands as a whole."""
+        """Whether a block keeps the constraints as a whole."""
         from covey._core import refinement
 
         if not len(self.rules.places):
@@ -413,7 +413,7 @@ class _Work:
 
         self.cost += sum(_in_threads(threads, settle, len(concerned)))
         if int(np.count_nonzero(self.labels == SUPPRESSED)) > self.limit:
-            self.cost = float("inf")  # some keep the demands nowhere
+            self.cost = float("inf")  # some keep the constraints nowhere
 
     def _blocks(self, block: int, number: int) -> list[Longs]:
         """Blocks of whole groups, similar ones together.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from covey._core.arrays import Floats, Ints, Longs
+from covey._core.arrays import Flags, Floats, Ints, Longs
 from covey.schema.requirements import (
     AlphaK,
     BetaLikeness,
@@ -55,9 +55,11 @@ class Coded:
         """The share of each value in the table."""
         return self.counts / len(self.values)
 
-    def listed(self, values: Sequence[str]) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-        """Which of the values are among these."""
-        wanted = self.read(pl.Series(values)).drop_nulls().cast(pl.String)
+    def bound_by(self, requirement: Requirement) -> Flags:
+        """Which of the values a requirement is about."""
+        if not isinstance(requirement, AlphaK) or requirement.values is None:
+            return np.ones(len(self.known), dtype=np.bool_)
+        wanted = self.read(pl.Series(requirement.values)).drop_nulls().cast(pl.String)
         found = self.known.cast(pl.String).is_in(wanted.implode())
         return found.fill_null(False).to_numpy()
 
@@ -75,7 +77,7 @@ class Coded:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Demands:
+class Constraints:
     """Requirements, and the columns that they are about."""
 
     requirements: tuple[Requirement, ...]
@@ -86,7 +88,7 @@ class Demands:
         """The numbered values, a column for each."""
         return np.stack([column.values for column in self.columns.values()], axis=1)
 
-    def take(self, rows: Longs) -> "Demands":
+    def take(self, rows: Longs) -> "Constraints":
         """The same of some rows."""
         columns = {name: column.take(rows) for name, column in self.columns.items()}
         return replace(self, columns=columns)
@@ -94,15 +96,11 @@ class Demands:
     @property
     def missed(self) -> tuple[Requirement, ...]:
         """Those that the whole table does not keep."""
-        return tuple(
-            asked
-            for asked in self.requirements
-            if not self._of_whole(asked, self._counts(asked))[0]
-        )
+        return tuple(one for one in self.requirements if not self._of_whole(one)[0])
 
     def refusal(self, requirement: Requirement) -> str:
         """That it cannot be had of this table, and what could be."""
-        _, best = self._of_whole(requirement, self._counts(requirement))
+        best = self._of_whole(requirement)[1]
         return f"{requirement.name} cannot be had of this table: {best}"
 
     def excess(self, requirement: Requirement) -> Longs | None:
@@ -112,72 +110,52 @@ class Demands:
         were always of the value that was the most frequent one then: no other way leaves counts
         that are more even. So it is enough to look at these.
         """
-        counts = self._counts(requirement)
-        bound = _bound(requirement, self.columns[_column_of(requirement)])
+        column = self._column(requirement)
+        counts, bound = column.counts, column.bound_by(requirement)
         path = _Levelling.of(np.where(bound, counts, 0), int(counts.sum()))
         for removed in np.flatnonzero(path.may_keep(requirement)).tolist():
             rest = counts - path.taken(removed)
-            if rest.any() and self._of_whole(requirement, rest)[0]:
+            if rest.any() and _of_whole(requirement, rest, bound)[0]:
                 return counts - rest
         return None
 
     def values_of(self, requirement: Requirement) -> Ints:
         """The numbered values of the column that it is about."""
-        return self.columns[_column_of(requirement)].values
+        return self._column(requirement).values
 
-    def _counts(self, requirement: Requirement) -> Longs:
-        return self.columns[_column_of(requirement)].counts
+    def _column(self, requirement: Requirement) -> Coded:
+        return self.columns[str(requirement.column)]
 
-    def _of_whole(self, requirement: Requirement, counts: Longs) -> tuple[bool, str]:
-        column = self.columns[_column_of(requirement)]
-        return _of_whole(requirement, counts, _bound(requirement, column))
+    def _of_whole(self, requirement: Requirement) -> tuple[bool, str]:
+        column = self._column(requirement)
+        return _of_whole(requirement, column.counts, column.bound_by(requirement))
 
     @cached_property
     def rules(self) -> "Rules":
         """As the kernels take them, those on one column together."""
         places = {name: place for place, name in enumerate(self.columns)}
         drafts = [
-            _rule(requirement, places[name], self.columns[name])
-            for requirement in self.requirements
-            for name in [_column_of(requirement)]
+            _rule(one, places[str(one.column)], self._column(one)) for one in self.requirements
         ]
         return _bundle(sorted(drafts, key=lambda draft: draft.column))
 
 
-def demands_of(requirements: Sequence[Requirement], columns: Mapping[str, Coded]) -> Demands | None:
+def constraints_of(
+    requirements: Sequence[Requirement], columns: Mapping[str, Coded]
+) -> Constraints | None:
     """What is asked besides that groups have k rows, if anything is."""
-    asked = tuple(
-        requirement
-        for requirement in requirements
-        if not isinstance(requirement, KAnonymity) or requirement.person
-    )
-    if not asked:
-        return None
-    names = {_column_of(requirement) for requirement in asked}
-    return Demands(asked, {name: columns[name] for name in sorted(names)})
-
-
-def _column_of(requirement: Requirement) -> str:
-    if isinstance(requirement, KAnonymity):
-        assert requirement.person
-        return requirement.person
-    return requirement.on
+    asked = tuple(one for one in requirements if one.column is not None)
+    names = sorted({str(one.column) for one in asked})
+    return Constraints(asked, {name: columns[name] for name in names}) if asked else None
 
 
 # ── what the whole table has ────────────────────────────────────────────────────────────────────
 
 
-def _bound(requirement: Requirement, column: Coded) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-    """The values that a requirement is about."""
-    if isinstance(requirement, AlphaK) and requirement.values is not None:
-        return column.listed(requirement.values)
-    return np.ones(len(column.known), dtype=np.bool_)
-
-
 def _of_whole(
     requirement: Requirement,
     counts: Longs,
-    bound: "np.ndarray[tuple[int], np.dtype[np.bool_]]",
+    bound: Flags,
 ) -> tuple[bool, str]:
     """Whether a whole table of these counts keeps a requirement, and what it could keep instead."""
     rows, most = int(counts.sum()), int(counts[bound].max(initial=0))
@@ -234,7 +212,7 @@ class _Levelling:
         rest[np.flatnonzero(self.counts >= level)[: removed - before]] -= 1
         return self.counts - rest
 
-    def may_keep(self, requirement: Requirement) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    def may_keep(self, requirement: Requirement) -> Flags:
         """After which numbers a requirement may be kept; rounding may let one too many through."""
         slack = 1 + 1e-9
         match requirement:
@@ -295,6 +273,7 @@ class _Edges:
     above: Ints  # (values, depths)
     share: Floats  # (nodes,)
     span: Floats  # (nodes,)
+    height: int  # of the tree
 
 
 def _rule(requirement: Requirement, place: int, column: Coded) -> _Rule:
@@ -314,10 +293,10 @@ def _rule(requirement: Requirement, place: int, column: Coded) -> _Rule:
         case LDiversity(l=l, c=c):
             factor = float(reachable(c or 0.0, rows)[1])
             return _Rule(place, rules.RECURSIVE, float(l), number, factor=factor)
-        case AlphaK(alpha=alpha, values=values):
-            bound = np.ones(number, dtype=bool) if values is None else column.listed(values)
+        case AlphaK(alpha=alpha):
             most = float(reachable(alpha, rows)[0])
-            return _Rule(place, rules.SHARES, most, number, high=np.where(bound, most, 1.0))
+            high = np.where(column.bound_by(requirement), most, 1.0)
+            return _Rule(place, rules.SHARES, most, number, high=high)
         case BetaLikeness(beta=beta, enhanced=enhanced):
             gain = float(reachable(beta, rows**2)[0])
             gains = np.minimum(gain, -np.log(shares)) if enhanced else gain
@@ -333,8 +312,8 @@ def _rule(requirement: Requirement, place: int, column: Coded) -> _Rule:
             furthest = float(reachable(t, rows**2 * max(number - 1, 1))[0])
             return _Rule(place, rules.ORDERED, furthest, number, high=line, low=sums)
         case TCloseness(t=t, distance="hierarchical"):
-            edges, height = _edges(column), _height(column)
-            furthest = float(reachable(t, 2 * rows**2 * height)[0])
+            edges = _edges(column)
+            furthest = float(reachable(t, 2 * rows**2 * edges.height)[0])
             return _Rule(place, rules.TREE, furthest, number, tree=edges)
         case TCloseness(t=t):
             furthest = float(reachable(t, rows**2)[0])
@@ -367,10 +346,6 @@ def reachable(asked: Number, parts: int) -> tuple[Fraction, Fraction]:
     return low, high
 
 
-def _height(column: Coded) -> int:
-    return max(column.tree.height, 1) if column.tree is not None else 1
-
-
 def _edges(column: Coded) -> _Edges:
     tree, leaves = column.tree, column.leaves
     assert tree is not None
@@ -385,7 +360,7 @@ def _edges(column: Coded) -> _Edges:
     for depth in range(above.shape[1]):
         known = above[:, depth] >= 0
         np.add.at(share, above[known, depth], column.shares[known])
-    return _Edges(above, share, span)
+    return _Edges(above, share, span, height)
 
 
 def _bundle(drafts: Sequence[_Rule]) -> "Rules":
@@ -409,34 +384,25 @@ def _bundle(drafts: Sequence[_Rule]) -> "Rules":
         (draft.column, draft.kind, draft.values, begin[i], leaf[i])
         for i, draft in enumerate(drafts)
     ]
-    asked = [(draft.asked, draft.factor, _nobody(draft.tree)) for draft in drafts]
+    # Last, the distance of a group with nobody in the tree.
+    asked = [
+        (draft.asked, draft.factor, draft.tree.share @ draft.tree.span if draft.tree else 0.0)
+        for draft in drafts
+    ]
     return Rules(
         places=np.array(places, dtype=np.int64).reshape(-1, 5),
         asked=np.array(asked, dtype=np.float64).reshape(-1, 3),
-        bounds=np.stack(
-            [
-                np.concatenate([np.empty(0), *(d.high for d in drafts)]),
-                np.concatenate([np.empty(0), *map(_low, drafts)]),
-            ]
-        ),
+        bounds=np.concatenate([np.empty((2, 0)), *map(_bounds, drafts)], axis=1),
         above=np.concatenate(above),
-        nodes=np.stack(
-            [
-                np.concatenate([np.empty(0), *(tree.share for tree in trees)]),
-                np.concatenate([np.empty(0), *(tree.span for tree in trees)]),
-            ]
+        nodes=np.concatenate(
+            [np.empty((2, 0)), *(np.stack([tree.share, tree.span]) for tree in trees)], axis=1
         ),
     )
 
 
-def _nobody(tree: _Edges | None) -> float:
-    """The distance of a group with nobody in the tree."""
-    return 0.0 if tree is None else float(tree.share @ tree.span)
-
-
-def _low(draft: _Rule) -> Floats:
-    """Where there is none, its place is kept: both are found by the same numbers."""
-    return np.asarray(draft.low if len(draft.low) else np.zeros(len(draft.high)))
+def _bounds(draft: _Rule) -> Floats:
+    """Where there are no low ones, their place is kept: both are found by the same numbers."""
+    return np.stack([draft.high, draft.low if len(draft.low) else np.zeros(len(draft.high))])
 
 
 def no_rules() -> "Rules":

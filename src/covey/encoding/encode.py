@@ -20,7 +20,7 @@ import polars as pl
 from covey._core.arrays import Cells, Floats, Forest, Ints, Longs
 from covey.encoding.attributes import Attribute
 from covey.encoding.categories import Category
-from covey.encoding.constraints import Coded, Demands, demands_of
+from covey.encoding.constraints import Coded, Constraints, constraints_of
 from covey.encoding.intervals import MISSING_AT, Interval
 from covey.encoding.selection import Selection
 from covey.errors import TableError, about_cells
@@ -41,7 +41,7 @@ class EncodedTable:
     measure: Measure = "height"
     classes: Ints | None = None  # of the class column, where one was asked for
     sensitive: Mapping[str, Coded] = field(default_factory=dict)
-    demands: Demands | None = None  # what is asked of groups besides their size
+    constraints: Constraints | None = None  # what is asked of groups besides their size
 
     @property
     def intervals(self) -> list[Interval]:
@@ -79,7 +79,7 @@ class EncodedTable:
             rows=len(rows),
             classes=None if self.classes is None else self.classes[rows],
             sensitive={name: column.take(rows) for name, column in self.sensitive.items()},
-            demands=None if self.demands is None else self.demands.take(rows),
+            constraints=None if self.constraints is None else self.constraints.take(rows),
         )
 
     def sensitive_values(self, name: str) -> Ints:
@@ -176,7 +176,7 @@ def encode(
         measure=schema.loss,
         classes=None if class_column is None else _classes(table, class_column),
         sensitive=sensitive,
-        demands=demands_of(require, {**sensitive, **counted}),
+        constraints=constraints_of(require, {**sensitive, **counted}),
     )
 
 

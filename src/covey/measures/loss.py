@@ -149,27 +149,26 @@ class Losses:
             if value is not None
         ]
 
-    def table(self) -> pages.Html:
-        """What the cells of each column lose, as a table of HTML."""
-        return pages.table(
-            ("column", "weight", "mean loss of a cell", "by NCP", "by LM", "share of the loss"),
-            [
-                (c.name, f"{c.weight:g}", *map(_percent, (c.il, c.ncp, c.lm, c.share)))
-                for c in self.columns
-            ],
-            numbers=range(1, 6),
-        )
+    def by_column(self) -> list[tuple[str, ...]]:
+        """Of each column its name, weight, mean losses and share, in writing: see `COLUMN_HEAD`."""
+        return [
+            (c.name, f"{c.weight:g}", *map(_percent, (c.il, c.ncp, c.lm, c.share)))
+            for c in self.columns
+        ]
 
     def _repr_html_(self) -> str:
         return pages.snippet(
             "Information loss",
-            self.table(),
+            pages.table(COLUMN_HEAD, self.by_column(), numbers=range(1, 6)),
             pages.table(("figure", "value"), self.figures(), numbers=(1,)),
         )
 
 
+COLUMN_HEAD = ("column", "weight", "mean loss of a cell", "by NCP", "by LM", "share of the loss")
+
+
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.1%}"
+    return "–" if share is None else f"{share:.2%}"
 
 
 def measure(

@@ -22,7 +22,7 @@ def repair(
     again where rows were suppressed, also in groups that kept it before.
     """
     kept = Selection.released(groups)
-    done = table.demands is None or (request.method.keeps_constraints and kept.is_all)
+    done = table.constraints is None or (request.method.keeps_constraints and kept.is_all)
     if done and not request.refine:
         return groups
     some = table if kept.is_all else table.take(kept.rows)

@@ -19,15 +19,15 @@ from covey.measures.objective import losses_per_group
 
 
 def surplus(table: EncodedTable, k: int, most: int) -> Longs:
-    """The rows without which the others keep the demands, if they are at most so many.
+    """The rows without which the others keep the constraints, if they are at most so many.
 
     They are the fewest possible where one requirement is missed, or several on one column that are
     about all values. Where columns are missed together, rows that have too frequent values in
     several of them go first.
     """
-    if table.demands is None or not table.demands.missed:
+    if table.constraints is None or not table.constraints.missed:
         return np.empty(0, dtype=np.int64)
-    refusal = table.demands.refusal(table.demands.missed[0])
+    refusal = table.constraints.refusal(table.constraints.missed[0])
     rows = _surplus(table, k)
     if rows is None:
         raise InfeasibleError(refusal)
@@ -41,25 +41,25 @@ def surplus(table: EncodedTable, k: int, most: int) -> Longs:
 
 
 def _surplus(table: EncodedTable, k: int) -> Longs | None:
-    assert table.demands is not None
-    kept, demands = np.arange(table.rows), table.demands
+    assert table.constraints is not None
+    kept, constraints = np.arange(table.rows), table.constraints
     losses: Floats | None = None
-    while missed := demands.missed:
-        excess = demands.excess(missed[0])
+    while missed := constraints.missed:
+        excess = constraints.excess(missed[0])
         if excess is None or len(kept) - excess.sum() < k:
             return None
         if losses is None:
             losses = _expected_losses(table, k)
         # How many of the requirements that are missed a row stands in the way of.
-        others = [(one, demands.excess(one)) for one in missed[1:]]
+        others = [(one, constraints.excess(one)) for one in missed[1:]]
         concerned = np.zeros(len(kept), dtype=np.int64)
         for one, more in others:
             if more is not None:
-                concerned += more[demands.values_of(one)] > 0
+                concerned += more[constraints.values_of(one)] > 0
         order = np.lexsort((-losses[kept], -concerned))
-        place = _first_of_each(demands.values_of(missed[0])[order], excess)
+        place = _first_of_each(constraints.values_of(missed[0])[order], excess)
         kept = np.delete(kept, order[place])
-        demands = table.demands.take(kept)
+        constraints = table.constraints.take(kept)
     return np.setdiff1d(np.arange(table.rows), kept)
 
 

@@ -9,8 +9,9 @@ from covey.report.report import (
     Report,
     Rows,
     refuse_curve_of_others,
-    refuse_format,
 )
+
+refuse_format = Report.refuse_format
 
 __all__ = [
     "LIMITS",

@@ -27,15 +27,7 @@ from covey.errors import UsageError, ViolationError
 from covey.report import Report
 from covey.schema import Column, Role, Schema, TableFormat, TaxonomyBuilder
 from covey.schema import taxonomy as trees
-from covey.schema.requirements import (
-    AlphaK,
-    BetaLikeness,
-    DeltaDisclosure,
-    KAnonymity,
-    LDiversity,
-    Requirement,
-    TCloseness,
-)
+from covey.schema.requirements import MODELS, AlphaK, Requirement
 from covey.schema.taxonomy import Taxonomy
 from covey.tables import Table, files
 from covey.verification import Verdict, verify
@@ -47,14 +39,6 @@ ENDING = ".intoto.json"
 MOST_LISTED = 100_000  # values of which a requirement asks
 LARGEST = 64 << 20  # bytes of a certificate, or of a report that is read beside it
 
-_MODELS: dict[str, type[Requirement]] = {
-    "k": KAnonymity,
-    "l": LDiversity,
-    "t": TCloseness,
-    "alpha": AlphaK,
-    "beta": BetaLikeness,
-    "delta": DeltaDisclosure,
-}
 # Settings of a column by which it is generalised, and not judged.
 _NOT_JUDGED = {"taxonomy", "weight", "missing", "grid", "domain"}
 
@@ -163,8 +147,7 @@ def _with_names_once(subjects: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _asked(one: Requirement, released: Table, schema: Schema) -> dict[str, Any]:
     """A requirement by its parameters. Of listed values, those that the release shows."""
-    model = next(name for name, kind in _MODELS.items() if isinstance(one, kind))
-    said = {"model": model, **asdict(one)}
+    said = {"model": one.option, **asdict(one)}
     if isinstance(one, AlphaK) and one.values is not None:
         column = _column(one.on, released, schema)
         shown = [value for value in one.values if len(column.places([value]))]
@@ -402,7 +385,7 @@ def _whole(written: str) -> int:
 
 
 def _requirement(said: Mapping[str, Any]) -> Requirement:
-    kind = _MODELS.get(str(said.get("model")))
+    kind = MODELS.get(str(said.get("model")))
     if kind is None:
         raise UsageError("a model that this covey does not know")
     known = {one.name: said[one.name] for one in fields(kind) if one.name in said}
@@ -449,10 +432,7 @@ class Checked:
         """Raise `ViolationError`, with all that differs or is broken."""
         wrong = [*self.differences]
         if self.verdict is not None:
-            try:
-                self.verdict.raise_if_broken()
-            except ViolationError as error:
-                wrong.append(str(error))
+            wrong += self.verdict.complaints(judged=True)
         if wrong:
             raise ViolationError("; ".join(wrong))
 
@@ -512,7 +492,7 @@ def _judge(
         notes.differences.append(f"the table cannot be judged as the certificate says: {error}")
         return None
     notes.unchecked.extend(
-        f"{check.requirement}: {check.reason}" for check in verdict.checks if not check.judged
+        f"{check.name}: {check.reason}" for check in verdict.checks if not check.judged
     )
     if verdict.risks.person is not None and verdict.risks.prosecutor is None:
         notes.unchecked.append("the risks by persons, for the same reason")
@@ -525,9 +505,9 @@ def _found_again(verdict: Verdict) -> dict[str, Any]:
     """What was found, without what was not judged again."""
     found = _found(verdict) | {"holds": not verdict.broken}
     found["checks"] = [
-        asdict(check)
+        check.to_dict()
         if check.judged
-        else {"requirement": check.requirement, "asked": check.asked, "holds": True}
+        else {"requirement": check.name, "asked": check.asked, "holds": True}
         for check in verdict.checks
     ]
     if verdict.risks.person is not None and verdict.risks.prosecutor is None:

@@ -12,43 +12,23 @@ from covey.measures.histograms import Distribution
 from covey.measures.loss import DEFINITIONS, ColumnLoss
 from covey.report import charts
 from covey.report.charts import BEFORE, LINE, SOFT, Bar
-from covey.tables.html import Html, Part, element, facts, figure, scrolled, table, together
+from covey.tables.html import (
+    Html,
+    Part,
+    element,
+    explained,
+    facts,
+    figure,
+    scrolled,
+    table,
+    together,
+)
 from covey.tables.html import page as document
 from covey.verification import Check, Risks
-from covey.verification.rings import REQUIREMENT
 from covey.verification.rounding import share
 
 if TYPE_CHECKING:
     from covey.report import Report
-
-_PERSONS = "k-anonymity of persons"
-_MEANINGS = {
-    REQUIREMENT: "Everyone may be behind at least this many released rows. Rows are not alike, so "
-    "this is not k-anonymity.",
-    _PERSONS: "Every row is equal to rows of others in all quasi-identifiers: "
-    "together they belong to at least this many different persons.",
-    "k-anonymity": "Every row is equal to others in all quasi-identifiers: together they are at "
-    "least this many.",
-    "distinct l-diversity": "Every class has at least this many different values of the column.",
-    "frequency l-diversity": "In no class has a value more than one of this many rows.",
-    "entropy l-diversity": "The values of every class are as mixed as this many equally frequent "
-    "ones, at least.",
-    "recursive": "In no class is the most frequent value more frequent than this many times all "
-    "the rarer ones together.",
-    "t-closeness": "The values of every class are spread like those of the whole table, up to this "
-    "distance.",
-    "alpha": "In no class does a value have a larger share of the rows.",
-    "beta-likeness": "No value is more likely in a class than in the whole table, by this part of "
-    "its share at most.",
-    "delta-disclosure": "No value is much more or much less likely in a class than in the table: "
-    "the logarithm of the ratio stays below.",
-}
-
-
-def meaning(requirement: str) -> str:
-    """What is promised, in a sentence; behind its name may stand that of a column."""
-    promise = requirement.partition(" (")[0]
-    return next(text for name, text in _MEANINGS.items() if name in promise)
 
 
 def page(report: "Report") -> str:
@@ -93,15 +73,10 @@ def _header(report: "Report") -> Html:
             brand,
             element("p", said, class_=f"verdict {colour}"),
             element("h1", _headline(report)),
-            element("p", _lead(report), class_="lead"),
+            element("p", *_lead(report), class_="lead"),
             facts(_told(report)),
         ),
     )
-
-
-def _alike(report: "Report") -> bool:
-    """Whether the release shows rows that are equal, so that it has classes."""
-    return REQUIREMENT not in [check.requirement for check in report.verdict.checks]
 
 
 def _state(report: "Report") -> tuple[str, str]:
@@ -115,16 +90,9 @@ def _state(report: "Report") -> tuple[str, str]:
 
 def _sizes_asked(report: "Report") -> list[Check]:
     """What was asked of the size of classes: of rows, of persons, or of both."""
-    sizes = [c for c in report.verdict.checks if c.requirement.startswith(_SIZES)]
+    sizes = [c for c in report.verdict.checks if c.requirement.counted]
     # Of several alike, the largest asks for the others too.
-    return list({c.requirement: c for c in sorted(sizes, key=lambda c: c.asked)}.values())
-
-
-_SIZES = ("k-anonymity", REQUIREMENT)
-
-
-def _counts_persons(check: Check) -> bool:
-    return check.requirement.startswith(_PERSONS)
+    return list({c.name: c for c in sorted(sizes, key=lambda c: c.asked)}.values())
 
 
 def _headline(report: "Report") -> str:
@@ -132,53 +100,37 @@ def _headline(report: "Report") -> str:
         return "Do not publish this table as it is."
     if not report.verdict.holds:
         return "Nobody can tell from this table alone whether it keeps the promise."
-    if not _alike(report):
-        return f"Everyone may be behind {report.k:,} released rows. This is not k-anonymity."
-    said = [
-        f"everyone hides among at least {check.asked:,.0f} people"
-        if _counts_persons(check)
-        else f"every row looks like at least {count(int(check.asked) - 1, 'other row')}"
-        for check in _sizes_asked(report)
-    ]
-    return _sentence(" and ".join(said))
+    return _sentence(" and ".join(check.requirement.headline for check in _sizes_asked(report)))
 
 
-def _lead(report: "Report") -> Html:
+def _lead(report: "Report") -> Sequence[Part]:
     columns = _listed([element("strong", column.name) for column in report.losses.columns])
     if not report.verdict.holds:
-        return together(
-            (*_broken(report), *_unjudged(report), "What was judged are the columns ", columns, ".")
+        wrong = *_broken(report), *_unjudged(report)
+        return *wrong, "What was judged are the columns ", columns, "."
+    if not report.verdict.alike:
+        said = (
+            f"There are {report.k:,} pairings of people with released rows that have no pair in "
+            "common, and each may be the true one. This was judged by "
         )
-    if not _alike(report):
-        return together(
-            (
-                f"There are {report.k:,} pairings of people with released rows that have no pair "
-                "in common, and each may be the true one. This was judged by ",
-                columns,
-                ", with the original at hand.",
-            )
-        )
-    where = "written file" if report.output else "cells"
+        return said, columns, ", with the original at hand."
     fewer = [
         f"to rows of fewer than {check.asked:,.0f} persons"
-        if _counts_persons(check)
+        if check.requirement.counted == "persons"
         else f"to fewer than {check.asked:,.0f} of the "
         f"{count(report.rows.released, 'released row')}"
         for check in _sizes_asked(report)
     ]
-    return together(
-        (
-            f"Nobody can be linked {' or '.join(fewer)} by ",
-            columns,
-            f" alone. The verifier found this in the {where}, cell by cell, and shares no code "
-            "with what made them.",
-        )
+    found = (
+        f" alone. The verifier found this in the {'written file' if report.output else 'cells'}, "
+        "cell by cell, and shares no code with what made them."
     )
+    return f"Nobody can be linked {' or '.join(fewer)} by ", columns, found
 
 
 def _broken(report: "Report") -> Iterator[Part]:
     """What is wrong with the release."""
-    broken = [c.requirement for c in report.verdict.checks if c.judged and not c.holds]
+    broken = [c.name for c in report.verdict.checks if c.judged and not c.holds]
     if broken:
         yield "The verifier found that the released cells do not keep "
         yield from (_listed(broken), ". ")
@@ -191,7 +143,7 @@ def _unjudged(report: "Report") -> Iterator[Part]:
     """What the verifier could not tell, and why."""
     for check in report.verdict.checks:
         if not check.judged:
-            yield f"Whether the release keeps {check.requirement} could not be judged: "
+            yield f"Whether the release keeps {check.name} could not be judged: "
             yield f"{check.reason}. "
 
 
@@ -204,12 +156,12 @@ def _listed(parts: Sequence[Part]) -> Html:
 
 
 def _told(report: "Report") -> Iterator[tuple[str, str, str]]:
-    rows, alike = report.rows, _alike(report)
+    rows, alike = report.rows, report.verdict.alike
     same = "cannot be told apart" if alike else "may be anyone's"
     for size in _sizes_asked(report):
-        whom = "persons" if _counts_persons(size) else "rows"
         found = size.found if size.judged else size.answer
-        yield "k, asked and found", f"{size.asked:,.0f} → {found}", f"{whom} that {same}, at least"
+        said = f"{size.requirement.counted} that {same}, at least"
+        yield "k, asked and found", f"{size.asked:,.0f} → {found}", said
     if alike and report.verdict.risks.prosecutor is not None:
         risk = _percent(report.verdict.risks.prosecutor)
         yield "highest risk", risk, "that whoever knows a person picks a row of theirs"
@@ -247,40 +199,16 @@ def _sentence(text: str) -> str:
 
 
 def _promise(report: "Report") -> Html:
-    verdict = report.verdict
-    rows = [
-        (
-            _explained(check.requirement, meaning(check.requirement), check.reason),
-            f"{check.asked:g}",
-            check.found,
-            _answer(check.answer),
-        )
-        for check in verdict.checks
-    ]
-    none = _explained("no identifiers", "No column that names people is in the release.")
-    named = len(verdict.identifiers)
-    rows.append((none, "0", f"{named}", _answer("no" if named else "yes")))
-    head = ("promise", "asked", "found", "holds")
     return _section(
         "What was promised, and what the verifier found",
-        scrolled(table(head, rows, numbers=(1, 2)), "promises"),
+        scrolled(report.verdict.table(explained=True), "promises"),
         _missing_cells(report),
     )
 
 
-def _explained(name: str, sentence: str, note: str = "") -> Html:
-    """A name, and below it what it means."""
-    note = f" Note: {note}." if note else ""
-    return together((name, element("span", sentence + note, class_="explained")))
-
-
-def _answer(said: str) -> Html:
-    return element("span", said, class_=said.partition(" ")[0])
-
-
 def _missing_cells(report: "Report") -> Html | None:
     verdict = report.verdict
-    if verdict.k_wildcard is None or verdict.k_wildcard == verdict.k or not _alike(report):
+    if verdict.k_wildcard is None or verdict.k_wildcard == verdict.k or not report.verdict.alike:
         return None
     return element(
         "p",
@@ -295,57 +223,37 @@ def _missing_cells(report: "Report") -> Html | None:
 
 def _risks(report: "Report") -> Html | None:
     verdict, risks = report.verdict, report.verdict.risks
-    if not _alike(report):
+    if not report.verdict.alike:
         return None
-    hers = "her row" if risks.person is None else "one of her rows"
-    figures = (
-        ("prosecutor, at most", risks.prosecutor,
-         "He knows that a person is in the table, and her quasi-identifiers. This is his chance to "
-         f"pick {hers} where that is easiest."),
-        ("prosecutor, on average", risks.prosecutor_average,
-         "The same, over all rows of the release."),
-        ("journalist, at most", risks.journalist,
-         "He wants to find anyone at all, to show that it can be done, among everybody who may be "
-         "in the table."),
-        ("marketer", risks.marketer,
-         "He guesses for everyone, and is right about this share of the rows, at most."),
-    )  # fmt: skip
-    rows = [
-        (_explained(who, how), _percent(risk)) for who, risk, how in figures if risk is not None
-    ]
-    if not rows:
-        told: tuple[Html, ...] = (
-            element(
-                "p",
-                "That cannot be told: who has several rows in a class is found more easily, and "
-                f"the column {risks.person} that would tell is not in the table.",
-            ),
-        )
-    else:
-        told = (
+    rows = [(explained(who, how), _percent(risk)) for who, risk, how in risks.rows()]
+    if rows:
+        told = [
             element(
                 "p", "Three people who try, each of whom knows the quasi-identifiers of everybody:"
             ),
             scrolled(table(("who", "risk"), rows, numbers=(1,)), "risks"),
             element("p", _whom(risks), class_="quiet"),
+        ]
+    else:
+        unknown = (
+            "That cannot be told: who has several rows in a class is found more easily, and the "
+            f"column {risks.person} that would tell is not in the table."
         )
-    return _section(
-        "How likely somebody is found again",
-        *told,
-        *(_sensitive(report) if verdict.achieved else ()),
-    )
+        told = [element("p", unknown)]
+    more = _sensitive(report) if verdict.achieved else ()
+    return _section("How likely somebody is found again", *told, *more)
 
 
 def _whom(risks: Risks) -> str:
     """Who may be behind the rows."""
     if risks.population is not None:
         return f"Journalist and marketer face a population of {count(risks.population, 'row')}."
-    persons = (
-        ""
-        if risks.person is None
-        else f"Persons are told apart by {risks.person}: the more rows of a class one has, the "
-        "more easily one of them is picked. "
-    )
+    persons = ""
+    if risks.person is not None:
+        persons = (
+            f"Persons are told apart by {risks.person}: the more rows of a class one has, the more "
+            "easily one of them is picked. "
+        )
     return persons + (
         "No table of the whole population was given, so the people of the release are all there "
         "are. In a larger population, journalist and marketer have a smaller chance."
@@ -493,7 +401,7 @@ def _column_losses(report: "Report") -> Html:
     head = ("column", "weight", "lost of a cell", "share of the loss")
     rows = [
         (
-            _explained(column.name, _in_words(column.il, shown[column.name])),
+            explained(column.name, _in_words(column.il, shown[column.name])),
             f"{column.weight:g}",
             _percent(column.il),
             _percent(column.share),
@@ -601,13 +509,7 @@ def _column(column: Distribution, k: int) -> Html:
         ],
         numbers=(1, 2, 3),
     )
-    caption = together(
-        (
-            element("strong", column.column),
-            element("br"),
-            f"{_shown(column)}.",
-        )
-    )
+    caption = together((element("strong", column.column), element("br"), f"{_shown(column)}."))
     name = f"{column.column}: rows with each value, {'before and ' if before else ''}after"
     return figure(charts.svg(drawn), name, caption, numbers=numbers)
 
@@ -653,27 +555,22 @@ def _configuration(report: "Report") -> Html:
     settings = report.configuration
     columns = [
         (
-            _explained(name, _details(column)),
+            explained(name, _details(column)),
             column["role"],
             column.get("type"),
             column.get("weight") and f"{column['weight']:g}",
         )
         for name, column in settings["columns"].items()
     ]
-    output = report.output
-    written = (
-        ()
-        if output is None
-        else (
+    written: list[tuple[Part, Part]] = []
+    if (output := report.output) is not None:
+        written += [
             ("SHA-256 of the released file", element("code", output.sha256)),
             ("its format and size", f"{output.format}, {output.bytes:,} bytes"),
-            *(
-                [("cells with an apostrophe in front, against formulas", f"{output.defused:,}")]
-                if output.defused
-                else []
-            ),
-        )
-    )
+        ]
+        if output.defused:
+            what = "cells with an apostrophe in front, against formulas"
+            written.append((what, f"{output.defused:,}"))
     rest: list[tuple[Part, Part]] = [
         *written,
         ("rows read, left out as missing, suppressed, released",
@@ -692,16 +589,10 @@ def _configuration(report: "Report") -> Html:
     ]  # fmt: skip
     return _section(
         "How it was made",
-        element(
-            "p",
-            _checksum(report),
-        ),
+        element("p", _checksum(report)),
         scrolled(table(("what", "this release"), rest), "settings"),
         element("h3", "Columns"),
-        scrolled(
-            table(("column", "role", "type", "weight"), columns, numbers=(3,)),
-            "columns",
-        ),
+        scrolled(table(("column", "role", "type", "weight"), columns, numbers=(3,)), "columns"),
     )
 
 

@@ -1,8 +1,6 @@
 """What was promised, what was found, what it cost: numbers and column names, never cells."""
 
-import json
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, Protocol
 
 from covey.custody.composition import Composition
@@ -10,12 +8,10 @@ from covey.errors import UsageError, count
 from covey.measures.histograms import ClassSizes, Distribution
 from covey.measures.loss import DEFINITIONS, Losses
 from covey.report import charts
-from covey.tables import files
+from covey.report.writing import Written
 from covey.tables.html import element, snippet
 from covey.verification import Verdict
 from covey.verification.rounding import rounded, share
-
-FORMATS = (".html", ".json")
 
 LIMITS = (
     "k-anonymity keeps a person from being linked to fewer than k rows by the quasi-identifiers "
@@ -85,8 +81,10 @@ class Costs(Protocol):
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Written):
     """A release in numbers."""
+
+    formats = (".html", ".json")
 
     version: str
     date: str
@@ -119,7 +117,7 @@ class Report:
     @property
     def request(self) -> dict[str, Any]:
         """What was asked for, without the columns."""
-        asked = {check.requirement: check.asked for check in self.verdict.checks}
+        asked = {check.name: check.asked for check in self.verdict.checks}
         return {"method": self.method, "options": self.options, "require": asked}
 
     @property
@@ -162,25 +160,12 @@ class Report:
             "output": asdict(self.output) if self.output else None,
         }
 
-    def to_json(self) -> str:
-        """The report as text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, default=str) + "\n"
-
     def to_html(self) -> str:
         """The report as a page of its own, which needs the extra `covey[charts]`."""
         from covey.report.page import page
 
         charts.refuse_without_charts()
         return page(self.published())
-
-    def written_as(self, path: str | Path) -> bytes:
-        """The report as the ending of a file's name asks for it: a page or JSON."""
-        refuse_format(path)
-        return (self.to_html() if _ending(path) == ".html" else self.to_json()).encode()
-
-    def write(self, path: str | Path) -> None:
-        """Write HTML or JSON, as the name's ending asks, whole or not at all."""
-        files.write(path, self.written_as(path))
 
     def _repr_html_(self) -> str:
         rows = self.rows
@@ -200,15 +185,3 @@ def refuse_curve_of_others(curve: Costs | None, rows: Rows) -> None:
             f"the curve is of {count(curve.rows, 'row')} and the release has {rows.released:,}: a "
             "report shows the curve of the released rows only"
         )
-
-
-def refuse_format(path: str | Path) -> None:
-    """A report is written as HTML or JSON; the page has pictures, which not everybody can draw."""
-    if _ending(path) not in FORMATS:
-        raise UsageError("a report is a page or JSON: end its name in .html or .json")
-    if _ending(path) == ".html":
-        charts.refuse_without_charts()
-
-
-def _ending(path: str | Path) -> str:
-    return Path(path).suffix.lower()

@@ -8,12 +8,12 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from math import inf, isfinite
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import polars as pl
 from pydantic import (
@@ -26,6 +26,7 @@ from pydantic import (
     PrivateAttr,
     ValidationError,
     ValidationInfo,
+    create_model,
     field_validator,
     model_validator,
 )
@@ -34,11 +35,10 @@ from covey.errors import SchemaError, TaxonomyError
 from covey.schema import taxonomy as trees
 from covey.schema.labels import Step, normalised
 from covey.schema.requirements import (
+    SENSITIVE_MODELS,
     KAnonymity,
     Requirement,
     SensitiveRequirement,
-    TCloseness,
-    parse,
 )
 from covey.schema.taxonomy import Measure, Taxonomy
 
@@ -264,20 +264,15 @@ class Column(_Model):
 class Require(_Model):
     """The `[require]` table of a schema file.
 
-    The models of sensitive values are given by column, each setting a number or a text as
-    `covey.schema.requirements.parse` reads it, or a list of several.
+    The models of sensitive values are given by column, each setting a number or a text as the
+    model reads it, or a list of several.
     """
 
     k: int | None = Field(default=None, strict=True, ge=2)
     person: str | Literal[False] | None = None
-    l: dict[str, Any] = {}  # noqa: E741
-    t: dict[str, Any] = {}
-    alpha: dict[str, Any] = {}
-    beta: dict[str, Any] = {}
-    delta: dict[str, Any] = {}
     composition: Literal["warn", "refuse"] = "warn"  # if earlier releases weaken a new one
 
-    @field_validator("l", "t", "alpha", "beta", "delta")
+    @field_validator(*SENSITIVE_MODELS, check_fields=False)
     @classmethod
     def _settings_can_be_read(cls, settings: dict[str, Any], field: ValidationInfo) -> Any:
         wrong = []
@@ -302,15 +297,21 @@ class Require(_Model):
         sizes = () if self.k is None else (KAnonymity(self.k, self.person),)
         return sizes + tuple(
             requirement
-            for model in ("l", "t", "alpha", "beta", "delta")
+            for model in SENSITIVE_MODELS
             for on, setting in getattr(self, model).items()
             for requirement in _parsed(model, on, setting)
         )
 
 
+if not TYPE_CHECKING:
+    # A table of settings for each model, which nobody has to name here.
+    _tables = dict.fromkeys(SENSITIVE_MODELS, (dict[str, Any], {}))
+    Require = create_model("Require", __base__=Require, __doc__=Require.__doc__, **_tables)
+
+
 def _parsed(model: str, on: str, setting: object) -> list[SensitiveRequirement]:
     several = setting if isinstance(setting, list | tuple) else [setting]
-    return [parse(model, on, one) for one in several]
+    return [SENSITIVE_MODELS[model].parse(on, one) for one in several]
 
 
 class TableFormat(_Model):
@@ -363,7 +364,7 @@ class Schema(_Model):
     def _requirements_fit_the_columns(self) -> Self:
         # The person may stand there without k, which the command line or `require` then gives.
         asked = (KAnonymity(2, self.require.person), *self.require.requirements())
-        wrong = list(dict.fromkeys(m for one in asked for m in self._misfits(one)))
+        wrong = list(dict.fromkeys(m for one in asked for m in one.misfits(self)))
         if wrong:
             raise ValueError("; ".join(wrong))
         return self
@@ -456,42 +457,18 @@ class Schema(_Model):
         Who is counted, and how far values are apart, is up to the schema where it was not asked.
         """
         if asked is None:
-            return tuple(map(self._completed, self.require.requirements()))
+            asked = self.require.requirements()
         several = (asked,) if isinstance(asked, Requirement) else tuple(asked)
         if not all(isinstance(one, Requirement) for one in several):
             raise SchemaError("a requirement is one of covey's, such as covey.KAnonymity(10)")
-        wrong = [mistake for one in several for mistake in self._misfits(one)]
+        wrong = [mistake for one in several for mistake in one.misfits(self)]
         if wrong:
             raise SchemaError("; ".join(wrong))
-        return tuple(map(self._completed, several))
+        return tuple(one.completed(self) for one in several)
 
-    def _misfits(self, requirement: Requirement) -> Iterator[str]:
-        """What is asked of a column that it cannot be asked of."""
-        if isinstance(requirement, KAnonymity):
-            person = requirement.person
-            if person and self._role(person) in (None, Role.QUASI):
-                yield f"the person column {person!r} must be one of the schema, and not quasi"
-            return
-        on = requirement.on
-        if self._role(on) is not Role.SENSITIVE:
-            yield f"{requirement.name}: {on!r} is not a sensitive column of the schema"
-        elif isinstance(requirement, TCloseness):
-            column = self.columns[on]
-            if requirement.distance == "ordered" and not column.is_ordered:
-                yield f'{requirement.name}: declare type = "numeric" or "date" of column {on!r}'
-            if requirement.distance == "hierarchical" and column.taxonomy is None:
-                yield f"{requirement.name}: declare a taxonomy of column {on!r}"
-
-    def _role(self, name: str) -> Role | None:
+    def role_of(self, name: str) -> Role | None:
+        """The role of a column, None if the schema has no such column."""
         return self.columns[name].role if name in self.columns else None
-
-    def _completed(self, requirement: Requirement) -> Requirement:
-        if isinstance(requirement, KAnonymity) and requirement.person is None:
-            return replace(requirement, person=self.require.person)
-        if isinstance(requirement, TCloseness) and requirement.distance is None:
-            ordered = self.columns[requirement.on].is_ordered
-            return replace(requirement, distance="ordered" if ordered else "equal")
-        return requirement
 
 
 def _settings(names: Sequence[str] | Mapping[str, Any], name: str) -> dict[str, Any]:

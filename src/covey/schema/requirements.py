@@ -7,18 +7,26 @@ value like others. Several requirements hold together, each on its own column.
 A number is meant as its digits say: 0.1 is one tenth. What has no digits is given as a fraction,
 `Fraction(2, 3)` or the text "2/3". `exactly` tells which number that is, to those who form groups
 and to those who judge them.
+
+A privacy model is one class here: its option, its grammar, its name and what it means. Whatever
+asks, stores or shows requirements takes these from the class. Besides it, a model needs its
+arithmetic: a rule in `covey.encoding.constraints` that enforces it, and a check in
+`covey.verification` that judges it, apart on purpose.
 """
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isfinite
 from numbers import Real
 from operator import index
-from typing import Literal, SupportsIndex, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, SupportsIndex, get_args
 
-from covey.errors import SchemaError
+from covey.errors import SchemaError, count
+
+if TYPE_CHECKING:
+    from covey.schema.columns import Schema
 
 Kind = Literal["distinct", "frequency", "entropy", "recursive"]
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -27,8 +35,58 @@ Number = float | Fraction
 _LARGEST_WHOLE = 10**15
 
 
+class Model:
+    """What every requirement says of itself."""
+
+    option: ClassVar[str]  # in a schema's [require], on the command line and in a certificate
+    alike = True  # whether rows of a release that keeps it are equal
+    unbounded = ""  # why, where no figure would do
+
+    @property
+    def name(self) -> str:
+        """What it is called where it is judged."""
+        raise NotImplementedError
+
+    @property
+    def meaning(self) -> str:
+        """What it promises, in a sentence."""
+        raise NotImplementedError
+
+    @property
+    def asked(self) -> Number:
+        """The figure that is compared with what is found."""
+        return getattr(self, self.option)  # type: ignore[no-any-return]
+
+    @property
+    def column(self) -> str | None:
+        """The column whose values are counted in each class, if any."""
+        return None
+
+    @property
+    def counted(self) -> str:
+        """`"rows"` or `"persons"`, where it asks how many are alike."""
+        return ""
+
+    @property
+    def headline(self) -> str:
+        """The first thing to say of a release that keeps it, if it asks how many are alike."""
+        return ""
+
+    def misfits(self, schema: "Schema") -> Iterator[str]:  # noqa: ARG002
+        """What is asked of a column that it cannot be asked of."""
+        yield from ()
+
+    def completed(self, schema: "Schema") -> Self:  # noqa: ARG002
+        """The same, with what is up to the schema where it was not asked."""
+        return self
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
 @dataclass(frozen=True)
-class KAnonymity:
+class KAnonymity(Model):
     """Every row is equal to at least `k - 1` others in all its quasi-identifiers.
 
     With `person`, the column that tells whose row it is, persons are counted instead of rows:
@@ -39,11 +97,13 @@ class KAnonymity:
     Samarati, Sweeney: Protecting privacy when disclosing information, 1998.
     """
 
+    option = "k"
+
     k: int
     person: str | Literal[False] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _whole("k", self.k))
+        self._set(k=_whole("k", self.k))
         if self.k < 2:
             raise SchemaError(f"k must be at least 2, not {self.k}: k = 1 hides nobody")
         if self.person is not None and self.person is not False:
@@ -54,9 +114,95 @@ class KAnonymity:
         """What it is called where it is judged."""
         return f"k-anonymity of persons ({self.person})" if self.person else "k-anonymity"
 
+    @property
+    def meaning(self) -> str:
+        """What it promises, in a sentence."""
+        if self.person:
+            return (
+                "Every row is equal to rows of others in all quasi-identifiers: together they "
+                "belong to at least this many different persons."
+            )
+        return (
+            "Every row is equal to others in all quasi-identifiers: together they are at least "
+            "this many."
+        )
+
+    @property
+    def headline(self) -> str:
+        """What holds of everyone."""
+        if self.person:
+            return f"everyone hides among at least {self.k:,} people"
+        return f"every row looks like at least {count(self.k - 1, 'other row')}"
+
+    @property
+    def counted(self) -> str:
+        """What is counted in a class."""
+        return "persons" if self.person else "rows"
+
+    @property
+    def column(self) -> str | None:
+        """The column of persons."""
+        return self.person or None
+
+    def misfits(self, schema: "Schema") -> Iterator[str]:
+        """A person is told by a column that is not generalised."""
+        if self.person and schema.role_of(self.person) in (None, "quasi"):
+            yield f"the person column {self.person!r} must be one of the schema, and not quasi"
+
+    def completed(self, schema: "Schema") -> Self:
+        """Who is counted is up to the schema where it was not asked."""
+        return self if self.person is not None else replace(self, person=schema.require.person)
+
+
+class SensitiveModel(Model):
+    """What the values of a sensitive column must keep in every class."""
+
+    on: str
+    written: ClassVar[str]  # examples of its grammar
+
+    def __post_init__(self) -> None:
+        _check_name("on", self.on)
+
+    @classmethod
+    def parse(cls, on: str, setting: object) -> Self:
+        """What is asked of a column by a number, or by a text with colons between its parts."""
+        parts = setting.split(":") if isinstance(setting, str) else [setting]
+        found = cls._of_parts(on, parts)
+        if found is None:
+            raise SchemaError(f"{cls.option} of a column is written like {cls.written}")
+        return found
+
+    @classmethod
+    def _of_parts(cls, on: str, parts: list[Any]) -> Self | None:
+        """The requirement, or None if the parts do not fit; most have one number."""
+        return cls(parts[0], on) if len(parts) == 1 else None  # type: ignore[call-arg]
+
+    @property
+    def _title(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def _details(self) -> str:
+        return ""
+
+    @property
+    def name(self) -> str:
+        """What it is called where it is judged, with its column."""
+        return f"{self._title} ({self.on}{self._details})"
+
+    @property
+    def column(self) -> str:
+        """The sensitive column."""
+        return self.on
+
+    def misfits(self, schema: "Schema") -> Iterator[str]:
+        """It is asked of a sensitive column."""
+        if schema.role_of(self.on) != "sensitive":
+            yield f"{self.name}: {self.on!r} is not a sensitive column of the schema"
+
 
 @dataclass(frozen=True)
-class LDiversity:
+class LDiversity(SensitiveModel):
     """Every class has `l` well-represented values in the column `on`. Well represented is, by kind,
 
     - `distinct`: at least `l` different values;
@@ -68,19 +214,20 @@ class LDiversity:
     Wang, Huang: Clustering-based k-anonymity, 2012.
     """
 
+    option = "l"
+    written = "3, frequency:3, entropy:2.5 or recursive:3:0.5 (l, then c)"
+    unbounded = "no c would do for a class of too few values"
+
     l: Number  # noqa: E741
     on: str
     kind: Kind = "distinct"
     c: Number | None = None
 
     def __post_init__(self) -> None:
-        _check_name("on", self.on)
+        super().__post_init__()
         if self.kind not in get_args(Kind):
             raise SchemaError(f"l-diversity is one of {', '.join(get_args(Kind))}")
-        if self.kind == "entropy":
-            object.__setattr__(self, "l", _number("l", self.l))
-        else:
-            object.__setattr__(self, "l", _whole("l", self.l))
+        self._set(l=(_number if self.kind == "entropy" else _whole)("l", self.l))
         if self.l <= 1:
             wanted = "above 1" if self.kind == "entropy" else "at least 2"
             raise SchemaError(f"l must be {wanted}, not {self.l}: it would ask for nothing")
@@ -89,18 +236,44 @@ class LDiversity:
                 "recursive l-diversity needs c, as in recursive:3:0.5; others have none"
             )
         if self.c is not None:
-            object.__setattr__(self, "c", _above_zero("c", self.c))
+            self._set(c=_above_zero("c", self.c))
+
+    @classmethod
+    def _of_parts(cls, on: str, parts: list[Any]) -> Self | None:
+        match parts:
+            case ["recursive", l, c]:
+                return cls(_read("l", l), on, "recursive", c)
+            case [("distinct" | "frequency" | "entropy") as kind, l]:
+                return cls(_read("l", l), on, kind)
+            case [l]:
+                return cls(_read("l", l), on)
+        return None
 
     @property
-    def name(self) -> str:
-        """What it is called where it is judged; of recursive ones, c is asked for."""
-        if self.kind == "recursive":
-            return f"recursive (c, {self.l})-diversity ({self.on})"
-        return f"{self.kind} l-diversity ({self.on})"
+    def _title(self) -> str:
+        recursive = self.kind == "recursive"  # then it is c that is asked for
+        return f"recursive (c, {self.l})-diversity" if recursive else f"{self.kind} l-diversity"
+
+    @property
+    def meaning(self) -> str:
+        """What it promises, in a sentence."""
+        return {
+            "distinct": "Every class has at least this many different values of the column.",
+            "frequency": "In no class has a value more than one of this many rows.",
+            "entropy": "The values of every class are as mixed as this many equally frequent ones, "
+            "at least.",
+            "recursive": "In no class is the most frequent value more frequent than this many "
+            "times all the rarer ones together.",
+        }[self.kind]
+
+    @property
+    def asked(self) -> Number:
+        """Of recursive ones it is c that is compared."""
+        return self.l if self.c is None else self.c
 
 
 @dataclass(frozen=True)
-class TCloseness:
+class TCloseness(SensitiveModel):
     """The values of every class are spread like those of the table: EMD(q, p) ≤ t.
 
     The earth mover's distance is the least cost of turning one distribution into the other. Moving
@@ -117,26 +290,57 @@ class TCloseness:
     Li, Li, Venkatasubramanian: t-closeness, 2007.
     """
 
+    option = "t"
+    _title = "t-closeness"
+    written = "0.2, equal:0.2, ordered:0.2 or hierarchical:0.2"
+    meaning = (
+        "The values of every class are spread like those of the whole table, up to this distance."
+    )
+
     t: Number
     on: str
     distance: Distance | None = None
 
     def __post_init__(self) -> None:
-        _check_name("on", self.on)
-        object.__setattr__(self, "t", _number("t", self.t))
+        super().__post_init__()
+        self._set(t=_number("t", self.t))
         if not 0 <= self.t <= 1:
             raise SchemaError("t lies between 0 and 1")
         if self.distance is not None and self.distance not in get_args(Distance):
             raise SchemaError(f"the distance of t is one of {', '.join(get_args(Distance))}")
 
+    @classmethod
+    def _of_parts(cls, on: str, parts: list[Any]) -> Self | None:
+        match parts:
+            case [("equal" | "ordered" | "hierarchical") as distance, t]:
+                return cls(t, on, distance)
+        return super()._of_parts(on, parts)
+
     @property
-    def name(self) -> str:
-        """What it is called where it is judged."""
-        return f"t-closeness ({', '.join(filter(None, (self.on, self.distance)))})"
+    def _details(self) -> str:
+        return f", {self.distance}" if self.distance else ""
+
+    def misfits(self, schema: "Schema") -> Iterator[str]:
+        """Distances need to know how the values lie beside each other."""
+        wrong = [*super().misfits(schema)]
+        yield from wrong
+        if wrong:
+            return
+        column = schema.columns[self.on]
+        if self.distance == "ordered" and not column.is_ordered:
+            yield f'{self.name}: declare type = "numeric" or "date" of column {self.on!r}'
+        if self.distance == "hierarchical" and column.taxonomy is None:
+            yield f"{self.name}: declare a taxonomy of column {self.on!r}"
+
+    def completed(self, schema: "Schema") -> Self:
+        """How far values are apart is up to the schema where it was not asked."""
+        if self.distance is not None:
+            return self
+        return replace(self, distance="ordered" if schema.columns[self.on].is_ordered else "equal")
 
 
 @dataclass(frozen=True)
-class AlphaK:
+class AlphaK(SensitiveModel):
     """No value of the column `on`, or none of the listed `values`, has a share above `alpha`.
 
     In every class, q ≤ alpha. Together with k-anonymity this is (α, k)-anonymity; with all values
@@ -145,32 +349,40 @@ class AlphaK:
     Wong, Li, Fu, Wang: (α, k)-anonymity, 2006.
     """
 
+    option = "alpha"
+    _title = "alpha"
+    written = "0.5, 2/3 or 0.5:HIV:AIDS"
+    meaning = "In no class does a value have a larger share of the rows."
+
     alpha: Number
     on: str
     values: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        _check_name("on", self.on)
-        object.__setattr__(self, "alpha", _above_zero("alpha", self.alpha))
+        super().__post_init__()
+        self._set(alpha=_above_zero("alpha", self.alpha))
         if self.alpha >= 1:
             raise SchemaError("alpha must be below 1: a share of 1 would ask for nothing")
         if self.values is None:
             return
         if isinstance(self.values, str) or not isinstance(self.values, Iterable):
             raise SchemaError("the values of alpha are a list of texts")
-        object.__setattr__(self, "values", tuple(self.values))
+        self._set(values=tuple(self.values))
         if not self.values or not all(isinstance(value, str) for value in self.values):
             raise SchemaError("the values of alpha are a list of texts, with one at least")
 
+    @classmethod
+    def _of_parts(cls, on: str, parts: list[Any]) -> Self:
+        alpha, *values = parts
+        return cls(alpha, on, tuple(values) or None)
+
     @property
-    def name(self) -> str:
-        """What it is called where it is judged; values are counted, not named."""
-        listed = "" if self.values is None else f", {len(self.values)} listed"
-        return f"alpha ({self.on}{listed})"
+    def _details(self) -> str:  # values are counted, not named
+        return "" if self.values is None else f", {len(self.values)} listed"
 
 
 @dataclass(frozen=True)
-class BetaLikeness:
+class BetaLikeness(SensitiveModel):
     """No value is much more likely in a class than in the table: (q - p) / p ≤ β where q > p.
 
     Enhanced, it is also at most -ln p, so that a frequent value cannot become certain.
@@ -178,24 +390,38 @@ class BetaLikeness:
     Cao, Karras: Publishing microdata with a robust privacy guarantee, 2012.
     """
 
+    option = "beta"
+    written = "1, basic:1 or enhanced:1"
+    meaning = (
+        "No value is more likely in a class than in the whole table, by this part of its share at "
+        "most."
+    )
+    unbounded = "some value is too likely in a class for any beta"
+
     beta: Number
     on: str
     enhanced: bool = True
 
     def __post_init__(self) -> None:
-        _check_name("on", self.on)
-        object.__setattr__(self, "beta", _above_zero("beta", self.beta))
+        super().__post_init__()
+        self._set(beta=_above_zero("beta", self.beta))
         if not isinstance(self.enhanced, bool):
             raise SchemaError("enhanced is true or false")
 
+    @classmethod
+    def _of_parts(cls, on: str, parts: list[Any]) -> Self | None:
+        match parts:
+            case [("basic" | "enhanced") as kind, beta]:
+                return cls(beta, on, kind == "enhanced")
+        return super()._of_parts(on, parts)
+
     @property
-    def name(self) -> str:
-        """What it is called where it is judged."""
-        return f"{'enhanced' if self.enhanced else 'basic'} beta-likeness ({self.on})"
+    def _title(self) -> str:
+        return f"{'enhanced' if self.enhanced else 'basic'} beta-likeness"
 
 
 @dataclass(frozen=True)
-class DeltaDisclosure:
+class DeltaDisclosure(SensitiveModel):
     """No value is much more or less likely in a class than in the table: \\|ln(q / p)\\| < δ.
 
     Every value of the table must be in every class, since ln 0 is infinite.
@@ -203,21 +429,67 @@ class DeltaDisclosure:
     Brickell, Shmatikov: The cost of privacy, 2008.
     """
 
+    option = "delta"
+    _title = "delta-disclosure"
+    written = "0.7"
+    meaning = (
+        "No value is much more or much less likely in a class than in the table: the logarithm of "
+        "the ratio stays below."
+    )
+    unbounded = "some class lacks a value, and then no delta would do"
+
     delta: Number
     on: str
 
     def __post_init__(self) -> None:
-        _check_name("on", self.on)
-        object.__setattr__(self, "delta", _above_zero("delta", self.delta))
-
-    @property
-    def name(self) -> str:
-        """What it is called where it is judged."""
-        return f"delta-disclosure ({self.on})"
+        super().__post_init__()
+        self._set(delta=_above_zero("delta", self.delta))
 
 
 SensitiveRequirement = LDiversity | TCloseness | AlphaK | BetaLikeness | DeltaDisclosure
 Requirement = KAnonymity | SensitiveRequirement
+
+# Each model by its option: all of them, and those that are asked of a sensitive column.
+MODELS: dict[str, type[Requirement]] = {one.option: one for one in get_args(Requirement)}
+SENSITIVE_MODELS: dict[str, type[SensitiveRequirement]] = {
+    one.option: one for one in get_args(SensitiveRequirement)
+}
+
+
+# ── what is judged and cannot be asked ──────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class DisjointMatchings(Model):
+    """What a method keeps whose rows are not alike: `k` pairings of people with released rows."""
+
+    option = "k"
+    name = "disjoint perfect matchings"
+    meaning = (
+        "Everyone may be behind at least this many released rows. Rows are not alike, so this is "
+        "not k-anonymity."
+    )
+    counted = "rows"
+    alike = False
+
+    k: int
+
+    @property
+    def headline(self) -> str:
+        """What holds of everyone."""
+        return f"everyone may be behind {self.k:,} released rows. This is not k-anonymity"
+
+
+@dataclass(frozen=True)
+class NoIdentifiers(Model):
+    """What every release keeps."""
+
+    name = "no identifiers"
+    meaning = "No column that names people is in the release."
+    asked = 0
+
+
+# ── numbers ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def exactly(asked: Number) -> Fraction:
@@ -260,44 +532,6 @@ def _check_name(what: str, value: object) -> None:
         raise SchemaError(f"{what} is the name of a column")
 
 
-# ── one grammar for the schema file and the command line ────────────────────────────────────────
-
-
-def parse(model: str, on: str, setting: object) -> SensitiveRequirement:
-    """The requirement that `l`, `t`, `alpha`, `beta` or `delta` of a column asks for.
-
-    A number, or a text with colons between its parts: `3`, `entropy:2.5`, `recursive:3:0.5`;
-    `0.2`, `ordered:0.2`; `0.5`, `2/3`, `0.5:HIV:AIDS`; `1`, `basic:1`; `0.7`.
-    """
-    parts = setting.split(":") if isinstance(setting, str) else [setting]
-    match model, parts:
-        case "l", ["recursive", l, c]:
-            return LDiversity(_read("l", l), on, "recursive", _read("c", c))
-        case "l", [("distinct" | "frequency" | "entropy") as kind, l]:
-            return LDiversity(_read("l", l), on, kind)
-        case "l", [l]:
-            return LDiversity(_read("l", l), on)
-        case "t", [("equal" | "ordered" | "hierarchical") as distance, t]:
-            return TCloseness(_read("t", t), on, distance)
-        case "t", [t]:
-            return TCloseness(_read("t", t), on)
-        case "alpha", [alpha, *values]:
-            return AlphaK(_read("alpha", alpha), on, tuple(map(str, values)) or None)
-        case "beta", [("basic" | "enhanced") as kind, beta]:
-            return BetaLikeness(_read("beta", beta), on, kind == "enhanced")
-        case "beta", [beta]:
-            return BetaLikeness(_read("beta", beta), on)
-        case "delta", [delta]:
-            return DeltaDisclosure(_read("delta", delta), on)
-    raise SchemaError(f"{model} of a column is written like {_EXAMPLES[model]}")
-
-
-_EXAMPLES = {
-    "l": "3, frequency:3, entropy:2.5 or recursive:3:0.5 (l, then c)",
-    "t": "0.2, equal:0.2, ordered:0.2 or hierarchical:0.2",
-    "beta": "1, basic:1 or enhanced:1",
-    "delta": "0.7",
-}
 _WHOLE = re.compile(r"[0-9]{1,15}")
 _DECIMAL = re.compile(r"[0-9]*\.?[0-9]+([eE][+-]?[0-9]{1,3})?")
 _FRACTION = re.compile(r"([0-9]{1,15})/(0*[1-9][0-9]{0,14})")

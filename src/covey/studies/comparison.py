@@ -26,14 +26,15 @@ from covey.clustering.progress import STOPPED, Progress, part_of, silent
 from covey.clustering.request import refuse_wrong_options
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
-from covey.errors import CoveyError, OutputError, UsageError, ViolationError
+from covey.errors import CoveyError, UsageError, ViolationError
 from covey.measures.loss import DEFINITIONS, Losses
 from covey.measures.workload import Workload
 from covey.release import Release
 from covey.report import Rows
+from covey.report.writing import Written
 from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity, Requirement
-from covey.tables import Table, files
+from covey.tables import Table
 from covey.tables import html as pages
 from covey.verification import Verdict
 from covey.verification.rounding import rounded
@@ -114,8 +115,10 @@ _COUNTS = ("k", "rows", "suppressed", "groups", "verified_k", "classes",
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Written):
     """What came of several methods, and what it cost."""
+
+    formats = (".csv", ".json")
 
     runs: tuple[Run, ...]
 
@@ -144,20 +147,6 @@ class Comparison:
         head = ("method", "k", "Total-IL", "GCP", "classes", "seconds", "refused")
         return pages.snippet("Methods compared", pages.table(head, told, numbers=range(1, 6)))
 
-    def to_json(self) -> str:
-        """The comparison as text, with the losses of each column."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, default=str) + "\n"
-
-    def written_as(self, path: str | Path) -> bytes:
-        """CSV or JSON, as the ending of a file's name asks."""
-        refuse_format(path)
-        text = rounded(self).frame.write_csv() if _ending(path) == ".csv" else self.to_json()
-        return text.encode()
-
-    def write(self, path: str | Path) -> None:
-        """Write CSV or JSON, as the name's ending asks, whole or not at all."""
-        files.write(path, self.written_as(path))
-
 
 def _written(run: Run) -> tuple[str, ...]:
     """Some figures of a run in writing, or why there are none."""
@@ -169,14 +158,7 @@ def _written(run: Run) -> tuple[str, ...]:
     return (il, gcp, classes, f"{run.seconds:.2f}", "")
 
 
-def refuse_format(path: str | Path) -> None:
-    """A comparison is written as CSV or JSON."""
-    if _ending(path) not in FORMATS:
-        raise OutputError("a comparison is written as CSV or JSON: end its name in .csv or .json")
-
-
-def _ending(path: str | Path) -> str:
-    return Path(path).suffix.lower()
+refuse_format = Comparison.refuse_format
 
 
 def compare(

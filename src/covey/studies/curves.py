@@ -6,7 +6,6 @@ once the custodian has chosen a k. A curve holds numbers, never cells.
 """
 
 import contextlib
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -27,14 +26,14 @@ from covey.custody.ordering import ordered_people
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups, Rings
 from covey.encoding.selection import Selection
-from covey.errors import CoveyError, OutputError, UsageError
+from covey.errors import CoveyError, UsageError
 from covey.measures.loss import measure_groups
 from covey.report import charts
 from covey.report.charts import FAINT, INK, LINE, PICTURES
+from covey.report.writing import Written
 from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity
 from covey.schema.taxonomy import Measure
-from covey.tables import files
 from covey.verification.rounding import rounded
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 
 KS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200)
 EFFORT = "quick"  # of the own method, where none is asked for: a curve is many runs
-FORMATS = (".csv", ".json", *PICTURES)
 
 DEFINITIONS = {
     "k": "The least number of rows in a group.",
@@ -73,8 +71,10 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Curve:
+class Curve(Written):
     """The loss for each k, which never falls as k grows."""
+
+    formats = (".csv", ".json", *PICTURES)
 
     points: tuple[Point, ...]
     rows: int
@@ -91,10 +91,6 @@ class Curve:
         """Plain dictionaries and lists, as the JSON file has them, with the digits it has."""
         return {"covey": version("covey"), "definitions": DEFINITIONS, **asdict(rounded(self))}
 
-    def to_json(self) -> str:
-        """The curve as text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, default=str) + "\n"
-
     def chart(self, *, chosen: int | None = None) -> "alt.LayerChart":
         """The curve as an Altair chart, which comes with the extra `covey[charts]`.
 
@@ -102,20 +98,6 @@ class Curve:
         """
         charts.refuse_without_charts()
         return _chart(rounded(self), chosen)
-
-    def write(self, path: str | Path) -> None:
-        """Write CSV, JSON, SVG or PNG, as the name's ending asks, whole or not at all."""
-        files.write(path, self.written_as(path))
-
-    def written_as(self, path: str | Path) -> bytes:
-        """CSV, JSON, SVG or PNG, as the ending of a file's name asks."""
-        refuse_format(path)
-        ending = _ending(path)
-        if ending == ".csv":
-            return rounded(self).frame.write_csv().encode()
-        if ending == ".json":
-            return self.to_json().encode()
-        return charts.picture(self.chart(), ending)
 
     def _repr_svg_(self) -> str | None:
         """What a notebook shows, where the extra is there: a picture that asks nobody."""
@@ -128,16 +110,7 @@ def refuse_method(method: str | Callable[..., Any]) -> None:
         raise UsageError("a curve is of k-anonymity, and the rows of this method are not alike")
 
 
-def refuse_format(path: str | Path) -> None:
-    """A curve is written as CSV, JSON, SVG or PNG."""
-    if _ending(path) not in FORMATS:
-        raise OutputError(f"a curve is a table or a picture: end its name in {', '.join(FORMATS)}")
-    if _ending(path) in PICTURES:
-        charts.refuse_without_charts()
-
-
-def _ending(path: str | Path) -> str:
-    return Path(path).suffix.lower()
+refuse_format = Curve.refuse_format
 
 
 # ── finding it ──────────────────────────────────────────────────────────────────────────────────

@@ -86,6 +86,12 @@ def table(
     )
 
 
+def explained(name: str, sentence: str, note: str = "") -> Html:
+    """A name, and below it what it means."""
+    note = f" Note: {note}." if note else ""
+    return together((name, element("span", sentence + note, class_="explained")))
+
+
 def scrolled(grid: Html, name: str) -> Html:
     """A table that may be wider than a telephone, to be moved also from the keyboard."""
     return element("div", grid, class_="scroll", tabindex="0", role="region", aria_label=name)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.schema.taxonomy import Taxonomy
+from covey.tables.table import Longs
 
-Longs = NDArray[np.int64]
 Numbers = NDArray[Any]  # whole, or rounded where they would be too large
 
 # Logarithms are rounded, so an entropy may be this much lower than asked; so may, of the range of a

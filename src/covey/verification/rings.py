@@ -19,10 +19,10 @@ from covey.encoding.groups import Rings
 from covey.errors import ViolationError
 from covey.generalisation import ShownColumn, View
 from covey.schema import Schema
+from covey.schema.requirements import DisjointMatchings
 from covey.tables import Table
 from covey.verification import Check, Verdict, verify
 
-REQUIREMENT = "disjoint perfect matchings"
 LIMITS = (
     "every person may be behind k of the released rows, by the quasi-identifiers named here, and "
     "each of these rows may stand for k people. Rows are not alike, so this is not k-anonymity: "
@@ -59,7 +59,7 @@ def verify_rings(
         matched = 0
     # What remains of the usual verdict: classes as they are, and no identifiers.
     verdict = verify(released, schema, ())
-    return replace(verdict, checks=(Check(REQUIREMENT, k, matched, matched >= k),))
+    return replace(verdict, checks=(Check(DisjointMatchings(k), matched, matched >= k),))
 
 
 def _is_permutation(rows: Longs, total: int) -> bool:

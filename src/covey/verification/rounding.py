@@ -22,8 +22,11 @@ _SHOWN_AS = {
     "Risks.journalist": ".4g",
     "Risks.marketer": ".4g",
 }
-# Settings, and times, which tell nothing of a table.
-_EXACT = {"ColumnLoss.weight", "Point.seconds", "Run.seconds", "Run.clustering_seconds"}
+# Settings, requirements, and times, which tell nothing of a table.
+_EXACT = {
+    "Check.requirement", "ColumnLoss.weight", "Point.seconds", "Run.seconds",
+    "Run.clustering_seconds",
+}  # fmt: skip
 
 T = TypeVar("T")
 
@@ -48,7 +51,9 @@ def rounded(figures: T) -> T:
 
 
 def _rounded(name: str, value: Any) -> Any:
-    if isinstance(value, float) and name not in _EXACT:
+    if name in _EXACT:
+        return value
+    if isinstance(value, float):
         return _as_shown(value, _SHOWN_AS.get(name, _SHARE))
     return rounded(value)
 

@@ -7,8 +7,9 @@ written; missing is one more value.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,9 +20,15 @@ from covey.schema import Column, ColumnType, labels
 from covey.schema.taxonomy import Taxonomy
 from covey.tables import Table, formulas
 from covey.tables.csv_files import Dialect
-from covey.verification.class_counts import Longs, Spread
+from covey.tables.table import Longs
+from covey.verification.class_counts import Spread
 
 SIMILAR = 0.05  # numbers within this share of their column's range are nearly the same
+
+
+def _told(title: str, form: str, **default: Any) -> Any:
+    """A figure that is shown under this title and in this form."""
+    return field(metadata={"title": title, "form": form}, **default)
 
 
 @dataclass(frozen=True)
@@ -34,21 +41,36 @@ class Achieved:
     """
 
     column: str
-    distinct_l: int
-    frequency_l: float
-    entropy_l: float
-    recursive_c_for_2: float | None
-    recursive_c_for_3: float | None
-    t_equal: float
-    t_ordered: float | None
-    t_hierarchical: float | None
-    alpha: float
-    beta: float
-    enhanced_beta: float | None
-    delta: float | None
-    certain: float  # share of rows whose value is certain, since all of their class have it
-    similar: float | None  # share of rows whose class has numbers that are nearly the same
-    merged: int = 0  # spellings that were counted as another value, since they look alike
+    distinct_l: int = _told("distinct l, at most", ",")
+    frequency_l: float = _told("frequency l, at most", ".4g")
+    entropy_l: float = _told("entropy l, at most", ".4g")
+    recursive_c_for_2: float | None = _told("recursive l = 2, c above", ".4g")
+    recursive_c_for_3: float | None = _told("recursive l = 3, c above", ".4g")
+    t_equal: float = _told("t equal, at least", ".4f")
+    t_ordered: float | None = _told("t ordered, at least", ".4f")
+    t_hierarchical: float | None = _told("t hierarchical, at least", ".4f")
+    alpha: float = _told("alpha, at least", ".4f")
+    beta: float = _told("basic beta, at least", ".4g")
+    enhanced_beta: float | None = _told("enhanced beta, at least", ".4g")
+    delta: float | None = _told("delta, above", ".4g")
+    # Share of rows whose value is certain, since all of their class have it.
+    certain: float = _told("rows whose value is certain", ".2%")
+    # Share of rows whose class has numbers that are nearly the same.
+    similar: float | None = _told("rows whose numbers are alike", ".2%")
+    # Spellings that were counted as another value, since they look alike.
+    merged: int = _told("spellings that look like others", ",", default=0)
+
+
+def achieved_rows(columns: Sequence[Achieved]) -> list[tuple[str, ...]]:
+    """Each figure that is known of any column: its title, and how it is written of each of them."""
+    rows = []
+    for each in fields(Achieved)[1:]:
+        figures = [getattr(column, each.name) for column in columns]
+        if any(figure not in (None, each.default) for figure in figures):
+            form = each.metadata["form"]
+            cells = ("–" if figure is None else format(figure, form) for figure in figures)
+            rows.append((each.metadata["title"], *cells))
+    return rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,11 +7,10 @@ cells of their quasi-identifiers, exactly as written, and counts.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from covey import tables
@@ -23,7 +22,8 @@ from covey.schema.requirements import (
     DeltaDisclosure,
     KAnonymity,
     LDiversity,
-    Number,
+    Model,
+    NoIdentifiers,
     Requirement,
     SensitiveRequirement,
     TCloseness,
@@ -32,8 +32,11 @@ from covey.schema.requirements import (
 from covey.tables import Table
 from covey.tables import html as pages
 from covey.verification import rounding as digits
-from covey.verification.class_counts import TOLERANCE, Longs, Spread
+from covey.verification.class_counts import TOLERANCE, Spread
+from covey.verification.classes import ROWS, Classes, smallest_match
 from covey.verification.sensitive import Achieved, SensitiveColumn, rounded
+
+VERDICT_HEAD = ("promise", "asked", "found", "holds")
 
 
 @dataclass(frozen=True)
@@ -46,12 +49,22 @@ class Check:
     known to be broken either.
     """
 
-    requirement: str
-    asked: float
+    requirement: Model
     achieved: float | None
     holds: bool
     reason: str = ""
     judged: bool = True
+
+    @property
+    def name(self) -> str:
+        """What the requirement is called."""
+        return self.requirement.name
+
+    @property
+    def asked(self) -> float:
+        """What was asked, as a number to compare with what is achieved."""
+        asked = self.requirement.asked
+        return float(asked) if isinstance(asked, Fraction) else asked
 
     @property
     def found(self) -> str:
@@ -62,6 +75,19 @@ class Check:
     def answer(self) -> str:
         """Whether it holds, in a word."""
         return "yes" if self.holds else "no" if self.judged else "not judged"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; the requirement by its name, since it may list cells."""
+        return {"requirement": self.name, "asked": self.asked} | {
+            each.name: getattr(self, each.name) for each in fields(self)[1:]
+        }
+
+    @property
+    def _complaint(self) -> str:
+        if not self.judged:
+            return f"{self.name} could not be judged: {self.reason}"
+        found = f"but {self.reason}" if self.achieved is None else f"found {self.achieved:g}"
+        return f"{self.name} does not hold: asked {self.asked:g}, {found}"
 
 
 @dataclass(frozen=True)
@@ -85,6 +111,26 @@ class Risks:
     uncovered: int = 0  # classes that hold fewer of the population than of the table
     person: str | None = None  # the column that tells persons apart, where they are counted
 
+    def rows(self) -> list[tuple[str, float, str]]:
+        """Who may try, their chance where it is known, and what they know and want."""
+        hers = "her row" if self.person is None else "one of her rows"
+        return [
+            (who, risk, how)
+            for who, risk, how in (
+                ("prosecutor, at most", self.prosecutor,
+                 "He knows that a person is in the table, and her quasi-identifiers. This is his "
+                 f"chance to pick {hers} where that is easiest."),
+                ("prosecutor, on average", self.prosecutor_average,
+                 "The same, over all rows of the release."),
+                ("journalist, at most", self.journalist,
+                 "He wants to find anyone at all, to show that it can be done, among everybody who "
+                 "may be in the table."),
+                ("marketer", self.marketer,
+                 "He guesses for everyone, and is right about this share of the rows, at most."),
+            )
+            if risk is not None
+        ]  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -106,14 +152,25 @@ class Verdict:
     risks: Risks
 
     @property
+    def lines(self) -> tuple[Check, ...]:
+        """The checks of what was asked and of what every release must keep: no identifiers."""
+        left = len(self.identifiers)
+        return (*self.checks, Check(NoIdentifiers(), left, holds=not left))
+
+    @property
     def holds(self) -> bool:
         """Whether every requirement was judged and is kept, and no identifier is left."""
-        return not self.identifiers and all(check.holds for check in self.checks)
+        return all(check.holds for check in self.lines)
 
     @property
     def broken(self) -> bool:
         """Whether something was found that is wrong; what cannot be judged is not."""
-        return bool(self.identifiers) or any(c.judged and not c.holds for c in self.checks)
+        return any(check.judged and not check.holds for check in self.lines)
+
+    @property
+    def alike(self) -> bool:
+        """Whether the rows of a class are promised to be equal."""
+        return all(check.requirement.alike for check in self.checks)
 
     @property
     def sizes(self) -> str:
@@ -123,27 +180,27 @@ class Verdict:
             size = f"{self.k:,} to {size}"
         return f"{count(self.classes, 'class', 'classes')} of {size}"
 
+    def complaints(self, *, judged: bool = False) -> list[str]:
+        """All that does not hold, or only what was judged and found wrong."""
+        wrong = [c._complaint for c in self.checks if not c.holds and (c.judged or not judged)]
+        if self.identifiers:
+            names = ", ".join(map(repr, self.identifiers))
+            wrong.append(f"the table has {count(len(self.identifiers), 'identifier')}: {names}")
+        return wrong
+
     def raise_if_violated(self) -> None:
         """Raise `ViolationError` unless the verdict holds: also for what could not be judged.
 
         covey asks this before it publishes anything.
         """
-        self._raise([check for check in self.checks if not check.holds])
+        _raise(self.complaints())
 
     def raise_if_broken(self) -> None:
         """Raise `ViolationError` for what was found wrong, but not for what could not be judged.
 
         `covey verify` asks this of a release that no longer has the column of persons.
         """
-        self._raise([check for check in self.checks if check.judged and not check.holds])
-
-    def _raise(self, checks: Sequence[Check]) -> None:
-        wrong = [_complaint(check) for check in checks]
-        if self.identifiers:
-            names = ", ".join(map(repr, self.identifiers))
-            wrong.append(f"the table has {count(len(self.identifiers), 'identifier')}: {names}")
-        if wrong:
-            raise ViolationError("; ".join(wrong))
+        _raise(self.complaints(judged=True))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists; what neither holds nor is broken could not be judged.
@@ -151,38 +208,41 @@ class Verdict:
         Risks have the digits that are shown: where persons are counted, the table alone does not
         tell them. All else anyone can work out from the table.
         """
-        risks = asdict(digits.rounded(self.risks))
-        return {"holds": self.holds, "broken": self.broken, **asdict(self), "risks": risks}
+        return {
+            "holds": self.holds,
+            "broken": self.broken,
+            **asdict(self),
+            "checks": [check.to_dict() for check in self.checks],
+            "risks": asdict(digits.rounded(self.risks)),
+        }
 
-    def table(self) -> pages.Html:
+    def table(self, *, explained: bool = False) -> pages.Html:
         """What was asked, what was found, and whether that holds, as a table of HTML."""
-        rows: list[tuple[str, str, str, pages.Html]] = [
-            (check.requirement, f"{check.asked:g}", check.found, _answer(check.answer))
-            for check in self.checks
+        rows = [
+            (
+                pages.explained(check.name, check.requirement.meaning, check.reason)
+                if explained
+                else check.name,
+                f"{check.asked:g}",
+                check.found,
+                pages.element("span", check.answer, class_=check.answer.partition(" ")[0]),
+            )
+            for check in self.lines
         ]
-        if self.identifiers:
-            found = count(len(self.identifiers), "column")
-            rows.append(("no identifiers", "0 columns", found, _answer("no")))
-        return pages.table(("promise", "asked", "found", "holds"), rows, numbers=(1, 2))
+        return pages.table(VERDICT_HEAD, rows, numbers=(1, 2))
 
     def _repr_html_(self) -> str:
         said = "holds" if self.holds else "does not hold" if self.broken else "could not be judged"
         return pages.snippet(
             f"What was asked {said}",
-            self.table() if self.checks or self.identifiers else None,
+            self.table(),
             pages.element("p", f"{count(self.rows, 'row')} in {self.sizes}"),
         )
 
 
-def _answer(said: str) -> pages.Html:
-    return pages.element("span", "NO" if said == "no" else said, class_=said.partition(" ")[0])
-
-
-def _complaint(check: Check) -> str:
-    if not check.judged:
-        return f"{check.requirement} could not be judged: {check.reason}"
-    found = f"but {check.reason}" if check.achieved is None else f"found {check.achieved:g}"
-    return f"{check.requirement} does not hold: asked {check.asked:g}, {found}"
+def _raise(complaints: list[str]) -> None:
+    if complaints:
+        raise ViolationError("; ".join(complaints))
 
 
 def verify(
@@ -202,70 +262,49 @@ def verify(
     if not table.frame.height:
         raise TableError("the table has no rows")
     requirements = schema.requirements(require)
-    quasi = _quasi_columns(table, schema)
-    members = _members([table.frame[name] for name in quasi])
-    k, total = int(members.sizes.min()), table.frame.height
-    wildcard = _smallest_match(_classes(_wildcards(table, schema)), k)
+    classes = Classes.of(table, schema)
     columns = {
         name: SensitiveColumn.of(
-            table, name, schema.columns[name], rows=members.rows, sizes=members.sizes
+            table, name, schema.columns[name], rows=classes.rows, sizes=classes.sizes
         )
         for name in schema.names(Role.SENSITIVE)
         if name in table.frame.columns
     }
-    counted = _persons(requirements, table, schema, persons or {})
+    owners = _owners(requirements, table, schema, persons or {})
     return Verdict(
-        rows=total,
-        classes=len(members.sizes),
-        k=k,
-        k_wildcard=wildcard,
-        largest_class=int(members.sizes.max()),
+        rows=table.frame.height,
+        classes=len(classes.sizes),
+        k=classes.smallest,
+        k_wildcard=smallest_match(table, schema, classes.smallest),
+        largest_class=int(classes.sizes.max()),
         identifiers=tuple(n for n in schema.names(Role.IDENTIFIER) if n in table.frame.columns),
         checks=tuple(
-            _check_size(requirement, members, counted)
+            _check_size(requirement, classes, owners)
             if isinstance(requirement, KAnonymity)
             else _check(requirement, columns)
             for requirement in requirements
         ),
         achieved=tuple(column.achieved() for column in columns.values()),
-        risks=_risks(requirements, members, counted),
+        risks=_risks(requirements, classes, owners),
     )
 
 
-# ── classes ─────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, eq=False)
-class _Members:
-    """The rows of the table, one class after the other."""
-
-    rows: Longs
-    sizes: Longs
-
-
-def _members(columns: Sequence[pl.Series]) -> _Members:
-    cells = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
-    names = cells.columns
-    grouped = cells.with_row_index(ROWS).group_by(names).agg(ROWS)[ROWS]
-    return _Members(
-        grouped.explode().to_numpy().astype(np.int64),
-        grouped.list.len().to_numpy().astype(np.int64),
-    )
+# ── sizes of classes ────────────────────────────────────────────────────────────────────────────
 
 
 def _check_size(
-    requirement: KAnonymity, members: _Members, columns: Mapping[str, pl.Series]
+    requirement: KAnonymity, classes: Classes, columns: Mapping[str, pl.Series]
 ) -> Check:
     """Rows or persons; nothing but their column says how many persons there are.
 
     Without it, rows are judged: no class has more persons than rows, so too few rows are too few
     persons.
     """
-    rows = int(members.sizes.min())
+    rows = classes.smallest
     found: int | None = rows
     reason = ""
     if requirement.person in columns:
-        found = _fewest_persons(columns[str(requirement.person)], members)
+        found = classes.fewest_persons(columns[str(requirement.person)])
     elif requirement.person and rows >= requirement.k:
         found = None
         reason = (
@@ -274,61 +313,47 @@ def _check_size(
             "the persons before writing it"
         )
     holds = found is not None and found >= requirement.k
-    return Check(requirement.name, requirement.k, found, holds, reason, judged=found is not None)
+    return Check(requirement, found, holds, reason, judged=found is not None)
 
 
-def _persons(
+def _owners(
     requirements: Sequence[Requirement],
     table: Table,
     schema: Schema,
     given: Mapping[str, pl.Series | Sequence[object]],
 ) -> dict[str, pl.Series]:
-    """The columns that tell persons apart, those of the table before those handed over."""
+    """Whose row each is, by each column of persons: those of the table before those handed over."""
     columns = {name: pl.Series(name, cells) for name, cells in given.items()}
-    for name in _counted(requirements):
+    for name in _person_columns(requirements):
         if name in table.frame.columns:
             columns[name] = table.cells(name)
     return {name: tables.whose(cells, schema.table) for name, cells in columns.items()}
 
 
-def _counted(requirements: Sequence[Requirement]) -> list[str]:
+def _person_columns(requirements: Sequence[Requirement]) -> list[str]:
     """The columns by which persons are to be counted."""
     return [r.person for r in requirements if isinstance(r, KAnonymity) and r.person]
-
-
-def _owned(persons: pl.Series, members: _Members) -> pl.DataFrame:
-    """How many rows of each class each person has; who is None is nobody known."""
-    if len(persons) != len(members.rows):
-        raise TableError("the column of persons has not one cell for each row")
-    label = np.repeat(np.arange(len(members.sizes)), members.sizes)
-    pairs = pl.DataFrame({"class": label, "person": persons.gather(members.rows)})
-    return pairs.group_by("class", "person").agg(pl.len().cast(pl.Int64).alias(ROWS))
-
-
-def _fewest_persons(persons: pl.Series, members: _Members) -> int:
-    per_class = _owned(persons, members).drop_nulls("person").group_by("class").len()["len"]
-    return int(per_class.min()) if len(per_class) == len(members.sizes) else 0  # type: ignore[arg-type]
 
 
 # ── risks ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def _risks(
-    requirements: Sequence[Requirement], members: _Members, columns: Mapping[str, pl.Series]
+    requirements: Sequence[Requirement], classes: Classes, columns: Mapping[str, pl.Series]
 ) -> Risks:
     """The risks of rows, or of persons where these are asked for; of several columns, the worst."""
-    asked = _counted(requirements)
+    asked = _person_columns(requirements)
     if not asked:
-        k, average = int(members.sizes.min()), len(members.sizes) / len(members.rows)
+        k, average = classes.smallest, len(classes.sizes) / len(classes.rows)
         return Risks(1 / k, average, 1 / k, average)
     for name in asked:
         if name not in columns:
             return Risks(None, None, None, None, person=name)
-    found = [_risks_of_persons(name, columns[name], members) for name in asked]
+    found = [_risks_of_persons(name, columns[name], classes) for name in asked]
     return max(found, key=lambda risks: risks.prosecutor or 0.0)
 
 
-def _risks_of_persons(name: str, persons: pl.Series, members: _Members) -> Risks:
+def _risks_of_persons(name: str, persons: pl.Series, classes: Classes) -> Risks:
     """By the share that a person has of the rows of a class.
 
     Any of her rows is a right one for whoever picks a row, so that is his chance. The marketer does
@@ -341,18 +366,18 @@ def _risks_of_persons(name: str, persons: pl.Series, members: _Members) -> Risks
         for some in (pl.col("person").is_not_null(), pl.col("person").is_null())
     )
     squares = (rows.filter(pl.col("person").is_not_null()) ** 2).sum()
-    classes = _owned(persons, members).group_by("class").agg(
+    shares = classes.owned(persons).group_by("class").agg(
         most=most + nobody,
         squares=squares - most**2 + (most + nobody) ** 2,
         size=rows.sum(),
     )  # fmt: skip
-    highest = float((classes["most"] / classes["size"]).max())  # type: ignore[arg-type]
-    total = len(members.rows)
+    highest = float((shares["most"] / shares["size"]).max())  # type: ignore[arg-type]
+    total = len(classes.rows)
     return Risks(
         prosecutor=highest,
-        prosecutor_average=float((classes["squares"] / classes["size"]).sum()) / total,
+        prosecutor_average=float((shares["squares"] / shares["size"]).sum()) / total,
         journalist=highest,
-        marketer=int(classes["most"].sum()) / total,
+        marketer=int(shares["most"].sum()) / total,
         person=name,
     )
 
@@ -367,16 +392,16 @@ def _check(requirement: SensitiveRequirement, columns: Mapping[str, SensitiveCol
     match requirement:
         case LDiversity():
             return _check_diversity(requirement, column.spread)
-        case TCloseness(t=t, distance=distance):
-            return _at_most(requirement, t, column.closeness(distance or "equal"))
+        case TCloseness(distance=distance):
+            return _at_most(requirement, column.closeness(distance or "equal"))
         case AlphaK():
             return _check_share(requirement, column)
-        case BetaLikeness(beta=beta, enhanced=enhanced):
+        case BetaLikeness(enhanced=enhanced):
             bounded = not enhanced or column.spread.gains_are_bounded
-            return _at_most(requirement, beta, column.spread.largest_gain() if bounded else None)
+            return _at_most(requirement, column.spread.largest_gain() if bounded else None)
         case DeltaDisclosure(delta=delta):
             ratio = column.spread.largest_log_ratio()
-            return _figure(requirement, delta, ratio, ratio is not None and ratio < delta)
+            return _figure(requirement, ratio, ratio is not None and ratio < delta)
 
 
 def _check_diversity(requirement: LDiversity, spread: Spread) -> Check:
@@ -384,29 +409,25 @@ def _check_diversity(requirement: LDiversity, spread: Spread) -> Check:
     match requirement.kind:
         case "distinct":
             found = int(spread.distinct.min())
-            return _figure(requirement, asked, found, found >= asked)
+            return _figure(requirement, found, found >= asked)
         case "frequency":
             share = spread.largest_share()
-            return _figure(requirement, asked, float(1 / share), share * int(asked) <= 1)
+            return _figure(requirement, float(1 / share), share * int(asked) <= 1)
         case "entropy":
             least = spread.least_entropy
-            return _figure(
-                requirement, asked, math.exp(least), least >= math.log(asked) - TOLERANCE
-            )
+            return _figure(requirement, math.exp(least), least >= math.log(asked) - TOLERANCE)
         case "recursive":
-            assert requirement.c is not None
             bound = spread.recursive_bound(int(asked))
-            holds = bound is not None and bound < exactly(requirement.c)
-            return _figure(requirement, requirement.c, rounded(bound), holds)
+            holds = bound is not None and bound < exactly(requirement.asked)
+            return _figure(requirement, rounded(bound), holds)
 
 
 def _check_share(requirement: AlphaK, column: SensitiveColumn) -> Check:
     """A listed value that does not occur may be written wrong, and is then not protected."""
-    if requirement.values is None:
-        return _at_most(requirement, requirement.alpha, column.spread.largest_share())
-    places = column.places(requirement.values)
-    check = _at_most(requirement, requirement.alpha, column.spread.largest_share(places))
-    absent = column.absent(requirement.values)
+    listed = requirement.values
+    places = None if listed is None else column.places(listed)
+    check = _at_most(requirement, column.spread.largest_share(places))
+    absent = 0 if listed is None else column.absent(listed)
     if not absent:
         return check
     return replace(
@@ -414,116 +435,10 @@ def _check_share(requirement: AlphaK, column: SensitiveColumn) -> Check:
     )
 
 
-def _at_most(requirement: SensitiveRequirement, asked: Number, found: Fraction | None) -> Check:
-    holds = found is not None and found <= exactly(asked)
-    return _figure(requirement, asked, rounded(found), holds)
+def _at_most(requirement: SensitiveRequirement, found: Fraction | None) -> Check:
+    holds = found is not None and found <= exactly(requirement.asked)
+    return _figure(requirement, rounded(found), holds)
 
 
-def _figure(
-    requirement: SensitiveRequirement, asked: Number, found: float | None, holds: bool
-) -> Check:
-    reason = "" if found is not None else _UNBOUNDED[type(requirement)]
-    shown = float(asked) if isinstance(asked, Fraction) else asked
-    return Check(requirement.name, shown, found, holds, reason)
-
-
-_UNBOUNDED: dict[type, str] = {
-    LDiversity: "no c would do for a class of too few values",
-    BetaLikeness: "some value is too likely in a class for any beta",
-    DeltaDisclosure: "some class lacks a value, and then no delta would do",
-}
-
-
-# ── quasi-identifiers ───────────────────────────────────────────────────────────────────────────
-
-
-def _quasi_columns(table: Table, schema: Schema) -> list[str]:
-    """The columns that show quasi-identifiers: their own, or their low and high ends."""
-    present = table.frame.columns
-    shown: list[str] = []
-    for name in schema.quasi:
-        ends = [f"{name}_low", f"{name}_high"]
-        found = [name] if name in present else [end for end in ends if end in present]
-        if len(found) != (1 if name in present else 2):
-            raise SchemaError(f"quasi-identifier {name!r} is not in the table")
-        shown += found
-    if not shown:
-        raise SchemaError("the schema names no quasi-identifier, so there is nothing to judge")
-    tables.refuse_roleless(present, {*schema.columns, *shown})
-    return shown
-
-
-def _wildcards(table: Table, schema: Schema) -> list[pl.Series]:
-    """The cells of quasi-identifiers, null where missing.
-
-    Two ends are one cell: where one lacks and the other is shown, the interval is open there.
-    """
-    return [
-        table.cells(name)
-        if name in table.frame.columns
-        else _one_cell(table.cells(f"{name}_low"), table.cells(f"{name}_high"))
-        for name in schema.quasi
-    ]
-
-
-def _one_cell(low: pl.Series, high: pl.Series) -> pl.Series:
-    ends = pl.DataFrame({"low": low, "high": high}).cast(pl.String)
-    spelled = pl.format("{};{}", pl.col("low").fill_null(""), pl.col("high").fill_null(""))
-    return ends.select(pl.when(~pl.all_horizontal(pl.all().is_null())).then(spelled)).to_series()
-
-
-ROWS = "rows"
-
-
-def _classes(columns: Sequence[pl.Series]) -> pl.DataFrame:
-    """The distinct rows with their number; columns are named by their place."""
-    cells = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
-    return cells.group_by(cells.columns).len(ROWS).cast({ROWS: pl.Int64})
-
-
-# Pairs of patterns are compared, so their number is squared.
-MOST_PATTERNS = 64
-
-
-def _smallest_match(classes: pl.DataFrame, k: int) -> int | None:
-    """The fewest rows that any row cannot be told from when a missing cell matches anything.
-
-    Classes are compared pattern by pattern of missing cells: two patterns are joined on the
-    columns that both of them show. Only classes smaller than the best answer so far can lower it,
-    and none can lower it below `k`, since every row matches its own class.
-    """
-    patterns = _by_pattern(classes)
-    if len(patterns) > MOST_PATTERNS:
-        return None
-    best = int(classes[ROWS].sum())
-    for shown, part in patterns:
-        candidates = part.filter(pl.col(ROWS) < best)
-        if best > k and candidates.height:
-            best = min(best, _fewest_matches(candidates, shown, patterns))
-    return best
-
-
-def _by_pattern(classes: pl.DataFrame) -> list[tuple[list[str], pl.DataFrame]]:
-    """The classes that show the same columns together, with those columns."""
-    quasi = classes.columns[:-1]
-    pattern = pl.concat_str(pl.col(quasi).is_null().cast(pl.Int8)).alias("missing")  # "0100"
-    parts = classes.with_columns(pattern).partition_by("missing", as_dict=True, include_key=False)
-    return [
-        ([name for name, absent in zip(quasi, str(key[0]), strict=True) if absent == "0"], part)
-        for key, part in parts.items()
-    ]
-
-
-def _fewest_matches(
-    candidates: pl.DataFrame, shown: list[str], patterns: list[tuple[list[str], pl.DataFrame]]
-) -> int:
-    total = np.zeros(candidates.height, dtype=np.int64)
-    for other, part in patterns:
-        common = [name for name in shown if name in other]
-        if common:
-            sums = part.group_by(common).agg(pl.col(ROWS).sum().alias("matches"))
-            joined = candidates.join(sums, on=common, how="left", maintain_order="left")
-            total += joined["matches"].fill_null(0).to_numpy()
-        else:
-            total += int(part[ROWS].sum())
-    return int(total.min())
+def _figure(requirement: SensitiveRequirement, found: float | None, holds: bool) -> Check:
+    return Check(requirement, found, holds, "" if found is not None else requirement.unbounded)

@@ -1,0 +1,57 @@
+"""Results that are written to a file in the format that the ending of its name asks for."""
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+from covey.errors import OutputError
+from covey.report import charts
+from covey.report.charts import PICTURES
+from covey.tables import files
+from covey.verification.rounding import rounded
+
+
+class Written:
+    """A result with `to_dict`, and for other formats than JSON `frame`, `to_html` or `chart`."""
+
+    formats: ClassVar[tuple[str, ...]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries and lists, as the JSON file has them."""
+        raise NotImplementedError
+
+    def to_json(self) -> str:
+        """The result as text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, default=str) + "\n"
+
+    def written_as(self, path: str | Path) -> bytes:
+        """The bytes of a file of this name."""
+        self.refuse_format(path)
+        shown: Any = self
+        match ending := _ending(path):
+            case ".json":
+                return self.to_json().encode()
+            case ".html":
+                return shown.to_html().encode()  # type: ignore[no-any-return]
+            case ".csv":
+                return rounded(shown).frame.write_csv().encode()  # type: ignore[no-any-return]
+        return charts.picture(shown.chart(), ending)
+
+    def write(self, path: str | Path) -> None:
+        """Write it as the name's ending asks, whole or not at all."""
+        files.write(path, self.written_as(path))
+
+    @classmethod
+    def refuse_format(cls, path: str | Path) -> None:
+        """Refuse an ending that it is not written as, or pictures that nobody here can draw."""
+        ending = _ending(path)
+        if ending not in cls.formats:
+            *some, last = cls.formats
+            known = f"{', '.join(some)} or {last}"
+            raise OutputError(f"a {cls.__name__.lower()} is a file: end its name in {known}")
+        if ending in (".html", *PICTURES):
+            charts.refuse_without_charts()
+
+
+def _ending(path: str | Path) -> str:
+    return Path(path).suffix.lower()
