@@ -1,7 +1,7 @@
-"""Draws the pictures of the page on covey's own method, from what the method really does.
+"""Draw the pictures of the page on the covey method, from real runs of the method.
 
-The people are invented. The table is small, so groups are grown in smaller blocks than they would
-be: else there would be but one. Run: python docs/make_pictures.py
+The people are invented. The table is small, so groups are grown in smaller blocks than usual:
+otherwise there would be only one. Run: python docs/make_pictures.py
 """
 
 import math
@@ -41,15 +41,15 @@ ROOM = 0.01  # around what is drawn, of the whole width
 
 
 class Stage(NamedTuple):
-    """The rows of a table, put together in some way."""
+    """The rows of a table, grouped in some way."""
 
     title: str
-    labels: Sequence[int]  # -1 for a row that is left out
-    loss: float | None = None  # None for blocks, which are not shown to anybody
+    labels: Sequence[int]  # -1 for a suppressed row
+    loss: float | None = None  # None for blocks, which are never released
 
     @property
     def subtitle(self) -> str:
-        """How many groups there are and what they lose."""
+        """The number of groups and their loss."""
         groups = len({label for label in self.labels if label >= 0})
         out = sum(label < 0 for label in self.labels)
         if self.loss is None:
@@ -74,7 +74,7 @@ def neighbourhood(seed: int = 7) -> pl.DataFrame:
 
 
 def stages(frame: pl.DataFrame, k: int, plan: Plan = SMALL) -> list[Stage]:
-    """One run of the method at four places, and what comes out with rows left out and elsewhere."""
+    """One run of the method at four stages, its result with suppression, and that of k-member."""
     table = encode(Table(frame), SCHEMA)
     return [
         Stage("1  Blocks", _blocks(table, max(plan.start, 8 * k))),
@@ -87,7 +87,7 @@ def stages(frame: pl.DataFrame, k: int, plan: Plan = SMALL) -> list[Stage]:
 
 
 def _own(table: EncodedTable, k: int, plan: Plan, **options: Any) -> Groups | Rings:
-    """A round draws the same random numbers however many follow, so runs begin alike."""
+    """A round draws the same random numbers however many follow, so all runs start the same."""
     with patch.dict(PLANS, {"best": plan}):
         return METHODS["covey"](table, k, seed=1, effort="best", **options)
 
@@ -113,7 +113,7 @@ def _blocks(table: EncodedTable, most: int) -> list[int]:
 
 
 def picture(frame: pl.DataFrame, some: Sequence[Stage]) -> alt.ConcatChart:
-    """The stages beside each other: rows as dots, and of each group the rectangle that it shows."""
+    """The stages side by side: rows as dots, groups as the rectangles that they show."""
     panels = [_panel(frame, stage, number) for number, stage in enumerate(some)]
     return alt.ConcatChart(
         concat=panels,
@@ -157,14 +157,14 @@ def _panel(frame: pl.DataFrame, stage: Stage, number: int) -> alt.LayerChart:
 
 
 def _dots(rows: pl.DataFrame) -> alt.Chart:
-    """One for all rows that are equal, the larger the more there are."""
+    """One dot for equal rows; more rows make it larger."""
     counted = rows.group_by("age", "income").len("people").sort("age", "income")
     values = [{"x": age, "y": income, "people": n} for age, income, n in counted.iter_rows()]
     return alt.Chart(alt.InlineData(values)).encode(x="x:Q", y="y:Q")
 
 
 def _boxes(rows: pl.DataFrame) -> Iterator[dict[str, float]]:
-    """What each group shows, a little wider so that one value can be seen too."""
+    """What each group shows, a little wider so that a single value is visible."""
     age, income = (_width(rows[name]) for name in ("age", "income"))
     groups = rows.filter(pl.col("label") >= 0).partition_by("label")
     # The largest first, so that none is hidden behind another.
@@ -198,7 +198,7 @@ def _domain(values: pl.Series) -> list[float]:
 
 
 class Step(NamedTuple):
-    """How much was lost after so many rounds."""
+    """The loss after a number of rounds."""
 
     effort: str
     round: int
@@ -206,7 +206,7 @@ class Step(NamedTuple):
 
 
 def steps(table: EncodedTable, k: int) -> list[Step]:
-    """The loss after every round of every effort, as the method tells it while it works."""
+    """The loss after every round of every effort, as the method reports it while it works."""
     return [step for effort in PLANS for step in _rounds(table, k, effort)]
 
 
@@ -301,14 +301,14 @@ def _config() -> alt.Config:
 
 
 def svg(chart: alt.ConcatChart | alt.LayerChart) -> str:
-    """As text that a browser draws by itself."""
+    """As text that a browser can draw on its own."""
     written = StringIO()
     chart.save(written, format="svg")
     return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", written.getvalue())
 
 
 def main() -> None:
-    """Draw all."""
+    """Draw all pictures."""
     frame = neighbourhood()
     table = encode(Table(demo.people(10_000)), demo.schema())
     greedy = _lost(table, METHODS["k-member"](table, 10))

@@ -1,4 +1,4 @@
-"""Takes the pictures of the page on reports: the report of the demonstration, in a real browser.
+"""Take the pictures of the page on reports: the report of `covey demo`, in a real browser.
 
 The people are invented. It needs chromium and playwright. Run: python docs/make_report_picture.py
 """
@@ -18,14 +18,14 @@ WIDTH = 1080
 
 
 def report(path: Path, rows: int = 10_000, k: int = 10) -> None:
-    """Write the report of the demonstration."""
+    """Write the report of `covey demo`."""
     people, schema = demo.people(rows), demo.schema()
     release = covey.anonymize(people, schema, require=[KAnonymity(k)], key=bytes(32))
     release.write(path.with_suffix(".csv"), report=path, register=False)
 
 
 def take(page_path: Path, folder: Path) -> None:
-    """The first screen of a report, and its columns before and after."""
+    """Take the first screen of a report, and its columns before and after."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
