@@ -1,9 +1,9 @@
-"""What stands for a missing cell while groups are formed, where it may match anything.
+"""Imputation of missing cells that match anything, while groups are formed.
 
-Methods see a table without such gaps: in the place of each stands what rows alike have, the middle
-of their numbers or the most frequent of their categories. So a row is grouped by what is known of
-it, and every method works as it is. Nothing of this is ever shown: a group shows what its known
-cells have in common.
+Methods see a table without such gaps: each gap is filled with the median of the numbers, or the
+most frequent category, of similar rows. So a row is grouped by its known cells, and no method needs
+to handle gaps. Imputed values are never released: a group shows the generalisation of its known
+cells.
 """
 
 from dataclasses import replace
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from covey._core.arrays import Floats, Ints, Longs
 from covey.encoding import Attribute, EncodedTable, Interval, matches_anything
 
-_ALIKE = (2_048, 256, 32)  # rows at most; the fewest that have any known cell count
+_ALIKE = (2_048, 256, 32)  # largest blocks; the smallest block with a known cell decides
 
 
 def without_gaps(table: EncodedTable) -> EncodedTable:
-    """The table as methods are to see it.
+    """The table with its gaps filled, as methods see it.
 
-    Which rows are alike is told by a table whose gaps hold what all rows have: rows must not be
-    alike because the same is missing in them.
+    To find similar rows, gaps are first filled from the whole column: rows must not be similar
+    merely because the same cells are missing.
     """
     gaps = [matches_anything(attribute) for attribute in table.attributes]
     fillable = [bool(some.any()) and not some.all() for some in gaps]
@@ -41,7 +41,7 @@ def without_gaps(table: EncodedTable) -> EncodedTable:
 
 
 def blocks_of(table: EncodedTable, most: int) -> Longs:
-    """In which block of similar rows each is, none of more than so many."""
+    """The block of similar rows of each row; no block has more than `most` rows."""
     from covey._core.box_tree import tile
 
     block = np.empty(table.rows, dtype=np.int64)
@@ -52,7 +52,7 @@ def blocks_of(table: EncodedTable, most: int) -> Longs:
 
 
 def typical(table: EncodedTable, block: Longs) -> tuple[Attribute, ...]:
-    """For each row, what its block has in the middle, or most often."""
+    """For each row, the median or the most frequent category of its block."""
     blocks = int(block.max()) + 1
     return tuple(
         replace(attribute, values=_middles(attribute.values, block, blocks)[block])
@@ -63,7 +63,7 @@ def typical(table: EncodedTable, block: Longs) -> tuple[Attribute, ...]:
 
 
 def _filled(attribute: Attribute, gaps: NDArray[np.bool_], block: Longs) -> Attribute:
-    """With what the known cells of its block have in the place of each gap, if there are any."""
+    """The attribute with each gap filled from the known cells of its block, if there are any."""
     if isinstance(attribute, Interval):
         found = _middles(attribute.values[~gaps], block[~gaps], int(block.max()) + 1)[block[gaps]]
         values = attribute.values.copy()
@@ -76,7 +76,7 @@ def _filled(attribute: Attribute, gaps: NDArray[np.bool_], block: Longs) -> Attr
 
 
 def _middles(values: Floats, block: Longs, blocks: int) -> Floats:
-    """The middle value of each block, NaN where it has none."""
+    """The median of each block, NaN if it has no values."""
     order = np.lexsort((values, block))
     rows = np.bincount(block, minlength=blocks)
     middle = np.cumsum(rows) - rows + (rows - 1) // 2
@@ -84,11 +84,11 @@ def _middles(values: Floats, block: Longs, blocks: int) -> Floats:
 
 
 def _commonest(leaves: Ints, block: Longs, blocks: int) -> Ints:
-    """The most frequent leaf of each block, the first of several, -1 where it has none."""
+    """The most frequent leaf of each block, the first of several, -1 if it has none."""
     width = int(leaves.max()) + 1
     pairs, often = np.unique(block * width + leaves, return_counts=True)
     own, leaf = np.divmod(pairs, width)
     order = np.lexsort((-leaf, often, own))
     found = np.full(blocks, -1, dtype=np.int32)
-    found[own[order]] = leaf[order]  # of those of one block, the last remains
+    found[own[order]] = leaf[order]  # the last entry of each block remains
     return found

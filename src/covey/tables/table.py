@@ -191,9 +191,7 @@ def _from_dataframe(source: Any, declared: TableFormat, schema: Schema | None) -
         check_names(list(getattr(source, "column_names", source.columns)))
         raise
     except Exception:
-        raise TableError(
-            "not a table: pass a path, or a polars, pandas or pyarrow table"
-        ) from None
+        raise TableError("not a table: pass a path, or a polars, pandas or pyarrow table") from None
     check_names(names)
     columns = []
     for name in names:
