@@ -152,8 +152,9 @@ def _toml(draft: ColumnDraft, folder: Path) -> tomlkit.items.Table:
         if name in draft.reasons:
             item.comment(draft.reasons[name])
     if draft.alike:
-        table.add(tomlkit.comment(f"{draft.alike} look the same, in {draft.alike.rows:,} rows."))
-        table.add(tomlkit.comment(f"To merge them: normalise = {json.dumps(STEPS)}"))
+        found = f"{draft.alike} look the same, in {draft.alike.rows:,} rows. To merge them:"
+        table.add(tomlkit.comment(found))
+        table.add(tomlkit.comment(f"normalise = {json.dumps(STEPS)}"))
     return table
 
 
