@@ -211,7 +211,7 @@ def test_options_are_written_behind_colons(people: pl.DataFrame) -> None:
         ("no k to compare", {"k": []}),
         ("k must be at least 2", {"k": [4, 1]}),
         ("k must be a whole number", {"k": [4, "5"]}),
-        ("seed is 0 or more", {"seed": -1}),
+        ("seed .*0 or more", {"seed": -1}),
         ("class column 'age'", {"class_column": "age"}),
         ("class column 'nope'", {"class_column": "nope"}),
     ],

@@ -162,7 +162,7 @@ def test_options_reach_the_method(frame: pl.DataFrame) -> None:
         ("no method 'nope'", {"method": "nope"}),
         ("no option 'nope'", {"nope": 1}),
         ("'effort' must be one of", {"effort": "lazy"}),
-        ("seed is 0 or more", {"seed": -1}),
+        ("seed .*0 or more", {"seed": -1}),
         ("class column 'age'", {"class_column": "age"}),
         ("not alike", {"method": "nh", "ks": [3]}),
     ],
@@ -179,7 +179,7 @@ def test_a_bad_table_is_refused(frame: pl.DataFrame) -> None:
         covey.curve(frame[:0], demo.schema())
     with pytest.raises(covey.InfeasibleError, match="k = 2 cannot be had"):
         covey.curve(frame[:1], demo.schema())
-    with pytest.raises(covey.SchemaError, match="a schema comes from"):
+    with pytest.raises(covey.SchemaError, match=r"Schema\.from_toml"):
         covey.curve(frame, {"columns": {}})  # type: ignore[arg-type]
     with pytest.raises(covey.SchemaError, match="without a role"):
         covey.curve(frame.with_columns(x=1), demo.schema())

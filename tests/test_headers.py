@@ -97,7 +97,7 @@ def test_said_to_have_none_it_is_read_whole(tmp_path: Path) -> None:
     named = read(RECORDS, header=False, names=("name", "age", "born"))
     assert named.frame.columns == ["name", "age", "born"]
     assert named.frame.height == 3
-    with pytest.raises(TableError, match=r"3 columns, and names under .* has 2 names"):
+    with pytest.raises(TableError, match=r"3 columns, .* 2 names"):
         read(RECORDS, header=False, names=("a", "b"))
     with pytest.raises(SchemaError, match="add header = false"):
         Schema.from_dict({"columns": {}, "table": {"names": ["a"]}})

@@ -127,7 +127,7 @@ def test_a_key_tells_nothing_of_itself(tmp_path: Path) -> None:
 
 def test_a_pipe_is_no_key_and_does_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UsageError, match="not a file"):
+    with pytest.raises(UsageError, match="regular file"):
         Key.of(tmp_path / "pipe")
 
 

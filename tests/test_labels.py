@@ -1,6 +1,7 @@
 """What looks alike to a reader is one value, wherever values are counted."""
 
 import random
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -242,10 +243,10 @@ def test_of_quasi_identifiers_nothing_is_told_of_fewer_than_k_or_of_those_left_o
 def test_a_draft_tells_of_look_alikes_and_how_to_merge_them(tmp_path: Path) -> None:
     frame = pl.DataFrame({"town": ["Zqtown", "zqtown", "Oslo"] * 10, "age": [*range(30)]})
     text = covey.inspect(frame).to_toml()
-    assert "# 2 spellings of 1 value look alike, in 20 rows" in text
+    assert re.search("# 2 spellings of 1 value .* 20 rows", text)
     assert "zqtown" not in text.lower()
     path = tmp_path / "s.toml"
-    path.write_text(text.replace("# normalise", "normalise").replace("  (merges them)", ""))
+    path.write_text(text.replace("# normalise", "normalise"))
     schema = covey.Schema.from_toml(path)
     assert schema.columns["town"].normalise == STEPS
     released = covey.anonymize(frame, schema, require=KAnonymity(5)).table["town"]

@@ -265,7 +265,7 @@ def test_a_nul_is_told_by_column_and_row(kind: str, tmp_path: Path) -> None:
         covey.anonymize(source, schema, require=covey.KAnonymity(3))
     assert ZOE not in str(caught.value)
     assert ("t.parquet" in str(caught.value)) == (kind == "parquet")
-    with pytest.raises(TableError, match="column 2 holds a NUL"):
+    with pytest.raises(TableError, match=r"column 2 .*NUL"):
         covey.inspect(frame.rename({"ill": f"{ZOE}\0"}))
 
 

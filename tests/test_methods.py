@@ -130,7 +130,7 @@ def test_l_diverse_labels_are_those_of_the_twin(table: People, data: st.DataObje
     options["categorical"] = data.draw(st.sampled_from(["tree", "ordered"]))
     counts = np.bincount(table.classes)
     if l * counts.max() > table.rows:
-        with pytest.raises(InfeasibleError, match=r"cannot be had"):
+        with pytest.raises(InfeasibleError, match=f"l = {l} .* is {table.rows // counts.max()}$"):
             METHODS["cb"](table.encoded(), k, seed=seed, **options)
         return
     groups = METHODS["cb"](table.encoded(), k, seed=seed, sensitive=CLASS, **options)
@@ -187,7 +187,7 @@ def test_wrong_options_of_cb_are_refused(options: dict[str, Any], message: str) 
 
 def test_l_needs_a_sensitive_column() -> None:
     table = encode(Table(pl.DataFrame({"x": [1, 2, 3, 4]})), Schema.of(quasi={"x": "numeric"}))
-    with pytest.raises(UsageError, match="there is none"):
+    with pytest.raises(UsageError, match="sensitive column"):
         METHODS["cb"](table, 2, l=2)
 
 

@@ -383,7 +383,7 @@ def test_a_draft_says_that_one_column_is_needed() -> None:
     assert draft.schema.require == Require()
     text = draft.to_toml()
     assert "# identifiers 'first_name', 'last_name' repeat together: 60 rows of 3 persons" in text
-    assert "person needs one" in text
+    assert "single column" in text
     assert CANARY not in text
 
 

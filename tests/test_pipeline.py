@@ -354,7 +354,7 @@ def test_what_does_not_make_sense_is_refused() -> None:
         "'penalty' must be a number 0 or more": {"penalty": -1.0},
         "class column 'age'": {"class_column": "age"},
         "class column 'nope'": {"class_column": "nope"},
-        "seed is 0 or more": {"seed": -1},
+        "seed .*0 or more": {"seed": -1},
     }.items():
         with pytest.raises(covey.UsageError, match=match):
             covey.anonymize(frame, schema, **asked, **settings)  # type: ignore[arg-type]

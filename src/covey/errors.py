@@ -3,36 +3,36 @@
 ::
 
     CoveyError
-    ├── UsageError            what was asked cannot be done as asked        exit 2
+    ├── UsageError            the request cannot be carried out as given    exit 2
     │   ├── SchemaError       roles, types, options
     │   ├── TaxonomyError     a tree of values
     │   ├── TableError        a table that cannot be read as it is
-    │   └── OutputError       a place that cannot be written
-    └── GuaranteeError        the promise does not hold                     exit 1
-        ├── InfeasibleError   no release of this table could keep it
-        └── ViolationError    this table does not keep it
+    │   └── OutputError       an output that cannot be written
+    └── GuaranteeError        a requirement does not hold                   exit 1
+        ├── InfeasibleError   no release of this table could meet it
+        └── ViolationError    this table does not meet it
 
-A message is one line for the person at the keyboard: what, which column, how many rows, what to
-do. It never holds a cell's value, so that it can be logged, mailed and shown.
+A message is one line for the user: what happened, in which column, in how many rows, and what to
+do. It never contains a cell's value, so that it can be logged, mailed and shown.
 """
 
 from typing import Any, TypeVar
 
-Bools = Any  # an array of numpy, which is not loaded here
+Bools = Any  # a numpy array; numpy is not loaded here
 E = TypeVar("E", bound="UsageError")
 
 
 class CoveyError(Exception):
-    """The root of the tree."""
+    """Base class of every error that covey raises on purpose."""
 
     def __str__(self) -> str:
         return "; ".join(str(part) for part in self.args if part)
 
 
 class UsageError(CoveyError, ValueError):
-    """What was asked cannot be done as it was asked."""
+    """The request cannot be carried out as given."""
 
-    wrong: "Bools | None" = None  # which rows have the cells that it is about, if it is about any
+    wrong: "Bools | None" = None  # the rows with wrong cells, if the error is about cells
 
 
 class SchemaError(UsageError):
@@ -48,30 +48,30 @@ class TableError(UsageError):
 
 
 class OutputError(UsageError):
-    """The place to write to cannot be written."""
+    """The output cannot be written."""
 
 
 class GuaranteeError(CoveyError):
-    """A promise about the released table is not kept."""
+    """A requirement on the released table does not hold."""
 
 
 class InfeasibleError(GuaranteeError):
-    """No release of this table could keep the promise."""
+    """No release of this table could meet the requirement."""
 
 
 class ViolationError(GuaranteeError):
-    """This table does not keep the promise."""
+    """This table does not meet the requirement."""
 
 
 def count(number: int, noun: str, nouns: str | None = None) -> str:
-    """`1 row`, `2 rows`, `1,000 rows`: messages count, they do not quote."""
+    """Format a count: `1 row`, `2 rows`, `1,000 rows`. Messages count cells, never quote them."""
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
 
 
 def about_cells(kind: type[E], column: str, wrong: Bools, what: str, remedy: str = "") -> E:
-    """The error that these rows have a cell in this column that is not as it should be.
+    """The error that these rows have a wrong cell in this column.
 
-    Whoever knows the table that they are from adds the place of the first one: `covey.tables`.
+    `Table.locating` adds the place of the first such row.
     """
     error = kind(f"column {column!r}: {count(int(wrong.sum()), 'row')} {what}", remedy)
     error.wrong = wrong

@@ -1,4 +1,4 @@
-"""What KACPC and IKAC share: groups around centres that earlier centres decide."""
+"""Common part of KACPC and IKAC: groups around centres that depend on earlier centres."""
 
 from collections.abc import Callable
 
@@ -10,8 +10,8 @@ from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
 from covey.schema.taxonomy import Taxonomy
 
-Point = tuple[Floats, Ints]  # the numbers and leaves of a row, or of none
-# Of each node, what tells two leaves apart that have it as lowest common ancestor, by their depths.
+Point = tuple[Floats, Ints]  # numbers and leaves, of a row or not
+# For each node, the distance of two leaves whose lowest common ancestor it is, by their depths.
 PairDistances = Callable[[Taxonomy], Floats]
 
 
@@ -24,11 +24,11 @@ def gather(
     furthest: bool,
     progress: Progress,
 ) -> Groups:
-    """Form groups of `k` around one centre after the other.
+    """Form groups of `k` around one centre after another.
 
-    The first centre is the row `start`, or the row nearest to that point; each further one is the
-    free row nearest to all earlier centres, by the sum of its distances, or `furthest` from them.
-    The sums are carried along, so a group costs one look at every free row.
+    The first centre is the row `start`, or the row nearest to that point. Each further centre is
+    the free row nearest to all earlier centres, by the sum of its distances, or `furthest` from
+    them. The sums are updated, so each group needs one pass over the free rows.
     """
     from covey._core import centre_point as kernel
 
@@ -61,7 +61,7 @@ def gather(
 
 
 def _pairs(table: EncodedTable, pair_distances: PairDistances) -> Floats:
-    """The distances of all trees, weighted, by the nodes of the forest."""
+    """The weighted distances in all trees, by the nodes of the forest."""
     deepest = table.forest.ancestors.shape[1]
     pairs = np.zeros((len(table.forest.depth), deepest, deepest))
     for category, first in zip(table.categories, table.forest.first, strict=True):
@@ -71,7 +71,7 @@ def _pairs(table: EncodedTable, pair_distances: PairDistances) -> Floats:
 
 
 def most_frequent(table: EncodedTable) -> Point:
-    """The most frequent value of every attribute, of equals the first."""
+    """The most frequent value of every attribute, the first of several."""
     cells = table.cells
     numbers = np.empty(len(cells.weights))
     for j in range(len(numbers)):

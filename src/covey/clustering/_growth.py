@@ -1,4 +1,4 @@
-"""What the methods share that let groups grow by the rows that cost them least."""
+"""Common part of methods that grow groups by the rows that cost least."""
 
 from typing import TYPE_CHECKING
 
@@ -18,9 +18,9 @@ _PLACES_AT_A_TIME = 1_000_000
 def plant(
     table: EncodedTable, k: int, *, start: int = 0, seeds: Longs | None = None, ranked: bool = False
 ) -> tuple["BoxTree", "Growth"]:
-    """A tree of boxes over the rows, and room for n // k groups.
+    """Prepare a tree of boxes over the rows, and space for n // k groups.
 
-    Rows may be counted by rank, and `seeds`, where each group starts, are set apart.
+    With `ranked`, rows can be found by rank. `seeds`, the first row of each group, are set apart.
     """
     from covey._core import box_tree, growth
     from covey._core import fenwick as ranks
@@ -45,7 +45,7 @@ def plant(
 
 
 def penalty(table: EncodedTable, boxes: "BoxTree", amount: float) -> "Penalty":
-    """The price of rows of another class, where the table has classes."""
+    """The price of rows of another class, if the table has classes."""
     from covey._core import box_tree
     from covey._core.growth import Penalty
 
@@ -56,7 +56,7 @@ def penalty(table: EncodedTable, boxes: "BoxTree", amount: float) -> "Penalty":
 
 
 def no_penalty() -> "Penalty":
-    """Classes play no part."""
+    """No price for classes."""
     from covey._core.growth import Penalty
 
     none = np.empty(0, dtype=np.int32)
@@ -66,7 +66,7 @@ def no_penalty() -> "Penalty":
 def place_leftovers(
     table: EncodedTable, grown: "Growth", price: "Penalty", order: Longs, progress: Progress
 ) -> None:
-    """Put the rows that are in no group into those that they cost least, in this order of them."""
+    """Put each row that is left over into the group where it costs least, in this order."""
     from covey._core import growth
 
     rest = np.flatnonzero(grown.labels < 0)[order]

@@ -34,17 +34,17 @@ def cb(
     sensitive: str | None = None,
     progress: Progress = silent,
 ) -> Groups:
-    """A split starts from two random rows as centres; `tries` times every row goes to the nearer
-    centre, the smaller group is filled up to `k` by the rows that lose least by that, and the
-    centres move to the means and modes. The try with the least information loss counts, over all
-    `restarts`. Categories are told apart by their `tree`, or taken as numbers in the order of its
-    leaves (`ordered`), the two readings of the paper. Groups have k to 2k - 1 rows.
+    """Each split starts with two random rows as centres. `tries` times, every row joins the nearer
+    centre, the smaller group is filled up to `k` with the rows that lose least by moving, and the
+    centres move to the means and modes. The try with the least information loss is kept, over all
+    `restarts`. `categorical` selects one of the two readings of the paper: distances in the `tree`,
+    or categories as numbers in the order of its leaves (`ordered`). Groups have k to 2k - 1 rows.
 
-    With `l`, a split must leave both groups 1/l-diverse in the column `sensitive` (the only
-    sensitive one, if not named): no value in more than one of l rows. Groups that cannot be split
-    so are dealt out by value where that lowers the loss (section 4 of the paper, corrected).
+    With `l`, both groups of a split must be 1/l-diverse in the column `sensitive` (by default the
+    only sensitive column): each value in at most 1/l of the rows. Groups that cannot be split this
+    way are distributed by value if that lowers the loss (section 4 of the paper, corrected).
 
-    Time O(n log(n/k)) where splits are even, O(n²/k) at worst; memory O(n).
+    Time O(n log(n/k)) for even splits, O(n²/k) at worst; memory O(n).
     """
     from covey._core import cb as kernel
     from covey._core.top_down import whole_table
@@ -72,7 +72,7 @@ def cb(
 
 
 def diversity_of(options: Mapping[str, Any], sensitive: Sequence[str]) -> list[LDiversity]:
-    """What the groups of these options keep; where they make no sense, cb itself says so."""
+    """The requirements that these options guarantee; cb itself refuses invalid options."""
     l, named = options.get("l"), options.get("sensitive")  # noqa: E741
     on = [name for name in sensitive if named in (None, name)]
     if not isinstance(l, int) or l < 2 or len(on) != 1:
@@ -100,8 +100,8 @@ def _diversity(table: EncodedTable, l: int | None, sensitive: str | None) -> "Di
     counts = np.bincount(values)
     if l * int(counts.max()) > table.rows:
         raise InfeasibleError(
-            f"l = {l} cannot be had: the most frequent value of column {sensitive!r} is in more "
-            f"than one of {l} rows; up to l = {table.rows // int(counts.max())} is possible"
+            f"l = {l} is not possible: the most frequent value of column {sensitive!r} is in more "
+            f"than 1/{l} of the rows; the largest possible l is {table.rows // int(counts.max())}"
         )
     rank = np.empty(table.rows, dtype=np.int64)
     rank[table.lexicographic] = np.arange(table.rows)
@@ -109,7 +109,7 @@ def _diversity(table: EncodedTable, l: int | None, sensitive: str | None) -> "Di
 
 
 def _ordered(table: EncodedTable) -> tuple[Cells, Forest]:
-    """The table with categories as numbers, by their place among the leaves of the tree."""
+    """The table with categories as numbers, by their position among the leaves of the tree."""
     cells = table.cells
     steps = [max(a.tree.leaf_count - 1, 1) for a in table.categories]
     places = table.places[:, len(table.intervals) :] / np.array(steps, dtype=np.float64)

@@ -1,7 +1,7 @@
-"""covey's own method: grow groups, then form neighbouring ones anew while that lowers the loss.
+"""The covey method: grow groups, then re-form neighbouring groups while that lowers the loss.
 
-Everything happens in blocks of similar rows, so that the time grows with the number of rows, and
-blocks are worked on side by side. Each round lays other blocks over the table.
+All work is done in blocks of similar rows, in parallel, so that the time is proportional to the
+number of rows. Each round divides the table into different blocks.
 """
 
 import math
@@ -31,19 +31,19 @@ Effort = Literal["fast", "quick", "balanced", "best"]
 
 @dataclass(frozen=True)
 class Plan:
-    """How much work an effort is."""
+    """The amount of work of an effort."""
 
     rounds: int
     gain: float  # share of the loss that a round must gain to be followed by another
     start: int = 512  # rows in a block in which groups are grown
     block: int = 8_192  # rows in a block in which groups are refined
-    pool: int = 20  # rows that are formed anew together, or those of three groups
+    pool: int = 20  # rows that are re-formed together, but at least three groups
     tries: int = 4
-    whole: int = 0  # rows of a table that is also formed anew as a whole
-    restarts: int = 500  # how often
+    whole: int = 0  # largest table, in rows, that is also re-formed as a whole
+    restarts: int = 500  # how often it is re-formed
 
     def neighbours(self, k: int) -> int:
-        """Groups that are formed anew together with each."""
+        """Number of groups that are re-formed together with each group."""
         return max(3, -(-self.pool // k)) - 1
 
 
@@ -54,8 +54,8 @@ PLANS: dict[Effort, Plan] = {
     "best": Plan(rounds=40, gain=0.001, tries=8, block=16_384, whole=100),
 }
 _SMALLEST_BLOCK = 8  # groups of k
-_WIDE = 32_768  # rows in a block in which groups look for what they miss
-_LARGEST_TREE = 256  # leaves of a tree whose pairs are kept in a table
+_WIDE = 32_768  # rows in a block in which groups look for rows that they need
+_LARGEST_TREE = 256  # leaves of a tree whose pairwise losses are stored
 
 
 def covey(
@@ -70,23 +70,23 @@ def covey(
     max_suppressed: float = 0.0,
     progress: Progress = silent,
 ) -> Groups:
-    """Groups grow from random rows, each by the k - 1 free rows that add least information loss, in
-    blocks of similar rows. Then, round by round: a group whose rows cost less elsewhere is
-    dissolved; rows of groups of more than `k` go where they cost less; and each group is formed
-    anew together with its nearest ones, several times, of which the cheapest counts. Groups may so
-    become larger than 2k - 1 where rows are alike, and there are fewer than n/k of them: that is
-    where most of the gain is.
+    """Within blocks of similar rows, groups grow from random rows: each takes the k - 1 free rows
+    that add least information loss. Rounds of refinement follow. A group is dissolved if its rows
+    cost less elsewhere. Rows of groups with more than `k` rows move to where they cost less. Each
+    group is re-formed together with its nearest groups several times, and the cheapest result is
+    kept. Groups of identical or similar rows may so grow beyond 2k - 1 rows, and there may be fewer
+    than n/k groups: this is where most of the gain comes from.
 
-    `effort` says how much work is done: `fast` only grows groups, `quick` has two short rounds,
-    `balanced`, the default, stops when a round gains less than 1 %, `best` when it gains nearly
-    nothing. A `budget` in seconds ends it earlier, and is used up by `best` unless another effort
-    is named; the result then depends on the machine. Interrupted while it refines, it keeps what it
-    has.
+    `effort` sets the amount of work: `fast` only grows groups; `quick` adds two short rounds;
+    `balanced`, the default, stops when a round gains less than 1 %; `best` stops when it gains
+    almost nothing. A `budget` in seconds stops it earlier. With a budget and no `effort`, `best` is
+    used. The result then depends on the speed of the machine. If refinement is interrupted, the
+    best groups so far are returned.
 
-    Where the table has classes, each row that is not of its group's most frequent class costs
-    `penalty` units of loss. With `evenness` above 0, groups are kept near k: a member of a group of
-    2k pays that many units, of 3k twice as many. Up to a share of `max_suppressed` of the rows are
-    left out where that costs less than to keep them, though a row left out has lost everything.
+    If the table has classes, each row outside its group's most frequent class costs `penalty` units
+    of loss. With `evenness` above 0, groups stay close to k: a row in a group of 2k costs that many
+    units, a row in a group of 3k twice as many. `max_suppressed` is the largest share of rows that
+    may be suppressed. A row is suppressed if it costs more in a group than as a total loss.
     Time near-linear in n, memory O(n).
     """
     if effort not in (None, *get_args(Effort)):
@@ -116,10 +116,10 @@ def covey(
 def keep_constraints(
     table: EncodedTable, k: int, groups: Groups, *, seed: int = 0, progress: Progress = silent
 ) -> Groups:
-    """The groups of any method, changed where they miss the table's constraints.
+    """Repair the groups of any method that miss the table's constraints.
 
-    Each that misses them takes in rows of others, mostly for rows of its own, or goes together with
-    another one, whatever costs less for each step towards the constraints.
+    Each such group takes rows from others, usually in exchange for its own, or merges with another
+    group, whichever is cheaper per unit of violation removed.
     """
     work = _Work(table, k, seed, progress=progress)
     with ThreadPoolExecutor(workers()) as threads:
@@ -130,7 +130,7 @@ def keep_constraints(
 def refined(
     table: EncodedTable, k: int, groups: Groups, *, seed: int = 0, progress: Progress = silent
 ) -> Groups:
-    """The groups of any method, formed anew as the own method does, as long as that pays."""
+    """Refine the groups of any method as the covey method does, while that lowers the loss."""
     work, plan = _Work(table, k, seed, progress=progress), PLANS["balanced"]
     with ThreadPoolExecutor(workers()) as threads:
         work.take_over(groups, threads)
@@ -139,7 +139,7 @@ def refined(
 
 
 def _rounds(work: "_Work", threads: ThreadPoolExecutor, plan: Plan, end: float) -> bool:
-    """Refine as long as that pays; interrupted, keep what there is and say so."""
+    """Refine while that lowers the loss; if interrupted, keep the groups so far and report it."""
     try:
         for number in range(1, plan.rounds + 1):
             if work.cost == 0.0 or time.monotonic() > end:
@@ -166,23 +166,23 @@ def _refuse_unless(fine: bool, name: str, wanted: str) -> None:
 
 
 def _numbered(labels: Longs) -> Longs:
-    """The labels as 0, 1, 2 …; -1 remains."""
+    """Renumber the labels as 0, 1, 2 …; -1 remains."""
     known, numbered = np.unique(labels, return_inverse=True)
     return numbered - int(known[0] < 0)
 
 
 def workers() -> int:
-    """As many threads as there are processors for this process; the result is the same for all."""
+    """The number of processors for this process; the result does not depend on it."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class _Work:
-    """A table, what its blocks have in common, and the groups so far.
+    """A table, data shared by its blocks, and the groups so far.
 
-    A group is labelled by one of its rows, so that blocks can be worked on without a word between
-    them: no label occurs in two of them.
+    A group is labelled by one of its rows, so blocks need no communication: no label occurs in two
+    blocks.
     """
 
     def __init__(
@@ -203,11 +203,11 @@ class _Work:
         self.cells, self.forest = table.cells, table.forest
         self.pairs, self.begins = _pair_losses(table)
         self.penalty = 0.0 if table.classes is None else float(penalty)
-        # A row that is left out counts in every metric as one that has lost all: as if it were of
-        # no class, and in a group with everyone.
+        # In every metric a suppressed row counts as a total loss: as if it had no class and were
+        # in one group with all rows.
         self.lost = float(table.weights.sum()) + self.penalty + evenness * (table.rows - k) / k
         self.aim = Objective(k, float(evenness), self.lost)
-        # Until `comply`, nothing but k is asked; and nobody is left out whom constraints may need.
+        # Until `comply`, only k is required, and no row is suppressed that constraints may need.
         self.allowed = int(max_suppressed * table.rows + 1e-9)
         self._permit(self.allowed if table.constraints is None else 0)
         self.rules, self.values = no_rules(), np.zeros((table.rows, 0), dtype=np.int32)
@@ -215,12 +215,12 @@ class _Work:
         self.stage = 0
 
     def _permit(self, limit: int) -> None:
-        """So many rows may be left out."""
+        """Set how many rows may be suppressed."""
         self.limit, self.price = limit, self.lost if limit else float("inf")
         self.aim = self.aim._replace(price=self.price)
 
     def random(self, *place: int) -> np.random.Generator:
-        """Random numbers for one place in the work, whoever does it and when."""
+        """Random numbers for one place in the work, independent of thread and time."""
         return np.random.default_rng((self.seed, *place))
 
     def rows(self, own: Longs | Ints) -> "Block":
@@ -241,7 +241,7 @@ class _Work:
         )
 
     def marks(self, own: Longs | Ints) -> "RowExtras | None":
-        """What is minded of them besides."""
+        """Their classes and constrained values; None if neither matters."""
         from covey._core.refinement import RowExtras
 
         demanding = len(self.rules.places) > 0
@@ -279,16 +279,16 @@ class _Work:
             self._tell("clustering", number / len(blocks) / (plan.rounds + 1))
 
     def take_over(self, groups: Groups, threads: ThreadPoolExecutor) -> None:
-        """Begin with the groups of another method, changed where they miss the constraints."""
+        """Start with the groups of another method, and repair those that miss the constraints."""
         _, first, own = np.unique(groups.labels, return_index=True, return_inverse=True)
         self.labels = np.where(groups.labels < 0, SUPPRESSED, first[own])
         self.comply(threads)
 
     def comply(self, threads: ThreadPoolExecutor) -> None:
-        """Change groups that miss the constraints; from here on no move may miss them.
+        """Repair groups that miss the constraints; from here on every move must meet them.
 
-        A group looks for rows far and wide, since those like it are often alike in what is asked
-        too. A block that keeps the constraints as a whole can be repaired by itself.
+        A group searches in large blocks, because similar rows often also have similar sensitive
+        values. A block that meets the constraints as a whole can be repaired by itself.
         """
         from covey._core import refinement
 
@@ -308,7 +308,7 @@ class _Work:
         self.cost = sum(_in_threads(threads, mend, len(blocks)))
 
     def _is_able(self, own: Longs) -> bool:
-        """Whether a block keeps the constraints as a whole."""
+        """Whether a block meets the constraints as a whole."""
         from covey._core import refinement
 
         if not len(self.rules.places):
@@ -320,10 +320,10 @@ class _Work:
         self.progress(stage, (self.stage + share) / self.stages)
 
     def refine(self, threads: ThreadPoolExecutor, plan: Plan, number: int, end: float) -> bool:
-        """One round over all blocks of a new tiling; whether it counts.
+        """Do one round over all blocks of a new tiling; return whether it is kept.
 
-        Where rows may be left out, blocks leave out as many as pays, and then those return that
-        cost least, until there are few enough; the round counts only if it has lowered the cost.
+        If rows may be suppressed, each block suppresses as many as lower its cost. Then the
+        cheapest ones return until the limit is met. The round is kept only if it lowered the cost.
         """
         before, cost = self.labels.copy() if self.limit else self.labels, self.cost
         try:
@@ -381,7 +381,7 @@ class _Work:
         self.labels[own] = np.where(parts.labels < 0, SUPPRESSED, own[parts.labels])
 
     def _return_rows(self, threads: ThreadPoolExecutor, blocks: list[Longs]) -> None:
-        """Take back the rows whose leaving out buys least, until they are few enough."""
+        """Take back the rows whose suppression gains least, until the limit is met."""
         from covey._core import refinement
 
         excess = int(np.count_nonzero(self.labels == SUPPRESSED)) - self.limit
@@ -397,7 +397,7 @@ class _Work:
         rows = np.concatenate([own[self.labels[own] == SUPPRESSED] for own in concerned])
         order = np.lexsort((rows, offers))[:excess]
         if not math.isfinite(offers[order[-1]]):
-            self.cost = float("inf")  # a block of nobody else: this round does not count
+            self.cost = float("inf")  # a block with only suppressed rows: discard this round
             return
         returning = np.zeros(self.table.rows, dtype=np.bool_)
         returning[rows[order]] = True
@@ -413,14 +413,13 @@ class _Work:
 
         self.cost += sum(_in_threads(threads, settle, len(concerned)))
         if int(np.count_nonzero(self.labels == SUPPRESSED)) > self.limit:
-            self.cost = float("inf")  # some keep the constraints nowhere
+            self.cost = float("inf")  # some rows meet the constraints in no group
 
     def _blocks(self, block: int, number: int) -> list[Longs]:
-        """Blocks of whole groups, similar ones together.
+        """Divide the table into blocks of whole, similar groups.
 
-        Groups are put together by a random member, and attributes count by chance for more or less,
-        so that the borders between blocks are elsewhere in every round. A row that is left out
-        stands for itself.
+        A random row represents each group, and attributes get random weights, so that the borders
+        between blocks differ in every round. A suppressed row represents itself.
         """
         from covey._core.box_tree import tile
 
@@ -441,7 +440,7 @@ class _Work:
 
 
 def _large_enough(blocks: Sequence[Members], enough: Callable[[Members], bool]) -> list[Members]:
-    """Blocks that are not enough go together with the next one, or with the last."""
+    """Merge blocks that are too small with the next one, or with the last."""
     ready: list[Members] = []
     waiting: list[Members] = []
     for block in blocks:
@@ -456,7 +455,7 @@ def _large_enough(blocks: Sequence[Members], enough: Callable[[Members], bool]) 
 
 
 def _shaken(cells: Cells, forest: Forest, random: np.random.Generator) -> tuple[Cells, Forest]:
-    """The same table with attributes that count for between a third and thrice as much."""
+    """The same table with attributes weighted by random factors from 1/3 to 3."""
     factors = 3.0 ** random.uniform(-1, 1, len(cells.weights) + len(forest.first))
     sizes = np.diff(np.append(forest.first, len(forest.depth)))
     by_node = np.repeat(factors[len(cells.weights) :], sizes)
@@ -467,7 +466,7 @@ def _shaken(cells: Cells, forest: Forest, random: np.random.Generator) -> tuple[
 
 
 def _pair_losses(table: EncodedTable) -> tuple[Floats, Longs]:
-    """The losses of pairs of leaves of all trees but large ones, and where each tree's begin."""
+    """The losses of pairs of leaves of all small trees, and where those of each tree begin."""
     begins, losses, behind = [], [np.empty(0)], 0
     for category, first in zip(table.categories, table.forest.first, strict=True):
         tree = category.tree
@@ -484,9 +483,9 @@ def _pair_losses(table: EncodedTable) -> tuple[Floats, Longs]:
 
 
 def _in_threads(threads: ThreadPoolExecutor, work: Callable[[int], T], count: int) -> Iterator[T]:
-    """Do so many pieces of work side by side; what they give, in their order.
+    """Do `count` pieces of work in parallel and yield their results in order.
 
-    Interrupted, it lets those end that have begun: each leaves a legal grouping.
+    If interrupted, pieces that have begun still finish: each leaves a valid grouping.
     """
     running = [threads.submit(work, number) for number in range(count)]
     try:

@@ -1,4 +1,4 @@
-"""Greedy clustering that gathers all nearest rows at once.
+"""Greedy clustering that adds all nearest rows at once.
 
 Jiang, Zeng, Ma: Greedy clustering-anonymity method for privacy preservation of table
 data-publishing, Journal of Software 2017 (GAA-CP).
@@ -13,10 +13,10 @@ from covey.encoding.groups import Groups
 
 
 def gaa_cp(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silent) -> Groups:
-    """As long as a group has fewer than `k` rows, all free rows that would add equally little
-    information loss join it together, so groups have `k` rows or some more. Rows left over join the
-    group that they cost least. The paper's text could not be had: this is inferred from its
-    abstract and its description by Wang et al. 2022. The rows are found in a tree of boxes:
+    """While a group has fewer than `k` rows, all free rows that would add the same, smallest
+    information loss join it together. So groups have `k` rows or a few more. Each row that is left
+    over joins the group where it costs least. The paper's text was not available: this is inferred
+    from its abstract and its description by Wang et al. 2022. A tree of boxes finds the rows:
     near-linear time on real tables, O(n²) at worst, memory O(n).
     """
     from covey._core import gaa_cp as kernel

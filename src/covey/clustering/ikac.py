@@ -1,4 +1,4 @@
-"""Clustering around centres far from all others.
+"""Clustering around centres far from each other.
 
 Zheng, Wang, Lv, Ma, Jia: k-anonymity algorithm based on improved clustering, ICA3PP 2018 (IKAC).
 """
@@ -14,16 +14,16 @@ from covey.schema.taxonomy import Taxonomy
 
 
 def ikac(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silent) -> Groups:
-    """The first centre is a random row, each further one the free row furthest from all earlier
-    centres on average; two categories are as far apart as their common ancestor has leaves. The
-    paper's text could not be had: this is inferred from its description by Wang et al. 2022. Time
-    O(n²/k), memory O(n).
+    """The first centre is a random row. Each further centre is the free row furthest from all
+    earlier centres on average. The distance of two categories is the share of leaves under their
+    common ancestor. The paper's text was not available: this is inferred from its description by
+    Wang et al. 2022. Time O(n²/k), memory O(n).
     """
     start = int(np.random.default_rng(seed).random() * table.rows)
     return gather(table, k, _leaf_shares, start, furthest=True, progress=progress)
 
 
 def _leaf_shares(tree: Taxonomy) -> Floats:
-    """The share of the leaves under each node, whatever the depths of the two leaves."""
+    """The share of leaves under each node, for all depths of the two leaves."""
     shares = tree.leaves_below / tree.leaf_count
     return np.broadcast_to(shares[:, None, None], (len(shares), tree.height + 1, tree.height + 1))

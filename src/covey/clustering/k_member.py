@@ -26,21 +26,21 @@ def k_member(
     penalise_leftovers: bool = False,
     progress: Progress = silent,
 ) -> Groups:
-    """Each group starts at the row furthest from the one added last and takes, `k - 1` times, the
-    free row that adds least information loss. The fewer than `k` rows left over join, in random
-    order, the group that each of them costs least.
+    """Each group starts at the row furthest from the row added last. Then, `k - 1` times, it takes
+    the free row that adds least information loss. Fewer than `k` rows are left over: in random
+    order, each joins the group where it costs least.
 
-    `seed_ref` says from where the furthest row is sought: the row added `last` (the paper's
-    figure), the `seed` of the group before (its text), the `first` random row (the poster), or
-    nowhere: a `random` free row. Where the table has classes, a row of another class than its
-    group's majority costs `penalty` units of loss more (section 3.4 of the paper); the rows left
-    over are spared that, as printed, unless `penalise_leftovers`.
+    `seed_ref` sets the reference for the furthest row: the row added `last` (the paper's figure),
+    the `seed` of the previous group (its text), or the `first` random row (the poster). With
+    `random`, a group starts at a random free row instead. If the table has classes, a row of
+    another class than its group's majority costs `penalty` more units of loss (section 3.4 of the
+    paper). As printed, this does not apply to the rows left over, unless `penalise_leftovers`.
 
-    The furthest and the cheapest row are found exactly, in a tree of boxes instead of by looking
-    at all rows: near-linear time on real tables, O(n²) in the worst case, memory O(n). Ties go to
-    the lowest row number, so the result depends on nothing but the rows and the seed.
+    A tree of boxes finds the furthest and the cheapest row exactly, without a scan of all rows:
+    near-linear time on real tables, O(n²) at worst, memory O(n). Ties go to the lowest row number,
+    so the result depends only on the rows and the seed.
     """
-    # Compiled code is loaded when it is first needed: it takes longer than all the rest.
+    # Compiled code is loaded when first needed, because loading takes longer than all the rest.
     from covey._core import k_member as kernel
 
     if seed_ref not in get_args(SeedRef):

@@ -22,11 +22,11 @@ def kaca(
     beta: float = 1.0,
     progress: Progress = silent,
 ) -> Groups:
-    """Two classes are as far apart as generalising both to what they have in common distorts their
-    rows: in a tree the steps climbed, of which one from depth d counts 1 / d^beta, and for numbers
-    the growth of the interval, each times the weight and the number of rows. The abstract was to be
-    had, the details are common knowledge of the method. Time O(E²) for E distinct rows, memory
-    O(n).
+    """The distance of two classes is the distortion of their rows if both are generalised together:
+    in a tree the steps climbed, where a step from depth d counts 1 / d^beta, and for numbers the
+    growth of the interval, each times the weight and the number of rows. Only the abstract was
+    available: the details follow common descriptions of the method. Time O(E²) for E distinct rows,
+    memory O(n).
     """
     from covey._core import fenwick as ranks
     from covey._core import kaca as kernel
@@ -61,7 +61,7 @@ def kaca(
 
 
 def _equal_rows(table: EncodedTable) -> Longs:
-    """The class of rows that each row equals, numbered by their lowest rows."""
+    """The class of equal rows of each row, numbered by their lowest rows."""
     order = table.lexicographic
     cells = table.places[order]
     first = np.ones(table.rows, dtype=bool)
@@ -72,7 +72,7 @@ def _equal_rows(table: EncodedTable) -> Longs:
 
 
 def _numbered(into: Longs) -> Longs:
-    """The number of the group that each class ended in; classes merge into lower ones only."""
+    """The final group of each class; classes only merge into lower ones."""
     final = into.copy()
     for number in range(len(final)):
         final[number] = final[final[number]]
@@ -80,7 +80,7 @@ def _numbered(into: Longs) -> Longs:
 
 
 def _climbs(table: EncodedTable, beta: float) -> Floats:
-    """What it costs in each tree to climb from one depth to another, weighted."""
+    """The weighted cost, in each tree, of climbing from one depth to another."""
     depths = table.forest.ancestors.shape[1]
     climbs = np.zeros((len(table.categories), depths, depths))
     for j, category in enumerate(table.categories):
@@ -91,7 +91,7 @@ def _climbs(table: EncodedTable, beta: float) -> Floats:
 
 
 def _ways(tree: Taxonomy, beta: float) -> Floats:
-    """The weighted way from the root to each depth."""
+    """The weighted distance from the root to each depth."""
     ways = [0.0]
     for depth in range(1, tree.height + 1):
         ways.append(ways[-1] + depth**-beta)

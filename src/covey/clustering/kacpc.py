@@ -24,12 +24,12 @@ def kacpc(
     normalise: bool = False,
     progress: Progress = silent,
 ) -> Groups:
-    """The first centre is the row nearest to the most frequent values, each further one the free
-    row nearest to all earlier centres. A centre takes the k - 1 free rows nearest to it; the fewer
-    than `k` left over go to the nearest centre. Two categories are as far apart as equations 4 and
-    5 of the paper say, which in tall trees is far more than two numbers can be; `normalise` brings
-    the distances of each tree to 0 … 1. Time O(n²/k), memory O(n): sums of distances are carried
-    along, where the paper keeps all distances.
+    """The first centre is the row nearest to the most frequent values. Each further centre is the
+    free row nearest to all earlier centres. A centre takes the k - 1 nearest free rows. Fewer than
+    `k` rows are left over and join the nearest centre. The distance of two categories follows
+    equations 4 and 5 of the paper. In tall trees it is much larger than that of two numbers can be;
+    `normalise` scales the distances of each tree to 0 … 1. Time O(n²/k), memory O(n): covey updates
+    sums of distances, whereas the paper stores all distances.
     """
 
     def distances(tree: Taxonomy) -> Floats:
@@ -46,9 +46,9 @@ def pair_distances(tree: Taxonomy, *, normalise: bool) -> Floats:
 
 
 def _ways_up(tree: Taxonomy) -> Floats:
-    """Dist of a leaf at each depth to each node above it.
+    """Dist from a leaf at each depth to each node above it.
 
-    Heights are levels: the deepest leaves are at 1, and a leaf that hangs high keeps its level.
+    Heights are levels: the deepest leaves are at 1, and a leaf nearer to the root keeps its level.
     """
     ways = np.zeros((len(tree.labels), tree.height + 1))
     top = tree.height + 1
@@ -62,8 +62,8 @@ def _ways_up(tree: Taxonomy) -> Floats:
 
 
 def _widest_pair(tree: Taxonomy, ways: Floats) -> float:
-    """The greatest distance of two leaves: of the furthest ones under two children of a node."""
-    furthest = np.zeros(len(tree.labels))  # from the parent of each node, of the leaves under it
+    """The largest distance of two leaves: the furthest ones under two children of a node."""
+    furthest = np.zeros(len(tree.labels))  # distance of each node's leaves from its parent
     for line in tree.ancestors[: tree.leaf_count]:
         path = line[line >= 0]
         leaf_depth = len(path) - 1

@@ -21,11 +21,11 @@ def mdav(
     seed: int = 0,  # noqa: ARG001 - nothing is random here
     progress: Progress = silent,
 ) -> Groups:
-    """While 3k rows are free, the one furthest from their average founds a group with its k - 1
-    nearest, and so does the one furthest from it. Of the last rows, one more such group is formed
-    where 2k are left, and the rest is the last. Distances are squared Euclidean in z-scores for
-    numbers and 0 or 1 for categories, times the weights; the average of categories is the mode. The
-    rows are found in a tree of boxes: near-linear time on real tables, O(n²) at worst.
+    """While at least 3k rows are free, the row furthest from their average forms a group with its
+    k - 1 nearest rows, and so does the row furthest from that one. If at least 2k rows remain, one
+    more such group is formed; the rest are the last group. Distances are squared Euclidean in
+    z-scores for numbers and 0 or 1 for categories, times the weights. The average of categories is
+    the mode. A tree of boxes finds the rows: near-linear time on real tables, O(n²) at worst.
     """
     from covey._core import box_tree
     from covey._core import mdav as kernel
@@ -53,10 +53,10 @@ def mdav(
 
 
 def _standardised(table: EncodedTable) -> tuple[Cells, Scale, Floats]:
-    """The rows in z-scores, how their differences count, and where missing numbers stand.
+    """The rows in z-scores, the scale of their differences, and the place of missing numbers.
 
-    A missing number differs from a present one as much as two present ones can: it stands further
-    away than that, and no difference counts for more than the widest.
+    A missing number differs from a present one by the largest difference of present ones: it is
+    placed further away, and differences are capped.
     """
     cells = table.cells
     numbers, caps = np.empty_like(cells.numbers), np.ones(len(cells.weights))
@@ -73,7 +73,7 @@ def _standardised(table: EncodedTable) -> tuple[Cells, Scale, Floats]:
 
 
 def _z_scores(values: Floats) -> Floats:
-    """Values less their mean, over their standard deviation, both summed exactly."""
+    """Values minus their mean, divided by their standard deviation, both summed exactly."""
     if len(values) < 2:
         return np.zeros(len(values))
     centred = values - math.fsum(values) / len(values)
@@ -82,7 +82,7 @@ def _z_scores(values: Floats) -> Floats:
 
 
 def _nominal(table: EncodedTable) -> Forest:
-    """The forest in which any two different leaves are equally far apart."""
+    """The forest with equal distances between any two different leaves."""
     forest = table.forest
     trees = np.repeat(np.arange(len(forest.first)), np.diff([*forest.first, len(forest.depth)]))
     weights = table.weights[len(table.intervals) :][trees]

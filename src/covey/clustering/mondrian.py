@@ -20,11 +20,11 @@ def mondrian(
     relaxed: bool = False,
     progress: Progress = silent,
 ) -> Groups:
-    """A part is cut at the median of the attribute whose values span most of their column's range,
-    times its weight, or of the next one, as long as both sides keep `k` rows. Categories are cut in
-    the order of their tree's leaves. Rows of equal value stay together; `relaxed` deals those at
-    the median out to both sides, which makes the sides equally large. Parts that cannot be cut may
-    have more than 2k - 1 rows. Time O(n log n), memory O(n).
+    """A part is cut at the median of the attribute with the widest range, relative to its column
+    and times its weight, or of the next widest, provided that both sides have at least `k` rows.
+    Categories are cut in the order of their tree's leaves. Rows of equal value stay together;
+    `relaxed` distributes those at the median over both sides, which makes the sides equal in size.
+    Parts that cannot be cut may have more than 2k - 1 rows. Time O(n log n), memory O(n).
     """
     from covey._core import mondrian as kernel
     from covey._core.top_down import whole_table

@@ -13,13 +13,13 @@ from covey.encoding.groups import Rings
 
 
 def nh(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silent) -> Rings:
-    """The table is parted by two rows far from each other, again and again, until no part has 2k
-    rows; each part is walked from row to nearest row and closed to a ring. A row is shown as what k
-    neighbours have in common, one of which it is, at a random distance that is the same for all of
-    a ring. Everyone is then one of k whom each of k shown rows may stand for, but no two rows need
-    be alike: this is not k-anonymity in the usual sense, and whoever can tell the owner of one row
-    can tell all of its ring. The paper's text could not be had: this is inferred from what others
-    report of it. Time O(n log(n/k) + nk), or O(n²/k) where splits are uneven; memory O(n).
+    """The table is repeatedly split by two distant rows, until every part has fewer than 2k rows.
+    Each part is ordered from row to nearest row and closed to a ring. A row is shown as the
+    generalisation of k neighbours that include it, from a random offset that is the same for the
+    whole ring. So each person fits k shown rows, and each shown row fits k people, but no two rows
+    need be equal. This is not k-anonymity in the usual sense: anyone who identifies one row can
+    identify its whole ring. The paper's text was not available: this is inferred from what others
+    report. Time O(n log(n/k) + nk), or O(n²/k) for uneven splits; memory O(n).
     """
     from covey._core import nh as kernel
     from covey._core.top_down import whole_table

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def oka(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silent) -> Groups:
-    """Of the shuffled rows, n // k found a group each; every other joins the one with the nearest
-    centre, which moves at once: the mean of numbers, the common ancestor of categories. Groups of
-    more than `k` then give up the rows furthest from their centre, and these go to the nearest
-    group that has fewer than `k`, or to the nearest of all once there is none. The order of the
-    rows is inferred: the paper may sort them. Centres are found in a tree of boxes, in O(n²/k) at
-    worst; memory O(n).
+    """The first n // k of the shuffled rows start a group each. Every other row joins the group
+    with the nearest centre, which is updated at once: the mean of numbers, the common ancestor of
+    categories. Groups of more than `k` rows then give up the rows furthest from their centre. These
+    join the nearest group with fewer than `k` rows, or, when there is none, the nearest of all. The
+    order of the rows is inferred: the paper may sort them. A tree of boxes finds the centres, in
+    O(n²/k) at worst; memory O(n).
     """
     from covey._core import box_tree
     from covey._core import oka as kernel
@@ -48,7 +48,7 @@ def oka(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = sile
     in_steps(join, table.rows, progress)
     surplus, sizes = _surplus(kernel.distances(cells, forest, centres, labels), labels, k)
     final = Cells(centres.numbers, cells.weights, centres.codes)
-    # First to groups that lack rows, then to any.
+    # First into groups with too few rows, then into any.
     for full in (k, 0):
         boxes = box_tree.build(final, forest, inner=True)
         kernel.close_full(boxes, sizes, full or table.rows + 1)
@@ -71,7 +71,7 @@ def _centres_at(cells: Cells, rows: Longs) -> "Centres":
 
 
 def _surplus(distance: Floats, labels: Longs, k: int) -> tuple[Longs, Longs]:
-    """The rows that groups of more than k give up, the furthest first, and the sizes without."""
+    """The rows that groups of more than k give up, furthest first, and the remaining sizes."""
     sizes = np.bincount(labels)
     order = np.lexsort((-distance, labels))
     rank = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)

@@ -1,22 +1,22 @@
-"""How long work tells how far it has come.
+"""Progress reports of long work.
 
-The library never prints. Whoever calls it may hand over a function that is told the name of the
-stage and the share of it that is done; what it shows, and whether, is its own affair.
+The library never prints. The caller may pass a function that receives the name of the stage and the
+share of it that is done, and decides what to show.
 """
 
 import time
 from collections.abc import Callable
 
 Progress = Callable[[str, float], None]
-STOPPED = "stopped early"  # the stage that is told when an interruption ends it, but not the work
+STOPPED = "stopped early"  # reported when an interruption ends a stage and its result is kept
 
 
 def silent(stage: str, done: float) -> None:
-    """Tell nobody."""
+    """Ignore progress."""
 
 
 def part_of(progress: Progress, stage: str, done: int, total: int) -> Progress:
-    """Tell of one piece of work among several; interrupted, none of them keeps what it has."""
+    """Report one of several pieces of work; an interruption aborts all of them."""
 
     def tell(told: str, share: float) -> None:
         if told == STOPPED:
@@ -30,9 +30,9 @@ _SECONDS_AT_A_TIME = 0.2
 
 
 def in_steps(work: Callable[[int], int], total: int, progress: Progress) -> None:
-    """Call compiled code for a little at a time, since it cannot be interrupted.
+    """Call compiled code in small steps, because it cannot be interrupted.
 
-    `work` goes on by about as much as it is told and answers how much of `total` is done.
+    `work` takes the size of a step and returns how much of `total` is done.
     """
     step, done = 1, 0
     while done < total:

@@ -15,11 +15,11 @@ from covey.encoding.groups import Groups
 def systematic(
     table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silent
 ) -> Groups:
-    """The rows are sorted by their quasi-identifiers; from a random one of the first `k` on, every
-    k-th founds a group, and each in turn takes the k - 1 free rows that add least information loss.
-    Rows left over join the group that they cost least. The paper's text could not be had: this is
-    inferred from its abstract and from what others report. The rows are found in a tree of boxes:
-    near-linear time on real tables, O(n²) at worst, memory O(n).
+    """The rows are sorted by their quasi-identifiers. Starting with a random one of the first `k`,
+    every k-th row starts a group. Each group in turn takes the k - 1 free rows that add least
+    information loss. Each row that is left over joins the group where it costs least. The paper's
+    text was not available: this is inferred from its abstract and from what others report. A tree
+    of boxes finds the rows: near-linear time on real tables, O(n²) at worst, memory O(n).
     """
     from covey._core import k_member as kernel
 

@@ -26,12 +26,12 @@ def wf_c_means(
     iterations: int = 30,
     progress: Progress = silent,
 ) -> Groups:
-    """From n // k random rows as centres, rows go to the nearest centre, centres move to the means
-    and modes, and attributes that vary little within classes gain weight, until no row moves or
-    `iterations` are over. Then classes of fewer than `k`, the smallest first, merge into the one
-    with the nearest centre. The paper's text could not be had: this is inferred from its abstract
-    and approximate. Centres are found in a tree of boxes, in O(n²/k) per iteration at worst; memory
-    O(n).
+    """n // k random rows are the first centres. In each iteration, rows join the nearest centre,
+    centres move to the means and modes, and attributes that vary little within groups gain weight.
+    This stops when no row moves, or after `iterations`. Then groups of fewer than `k` rows, the
+    smallest first, merge into the group with the nearest centre. The paper's text was not
+    available: this is inferred from its abstract and approximate. A tree of boxes finds the
+    centres, in O(n²/k) per iteration at worst; memory O(n).
     """
     from covey._core import box_tree
     from covey._core import wf_c_means as kernel
@@ -85,9 +85,9 @@ def _centre(table: EncodedTable, labels: Longs, centres: "Centres") -> None:
 
 
 def _feature_weights(table: EncodedTable, labels: Longs, centres: "Centres") -> Floats:
-    """More for attributes in which rows are near their centres; on average 1.
+    """The weights of attributes, on average 1: larger if rows are near their centres.
 
-    One full step is added to what all rows differ by, so that no weight is infinite.
+    One full step is added to the total distance, so that no weight is infinite.
     """
     from covey._core import wf_c_means as kernel
 
@@ -103,7 +103,7 @@ def _unit_losses(table: EncodedTable) -> Floats:
 
 
 def _weighted(table: EncodedTable, features: Floats) -> tuple[Forest, Scale]:
-    """The forest and the scale with these weights on top of the attributes' own."""
+    """The forest and the scale, with these weights times the attributes' own."""
     weights, intervals = table.weights * features, len(table.intervals)
     sizes = [len(a.tree.labels) for a in table.categories]
     loss = np.repeat(weights[intervals:], sizes) * _unit_losses(table)
@@ -112,7 +112,7 @@ def _weighted(table: EncodedTable, features: Floats) -> tuple[Forest, Scale]:
 
 
 def _end_of(into: Longs) -> Longs:
-    """Where each class ended up, however many times it was merged on."""
+    """The final group of each group after all merges."""
     while True:
         further = into[into]
         if (further == into).all():

@@ -1,1 +1,1 @@
-"""What the custodian keeps: the key, and the register of releases."""
+"""What the custodian keeps: the key and the register of releases."""

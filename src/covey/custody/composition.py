@@ -1,17 +1,18 @@
-"""What several releases keep together: their classes laid over each other.
+"""Composition: what an adversary learns from several releases of the same people combined.
 
-In one release a person hides among all who are in the class of her row. Whoever has another release
-of that row looks for those who are in both classes: the intersection is what is left to hide among,
-and a sensitive value must be one that both classes show.
+In one release a person hides among everyone in the class of her row. An adversary who also has
+another release of that row keeps only the people who are in both classes. This intersection is all
+that is left to hide among, and a sensitive value is possible only if both classes show it.
 
-Only the people of the new release are counted. Rows are followed, not persons: two rows of a person
-in one release are different records, and nobody is told that they belong together, but a record
-that is released twice is the same record. So the candidates of a row are the persons who have a row
-in the same class, in the new release and in each earlier one that holds the row; where persons are
-counted, a person is as safe as the least safe of her rows. One release alone then keeps exactly
-what it promises. To ask instead for persons who have a row in each class of hers would find fewer
-than k in a single release; to ask for any of these classes would overlook rows that are exposed.
-A row that is not in an earlier release stands for another one of the same person, if there is one.
+Only the people of the new release are counted. covey follows rows, not persons: two rows of a
+person in one release are different records, and nothing in the release links them, but a record
+that is released twice is the same record. So the candidates of a row are the persons with a row in
+the same class, both in the new release and in each earlier one that contains the row. If persons
+are counted, a person is as safe as the least safe of her rows. One release alone then gives exactly
+its own k. Counting persons who have a row in each of her classes would find fewer than k in a
+single release; counting persons in any of these classes would miss rows that are exposed. A row
+that is missing from an earlier release is matched to another row of the same person, if there is
+one.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,7 +28,7 @@ from covey.custody.footprints import NOBODY, Footprint, Hashes, Values, are_uniq
 from covey.errors import count
 
 ABSENT = -1
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # keeps numbers that are added to hashes apart
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # separates the numbers that are added to hashes
 _Mask = NDArray[np.bool_]
 
 
@@ -42,36 +43,36 @@ class Certain:
 
 @dataclass(frozen=True)
 class Composition:
-    """What the new release and all earlier ones that share people with it keep together.
+    """The protection that remains when the new release is combined with earlier ones.
 
-    Shares are shares of the people of the new release, or of its rows where no persons are counted.
+    Shares are shares of the people in the new release, or of its rows if persons are not counted.
     """
 
     k: int
     earlier: int = 0  # releases that share people with it
-    incomparable: tuple[str, ...] = ()  # releases of which nobody can tell whether they share any
-    shared: float = 0.0  # people who are in an earlier release too
-    fewest: int | None = None  # candidates; None where nobody is shared
+    incomparable: tuple[str, ...] = ()  # releases that may or may not share people with it
+    shared: float = 0.0  # people who are also in an earlier release
+    fewest: int | None = None  # candidates; None if no one is shared
     below_k: float = 0.0  # people with fewer than k candidates
-    alone: float = 0.0  # people with one
+    alone: float = 0.0  # people with one candidate
     certain: tuple[Certain, ...] = ()
-    delete: tuple[str, ...] = ()  # the earlier releases without which the new one keeps its promise
+    delete: tuple[str, ...] = ()  # earlier releases to delete so that the new one meets its k
 
     @property
     def holds(self) -> bool:
-        """Whether all of them together tell nothing that the new one does not tell alone."""
+        """Whether all releases combined reveal no more than the new one alone."""
         kept = self.fewest is None or self.fewest >= self.k
         return kept and all(one.together <= one.alone for one in self.certain)
 
     def warnings(self) -> tuple[str, ...]:
-        """What to look at before this release is published."""
+        """What the custodian should check before publishing this release."""
         return tuple(self._warnings())
 
     def _warnings(self) -> Iterator[str]:
         if not self.holds:
             yield (
-                f"{self.figures()}; to keep what was asked, delete {', '.join(self.delete)} "
-                "wherever published (`covey releases` lists them), or do not publish this one"
+                f"{self.figures()}. Do not publish this release, or first delete "
+                f"{', '.join(self.delete)} wherever published (`covey releases` lists all)"
             )
         if self.incomparable:
             yield (
@@ -80,15 +81,15 @@ class Composition:
             )
 
     def unknown(self) -> str:
-        """How many releases could not be compared, and why, in a sentence."""
+        """Say how many releases could not be compared, and why."""
         return (
             f"{count(len(self.incomparable), 'earlier release')} could not be compared with this "
-            "one: made with another key, by a method whose rows are not alike, or with too few "
-            "columns in common to recognise people"
+            "one: made with a different key, with a method that forms no classes of equal rows, or "
+            "with too few common columns to recognise people"
         )
 
     def figures(self) -> str:
-        """What is left, in a sentence."""
+        """Describe the remaining protection in a sentence."""
         values = "".join(
             f"; the value of {one.column!r} is certain for {_percent(one.together)} "
             f"(by this release alone for {_percent(one.alone)})"
@@ -102,7 +103,7 @@ class Composition:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries and lists, figures as far as they are shown."""
+        """Plain dictionaries and lists, with figures rounded as in the messages."""
         return {
             "holds": self.holds,
             "k": self.k,
@@ -130,7 +131,7 @@ def compose(
     *,
     incomparable: Sequence[str] = (),
 ) -> Composition:
-    """Lay a new release over earlier ones, each with the names of all its copies."""
+    """Combine a new release with earlier ones, each given with the names of all its copies."""
     layers: list[_Layer] = []
     unknown = list(incomparable)
     for names, old in earlier:
@@ -169,19 +170,19 @@ def _percent(share: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Layer:
-    """An earlier release, as seen by the rows of the new one."""
+    """An earlier release, seen from the rows of the new one."""
 
     names: Sequence[str]
-    classes: Longs  # in which each row of the new release is, or ABSENT
+    classes: Longs  # the class of each row of the new release, or ABSENT
     values: dict[str, Values]
 
 
 def matched(new: Footprint, old: Footprint) -> Longs | None:
-    """The class in which each row of the new release is in the old one; None if nobody can tell.
+    """The class of each row of the new release in the old one; None if people are unrecognisable.
 
-    People are recognised by the identifiers that both releases know, or where there is none by all
-    other columns that both have. Where somebody has several rows, those with equal cells are the
-    same ones, and of the others the first is the first.
+    People are recognised by the identifiers that both releases have, or, if there are none, by all
+    other common columns. If a person has several rows, rows with equal cells are matched first, and
+    the rest are matched in order.
     """
     classes = np.full(new.rows, ABSENT, dtype=np.int64)
     columns, common = _telling(new, old), sorted(new.content.keys() & old.content.keys())
@@ -196,7 +197,7 @@ def matched(new: Footprint, old: Footprint) -> Longs | None:
     whole = ours + new.told(common) * _ODD, theirs + old.told(common) * _ODD
     same = _match(
         *(classes, old.classes),
-        _rows(whole[0], somebody | enough),  # nobody known is recognised by the other cells alone
+        _rows(whole[0], somebody | enough),  # a row without identifiers is matched by other cells
         _rows(whole[1], known | enough),
     )
     known[same] = False
@@ -209,7 +210,7 @@ def matched(new: Footprint, old: Footprint) -> Longs | None:
 
 
 def _tell_apart(some: Footprint, columns: Sequence[str]) -> bool:
-    """Whether these columns tell at least half as many rows apart as all columns do."""
+    """Whether these columns distinguish at least half as many rows as all columns do."""
     if len(columns) == len(some.content):
         return bool(columns)
     return bool(columns) and 2 * _different(some.told(columns)) >= _different(
@@ -224,9 +225,8 @@ def _different(hashes: Hashes) -> int:
 def _telling(new: Footprint, old: Footprint) -> list[str]:
     """The columns by which people are recognised.
 
-    The one that tells persons apart where they are counted; or else one that has another value in
-    every row, as a code does; or else all identifiers that both releases have: people who have one
-    name may be two, and so may those who were born on one day.
+    The person column if persons are counted; else a column with a different value in every row,
+    such as a code; else all common identifiers, because two people may share a name or a birthday.
     """
     common = [name for name in new.who if name in old.who]
     persons = [name for name in (new.person, old.person) if name in common]
@@ -235,7 +235,7 @@ def _telling(new: Footprint, old: Footprint) -> list[str]:
 
 
 def _together(some: Footprint, columns: Sequence[str]) -> Hashes:
-    """Several identifiers as one hash; nobody is known who has none of them."""
+    """Several identifiers as one hash; a row that has none of them is NOBODY."""
     if len(columns) == 1:
         return some.who[columns[0]]
     if not columns:
@@ -246,7 +246,7 @@ def _together(some: Footprint, columns: Sequence[str]) -> Hashes:
 
 
 def _match(classes: Longs, told: Longs, ours: pl.DataFrame, theirs: pl.DataFrame) -> Longs:
-    """Fill in the classes of those of ours that are among theirs; which of these they are."""
+    """Fill in the classes of our rows that are found in theirs; return the rows found."""
     pairs = ours.join(theirs, on="hash", suffix=" found")
     found = pairs["row found"].to_numpy()
     classes[pairs["row"].to_numpy()] = told[found]
@@ -254,13 +254,13 @@ def _match(classes: Longs, told: Longs, ours: pl.DataFrame, theirs: pl.DataFrame
 
 
 def _rows(hashes: Hashes, which: _Mask | None = None) -> pl.DataFrame:
-    """Some rows and their hashes, all different."""
+    """Some rows with their hashes, made unique."""
     rows = np.arange(len(hashes)) if which is None else np.flatnonzero(which)
     return pl.DataFrame({"row": rows, "hash": _numbered(hashes[rows])})
 
 
 def _numbered(hashes: Hashes) -> Hashes:
-    """Hashes that are all different: the second of two equal ones becomes another, and so on."""
+    """Make hashes unique: the second of two equal ones gets a new value, and so on."""
     numbered = hashes.copy()
     repeated = np.flatnonzero(pl.Series(hashes).is_duplicated().to_numpy())
     some = pl.DataFrame({"hash": hashes[repeated]})
@@ -269,12 +269,15 @@ def _numbered(hashes: Hashes) -> Hashes:
     return numbered
 
 
-# ── what is left of the classes ─────────────────────────────────────────────────────────────────
+# ── what remains of the classes ─────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, eq=False)
 class _Left:
-    """What is left to each row: candidates, and by column how many values, alone and together."""
+    """What remains for each row: its candidates, and the number of values by column.
+
+    Values are counted in the new release alone and in all releases combined.
+    """
 
     candidates: Longs
     values: dict[str, tuple[Longs, Longs]]
@@ -291,10 +294,10 @@ class _Left:
 
 
 def candidates(classes: Longs, layers: Sequence[Longs], persons: Longs | None) -> Longs:
-    """For each row, how many people are in all of its classes: in the new release and in each
-    layer that holds the row.
+    """For each row, count the people in all of its classes.
 
-    Rows that are held by the same layers are looked at together.
+    These are its class in the new release and in each layer that contains the row. Rows contained
+    in the same layers are processed together.
     """
     found = np.zeros(len(classes), dtype=np.int64)
     held = _cells([layer != ABSENT for layer in layers], len(classes))
@@ -310,7 +313,7 @@ def candidates(classes: Longs, layers: Sequence[Longs], persons: Longs | None) -
 
 
 def _present(classes: Longs, mine: _Mask, layers: Sequence[Longs]) -> _Mask:
-    """The rows that are in a class of mine, and in all layers."""
+    """The rows that share a class with `mine` and are in all layers."""
     touched = np.zeros(int(classes.max()) + 1, dtype=np.bool_)
     touched[classes[mine]] = True
     present: _Mask = touched[classes]
@@ -320,9 +323,9 @@ def _present(classes: Longs, mine: _Mask, layers: Sequence[Longs]) -> _Mask:
 
 
 def _cells(labels: Sequence[NDArray[Any]], rows: int) -> Hashes:
-    """Rows with the same labels get the same number, others another.
+    """Give rows with the same labels the same number, and different rows different numbers.
 
-    It is a hash: of numbers in a row, one would have to be sorted for each layer.
+    The numbers are hashes: consecutive numbers would need a sort for each layer.
     """
     cells = np.zeros(rows, dtype=np.uint64)
     for one in labels:
@@ -338,7 +341,7 @@ def _mixed(numbers: Hashes) -> Hashes:
 
 
 def _people(cells: Hashes, persons: Longs | None) -> Longs:
-    """How many people are in the cell of each row."""
+    """Count the people in the cell of each row."""
     frame = pl.DataFrame({"cell": cells})
     if persons is None:
         return frame.select(pl.len().over("cell"))["len"].to_numpy().astype(np.int64)
@@ -349,7 +352,7 @@ def _people(cells: Hashes, persons: Longs | None) -> Longs:
 
 
 def _values_left(new: Footprint, layers: Sequence[_Layer]) -> Iterator[tuple[str, Longs]]:
-    """By column, how many values all classes of each row show."""
+    """By column, count the values that all classes of each row show."""
     labels = [new.classes, *(layer.classes for layer in layers)]
     # One row for each cell: all rows of a cell are in the same classes.
     _, row, cells = np.unique(_cells(labels, new.rows), return_index=True, return_inverse=True)
@@ -364,14 +367,14 @@ def _values_left(new: Footprint, layers: Sequence[_Layer]) -> Iterator[tuple[str
 
 
 def _shown(values: Values, classes: Longs, hashes: Hashes) -> _Mask:
-    """Whether each class shows the value beside it."""
+    """Whether each class shows the value at the same position."""
     known = _marked(*_spread(values, np.arange(len(values.sizes))))
     shown: _Mask = pl.Series(_marked(classes, hashes)).is_in(pl.Series(known).implode()).to_numpy()
     return shown
 
 
 def _spread(values: Values, classes: Longs) -> tuple[Longs, Hashes]:
-    """The values of each of the classes, and where in `classes` each belongs."""
+    """The values of each class, and the position in `classes` to which each belongs."""
     sizes = values.sizes[classes]
     begin = np.cumsum(values.sizes) - values.sizes
     ends = np.cumsum(sizes)
@@ -391,7 +394,7 @@ def _somebody(new: Footprint) -> _Mask:
 
 
 def _sharing(new: Footprint) -> Callable[[_Mask], float]:
-    """How many of the people a mask of rows is about: a person by any of her rows."""
+    """A function from a mask of rows to the share of people it concerns, by any of their rows."""
     persons = new.persons
     if persons is None:
         return lambda rows: float(rows.mean())
@@ -399,14 +402,14 @@ def _sharing(new: Footprint) -> Callable[[_Mask], float]:
     return lambda rows: len(np.unique(persons[rows & (persons >= 0)])) / total
 
 
-# ── which of them to delete ─────────────────────────────────────────────────────────────────────
+# ── which releases to delete ────────────────────────────────────────────────────────────────────
 
 
 def _to_delete(new: Footprint, layers: Sequence[_Layer]) -> tuple[str, ...]:
-    """Earlier releases without which nobody of the new one is exposed, as few as can be found.
+    """A small set of earlier releases whose deletion leaves no one in the new one exposed.
 
-    Those that expose somebody even by themselves must go. If the others still do together, they go
-    one by one, that first without which the fewest are left exposed.
+    Releases that expose someone by themselves must go. If the others still expose someone together,
+    remove them one by one, each time the one whose removal leaves the fewest rows exposed.
     """
 
     def exposed(some: Sequence[_Layer]) -> int:
@@ -420,7 +423,7 @@ def _to_delete(new: Footprint, layers: Sequence[_Layer]) -> tuple[str, ...]:
 
 
 def _exposed(new: Footprint, layers: Sequence[_Layer]) -> _Mask:
-    """The rows with fewer than k candidates, or if there are none, those whose value is certain."""
+    """The rows with fewer than k candidates, or, if there are none, rows with a certain value."""
     found = candidates(new.classes, [layer.classes for layer in layers], new.persons)
     exposed: _Mask = (found < new.k) & _somebody(new)
     if exposed.any():

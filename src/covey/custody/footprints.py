@@ -1,9 +1,9 @@
-"""Who is in which class of a release, in keyed hashes alone.
+"""Who is in which class of a release, as keyed hashes only.
 
-A register must recognise people whom it meets again without knowing anybody. So every cell that
-tells who a row is about becomes some bytes under the custodian's key, so nobody can try out names
-without it. Equal cells of a column have equal hashes, which would show how frequent they are; so
-whoever stores hashes seals them.
+A register must recognise people without storing who they are. So every cell that may identify a
+person is hashed under the custodian's key: without the key, no one can test names against it. Equal
+cells of a column have equal hashes, which would reveal frequencies, so hashes are sealed before
+they are stored.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,27 +24,27 @@ from covey.tables import Table, whose
 from covey.tables.cells import parse_dates, parse_numbers
 
 Hashes = NDArray[np.uint64]
-Parts = NDArray[np.uint32]  # halves of hashes: enough to compare rows of several columns
+Parts = NDArray[np.uint32]  # half-length hashes: enough to compare rows by several columns
 NOBODY = 0  # the hash of a missing cell
-SIZE = 8  # bytes: two of a million cells are alike by chance once in ten million tables
-_FACTOR = np.uint64(0xD1342543DE82EF95)  # odd, so that no cell is lost among those that follow
+SIZE = 8  # bytes: with a million cells, one table in ten million has a collision
+_FACTOR = np.uint64(0xD1342543DE82EF95)  # odd, so that multiplying loses no bits of earlier cells
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Values:
-    """The different values that each class has in a sensitive column."""
+    """The distinct values of each class in a sensitive column."""
 
-    sizes: Longs  # how many, class by class
+    sizes: Longs  # number of values, class by class
     hashes: Hashes  # one class after the other
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Footprint:
-    """The released rows, class by class: who they are about, and what the classes show.
+    """The released rows, class by class: who they describe and what the classes show.
 
     A row is known by each of its identifiers, `who`, and by each of its other original cells,
-    `content`. Rows of a class are sorted by their hashes, so their order tells nothing. A release
-    whose rows are not alike has no classes, and its footprint no rows.
+    `content`. Rows of a class are sorted by their hashes, so their order reveals nothing. If a
+    method forms no classes of equal rows, the footprint has no rows.
     """
 
     key: str  # the fingerprint of the key
@@ -52,9 +52,9 @@ class Footprint:
     content: dict[str, Parts]  # by column
     who: dict[str, Hashes]  # by column
     values: dict[str, Values]  # by sensitive column
-    k: int = 0  # what was asked of it: so many rows in each class, or persons
-    person: str | None = None  # the column by which persons are counted, instead of rows
-    lasting: bool = True  # whether the key is kept, so that people are recognised next time
+    k: int = 0  # the required number of rows or persons in each class
+    person: str | None = None  # the column that identifies persons; None if rows are counted
+    lasting: bool = True  # whether the key is stored, so that people are recognised next time
     people: bytes = b""  # a digest of who is in which class
     _secret: bytes = field(default=b"", repr=False)
 
@@ -67,7 +67,7 @@ class Footprint:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(self.sizes.sum())
 
     @cached_property
@@ -77,7 +77,7 @@ class Footprint:
 
     @cached_property
     def persons(self) -> Longs | None:
-        """Whose row each is, numbered from 0, -1 for nobody known; None where rows are counted."""
+        """The person of each row, numbered from 0, -1 if unknown; None if rows are counted."""
         if self.person is None:
             return None
         known, persons = np.unique(self.who[self.person], return_inverse=True)
@@ -85,27 +85,27 @@ class Footprint:
 
     @cached_property
     def codes(self) -> list[str]:
-        """The identifiers that have another value in every row, and one in each."""
+        """The identifiers with a different value in every row and no missing cell."""
         return [name for name, hashes in self.who.items() if are_unique(hashes)]
 
     def told(self, columns: Sequence[str]) -> Hashes:
-        """What some columns say of each row, as one hash."""
+        """The cells of each row in some columns, as one hash."""
         return combined([self.content[name] for name in columns], self.rows)
 
     def place(self, path: str) -> bytes:
-        """A path in 16 bytes, by which it is recognised and not read."""
+        """A path as 16 bytes that identify it without revealing it."""
         return blake2b(
             path.encode(errors="surrogatepass"), digest_size=16, key=self._secret
         ).digest()
 
     def sealed(self, label: str, data: bytes) -> bytes:
-        """Data that is noise without the key. Sealed again under the same label, it is itself."""
+        """Encrypt data; sealing it again under the same label decrypts it."""
         stream = shake_128(self._secret + label.encode()).digest(len(data))
         return (np.frombuffer(data, np.uint8) ^ np.frombuffer(stream, np.uint8)).tobytes()
 
 
 def combined(hashes: Sequence[NDArray[np.unsignedinteger]], rows: int) -> Hashes:
-    """Hashes of several cells as one for each row: a polynomial of them."""
+    """Combine the hashes of several cells into one for each row, as a polynomial."""
     found = np.zeros(rows, dtype=np.uint64)
     for one in hashes:
         found = found * _FACTOR + one
@@ -113,7 +113,7 @@ def combined(hashes: Sequence[NDArray[np.unsignedinteger]], rows: int) -> Hashes
 
 
 def are_unique(hashes: Hashes) -> bool:
-    """Whether everybody is known, by one row."""
+    """Whether every row is known and no two rows are equal."""
     return bool(hashes.all()) and pl.Series(hashes).n_unique() == len(hashes)
 
 
@@ -127,7 +127,7 @@ def footprint(
     *,
     alike: bool = True,
 ) -> Footprint:
-    """The footprint of a release; `rows` are the original's rows behind the released ones."""
+    """The footprint of a release; `rows` are the original rows of the released ones."""
     carried = schema.names(Role.SENSITIVE, Role.INSENSITIVE)
     classes = _classes(released.select(n for n in released.columns if n not in carried))
     behind = original.with_frame(original.frame[rows])
@@ -140,7 +140,7 @@ def footprint(
         if name in behind.frame.columns
     }
     records = combined([*cells.values(), *(who[name] for name in sorted(who))], len(rows))
-    order = np.lexsort((records, classes))  # the order of equal rows is no matter
+    order = np.lexsort((records, classes))  # the order of equal rows does not matter
     sizes = np.bincount(classes)
     found = Footprint(
         key=key.fingerprint,
@@ -158,7 +158,7 @@ def footprint(
 
 
 def _classes(cells: pl.DataFrame) -> Longs:
-    """The class of each row, numbered in the order of what they show."""
+    """The class of each row, numbered in the order of the released cells."""
     ranked = cells.select(pl.struct(cells.columns).rank("dense").alias("class"))["class"]
     return ranked.to_numpy().astype(np.int64) - 1
 
@@ -170,7 +170,7 @@ def _digest(sizes: Longs, records: Hashes) -> bytes:
 
 
 def _meant(schema: Schema, name: str) -> Callable[[Table], pl.Series]:
-    """How the cells of a column are read: what was grouped or judged by its type, by that."""
+    """How to read the cells of a column: by its type if it was grouped or checked by type."""
     column = schema.columns.get(name)
     kind = column.type if column and column.role in (Role.QUASI, Role.SENSITIVE) else None
     match kind:
@@ -183,7 +183,7 @@ def _meant(schema: Schema, name: str) -> Callable[[Table], pl.Series]:
 
 
 def _text(cells: pl.Series) -> pl.Series:
-    """The cells as text, the same for a number whether it came as text or as a number."""
+    """The cells as text; a number gives the same text whether it is stored as number or text."""
     text = cells.cast(pl.String)
     if cells.dtype.is_float():
         text = text.str.replace(r"\.0$", "").replace("-0", "0")
@@ -195,7 +195,7 @@ def _days(days: pl.Series) -> pl.Series:
 
 
 def _name(table: Table, schema: Schema) -> pl.Series:
-    """Who is who, as persons are told apart where k counts them."""
+    """The persons, distinguished in the same way as when k counts persons."""
     (column,) = table.frame
     return _text(whose(column, schema.table))
 
@@ -203,11 +203,11 @@ def _name(table: Table, schema: Schema) -> pl.Series:
 def _hashes(
     key: Key, purpose: str, name: str, table: Table, meant: Callable[[Table], pl.Series]
 ) -> Hashes:
-    """BLAKE2b of a secret and of what each cell means, several times as fast as HMAC.
+    """BLAKE2b of a secret and the meaning of each cell, several times as fast as HMAC.
 
-    The secret is derived from the key. Unlike SHA-256, this hash needs nothing around it: from one
-    digest nobody can go on to that of a longer cell. Its own mode with a key takes twice as long.
-    Cells that repeat are read and hashed once.
+    The secret is derived from the key. Unlike SHA-256, BLAKE2b needs no HMAC around it: it does not
+    allow length extension. Its built-in keyed mode takes twice as long. Repeated cells are read and
+    hashed once.
     """
     secret = key.digest("register", purpose.encode(), name.encode())
     cells = table.frame.select(name)

@@ -1,8 +1,8 @@
-"""The custodian's key, without which nobody can run a release again.
+"""The custodian's key, without which no one can reproduce a release.
 
-covey's code is public, and so may be everything that an adversary knows about the people in a
-table. What he must not know is how ties were broken and where random choices began: with that, he
-could release every guess himself and compare the bytes. All of it is derived from this key.
+covey's code is public, and an adversary may know a lot about the people in a table. What the
+adversary must not know is how ties were broken and how random choices were seeded: otherwise they
+could make a release from every guess and compare the bytes. All of this is derived from the key.
 """
 
 import contextlib
@@ -26,23 +26,24 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """32 secret bytes, and whether they will be there next time."""
+    """32 secret bytes, and whether they are stored for next time."""
 
     _secret: bytes = field(repr=False)
     stored: bool = True
-    path: Path | None = None  # the file that it lies in
-    is_new: bool = False  # whether it was made just now, at its first use
+    path: Path | None = None  # the key file
+    is_new: bool = False  # whether it was created just now
 
     def __post_init__(self) -> None:
         if not isinstance(self._secret, bytes) or len(self._secret) != SIZE:
-            raise UsageError(f"a key is {SIZE} bytes, or the path of a key file")
+            raise UsageError(f"a key must be {SIZE} bytes or the path of a key file")
 
     @classmethod
     def of(cls, source: "Key | bytes | str | Path | None" = None) -> "Key":
-        """The key itself, the key of these bytes or in this file, or else the custodian's own.
+        """The key from these bytes or this file, or the custodian's own if nothing is given.
 
-        A file that does not exist yet is made. The custodian's own key lies where `COVEY_KEY_FILE`
-        says, or in the user's data folder; where that cannot be written, a key is drawn for once.
+        A file that does not exist yet is created. The custodian's own key is in the file that
+        `COVEY_KEY_FILE` names, or else in the user's data folder. If covey cannot write there, it
+        draws a key for this run only.
         """
         match source:
             case Key():
@@ -61,7 +62,7 @@ class Key:
     @classmethod
     def _in_file(cls, path: Path) -> "Key":
         if "\0" in str(path):
-            raise UsageError("there can be no such key file")
+            raise UsageError("the path of the key file is not valid")
         try:
             return cls(_read(path), path=path)
         except (FileNotFoundError, NotADirectoryError):
@@ -75,7 +76,7 @@ class Key:
             raise _NotStoredError(f"the key cannot be stored: {error.strerror}") from None
 
     def digest(self, purpose: str, *parts: bytes) -> bytes:
-        """HMAC-SHA256 of the parts under this key; no two purposes or lists of parts collide."""
+        """HMAC-SHA256 of the parts; different purposes or lists of parts never collide."""
         code = hmac.new(self._secret, digestmod="sha256")
         for part in (purpose.encode(), *parts):
             code.update(len(part).to_bytes(8))
@@ -84,41 +85,41 @@ class Key:
 
     @property
     def fingerprint(self) -> str:
-        """Names the key without telling anything of it."""
+        """Identifies the key without revealing anything about it."""
         return self.digest("fingerprint")[:8].hex()
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a key is never pickled or copied: it must not travel with a release")
+        raise TypeError("a key cannot be pickled or copied: it must never leave with a release")
 
 
 class _NotStoredError(UsageError):
-    """There is no place to keep the key."""
+    """The key cannot be stored."""
 
 
 def own() -> Path:
-    """Where the custodian's own key lies, or will."""
+    """The file of the custodian's own key, which may not exist yet."""
     return Path(os.environ.get(VARIABLE) or folder() / "key")
 
 
 def folder() -> Path:
-    """Where covey keeps what belongs to the custodian, on this system."""
+    """The folder for the custodian's files on this system."""
     return platformdirs.user_data_path("covey", appauthor=False)
 
 
 def _read(path: Path) -> bytes:
     if path.exists() and not path.is_file():  # a pipe would make covey wait
-        raise UsageError("the key file is a folder or a device, not a file")
+        raise UsageError("the key file is a folder or a device, not a regular file")
     with path.open("rb") as file:
         if os.name == "posix" and stat.S_IMODE(os.fstat(file.fileno()).st_mode) & _OTHERS:
-            raise UsageError("others can read the key file: make it yours alone, with chmod 600")
+            raise UsageError("other users can read the key file: restrict it with chmod 600")
         text = file.read(1024).decode("ascii", "replace").strip()
     if len(text) != 2 * SIZE or not _DIGITS.issuperset(text):
-        raise UsageError(f"the key file does not hold a key, which is {2 * SIZE} digits 0-9a-f")
+        raise UsageError(f"the key file does not hold a key: it must be {2 * SIZE} digits 0-9a-f")
     return bytes.fromhex(text)
 
 
 def _make(path: Path) -> bool:
-    """Store a new key; False where another process was first, whose key then stands."""
+    """Store a new key; return False if another process stored one first, which is then used."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
@@ -128,7 +129,7 @@ def _make(path: Path) -> bool:
             file.write(f"{secrets.token_hex(SIZE)}\n".encode())
             file.flush()
             os.fsync(file.fileno())
-        os.link(draft, path)  # unlike a rename, this never replaces a key that is there
+        os.link(draft, path)  # unlike a rename, this never replaces an existing key
     except FileExistsError:
         return False
     finally:

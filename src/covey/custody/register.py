@@ -1,8 +1,9 @@
-"""The custodian's memory of releases: who is in which class of each, in keyed hashes.
+"""The register of releases: who is in which class of each release, as keyed hashes.
 
-One SQLite file beside the key, readable by its owner alone. A release enters it before anything is
-published, as one that may have been published; so if covey is killed in between, the register knows
-too much rather than too little. What it knows of people are the hashes of a footprint, in blocks.
+One SQLite file next to the key, readable only by its owner. covey enters a release before it
+publishes anything, marked as possibly published. If covey is killed in between, the register
+contains too much rather than too little. All it stores about people is the hashes of a footprint,
+in blocks.
 """
 
 import contextlib
@@ -27,7 +28,7 @@ from covey.errors import GuaranteeError, UsageError, count
 
 VARIABLE = "COVEY_REGISTER"
 VERSION = 1
-_APPLICATION = 0x636F7679  # "covy": tells a register from other SQLite files
+_APPLICATION = 0x636F7679  # "covy": distinguishes a register from other SQLite files
 _PATIENCE = 60.0  # seconds to wait for another process
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -59,12 +60,12 @@ CREATE TABLE blocks (
 
 @dataclass(frozen=True)
 class Entry:
-    """A release that is remembered."""
+    """A release in the register."""
 
     id: str
     date: str
     name: str  # of the file, without its folder
-    published: bool  # False where covey ended before it knew
+    published: bool  # False if covey ended before publishing was confirmed
     k: int
     rows: int
     classes: int
@@ -79,24 +80,24 @@ class Entry:
 
 @dataclass(frozen=True)
 class NotRemembered:
-    """Why a release is neither looked up nor entered."""
+    """The reason why a release is neither compared with earlier ones nor entered."""
 
-    why: str | None  # None where that was asked for
+    why: str | None  # None if the user switched the register off
     composition: None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to look at before this release is published."""
-        return () if self.why is None else (f"earlier releases were not looked up: {self.why}",)
+        """What the custodian should check before publishing this release."""
+        return () if self.why is None else (f"earlier releases were not checked: {self.why}",)
 
     @contextlib.contextmanager
     def publishing(self) -> Iterator[None]:
-        """Nothing to remember."""
+        """Do nothing: there is no entry."""
         yield
 
 
 class Pending:
-    """A release on its way to its place, already in the register."""
+    """A release that is being published and is already in the register."""
 
     def __init__(self, register: "Register", id_: str, composition: Composition) -> None:
         self.composition = composition
@@ -106,9 +107,9 @@ class Pending:
 
     @contextlib.contextmanager
     def publishing(self) -> Iterator[None]:
-        """From here on somebody may have seen the release, so it stays in the register.
+        """Keep the entry from here on, because someone may have seen the release.
 
-        If all went well, it replaces what was remembered of the same place.
+        After success, it replaces earlier entries for the same destination.
         """
         self.stays = True
         yield
@@ -116,27 +117,28 @@ class Pending:
 
 
 class Register:
-    """A file of releases. Every call opens it anew, so that several processes can use it."""
+    """A file of releases. Every call opens it again, so that several processes can use it."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).absolute()
 
     @classmethod
     def of(cls, source: "str | Path | Literal[False] | None" = None) -> "Register | None":
-        """The register of this path, or the custodian's own; None for False.
+        """The register at this path, or the custodian's own; None for False.
 
-        The custodian's own lies where `COVEY_REGISTER` says, or beside the key.
+        The custodian's own register is the file that `COVEY_REGISTER` names, or else a file next
+        to the key.
         """
         if source is False:
             return None
         if source is None:
             source = os.environ.get(VARIABLE) or own()
         if not isinstance(source, str | Path) or not str(source):
-            raise UsageError("a register is the path of a file, or False for none")
+            raise UsageError("register must be the path of a file, or False for no register")
         return cls(source)
 
     def releases(self) -> list[Entry]:
-        """All that is remembered, the oldest first."""
+        """All entries, oldest first."""
         if not self._exists():
             return []
         with self._open() as database:
@@ -146,9 +148,9 @@ class Register:
             return [_entry(dict(zip(_SHOWN, row, strict=True))) for row in rows]
 
     def forget(self, *ids: str) -> None:
-        """Remove releases that were never published, all of them or none."""
+        """Remove releases that were never published; if one is unknown, remove none."""
         if not self._exists():
-            raise UsageError("there is no register yet, so nothing to forget")
+            raise UsageError("there is no register yet, so there is nothing to forget")
         with self._open() as database, _transaction(database):
             gone = [
                 database.execute("DELETE FROM releases WHERE id = ?", (i,)).rowcount for i in ids
@@ -161,7 +163,7 @@ class Register:
     def enter(
         self, trace: Footprint, place: bytes | None, name: str, sha256: str, request: dict[str, Any]
     ) -> str:
-        """Enter a release that is about to be published; the name by which it is remembered."""
+        """Enter a release before it is published; return its id."""
         id_ = secrets.token_hex(4)
         row = (id_, _now(), 0, place, _printable(name), sha256, trace.people, trace.key, trace.k,
                trace.person, trace.rows, len(trace.sizes), json.dumps(request))  # fmt: skip
@@ -172,9 +174,9 @@ class Register:
         return id_
 
     def settle(self, id_: str) -> None:
-        """It was published: what was remembered of the same place is gone.
+        """Mark a release as published and remove earlier entries for the same destination.
 
-        On standard output, the same release again takes the place of the first.
+        On standard output, a repeated release replaces its first entry.
         """
         with self._open() as database, _transaction(database):
             database.execute(
@@ -188,10 +190,10 @@ class Register:
             database.execute("UPDATE releases SET published = 1 WHERE id = ?", (id_,))
 
     def lay_over(self, id_: str, trace: Footprint) -> Composition:
-        """What an entered release keeps together with all others that share people with it.
+        """Combine an entered release with all others that share people with it.
 
-        The same bytes of the same people are the same release, and what will be replaced is no
-        longer there.
+        The same bytes of the same people are the same release. Releases that this one will replace
+        are ignored.
         """
         with self._open() as database:
             rows = database.execute(
@@ -229,7 +231,7 @@ class Register:
 
 
 def own() -> Path:
-    """Where the custodian's own register lies."""
+    """The file of the custodian's own register."""
     return folder() / "register.sqlite"
 
 
@@ -243,15 +245,18 @@ def remember(
     request: Mapping[str, Any],
     refuse: bool,
 ) -> Iterator[Pending | NotRemembered]:
-    """Enter a release and lay it over the earlier ones; it is gone again unless it is published.
+    """Enter a release and combine it with earlier ones; remove it again unless it is published.
 
-    Entered first and laid over then: of two that are made at the same time, one sees the other.
+    It is entered first and compared second, so that of two simultaneous releases at least one sees
+    the other.
     """
     register = Register.of(source)
     why = None if register is None else _obstacle(register, trace, chosen=source is not None)
     if register is None or why is not None:
         if refuse:
-            raise UsageError(f"composition cannot be refused: {why or 'there is no register'}")
+            raise UsageError(
+                f"--refuse-composition is not possible: {why or 'there is no register'}"
+            )
         yield NotRemembered(why)
         return
     place = None if path is None else trace.place(os.path.realpath(path))
@@ -265,41 +270,44 @@ def remember(
         yield entry
     finally:
         if entry is None or not entry.stays:
-            with contextlib.suppress(UsageError):  # what went wrong before matters more
+            with contextlib.suppress(UsageError):  # the first error matters more
                 register.forget(id_)
 
 
 def _obstacle(register: Register, trace: Footprint, *, chosen: bool) -> str | None:
-    """Why nothing can be remembered, where that is no mistake of anybody."""
+    """Why the register cannot be used, if that is not a user's mistake."""
     if not trace.lasting:
-        return "the key is not stored, so nobody would be recognised"
+        return "the key is not stored, so people cannot be recognised next time"
     if chosen or os.environ.get(VARIABLE):
         return None
     try:
         _make(register.path)
     except OSError:
-        return "there is no place to keep the register"
+        return "the register cannot be stored"
     return None
 
 
 def _refuse(composition: Composition, *, alike: bool) -> None:
     if not alike:
-        raise UsageError("rows that are not alike cannot be laid over earlier releases")
+        raise UsageError(
+            "the method forms no classes of equal rows, so its release cannot be compared with "
+            "earlier ones"
+        )
     if not composition.holds:
         raise GuaranteeError(
-            f"{composition.figures()}; nothing was written. Repeat an earlier request exactly, "
-            "which gives the same bytes, release only new people, or, if they were never "
-            f"published: covey forget {' '.join(composition.delete)}"
+            f"{composition.figures()}. Nothing was written. Repeat an earlier request exactly "
+            "(it gives the same bytes) or release only new people. If the earlier releases were "
+            f"never published: covey forget {' '.join(composition.delete)}"
         )
     if composition.incomparable:
         raise GuaranteeError(
-            f"{composition.unknown()}; nothing was written. Keep releases of other people in a "
-            "register of their own (--register), or, if they were never published: "
+            f"{composition.unknown()}. Nothing was written. If they describe other people, keep "
+            "them in a separate register (--register). If they were never published: "
             f"covey forget {' '.join(composition.incomparable)}"
         )
 
 
-# ── in the file ─────────────────────────────────────────────────────────────────────────────────
+# ── records ─────────────────────────────────────────────────────────────────────────────────────
 
 _STORED = {"sizes": "<u4", "content": "<u4", "who": "<u8", "value sizes": "<u4", "values": "<u8"}
 _SHOWN = ("id", "date", "name", "published", "k", "rows", "classes", "request", "sha256", "key")
@@ -329,14 +337,14 @@ def _arrays(trace: Footprint) -> Iterator[tuple[str, str, NDArray[Any]]]:
 
 
 def _label(id_: str, kind: str, name: str) -> str:
-    """Different for every block, as no two may be sealed alike."""
+    """A label unique to the block: no two blocks may be sealed with the same stream."""
     return json.dumps([id_, kind, name])
 
 
 def _footprint(
     database: sqlite3.Connection, id_: str, person: str | None, new: Footprint
 ) -> Footprint:
-    """A footprint that is remembered, under the key of the new one."""
+    """Read a stored footprint with the key of the new one."""
     found: dict[str, dict[str, Any]] = {kind: {} for kind in _STORED}
     with _damage():
         for kind, name, data in database.execute(
@@ -359,7 +367,7 @@ def _footprint(
 
 @contextlib.contextmanager
 def _damage() -> Iterator[None]:
-    """What cannot be read back was damaged."""
+    """Treat unreadable data as damage."""
     try:
         yield
     except (KeyError, ValueError):
@@ -367,7 +375,7 @@ def _damage() -> Iterator[None]:
 
 
 def _plain(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings without what somebody's own method may have been handed besides."""
+    """The settings as plain JSON, without objects passed to a user's own method."""
     return json.loads(json.dumps(request, default=lambda _: "…"))  # type: ignore[no-any-return]
 
 
@@ -383,7 +391,7 @@ def _now() -> str:
 
 
 def _make(path: Path) -> None:
-    """An empty file of the owner's alone, which SQLite then fills."""
+    """Create an empty private file, which SQLite then fills."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -391,13 +399,13 @@ def _make(path: Path) -> None:
 
 def _refuse_readers(path: Path) -> None:
     if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & _OTHERS:
-        raise UsageError("others can read the register: make it yours alone, with chmod 600")
+        raise UsageError("other users can read the register: restrict it with chmod 600")
 
 
 def _check(database: sqlite3.Connection) -> None:
-    """A register of this version, made from an empty file if need be."""
+    """Check that this is a register of a known version; turn an empty file into one."""
     database.execute("PRAGMA foreign_keys = ON")
-    database.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten
+    database.execute("PRAGMA secure_delete = ON")  # deleted entries are overwritten
     if _version(database) == (0, 0) and not database.execute("PRAGMA schema_version").fetchone()[0]:
         database.execute("PRAGMA auto_vacuum = FULL")
         with _transaction(database):
@@ -408,9 +416,9 @@ def _check(database: sqlite3.Connection) -> None:
                 database.execute(f"PRAGMA user_version = {VERSION}")
     application, version = _version(database)
     if application != _APPLICATION:
-        raise UsageError("the file is not a register of covey's; choose another with --register")
+        raise UsageError("the file is not a covey register; choose another with --register")
     if version > VERSION:
-        raise UsageError("the register was made by a newer version of covey; use that one")
+        raise UsageError("the register was made by a newer version of covey; use that version")
 
 
 def _version(database: sqlite3.Connection) -> tuple[int, int]:
@@ -434,7 +442,7 @@ def _transaction(database: sqlite3.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _errors() -> Iterator[None]:
-    """SQLite's and the system's refusals become covey's, with what to do."""
+    """Turn errors of SQLite and the system into covey's, with advice."""
     try:
         yield
     except sqlite3.Error as error:
@@ -443,18 +451,18 @@ def _errors() -> Iterator[None]:
         raise UsageError(f"the register cannot be used: {error.strerror}; {_OTHERWISE}") from None
 
 
-_OTHERWISE = "choose another with --register, or leave it out with --no-register"
+_OTHERWISE = "choose another with --register, or switch it off with --no-register"
 
 
 def _complaint(error: sqlite3.Error) -> str:
     match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return "another process uses the register; try again when it has ended"
+            return "another process is using the register; try again when it has ended"
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
             return f"the register cannot be written; {_OTHERWISE}"
         case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
-            return f"the register cannot be written: the disk is full or fails; {_OTHERWISE}"
+            return f"the register cannot be written: the disk is full or failing; {_OTHERWISE}"
         case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
-            return f"the register is damaged; restore it from a copy, or {_OTHERWISE}"
+            return f"the register is damaged; restore it from a backup, or {_OTHERWISE}"
         case _:
             return f"the register cannot be used; {_OTHERWISE}"

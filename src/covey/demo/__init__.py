@@ -1,12 +1,12 @@
 """An invented population to try covey on: no row describes a real person.
 
-The table is built to behave like a register of people. A town has a character (city, university,
-suburb, industry, countryside, coast) which shapes how old its people are, where they were born
-and what they learnt; age and education shape their work; work shapes their income; age and sex
-shape what they are in hospital for. Half of the people resemble somebody else who lives nearby.
-Common combinations therefore repeat often, and rare ones stand out.
+The table behaves like a register of people. A town has a character (city, university, suburb,
+industry, countryside, coast) that influences the age, birthplace and education of its people. Age
+and education influence their work, work their income, and age and sex their diagnosis. Half of the
+people resemble someone who lives nearby. So common combinations repeat often, and rare ones stand
+out.
 
-`sal` and `income` invent people with the columns of two tables that a paper measures on.
+`sal` and `income` invent people with the columns of two tables used in a paper.
 """
 
 from covey.demo.census import income, sal

@@ -1,8 +1,8 @@
 """Random choices that are the same on every platform and with every version of numpy.
 
-The only randomness is the raw 64-bit output of ``numpy.random.PCG64``, which numpy promises not
-to change (it makes no such promise for the methods of ``Generator``), and all that follows is
-integer arithmetic, so no rounding of floating-point numbers can differ.
+The only source of randomness is the raw 64-bit output of ``numpy.random.PCG64``, which numpy
+guarantees not to change (unlike the methods of ``Generator``). Everything else is integer
+arithmetic, so no rounding of floating-point numbers can differ.
 """
 
 import numpy as np
@@ -13,20 +13,20 @@ from covey.demo.weights import Ints
 _WORD_BITS = 64
 _SLOTS = 1 << 14
 
-# How many bits a draw shares with the peer's: enough for the same choice, or for a similar one.
+# The number of bits that a draw shares with the peer's: for the same choice, or a similar one.
 SAME = _WORD_BITS
 SIMILAR = 5
 
 _PEERS_PER_MILLE = 500
-_ROWS_PER_PEER = 5  # only each fifth row is a peer to others, so that groups of several form
+_ROWS_PER_PEER = 5  # only every fifth row is a peer of others, so that larger groups form
 
 
 class Draws:
     """One random number per row at each call.
 
-    Some rows have a peer in another row: a partner, a sibling, a neighbour of the same kind.
-    Where a draw is said to share bits, they take that many upper bits from the number drawn for
-    their peer and so tend to the same choice. Each number is still as uniform as without peers.
+    Some rows have another row as a peer: a partner, a sibling, a similar neighbour. If a draw
+    shares bits, these rows take that many upper bits from the number drawn for their peer, and so
+    tend to make the same choice. Each number is still as uniform as without peers.
     """
 
     def __init__(self, rows: int, seed: int) -> None:
@@ -36,16 +36,16 @@ class Draws:
         self._peer = self.below(rows) // _ROWS_PER_PEER * _ROWS_PER_PEER
 
     def below(self, limits: int | Ints, shared_bits: int = 0) -> Ints:
-        """Uniform integers in 0..limit-1, from the upper bits, which are the best of a word."""
+        """Uniform integers in 0..limit-1, from the upper bits, which are the most random."""
         upper_half = (self._words(shared_bits) >> np.uint64(32)).view(np.int64)
         return upper_half * limits >> 32
 
     def chance(self, per_mille: int | Ints, shared_bits: int = 0) -> NDArray[np.bool_]:
-        """True as often as `per_mille` says."""
+        """True with a probability of `per_mille` / 1000."""
         return self.below(1000, shared_bits) < per_mille
 
     def pick(self, weights: Ints, *given: Ints, shared_bits: int = 0) -> Ints:
-        """One choice per row: a position on the last axis of `weights`, as often as they say.
+        """One choice per row: a position on the last axis of `weights`, with these weights.
 
         `given` are the row's positions on the other axes.
         """
@@ -62,9 +62,9 @@ class Draws:
 
 
 def _slots(weights: Ints) -> NDArray[np.uint16]:
-    """Each choice along the last axis, repeated as often as its weight says.
+    """Each choice along the last axis, repeated in proportion to its weight.
 
-    A random index into such a row is a weighted choice, at the price of one look-up.
+    A random index into such a row is a weighted choice, at the cost of one lookup.
     """
     size = weights.shape[-1]
     choices = np.arange(size, dtype=np.uint16)

@@ -29,7 +29,7 @@ def schema() -> Schema:
 
 
 def write(folder: Path, rows: int = 10_000) -> tuple[Path, Path]:
-    """Write the table, its schema and its taxonomies; the paths of the first two."""
+    """Write the table, its schema and its taxonomies; return the paths of the first two."""
     with files.output_errors():
         (folder / "hierarchies").mkdir(parents=True, exist_ok=True)
         paths = {name: f"hierarchies/{name}.csv" for name in TAXONOMIES}

@@ -1,4 +1,4 @@
-"""The generator: from the tables of the invented population to a table of people."""
+"""The generator: turns the invented population's statistics into a table of people."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -16,9 +16,8 @@ from covey.schema import taxonomy
 def people(rows: int = 10_000, *, seed: int = 0) -> pl.DataFrame:
     """Return a table of `rows` invented people, always the same for the same `rows` and `seed`.
 
-    `age` is the age on 2025-06-30. Missing values are null; minors have no income at all. A
-    shorter table is not the beginning of a longer one: each column is drawn in full before the
-    next.
+    `age` is the age on 2025-06-30. Missing values are null; minors have no income. A shorter table
+    is not the beginning of a longer one, because each column is drawn in full before the next.
     """
     if rows < 0:
         raise ValueError(f"rows must not be negative, but is {rows}")
@@ -27,7 +26,7 @@ def people(rows: int = 10_000, *, seed: int = 0) -> pl.DataFrame:
 
 
 class _Lives(NamedTuple):
-    """All that is drawn for the people before they get a name and some of it goes missing."""
+    """All facts drawn for the people, before names are added and some cells go missing."""
 
     zip_code: Ints
     place: Ints
@@ -41,7 +40,7 @@ class _Lives(NamedTuple):
     diagnosis: Ints
 
 
-# The order of the draws, in these two functions and below, decides what each of them yields.
+# The order of the draws, in these two functions and below, determines their results.
 
 
 def _lives(draws: Draws) -> _Lives:
@@ -99,7 +98,7 @@ def _homes(draws: Draws) -> tuple[Ints, Ints]:
 
 
 def _town_weights() -> Ints:
-    """The towns of a region get smaller as the harmonic series does."""
+    """Weights of towns: within a region they decrease like the harmonic series."""
     return integers(
         region.weight * 2520 // (rank + 1)
         for region in population.REGIONS
@@ -114,7 +113,7 @@ def _district_counts() -> Ints:
 
 
 def _district_weights() -> Ints:
-    """The districts of each town, padded with empty ones to the number of the largest town."""
+    """Weights of each town's districts, padded with zeros to the largest number of districts."""
     counts = _district_counts()
     rank = np.arange(counts.max())
     weights: Ints = np.where(rank < counts[:, None], 10_000 // (rank + 3), 0)
@@ -163,7 +162,7 @@ def _day_number(day: date) -> int:
 
 
 def _birth_days(draws: Draws, age: Ints) -> Ints:
-    """Nobody is born after the last admission, since everybody has been admitted."""
+    """Days of birth. No one is born after the last admission, since everyone was admitted."""
     today = population.TODAY
     birthdays = [today.replace(year=today.year - years) for years in range(population.AGES + 1)]
     days = integers(map(_day_number, birthdays))
@@ -190,7 +189,7 @@ def _countries(draws: Draws, town: Ints, place: Ints, age: Ints) -> Ints:
 
 
 def _settler_weights() -> Ints:
-    """People from one part of the world settle in the same region."""
+    """Weights of countries by region: people from one part of the world settle together."""
     tree = taxonomy.from_nested(population.TAXONOMIES["country_of_birth"])
     origins = {path[0]: path for path in tree.paths()}
     return integers(
@@ -238,7 +237,7 @@ def _incomes(draws: Draws, lives: _Lives) -> Ints:
 
 
 def _told_incomes(draws: Draws, age: Ints, income: Ints) -> pl.Series:
-    """Those who earn much tell it less often."""
+    """Incomes with gaps: people with high incomes report them less often."""
     per_mille = np.where(
         income < population.HIGH_PAY,
         population.UNTOLD_PAY_PER_MILLE,
@@ -262,7 +261,7 @@ def _diagnosis_weights() -> Ints:
 
 
 def _admission_weights() -> Ints:
-    """A weight for each day on which somebody can be admitted, by season."""
+    """A weight for each day of admission, by season."""
     first, last = population.FIRST_ADMISSION, population.LAST_ADMISSION
     days = [date.fromordinal(day) for day in range(first.toordinal(), last.toordinal() + 1)]
     return integers(

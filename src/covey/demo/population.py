@@ -1,7 +1,7 @@
-"""The invented population in numbers: what there is, and how much of it.
+"""The statistics of the invented population.
 
-The postcodes and countries only look familiar; none of these shares is a statistic of a real
-place. All numbers are whole, so that no platform rounds them differently.
+The postcodes and countries only look familiar; none of these shares describes a real place. All
+numbers are whole, so that no platform rounds them differently.
 """
 
 from datetime import date
@@ -89,7 +89,7 @@ PLACES = "CUSIRB"  # city, university, suburb, industry, rural, beach
 
 
 class Region(NamedTuple):
-    """Towns whose postcodes begin alike."""
+    """Towns whose postcodes begin with the same digits."""
 
     prefix: str
     weight: int
@@ -174,8 +174,8 @@ ACTIVITY_BY_AGE = {
     "Working": (0, 0, 0, 0, 2, 37, 63, 80, 83, 87, 86, 69, 33, 20, 5, 1),
 }
 ACTIVITY_BY_SEX = {"Homemaker": (170, 25)}
-# Percentages by level of education. None is 0: even a combination that nobody has, such as a
-# toddler with a doctorate, must have some weight left to divide by.
+# Percentages by level of education. None is 0: even a combination that no one has, such as a
+# toddler with a doctorate, needs a weight to divide by.
 ACTIVITY_BY_EDUCATION = {
     "Pupil": (100, 100, 100, 500, 10, 1, 1, 1, 1, 1, 1, 1),
     "Student": (1, 2, 3, 5, 50, 20, 420, 60, 90, 80, 30, 10),

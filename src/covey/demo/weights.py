@@ -1,4 +1,4 @@
-"""From tables of whole numbers, as people write them, to arrays of weights to draw by."""
+"""Conversion of handwritten tables of whole numbers to arrays of weights."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
@@ -15,7 +15,7 @@ def integers(values: Iterable[int] | Iterable[Sequence[int]]) -> Ints:
 
 
 def curve(knots: Mapping[int, int]) -> Ints:
-    """Whole numbers on the straight lines between the knots, from 0 to the last knot."""
+    """Linear interpolation between the knots, in whole numbers, from 0 to the last knot."""
     at, height = integers(knots.items()).T
     x = np.arange(at[-1] + 1)
     left = np.clip(np.searchsorted(at, x, side="right") - 1, 0, len(at) - 2)

@@ -1,4 +1,4 @@
-"""Which rows hide together."""
+"""Groups: which rows are released together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ SUPPRESSED = -1
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """One label per row: 0 … `count` - 1, or -1 for a row that is left out of the release."""
+    """One label per row: 0 … `count` - 1, or -1 for a suppressed row."""
 
     labels: NDArray[np.int64]
 
     def __init__(self, labels: Sequence[int] | NDArray[np.integer]) -> None:
         frozen = np.array(labels, dtype=np.int64)
         if frozen.ndim != 1 or (frozen.size and frozen.min() < SUPPRESSED):
-            raise UsageError("labels are one whole number per row, -1 or more")
+            raise UsageError("labels must be one whole number per row, -1 or more")
         frozen.setflags(write=False)
         object.__setattr__(self, "labels", frozen)
 
@@ -43,28 +43,28 @@ class Groups:
 
     @property
     def smallest(self) -> int:
-        """Size of the smallest group, 0 where there is none."""
+        """Size of the smallest group, 0 if there is none."""
         return int(self.sizes.min()) if self.count else 0
 
     @property
     def place(self) -> NDArray[np.int64]:
-        """Where each row finds itself in what `fold` gives."""
+        """The position of each row in the result of `fold`."""
         return self.labels
 
     @cached_property
     def _by_group(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The rows by group, and where each group begins."""
+        """The rows sorted by group, and where each group begins."""
         order = np.argsort(self.labels, kind="stable")[self.suppressed :]
         return order, np.cumsum(self.sizes) - self.sizes
 
     def fold(self, by: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
-        """The values of the rows of each group, brought together by a function such as `np.add`."""
+        """Combine the values of each group's rows by a function such as `np.add`."""
         order, begin = self._by_group
         folded: NDArray[Any] = by.reduceat(values[order], begin)
         return folded
 
     def released(self) -> "Groups":
-        """The same groups in the table of the rows that are in any."""
+        """The same groups in the table without suppressed rows."""
         return Groups(self.labels[self.labels != SUPPRESSED]) if self.suppressed else self
 
     def __len__(self) -> int:
@@ -79,19 +79,18 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Rings:
-    """Rows that are shown alike with others, but each with others of its own.
+    """Rows that are each generalised with their own set of neighbours.
 
-    The rows of a ring stand in a circle. Each of them is shown as what `k` neighbours have in
-    common, of which it is one: those from `shift` places before it on. So each row is one of those
-    that `k` shown rows may stand for, and nobody can tell which of these is its own as long as the
-    shifts are secret.
+    The rows of a ring form a circle. Each is shown as the generalisation of `k` neighbours that
+    include it, starting `shift` places before it. So each row fits `k` shown rows, and no one can
+    find out which of them is its own unless they know the secret shifts.
     """
 
     k: int
-    order: NDArray[np.int64]  # the rows, ring by ring, as they stand in the circle
+    order: NDArray[np.int64]  # the rows, ring by ring, in the order of the circle
     begin: NDArray[np.int64]  # where each ring begins in `order`, and the end
     shift: NDArray[np.int64]  # of each ring, 0 … k - 1
-    rows: int  # of the table; those in no ring are left out of the release
+    rows: int  # of the table; those in no ring are suppressed
 
     def __post_init__(self) -> None:
         once = len(np.unique(self.order)) == len(self.order)
@@ -100,7 +99,7 @@ class Rings:
         inside = ((self.shift >= 0) & (self.shift < self.k)).all()
         known = ((self.order >= 0) & (self.order < self.rows)).all()
         if not (once and whole and inside and known):
-            raise UsageError("rings have every row once, and shifts from 0 to k - 1")
+            raise UsageError("rings must have every row once, and shifts from 0 to k - 1")
 
     @property
     def count(self) -> int:
@@ -114,7 +113,7 @@ class Rings:
 
     @property
     def smallest(self) -> int:
-        """Size of the smallest ring, 0 where there is none."""
+        """Size of the smallest ring, 0 if there is none."""
         return int(self.sizes.min()) if self.count else 0
 
     @property
@@ -130,28 +129,28 @@ class Rings:
         return labels
 
     def member(self, step: int) -> NDArray[np.int64]:
-        """For each row of `order`, the row that stands `step` places behind where it begins."""
+        """For each row of `order`, the row `step` places after the first of its neighbours."""
         sizes, begin = np.repeat(self.sizes, self.sizes), np.repeat(self.begin[:-1], self.sizes)
         shift = np.repeat(self.shift, self.sizes)
         return self.order[begin + (np.arange(len(self.order)) - begin - shift + step) % sizes]
 
     @property
     def place(self) -> NDArray[np.int64]:
-        """Where each row finds itself in what `fold` gives."""
+        """The position of each row in the result of `fold`."""
         place = np.full(self.rows, SUPPRESSED, dtype=np.int64)
         place[self.order] = np.arange(len(self.order))
         return place
 
     def fold(self, by: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
-        """The values of the `k` rows that each row is shown with, brought together.
+        """Combine the values of the `k` rows that each row is shown with.
 
-        Neighbours are folded two by two, then four by four and so on, and k is put together from
-        these: `by` must not mind how its terms are bracketed.
+        Neighbours are folded in twos, then in fours and so on, and runs of k are composed of
+        these, so `by` must be associative.
         """
         sizes, begin = np.repeat(self.sizes, self.sizes), np.repeat(self.begin[:-1], self.sizes)
         place = np.arange(len(self.order)) - begin
         start = begin + (place - np.repeat(self.shift, self.sizes)) % sizes
-        run, width, taken = values[self.order], 1, 0  # of so many rows from each place on
+        run, width, taken = values[self.order], 1, 0  # of `width` rows from each place on
         folded: NDArray[Any] | None = None
         while True:
             if self.k & width:
@@ -165,11 +164,11 @@ class Rings:
             width *= 2
 
     def within(self, rows: NDArray[np.int64], total: int) -> "Rings":
-        """The same rings in a larger table, in which these are the rows."""
+        """The same rings in a larger table, where their rows are `rows`."""
         return Rings(self.k, rows[self.order], self.begin, self.shift, total)
 
     def released(self) -> "Rings":
-        """The same rings in the table of the rows that are in any."""
+        """The same rings in the table without suppressed rows."""
         order = np.searchsorted(np.sort(self.order), self.order)
         return Rings(self.k, order, self.begin, self.shift, len(order))
 

@@ -1,9 +1,9 @@
-"""What stands for a missing cell while groups are formed, where it may match anything.
+"""Imputation of missing cells that match anything, while groups are formed.
 
-Methods see a table without such gaps: in the place of each stands what rows alike have, the middle
-of their numbers or the most frequent of their categories. So a row is grouped by what is known of
-it, and every method works as it is. Nothing of this is ever shown: a group shows what its known
-cells have in common.
+Methods see a table without such gaps: each gap is filled with the median of the numbers, or the
+most frequent category, of similar rows. So a row is grouped by its known cells, and no method needs
+to handle gaps. Imputed values are never released: a group shows the generalisation of its known
+cells.
 """
 
 from dataclasses import replace
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from covey._core.arrays import Longs
 from covey.encoding import Attribute, EncodedTable
 
-_ALIKE = (2_048, 256, 32)  # rows at most; the fewest that have any known cell count
+_ALIKE = (2_048, 256, 32)  # largest blocks; the smallest block with a known cell decides
 
 
 def without_gaps(table: EncodedTable) -> EncodedTable:
-    """The table as methods are to see it.
+    """The table with its gaps filled, as methods see it.
 
-    Which rows are alike is told by a table whose gaps hold what all rows have: rows must not be
-    alike because the same is missing in them.
+    To find similar rows, gaps are first filled from the whole column: rows must not be similar
+    merely because the same cells are missing.
     """
     gaps = [attribute.matches_anything for attribute in table.attributes]
     fillable = [bool(some.any()) and not some.all() for some in gaps]
@@ -41,7 +41,7 @@ def without_gaps(table: EncodedTable) -> EncodedTable:
 
 
 def blocks_of(table: EncodedTable, most: int) -> Longs:
-    """In which block of similar rows each is, none of more than so many."""
+    """The block of similar rows of each row; no block has more than `most` rows."""
     from covey._core.box_tree import tile
 
     block = np.empty(table.rows, dtype=np.int64)
@@ -52,7 +52,7 @@ def blocks_of(table: EncodedTable, most: int) -> Longs:
 
 
 def typical(table: EncodedTable, block: Longs) -> tuple[Attribute, ...]:
-    """For each row, what its block has in the middle, or most often."""
+    """For each row, the median or the most frequent category of its block."""
     blocks = int(block.max()) + 1
     return tuple(
         replace(attribute, values=attribute.typical(block, blocks)[block])
@@ -61,7 +61,7 @@ def typical(table: EncodedTable, block: Longs) -> tuple[Attribute, ...]:
 
 
 def _filled(attribute: Attribute, gaps: NDArray[np.bool_], block: Longs) -> Attribute:
-    """With what the known cells of its block have in the place of each gap, if there are any."""
+    """The attribute with each gap filled from the known cells of its block, if there are any."""
     known, blocks = np.flatnonzero(~gaps), int(block.max()) + 1
     found = attribute.take(known).typical(block[known], blocks)
     fillable = gaps & (np.bincount(block[known], minlength=blocks) > 0)[block]

@@ -1,4 +1,4 @@
-"""Some rows of a table, and the way back to it."""
+"""A selection of rows of a table, and the way back to the table."""
 
 from dataclasses import dataclass
 from typing import Any, overload
@@ -11,7 +11,7 @@ from covey.encoding.groups import SUPPRESSED, Groups, Rings
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Selection:
-    """Rows of a table of `total`, in an order of their own."""
+    """Some of the `total` rows of a table, in any order."""
 
     rows: NDArray[np.int64]
     total: int
@@ -28,15 +28,15 @@ class Selection:
 
     @property
     def is_all(self) -> bool:
-        """Whether no row is left out."""
+        """Whether all rows are selected."""
         return len(self.rows) == self.total
 
     def of(self, values: Any) -> Any:
-        """What an array or a column of the table has for these rows."""
+        """The entries of an array or column of the table for these rows."""
         return values[self.rows]
 
     def then(self, inner: "Selection") -> "Selection":
-        """Rows of these rows, as rows of the table."""
+        """A selection among these rows, as a selection of the table."""
         return Selection(self.rows[inner.rows], self.total)
 
     @overload
@@ -46,7 +46,7 @@ class Selection:
     @overload
     def back(self, groups: Groups | Rings) -> Groups | Rings: ...
     def back(self, groups: Groups | Rings) -> Groups | Rings:
-        """Groups of these rows as groups of the table; all its other rows are left out."""
+        """Groups of these rows as groups of the table; all other rows are suppressed."""
         if isinstance(groups, Rings):
             return groups.within(self.rows, self.total)
         labels = np.full(self.total, SUPPRESSED, dtype=np.int64)

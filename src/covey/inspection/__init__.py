@@ -1,4 +1,4 @@
-"""A look at a table before anything is decided: a schema drafted, with its reasons."""
+"""Inspection of a table before any decision: a draft of a schema, with reasons."""
 
 from covey.inspection.draft import inspect
 

@@ -1,9 +1,9 @@
 """A first draft of a schema, with a reason for every line.
 
-Careful rather than clever: what might name a person is an identifier, what others might know is a
-quasi-identifier, and nothing is called insensitive but a column that is the same everywhere.
-Numbers and dates get a grid, and bounds where few people lie at the end of the scale. The custodian
-decides; the reasons, which hold counts and never a value, are there to be disagreed with.
+Careful rather than clever: a column that might name a person is an identifier, one that others
+might know is a quasi-identifier, and only a constant column is insensitive. Numbers and dates get a
+grid, and bounds if few people are at an end of the scale. The custodian decides. The reasons
+contain counts, never values, and invite disagreement.
 """
 
 import json
@@ -57,14 +57,14 @@ _IDENTIFIER_CELLS = {
 _DECIMAL = r"^(0|[1-9][0-9]*)\.[0-9]+$"  # money, not a telephone number
 _DATE_FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d")
 _ISO = _DATE_FORMATS[0]
-_FREE_TEXT = 40  # characters on average
+_FREE_TEXT = 40  # average number of characters
 _NEARLY_UNIQUE = 0.5  # of the rows
-_FEW = 10  # values that are rather codes than numbers
+_FEW = 10  # with so few values, numbers are probably codes
 
 
 @dataclass(frozen=True)
 class ColumnDraft:
-    """A column as covey would treat it, and why."""
+    """The proposed settings of a column, and the reason."""
 
     name: str
     column: Column
@@ -75,15 +75,15 @@ class ColumnDraft:
 
 @dataclass(frozen=True)
 class Draft:
-    """A schema to be checked by somebody who knows the table."""
+    """A schema for someone who knows the table to check."""
 
     columns: tuple[ColumnDraft, ...]
     table: TableFormat
-    repeats: Repeats | None = None  # identifiers that repeat, perhaps because people do
+    repeats: Repeats | None = None  # repeated identifiers, perhaps of people with several rows
 
     @property
     def schema(self) -> Schema:
-        """The draft as it stands."""
+        """The draft as a schema."""
         return Schema(
             columns={d.name: d.column for d in self.columns},
             table=self.table,
@@ -91,18 +91,18 @@ class Draft:
         )
 
     def to_toml(self, folder: str | Path | None = None) -> str:
-        """The draft as a schema file, the reasons as comments.
+        """The draft as a schema file, with the reasons as comments.
 
-        A schema file looks for taxonomies beside itself: `folder` is where it is going to lie.
+        Paths of taxonomies in a schema file are relative to it: `folder` is where it will be saved.
         """
         document = tomlkit.document()
         document.add(
             tomlkit.comment("A draft by covey. Check the role of every column before use:")
         )
         document.add(
-            tomlkit.comment("identifier (left out), quasi (generalised), sensitive (kept),")
+            tomlkit.comment("identifier (removed), quasi (generalised), sensitive (kept),")
         )
-        document.add(tomlkit.comment("insensitive (kept). A person is protected by what is quasi."))
+        document.add(tomlkit.comment("insensitive (kept). Only quasi columns protect a person."))
         if declared := self.table.model_dump(exclude_none=True):
             document.add("table", tomlkit.item(declared))
         if self.repeats is not None:
@@ -115,17 +115,18 @@ class Draft:
 
 
 def _whom(repeats: Repeats) -> tomlkit.items.Table:
-    """Who is counted: an active line where that is clear, and else what to think about."""
+    """What k counts: an active line if that is clear, otherwise advice."""
     table = tomlkit.table()
     table.add(tomlkit.comment(f"{repeats.named}: {repeats}."))
     if len(repeats.columns) > 1:
-        table.add(tomlkit.comment("Only together do they tell people apart, and person needs one"))
-        table.add(tomlkit.comment("column: add a number for each person if there is none."))
+        table.add(tomlkit.comment("They identify people only in combination, but person needs a"))
+        table.add(tomlkit.comment("single column: add a number for each person if there is none."))
     if repeats.person is None:
-        table.add(tomlkit.comment("If people have several rows, let k count them by one column:"))
+        table.add(tomlkit.comment("If people have several rows, name the column that identifies"))
+        table.add(tomlkit.comment("them, so that k counts persons:"))
         table.add(tomlkit.comment('person = "COLUMN"'))
     else:
-        table.add(tomlkit.comment("So k counts persons; person = false would count rows."))
+        table.add(tomlkit.comment("So k counts persons. To count rows, set person = false."))
         table.add("person", repeats.person)
     return table
 
@@ -151,23 +152,24 @@ def _toml(draft: ColumnDraft, folder: Path) -> tomlkit.items.Table:
         if name in draft.reasons:
             item.comment(draft.reasons[name])
     if draft.alike:
-        table.add(tomlkit.comment(f"{draft.alike} look alike, in {draft.alike.rows:,} rows:"))
-        table.add(tomlkit.comment(f"normalise = {json.dumps(STEPS)}  (merges them)"))
+        found = f"{draft.alike} look the same, in {draft.alike.rows:,} rows. To merge them:"
+        table.add(tomlkit.comment(found))
+        table.add(tomlkit.comment(f"normalise = {json.dumps(STEPS)}"))
     return table
 
 
 def _plain(value: Any) -> Any:
-    """Whole numbers without a decimal point."""
+    """Write whole numbers without a decimal point."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def inspect(frame: Any, *, k: int = 10, taxonomies: str | Path | None = None) -> Draft:
     """Draft a schema for a table.
 
-    What fewer than `k` rows have at the end of a scale of numbers or dates lies beyond the drafted
-    bounds; take the k that the release is to have, or more.
-    `taxonomies` is a folder with taxonomy files in ARX's format; a file named after a column, or
-    ending in `_` and its name, becomes that column's taxonomy.
+    Values of numbers or dates that fewer than `k` rows reach, at either end of the scale, lie
+    beyond the proposed bounds. Pass the k of the planned release, or more.
+    `taxonomies` is a folder with taxonomy files in ARX's format. A file becomes a column's taxonomy
+    if its name is the column's, or ends in `_` and the column's name.
     """
     table = tables.read(frame)
     if not table.frame.height:
@@ -192,7 +194,7 @@ def inspect(frame: Any, *, k: int = 10, taxonomies: str | Path | None = None) ->
 
 
 def _with_look_alikes(draft: ColumnDraft, table: Table) -> ColumnDraft:
-    """Also with the labels that a reader cannot tell apart, where these will be shown."""
+    """Add the number of labels that look the same, if the labels will be shown."""
     if draft.column.role is Role.IDENTIFIER or draft.column.is_ordered:
         return draft
     return replace(draft, alike=look_alikes(table.cells(draft.name)))
@@ -202,7 +204,7 @@ def _taxonomy_files(folder: str | Path | None) -> dict[str, Path]:
     if folder is None:
         return {}
     if not Path(folder).is_dir():
-        raise UsageError("the folder of taxonomies is not there")
+        raise UsageError("the folder of taxonomies does not exist")
     return {path.stem: path for path in sorted(Path(folder).glob("*.csv"))}
 
 
@@ -211,14 +213,15 @@ def _draft(table: Table, name: str, taxonomies: dict[str, Path]) -> ColumnDraft:
     present = cells.drop_nulls()
     distinct = present.n_unique()
     if distinct <= 1:
-        what = "is missing everywhere" if not distinct else "is the same in every row"
+        what = "missing in every row" if not distinct else "the same in every row"
         return ColumnDraft(name, Column(role=Role.INSENSITIVE), what)
     identifying = _identifying(name, present, distinct)
     if identifying:
         return ColumnDraft(name, Column(role=Role.IDENTIFIER), identifying)
     facts = f"{distinct:,} values, {cells.null_count() / len(cells):.1%} missing"
     if _SENSITIVE_NAMES.search(_snake(name)):
-        return ColumnDraft(name, Column(role=Role.SENSITIVE), f"the name tells of it; {facts}")
+        reason = f"the column name suggests a sensitive value; {facts}"
+        return ColumnDraft(name, Column(role=Role.SENSITIVE), reason)
     column, kind = _quasi(table, name, present, taxonomies)
     return ColumnDraft(name, column, f"{kind} that others may know; {facts}")
 
@@ -226,7 +229,7 @@ def _draft(table: Table, name: str, taxonomies: dict[str, Path]) -> ColumnDraft:
 def _with_coding(
     draft: ColumnDraft, table: Table, k: int, persons: pl.Series | None = None
 ) -> ColumnDraft:
-    """Also with a grid and bounds for numbers and dates, unless their cells will be refused."""
+    """Add a grid and bounds for numbers and dates, unless their cells cannot be read."""
     column, cells = draft.column, table.cells(draft.name)
     if column.role is not Role.QUASI or not column.is_ordered:
         return draft
@@ -243,15 +246,15 @@ def _with_coding(
 
 
 def _snake(name: str) -> str:
-    """`PatientID` and `patient-id` alike."""
+    """The name in snake case: `PatientID` and `patient-id` become `patient_id`."""
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
     return re.sub(r"[^a-z0-9]+", "_", parted.lower())
 
 
 def _identifying(name: str, present: pl.Series, distinct: int) -> str | None:
-    """Why the column might name people, if it might."""
+    """Why the column might identify people, or None."""
     if _IDENTIFIER_NAMES.search(_snake(name)) or _IDENTIFIER_ENDS.search(name):
-        return "the name of the column is that of an identifier"
+        return "the column name suggests an identifier"
     share = distinct / len(present)
     if present.dtype == pl.String and _date_format(present) is None:
         is_decimal = present.str.contains(_DECIMAL)
@@ -264,7 +267,7 @@ def _identifying(name: str, present: pl.Series, distinct: int) -> str | None:
         if share > _NEARLY_UNIQUE and not _is_numeric(present):
             return f"nearly unique: {distinct:,} values in {len(present):,} rows"
     if share == 1 and _is_running_number(present):
-        return "a running number: every row has its own"
+        return "a running number: different in every row"
     return None
 
 
@@ -285,7 +288,7 @@ def _is_running_number(present: pl.Series) -> bool:
 
 
 def _date_format(present: pl.Series) -> str | None:
-    """The only usual format that reads every cell; none where two do, and days may be months."""
+    """The one common format that reads every cell; None if two do, since days may be months."""
     if present.dtype != pl.String:
         return _ISO if present.dtype.is_temporal() else None
     if not present.head(1000).str.contains(r"^[0-9]{1,4}[-./]?[0-9]{1,2}[-./]?[0-9]{1,4}$").all():
@@ -323,7 +326,7 @@ def _has_fractions(present: pl.Series) -> bool:
 
 
 def _is_code(name: str, present: pl.Series) -> bool:
-    """Codes are cut from the right: they are of one length, and named so or led by zeros."""
+    """Whether cells are codes to cut from the right: of one length, and named so or with zeros."""
     if present.dtype != pl.String or not present.str.contains(r"^[0-9A-Z]{3,10}$").all():
         return False
     leading_zero = bool(present.str.contains(r"^0[0-9]+$").any())

@@ -1,10 +1,10 @@
-"""Whether a table has several rows for one person, by what its identifiers say.
+"""Whether a table has several rows per person, judged by its identifiers.
 
-A stay in hospital is a row, a patient may have many: then a class of ten rows may be one patient.
-Only the custodian knows what a row is, so covey asks as soon as an identifier repeats. Numbers,
-codes and mail addresses repeat because people do. Names and dates also repeat by chance, unless
-several do so together. What has another value in each row, such as the number of a stay, tells
-nothing of people, and must not hide what the others tell.
+If a row is a stay in hospital, a patient may have many rows, and a class of ten rows may be one
+patient. Only the custodian knows what a row is, so covey asks if an identifier repeats. Numbers,
+codes and mail addresses repeat because people do. Names and dates also repeat by coincidence,
+unless several repeat together. A column that differs in each row, such as the number of a stay,
+says nothing about people and must not hide what the others say.
 """
 
 import json
@@ -30,39 +30,39 @@ _NAME_NAME = re.compile(r"(?i)name|birth|(^|[^a-z])(dob|date|address|street)($|[
 _PERSON_NAME = re.compile(
     r"(?i)patient|person|subject|client|customer|member|citizen|insured|mrn|ssn|nhs|passport"
 )
-# Who is who, and nothing else: where each row has its own, each row is somebody else's.
+# Names of pure person numbers: if such a column differs in each row, each row is another person.
 _ONLY_PERSON = re.compile(
     r"(?i)(patient|person|subject|client|customer|member|citizen|insured)"
     r"([ _.-]?(id|nr|no|number|code|key|identifier))?|pid|mrn|ssn|nhs.?number|passport.?number"
 )
-# Facts that stay the same in all rows of a person, by the name of the column.
+# Names of columns that have the same value in all rows of a person.
 _BIRTH = re.compile(r"(?i)birth|born|(^|[^a-z])dob($|[^a-z])|geburt|naiss|nacim|nascita")
 _FACT = re.compile(
     r"(?i)^(full|first|last|sur|family|given|fore|middle|maiden|patient|person|client|customer|"
     r"member)?[ _.-]?(first|last|sur|full)?[ _.-]?names?$|^(vor|nach|familien)?name$|^(pre)?nom$"
 )
 _CODE = r"^\S*[0-9]\S*$|^[0-9 ()/.+-]+$"  # one word with digits, a number
-_LETTERS = r"^\S+$"  # one word without digits, too, where the column is named after people
-_CALLED = r"^\p{Lu}\p{Ll}"  # as names are written
+_LETTERS = r"^\S+$"  # one word, even without digits, if the column is named after people
+_CALLED = r"^\p{Lu}\p{Ll}"  # capitalised, as names are
 _DAY = r"(0?[1-9]|[12][0-9]|3[01])"  # or a month
 _YEAR = r"(1[6-9]|20)[0-9]{2}"
 _DATE = rf"^({_YEAR}[-./]{_DAY}[-./]{_DAY}|{_DAY}[-./]{_DAY}[-./]({_YEAR}|[0-9]{{2}}))([ T].*)?$"
 _DAYS = r"^(18|19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"  # 20240531
-# Beyond chance are so many times the equal pairs of rows that columns would have which know nothing
-# of each other, or this share of the way from there to as many as they can have.
+# Equal pairs of rows are no coincidence if there are this many times as many as in independent
+# columns, or if they cover this share of the distance from that number to the largest possible.
 _TIMES, _SHARE = 3.0, 0.25
-_NEARLY = 0.9  # of its rows have a value of their own in a column that is nearly unique
+_NEARLY = 0.9  # share of distinct values in a nearly unique column
 
 
 @dataclass(frozen=True)
 class Repeats:
-    """Identifiers that stand in more rows than one: names of columns and numbers, never cells."""
+    """Identifiers that occur in several rows: column names and counts, never cells."""
 
     columns: tuple[str, ...]
     rows: int  # in which they are not missing
-    persons: int  # as many as they tell apart
+    persons: int  # distinct values
     most: int  # rows of the most frequent one
-    by_chance: bool  # whether that may be so although people do not repeat
+    by_chance: bool  # whether this may be coincidence, with one row per person
 
     def __str__(self) -> str:
         each = f"{count(self.rows, 'row')} of {count(self.persons, 'person')}"
@@ -70,23 +70,23 @@ class Repeats:
 
     @property
     def named(self) -> str:
-        """The columns and that they repeat, in writing."""
+        """The columns as the beginning of a message."""
         if len(self.columns) == 1:
             return f"identifier {self.columns[0]!r} repeats"
         return f"identifiers {', '.join(map(repr, self.columns))} repeat together"
 
     @property
     def person(self) -> str | None:
-        """The column by which k should count persons, if one clearly tells them apart."""
+        """The column by which k should count persons, if one clearly identifies them."""
         return None if self.by_chance or len(self.columns) > 1 else self.columns[0]
 
 
 def repeats(
     table: Table, identifiers: Sequence[str], declared: TableFormat | None = None
 ) -> Repeats | None:
-    """The identifiers that say most clearly that people repeat; None if they say nothing.
+    """The identifiers that show most clearly that people repeat; None if there are none.
 
-    A missing cell is nobody's, so it does not repeat.
+    Missing cells identify no one, so they do not count as repeats.
     """
     declared = declared or TableFormat()
     present = [name for name in identifiers if name in table.frame.columns]
@@ -100,7 +100,7 @@ def repeats(
 
 
 def _clearest(codes: Sequence[Repeats], together: Repeats | None) -> Repeats | None:
-    """The code that is named after people; else what tells apart as few of them as others do."""
+    """The code that is named after people; otherwise the identifiers with the fewest persons."""
     if not codes:
         return together
     code = max(codes, key=lambda found: (_is_of_person(found.columns[0]), found.persons))
@@ -110,11 +110,11 @@ def _clearest(codes: Sequence[Repeats], together: Repeats | None) -> Repeats | N
 
 
 def _together(cells: Sequence[pl.Series], *, known: bool) -> Repeats | None:
-    """What repeats of columns that are no codes: all, those that are not unique, facts of people.
+    """Repeats in columns that are not codes: in all, in non-unique ones, and in facts about people.
 
-    A day of admission that is different in nearly all rows hides that name and birth repeat. Where
-    it is `known` that each row has a person's number of its own, only name and birth speak against
-    it: members of a household have one address.
+    A date of admission that differs in nearly all rows would hide that name and birth repeat. If it
+    is `known` that each row has its own person number, only name and birth together count against
+    it, because members of a household share an address.
     """
     facts = [c for c in cells if _FACT.search(c.name) or _BIRTH.search(c.name)]
     names = {c.name for c in facts}
@@ -133,7 +133,7 @@ def _is_nearly_unique(cells: pl.Series) -> bool:
 
 
 def _known(cells: pl.Series, declared: TableFormat) -> pl.Series:
-    """Cells of somebody, as they are written: to fold the names of a million people takes long."""
+    """The cells that identify someone, as written: folding a million names would be slow."""
     if cells.dtype != pl.String:
         return cells
     nobody = cells.is_in(tables.tokens_of(declared))
@@ -141,7 +141,7 @@ def _known(cells: pl.Series, declared: TableFormat) -> pl.Series:
 
 
 def _repeats(cells: Sequence[pl.Series], *, codes: bool = False) -> Repeats | None:
-    """What repeats in rows that have the only identifier, or at least two of several."""
+    """Repeats among rows that have the identifier, or at least two if there are several."""
     if not cells:
         return None
     known = pl.sum_horizontal(pl.all().is_not_null()) >= min(len(cells), 2)
@@ -154,7 +154,7 @@ def _repeats(cells: Sequence[pl.Series], *, codes: bool = False) -> Repeats | No
 
 
 def _times(frame: pl.DataFrame) -> pl.Series:
-    """In how many rows each different one stands."""
+    """The number of rows of each distinct row."""
     return frame.group_by(frame.columns).len("\0rows")["\0rows"]
 
 
@@ -163,7 +163,7 @@ def _is_of_person(name: str) -> bool:
 
 
 def _is_code(cells: pl.Series) -> bool:
-    """Numbers, codes and mail addresses, by the name of the column or by most of its values."""
+    """Whether these are numbers, codes or mail addresses, by column name or by most values."""
     if cells.dtype.is_temporal() or cells.dtype == pl.Boolean:
         return False
     texts = cells.drop_nulls().unique().cast(pl.String)
@@ -180,16 +180,16 @@ def _most(of: pl.Series) -> bool:
 
 
 def _is_chance(frame: pl.DataFrame) -> bool:
-    """Whether rows are equal about as often as if their columns knew nothing of each other.
+    """Whether rows are equal about as often as if their columns were independent.
 
-    A single column may always repeat by chance.
+    In a single column, repeats may always be coincidence.
     """
     if frame.width == 1:
         return True
     alone = [_equal_pairs(frame.select(name)) for name in frame.columns]
     together, expected, most = _equal_pairs(frame), prod(alone), min(alone)
-    often = together > _TIMES * expected  # of many values: two of a million, where none should be
-    nearly_always = together - expected > _SHARE * (most - expected)  # of few values
+    often = together > _TIMES * expected  # for many values: two in a million where none is expected
+    nearly_always = together - expected > _SHARE * (most - expected)  # for few values
     return not (often or nearly_always)
 
 
@@ -199,11 +199,11 @@ def _equal_pairs(frame: pl.DataFrame) -> float:
     return float((each * (each - 1)).sum()) / (frame.height * (frame.height - 1))
 
 
-# ── a request that says nothing of it ───────────────────────────────────────────────────────────
+# ── requests that do not say what k counts ──────────────────────────────────────────────────────
 
 
 def whose_rows(table: Table, schema: Schema, names: Sequence[str]) -> dict[str, pl.Series]:
-    """Whose row each is, by the columns that count persons; not for release."""
+    """The person of each row, by each person column; never released."""
     absent = sorted(set(names) - set(table.frame.columns))
     if absent:
         raise SchemaError(f"the person column {absent[0]!r} is not in the table")
@@ -211,10 +211,10 @@ def whose_rows(table: Table, schema: Schema, names: Sequence[str]) -> dict[str, 
 
 
 def refuse_unsaid(table: Table, schema: Schema, requirements: Sequence[Requirement]) -> list[str]:
-    """Refuse to count rows where people repeat, unless that was asked for; else what to warn of.
+    """Refuse to count rows if people repeat, unless the user chose that; return warnings.
 
-    The refusal is for the custodian and has numbers. The warnings are published: they have none,
-    since they would count rows that the release leaves out.
+    The refusal is for the custodian and contains numbers. The warnings are published and contain
+    none, because they would count rows that the release suppresses.
     """
     said = {asked.person for asked in requirements if isinstance(asked, KAnonymity)} - {None}
     named = [] if said - {False} else schema.names(Role.IDENTIFIER)
@@ -223,13 +223,13 @@ def refuse_unsaid(table: Table, schema: Schema, requirements: Sequence[Requireme
         return []
     if found.by_chance and not said:
         return [
-            f"{found.named}: k counts rows, so a person with several rows may fill a class alone. "
-            'If people have several rows, name the column that tells them apart: person = "column"'
+            f"{found.named}, but k counts rows. If people have several rows, one person may fill a "
+            'whole class: name the column that identifies people (person = "COLUMN")'
         ]
     if said:
         return [
-            f"{found.named}, but k counts rows, as asked (person = false): a person with several "
-            "rows may fill a class alone"
+            f"{found.named}, but k counts rows, as requested (person = false): a person with "
+            "several rows may fill a whole class"
         ]
     raise GuaranteeError(f"{found.named}: {found}. {_ways_out(found)}")
 
@@ -237,9 +237,9 @@ def refuse_unsaid(table: Table, schema: Schema, requirements: Sequence[Requireme
 def _ways_out(found: Repeats) -> str:
     one = len(found.columns) == 1
     column = json.dumps(found.columns[0], ensure_ascii=False) if one else '"COLUMN"'
-    which = "" if one else ", by one column that tells them apart (add one if there is none)"
+    which = "" if one else " (one column that identifies them; add one if there is none)"
     return (
-        "Say what k counts, under [require] in the schema: "
+        "Set what k counts under [require] in the schema: "
         f"person = {column} for persons{which}, or person = false for rows "
-        "(--person or --count-rows on the command line)"
+        "(on the command line: --person or --count-rows)"
     )

@@ -1,8 +1,8 @@
 """The grid and the bounds that a draft proposes for a column of numbers or dates.
 
-A grid keeps the ends of intervals off people's exact values. A bound keeps them off the few people
-at the end of the scale: whoever lies beyond counts as the bound. It stands on the grid, and at
-least k rows are at or beyond it, so that neither the bound nor the reason for it tells of fewer.
+With a grid, intervals do not end on people's exact values. With a bound, they do not end on the few
+people at the end of the scale: values beyond the bound count as the bound. It lies on the grid, and
+at least k rows are at or beyond it, so neither the bound nor its reason reveals fewer than k.
 """
 
 from datetime import date, timedelta
@@ -20,7 +20,7 @@ Grid = float | str
 Bound = float | date
 
 _STEPS = (5, 50)  # fewest and most, over the range of nearly all rows
-_NEARLY_ALL = 100  # one row in so many lies beyond either end of that range
+_NEARLY_ALL = 100  # one row in this many lies beyond either end of that range
 _UNITS = {"month": 30.4, "quarter": 91.3, "year": 365.2}  # in days
 _MOST_READ = 10_000  # values whose digits are counted
 _EPOCH = date(1970, 1, 1)
@@ -36,9 +36,9 @@ class Setting(NamedTuple):
 def propose(
     values: pl.Series, k: int, *, is_date: bool, persons: pl.Series | None = None
 ) -> dict[str, Setting]:
-    """A grid, and bounds where fewer than k rows lie at an end of the scale.
+    """Propose a grid, and bounds if fewer than k rows lie at an end of the scale.
 
-    Dates are days since 1970-01-01. Where `persons` tell whose row each is, people are counted.
+    Dates are days since 1970-01-01. If `persons` are given, people are counted instead of rows.
     """
     numbers = values.cast(pl.Float64)
     present = numbers.drop_nulls().sort().to_numpy()
@@ -46,7 +46,7 @@ def propose(
         return {}
     grid: Grid = date_grid(present, k) if is_date else number_grid(present, k)
     if not isinstance(grid, str) and np.abs(present[[0, -1]]).max() + grid >= LARGEST:
-        return {}  # not every multiple of the grid can be kept exactly
+        return {}  # not every multiple of the grid can be represented exactly
     whose = pl.int_range(len(numbers), eager=True) if persons is None else persons
     people = pl.DataFrame({"number": numbers, "person": whose}).drop_nulls()
     who = "rows" if persons is None else "people"
@@ -55,15 +55,15 @@ def propose(
 
 def _why(grid: Grid) -> str:
     if isinstance(grid, str):
-        return f"intervals begin and end with a {grid}, not on anybody's exact day"
-    return "intervals end on multiples of this, not on anybody's exact value"
+        return f"intervals begin and end with a {grid}, not on a person's exact date"
+    return "intervals end on multiples of this, not on a person's exact value"
 
 
 # ── grids ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def number_grid(present: Floats, k: int) -> float:
-    """A round step: some 20 to 50 of them, and several values of the column in each."""
+    """A round step that divides the range into some 20 to 50, each with several values."""
     width = _width(present, k)
     digit = _last_digit(present)
     least = digit * (5 if width >= 25 * float(digit) else 2)
@@ -73,25 +73,25 @@ def number_grid(present: Floats, k: int) -> float:
 
 
 def date_grid(present: Floats, k: int) -> str:
-    """The smallest unit that makes few enough steps."""
+    """The smallest unit that gives few enough steps."""
     width, most = _width(present, k), _most_steps(present, k)
     return next((unit for unit, days in _UNITS.items() if width / days <= most), "year")
 
 
 def _width(present: Floats, k: int) -> float:
-    """Of the range of nearly all rows: what a few people have does not decide the grid."""
+    """The width of the range of nearly all rows, so that a few people do not decide the grid."""
     beyond = max(min(max(k, len(present) // _NEARLY_ALL), len(present) // 4), 1)
     return float(present[-beyond] - present[beyond - 1])
 
 
 def _most_steps(present: Floats, k: int) -> int:
-    """No more than there can be groups."""
+    """The largest number of steps: no more than there can be groups."""
     fewest, most = _STEPS
     return min(max(len(present) // k, fewest), most)
 
 
 def _last_digit(present: Floats) -> Decimal:
-    """The power of ten that nearly all values are multiples of: 1 for ages, 0.01 for prices."""
+    """The power of ten of which nearly all values are multiples: 1 for ages, 0.01 for prices."""
     some = present[present != 0]
     some = some[:: -(-len(some) // _MOST_READ) or 1]
     exponents = sorted(int(Decimal(repr(n)).normalize().as_tuple().exponent) for n in some.tolist())
@@ -104,33 +104,33 @@ def _last_digit(present: Floats) -> Decimal:
 def _bounds(
     people: pl.DataFrame, present: Floats, k: int, grid: Grid, who: str
 ) -> dict[str, Setting]:
-    """Where the outermost step holds fewer than k, the values from which on k are further out."""
+    """Bounds at or beyond which at least k lie, if the outermost step holds fewer than k."""
     is_date = isinstance(grid, str)
     if people["person"].n_unique() < k:
-        return {}  # no class of k rows shows anything of so few
+        return {}  # too few for a class of k
     inner = np.array([_kth(people, k, descending=way) for way in (False, True)])
     outer = present[[0, -1]]
-    # From where to where the steps go in which these values are.
+    # The ends of the steps that contain these values.
     (low, top), (bottom, high) = (end.tolist() for end in snapped(inner, inner, grid))
     (lowest, _), (_, highest) = (end.tolist() for end in snapped(outer, outer, grid))
     less, more, step = ("earlier", "later", grid) if is_date else ("less", "more", "step")
     found: dict[str, Setting] = {}
     if lowest < low:
         at = _count(people, pl.col("number") <= bottom)
-        reason = f"{at:,} {who} have this or {less}, fewer than {k:,} a {step} {less}"
+        reason = f"{at:,} {who} have this or {less}; one {step} further, fewer than {k:,} do"
         found["bottom"] = Setting(_bound(bottom, is_date=is_date), reason)
     if highest > high:
         at = _count(people, pl.col("number") >= top)
-        reason = f"{at:,} {who} have this or {more}, fewer than {k:,} a {step} {more}"
+        reason = f"{at:,} {who} have this or {more}; one {step} further, fewer than {k:,} do"
         if found and top <= bottom:  # bounds must not meet
             top = bottom + 1 if is_date else float(Decimal(str(bottom)) + Decimal(str(grid)))
-            reason = f"what comes after the bottom: fewer than {k:,} {who} have this or {more}"
+            reason = f"next after the bottom: fewer than {k:,} {who} have this or {more}"
         found["top"] = Setting(_bound(top, is_date=is_date), reason)
     return found
 
 
 def _kth(people: pl.DataFrame, k: int, *, descending: bool) -> float:
-    """The value up to which k people are, from one end of the scale."""
+    """The value of the k-th person, counted from one end of the scale."""
     ordered = people.sort("number", descending=descending)
     return float(ordered.unique("person", keep="first", maintain_order=True)["number"][k - 1])
 

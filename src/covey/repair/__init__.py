@@ -1,1 +1,1 @@
-"""Between the method and the release: groups that do not keep a requirement yet."""
+"""Between the method and the release: repair of groups that miss a requirement."""

@@ -1,8 +1,8 @@
-"""Groups that keep every constraint: between the method and the release.
+"""Repair of groups that miss a constraint, between the method and the release.
 
-Any method may form groups that miss a requirement. Here each such group takes in rows of others or
-merges with one, by the moves of covey's own method. Groups that keep the constraints stay as they
-are.
+Any method may form groups that miss a requirement. Here each such group exchanges rows with others
+or merges with one, by the moves of the covey method. Groups that meet the constraints change only
+if another group needs their rows.
 """
 
 from covey.clustering import keep_constraints, refined
@@ -16,10 +16,10 @@ from covey.encoding.selection import Selection
 def repair(
     table: EncodedTable, groups: Groups, request: Request, seed: int, progress: Progress
 ) -> Groups:
-    """Groups that keep the constraints, and with `refine` lose less, of the rows to be released.
+    """Groups of the released rows that meet the constraints; `refine` also lowers their loss.
 
-    A constraint may depend on how values are spread over the released rows, so it is looked at
-    again where rows were suppressed, also in groups that kept it before.
+    A constraint may depend on the distribution of values in the released rows. So if rows were
+    suppressed, it is checked again, even in groups that met it before.
     """
     kept = Selection.released(groups)
     done = table.constraints is None or (request.method.keeps_constraints and kept.is_all)

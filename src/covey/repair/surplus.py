@@ -1,8 +1,8 @@
-"""Rows that are left out so that what is asked can be had of the others.
+"""Rows to suppress so that the remaining rows can meet the requirements.
 
-A table may miss a requirement by a few rows: where every second patient may have one diagnosis at
-most, one patient too many makes it impossible. Which values have too many rows is told by counts;
-of these rows, those are left out that are least like their neighbours, since they cost most.
+A table may miss a requirement by a few rows: if at most half of the patients may share a diagnosis,
+one patient too many makes it impossible. Counts show which values have too many rows. Of these, the
+rows that are least like their neighbours are suppressed, since they cost most.
 """
 
 import math
@@ -19,10 +19,10 @@ from covey.measures.objective import losses_per_group
 
 
 def surplus(table: EncodedTable, k: int, most: int) -> Longs:
-    """The rows without which the others keep the constraints, if they are at most so many.
+    """The rows without which the others can meet the constraints, if there are at most `most`.
 
-    They are the fewest possible where one requirement is missed, or several on one column that are
-    about all values. Where columns are missed together, rows that have too frequent values in
+    They are the fewest possible if one requirement is missed, or several on one column that concern
+    all values. If requirements on several columns are missed, rows whose values are too frequent in
     several of them go first.
     """
     if table.constraints is None or not table.constraints.missed:
@@ -34,8 +34,8 @@ def surplus(table: EncodedTable, k: int, most: int) -> Longs:
     if len(rows) > most:
         share = math.ceil(len(rows) / table.rows * 10_000) / 10_000
         raise InfeasibleError(
-            f"{refusal}; without {count(len(rows), 'row')} it could, which the own method leaves "
-            f"out with max_suppressed = {share:g}"
+            f"{refusal}. Without {count(len(rows), 'row')} it would be possible: the covey method "
+            f"suppresses them with max_suppressed = {share:g}"
         )
     return rows
 
@@ -50,7 +50,7 @@ def _surplus(table: EncodedTable, k: int) -> Longs | None:
             return None
         if losses is None:
             losses = _expected_losses(table, k)
-        # How many of the requirements that are missed a row stands in the way of.
+        # How many missed requirements each row contributes to.
         others = [(one, constraints.excess(one)) for one in missed[1:]]
         concerned = np.zeros(len(kept), dtype=np.int64)
         for one, more in others:
@@ -64,7 +64,7 @@ def _surplus(table: EncodedTable, k: int) -> Longs | None:
 
 
 def _first_of_each(values: Ints, wanted: Longs) -> Longs:
-    """The places at which each value stands for the first so many times."""
+    """The places of the first occurrences of each value, as many as wanted."""
     order = np.argsort(values, kind="stable")
     own = values[order]
     counts = np.bincount(own, minlength=len(wanted))
@@ -73,7 +73,7 @@ def _first_of_each(values: Ints, wanted: Longs) -> Longs:
 
 
 def _expected_losses(table: EncodedTable, k: int) -> Floats:
-    """What each row would lose together with one that is typical of its neighbours."""
+    """The loss of each row in a group with a typical neighbour."""
     table = without_gaps(table)
     both = [
         replace(row, values=np.concatenate([row.values, neighbour.values]))

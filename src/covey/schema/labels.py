@@ -1,11 +1,11 @@
-"""Texts as a reader sees them: "HIV", "hiv", " HIV" and "HIV" with a zero-width space are one.
+"""Texts as a reader sees them: "HIV", "hiv", " HIV" and "HIV" with a zero-width space are the same.
 
-A reader sees no difference of case, of white space around and between words, of Unicode's
-compatibility forms (full-width letters, ligatures, composed accents), and no character that leaves
-no mark. Letters of other alphabets that look alike stay different.
+Differences in case, in white space around and between words, in Unicode compatibility forms
+(full-width letters, ligatures, composed accents) and in invisible characters do not count. Letters
+of other alphabets that look the same stay different.
 
-Used by what forms groups and by what judges them, so it knows neither. Only the different texts of
-a column are looked at, never its rows.
+Both the clustering and the verifier use this module, so it imports neither. It processes only the
+distinct texts of a column, not every row.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,8 +18,8 @@ import polars as pl
 Step = Literal["nfkc", "invisible", "casefold", "strip", "collapse"]
 STEPS: tuple[Step, ...] = get_args(Step)
 
-# Unicode's default ignorable code points, the marks of annotations and of objects, and controls
-# that are no space.
+# Unicode's default ignorable code points, the markers of annotations and objects, and control
+# characters other than spaces.
 _INVISIBLE = (
     r"[\x00-\x08\x0e-\x1b\x7f-\x{84}\x{86}-\x{9f}\x{ad}\x{34f}\x{61c}\x{115f}\x{1160}\x{17b4}"
     r"\x{17b5}\x{180b}-\x{180f}\x{200b}-\x{200f}\x{202a}-\x{202e}\x{2060}-\x{206f}\x{3164}"
@@ -27,9 +27,9 @@ _INVISIBLE = (
     r"\x{e0000}-\x{e0fff}]"
 )
 _SPACE = r"[\s\x1c-\x1f\x{2800}]"  # the last is the blank pattern of Braille
-UNSEEN = f"(?:{_SPACE}|{_INVISIBLE})"  # one character that leaves no mark
+UNSEEN = f"(?:{_SPACE}|{_INVISIBLE})"  # one character that prints nothing
 
-# In this order, whichever they are named in.
+# Applied in this order, whatever order the schema lists them in.
 _APPLIED: dict[Step, Callable[[pl.Series], pl.Series]] = {
     "nfkc": lambda texts: texts.str.normalize("NFKC"),
     "invisible": lambda texts: texts.str.replace_all(f"{_INVISIBLE}+", ""),
@@ -37,20 +37,20 @@ _APPLIED: dict[Step, Callable[[pl.Series], pl.Series]] = {
     "strip": lambda texts: texts.str.replace_all(f"^{_SPACE}+|{_SPACE}+$", ""),
     "collapse": lambda texts: texts.str.replace_all(f"{_SPACE}+", " "),
 }
-# Small letters, digits and signs of ASCII, without spaces, are what they are under every step.
+# No step changes lower-case letters, digits and punctuation of ASCII without spaces.
 _PLAIN = r"^[!-@\[-~]*$"
 _ASCII = r"^[ -~]*$"
 
 
 def normalised(cells: pl.Series, steps: Sequence[Step]) -> pl.Series:
-    """The texts of a column after some steps; other kinds of values, and missing ones, stay."""
+    """The texts of a column after some steps; missing cells and other types stay as they are."""
     if cells.dtype != pl.String or not steps:
         return cells
     different = cells.drop_nulls().unique()
     odd = different.filter(~different.str.contains(_PLAIN))
     if odd.is_empty():
         return cells
-    # What has nothing but signs of ASCII is spared the steps that are about others: names are many.
+    # ASCII texts skip the steps that only concern other characters: there may be many names.
     some = odd.str.contains(_ASCII)
     plainly = [step for step in steps if step not in ("nfkc", "invisible")]
     ascii_, others = odd.filter(some), odd.filter(~some)
@@ -66,7 +66,7 @@ def _casefolded(texts: pl.Series) -> pl.Series:
 
 
 def _after(texts: pl.Series, steps: Sequence[Step]) -> pl.Series:
-    """Until nothing changes: beyond ASCII, a later step may leave work for an earlier one."""
+    """Apply the steps until nothing changes: beyond ASCII, a step may create work for another."""
     changed = texts
     for step in STEPS:
         if step in steps:
@@ -77,7 +77,7 @@ def _after(texts: pl.Series, steps: Sequence[Step]) -> pl.Series:
 
 
 def seen(cells: pl.Series, missing: Sequence[str] = ()) -> pl.Series:
-    """The texts of a column as a reader sees them: missing where they look like a missing token."""
+    """The texts of a column as a reader sees them; null if they look like a missing token."""
     if cells.dtype != pl.String:
         return cells
     blank = normalised(pl.Series(["", *missing]), STEPS)
@@ -92,7 +92,7 @@ _POWER = r"^[+-]?[0-9]+(?:[.,][0-9]*)?[eE][+-]?[0-9]{1,3}$"
 
 
 def numbers_as_one(cells: pl.Series) -> pl.Series:
-    """The texts of a column, numbers in one spelling: 7, 07, +7, 7.0, 7,0 and 70e-1 are 7."""
+    """The texts of a column, with one spelling per number: 07, +7, 7.0, 7,0 and 70e-1 become 7."""
     powers = cells.drop_nulls().unique()
     powers = powers.filter(powers.str.contains(_POWER))
     plain = [f"{Decimal(power.replace(',', '.')):f}" for power in powers]
@@ -101,17 +101,17 @@ def numbers_as_one(cells: pl.Series) -> pl.Series:
 
 
 def places(names: Sequence[str]) -> dict[str, int]:
-    """Where each of these labels stands, by what a reader sees of it; the first of look-alikes."""
+    """The position of each label, by its visible form; the first if several look the same."""
     shown = seen(pl.Series(names, dtype=pl.String)).fill_null("").to_list()
     return {label: place for place, label in reversed(list(enumerate(shown)))}
 
 
 @dataclass(frozen=True)
 class LookAlikes:
-    """Labels of a column that a reader cannot tell apart: numbers, never the labels."""
+    """Counts of labels in a column that look the same to a reader, never the labels."""
 
     spellings: int
-    values: int  # that a reader sees in them
+    values: int  # distinct values as a reader sees them
     rows: int
 
     def __bool__(self) -> bool:
@@ -126,7 +126,7 @@ NONE_ALIKE = LookAlikes(0, 0, 0)
 
 
 def look_alikes(labels: pl.Series, rows: pl.Series | None = None) -> LookAlikes:
-    """Among the labels of a column, or among different ones that have so many rows each."""
+    """Count look-alikes among the labels of a column, or among distinct labels with `rows` each."""
     if labels.dtype != pl.String:
         return NONE_ALIKE
     counts = pl.DataFrame({"label": labels, "rows": 1 if rows is None else rows}).drop_nulls(

@@ -1,8 +1,8 @@
-"""Trees of values: which values a label such as "Europe" or "478**" stands for.
+"""Taxonomies: trees that say which values a label such as "Europe" or "478**" covers.
 
-A `Taxonomy` is a rooted tree kept as flat arrays. The leaves are numbered first, in depth-first
-order, so that values under one node are neighbours; the root is the last node. A table of
-ancestors by depth answers every look-up without climbing. Trees need not be balanced.
+A `Taxonomy` is a rooted tree stored as flat arrays. The leaves are numbered first, in depth-first
+order, so that the values under a node are consecutive; the root is the last node. A table of
+ancestors by depth makes climbing unnecessary. Trees need not be balanced.
 """
 
 import csv
@@ -29,9 +29,9 @@ ROOT = "*"
 
 Measure = Literal["height", "level", "ncp", "lm"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
-# What a node costs: by height, by level, by its share of the leaves, by that of the others.
+# The cost of a node: by height, by level, by its share of the leaves, or of the other leaves.
 
-# A tree nested deeper than this is a mistake or an attack, not somebody's taxonomy.
+# A tree deeper than this is a mistake or an attack, not a taxonomy.
 DEEPEST = 64
 
 
@@ -59,12 +59,12 @@ class Taxonomy:
 
     @property
     def height(self) -> int:
-        """Edges on the longest way from the root to a leaf."""
+        """Edges on the longest path from the root to a leaf."""
         return int(self.depth.max())
 
     @cached_property
     def ancestors(self) -> NDArray[np.int32]:
-        """`ancestors[v, d]` is the ancestor of `v` at depth `d` (itself at its own), else -1."""
+        """`ancestors[v, d]` is the ancestor of `v` at depth `d` (`v` at its own depth), else -1."""
         table = np.full((len(self.labels), self.height + 1), -1, dtype=np.int32)
         for node in self._downwards():
             if node != self.root:
@@ -74,7 +74,7 @@ class Taxonomy:
 
     @cached_property
     def subheight(self) -> NDArray[np.int32]:
-        """Edges on the longest way down from each node to a leaf."""
+        """Edges on the longest path from each node down to a leaf."""
         height = np.zeros(len(self.labels), dtype=np.int32)
         for node in reversed(self._downwards()):
             if node != self.root:
@@ -84,7 +84,7 @@ class Taxonomy:
 
     @cached_property
     def leaves_below(self) -> NDArray[np.int32]:
-        """Leaves under each node, a leaf under itself."""
+        """Number of leaves under each node; a leaf counts itself."""
         leaves = np.zeros(len(self.labels), dtype=np.int32)
         leaves[: self.leaf_count] = 1
         for node in reversed(self._downwards()):
@@ -118,7 +118,7 @@ class Taxonomy:
         return int(rows[0, np.flatnonzero(shared)[-1]])
 
     def losses(self, measure: Measure = "height") -> NDArray[np.float64]:
-        """What a cell loses when it shows each node: 0 for a leaf, at most 1 for the root.
+        """The loss of a cell that shows each node: 0 for a leaf, at most 1 for the root.
 
         - `height`: height of the node's subtree over the height of the tree (Byun et al. 2007);
         - `level`: levels between the node and the deepest leaf, likewise (Wang et al. 2022);
@@ -143,7 +143,7 @@ class Taxonomy:
                 return (self.leaves_below - 1) / max(self.leaf_count - 1, 1)
 
     def with_leaf(self, label: str) -> "Taxonomy":
-        """The same tree with one more leaf right under the root, numbered last of the leaves."""
+        """The same tree with one more leaf directly under the root, as the last leaf."""
         shift = np.where(self.parent >= 0, self.parent + 1, -1).astype(np.int32)
         return Taxonomy(
             labels=(*self.leaves, label, *self.labels[self.leaf_count :]),
@@ -152,25 +152,25 @@ class Taxonomy:
         )
 
     def with_leaves(self, labels: Sequence[str]) -> "Taxonomy":
-        """The same tree with other labels of its leaves, in their order."""
+        """The same tree with new labels for its leaves, in order."""
         renamed = (*labels, *self.labels[self.leaf_count :])
         twice = len(renamed) - len(set(renamed))
         if twice:
             raise TaxonomyError(
-                f"{count(twice, 'leaf', 'leaves')} normalised to a label that is there already"
+                f"{count(twice, 'leaf', 'leaves')} normalised to a label that already exists"
             )
         return Taxonomy(renamed, self.parent, self.leaf_count)
 
     def paths(self) -> Iterator[list[str]]:
-        """From each leaf up to the root."""
+        """The labels from each leaf up to the root."""
         for leaf in range(self.leaf_count):
             line = self.ancestors[leaf, self.depth[leaf] :: -1]
             yield [self.labels[node] for node in line]
 
     def write_arx(self, path: str | Path) -> None:
-        """Write ARX's format: a line per leaf, upwards, the same number of labels in each.
+        """Write ARX's format: for each leaf a line up to the root, all of equal length.
 
-        A leaf that hangs high repeats itself up to its own level, as ARX users write it.
+        The label of a leaf above the lowest level is repeated up to its level, as ARX users do.
         """
         odd = any(set(label) & set("\r\n\ufeff") for label in self.labels)
         with Path(path).open("w", encoding="utf-8", newline="") as file:
@@ -184,7 +184,7 @@ class Taxonomy:
                 writer.writerow([line[0]] * (self.height + 1 - len(line)) + line)
 
     def _downwards(self) -> list[int]:
-        """All nodes, each after its parent: `build` numbers inner nodes from the bottom up."""
+        """All nodes, parents first: `build` numbers inner nodes from the bottom up."""
         return [*range(self.root, self.leaf_count - 1, -1), *range(self.leaf_count)]
 
 
@@ -192,7 +192,7 @@ class Taxonomy:
 
 
 def build(parent: Mapping[str, str]) -> Taxonomy:
-    """A taxonomy from the parent of each label but the root's."""
+    """Build a taxonomy from the parent of each label except the root."""
     children: dict[str, list[str]] = {}
     for child, above in parent.items():
         children.setdefault(above, []).append(child)
@@ -215,7 +215,7 @@ def _only_root(parent: Mapping[str, str], children: Mapping[str, list[str]]) -> 
     if not roots:
         raise TaxonomyError("the taxonomy is a cycle: no label is above all others")
     if len(roots) > 1:
-        raise TaxonomyError(f"the taxonomy has {len(roots)} roots instead of one")
+        raise TaxonomyError(f"the taxonomy has {len(roots)} roots; it needs exactly one")
     return roots[0]
 
 
@@ -235,10 +235,10 @@ def _walk(root: str, children: Mapping[str, list[str]]) -> tuple[list[str], list
 
 
 def from_paths(paths: Iterable[Sequence[str]]) -> Taxonomy:
-    """A taxonomy from lines that lead from a leaf up to the root.
+    """Build a taxonomy from lines that lead from a leaf up to the root.
 
-    A label that follows itself is one node, so that `Private;Private;*` hangs Private under the
-    root of a deeper tree.
+    A repeated label is one node, so `Private;Private;*` puts Private directly under the root of a
+    deeper tree.
     """
     parent: dict[str, str] = {}
     two_parents: set[str] = set()
@@ -281,9 +281,9 @@ def _plural(noun: str, number: int) -> str:
 
 
 def from_nested(tree: Mapping[str, Any]) -> Taxonomy:
-    """A taxonomy from nested mappings whose innermost level is lists of values.
+    """Build a taxonomy from nested mappings whose innermost level is lists of values.
 
-    A single label at the top is the root; several get the root `*` above them.
+    A single label at the top is the root; several labels get a root `*`.
     """
     top = dict(tree)
     if len(top) != 1 or not next(iter(top.values())):
@@ -303,16 +303,16 @@ def _nested_paths(tree: Mapping[str, Any]) -> Iterator[list[str]]:
             )
         elif isinstance(below, list | tuple) and below:
             if any(isinstance(leaf, Mapping | list | tuple) for leaf in below):
-                raise TaxonomyError("a list in a nested taxonomy holds values, not further trees")
+                raise TaxonomyError("a list in a nested taxonomy may contain only values, no trees")
             stack.extend(([str(leaf), *above], None) for leaf in reversed(below))
         elif not below:
             yield above
         else:
-            raise TaxonomyError("a nested taxonomy is made of tables and lists of values")
+            raise TaxonomyError("a nested taxonomy may contain only tables and lists of values")
 
 
 def read_arx(path: str | Path) -> Taxonomy:
-    """Read ARX's format: no header, `leaf;level 1;…;root` in each line, `;` or `,` between."""
+    """Read ARX's format: no header, `leaf;level 1;…;root` in each line, separated by `;` or `,`."""
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             text = file.read()
@@ -321,11 +321,11 @@ def read_arx(path: str | Path) -> Taxonomy:
     except UnicodeDecodeError:
         raise TaxonomyError("the taxonomy file is not UTF-8") from None
     except ValueError:
-        raise TaxonomyError("the taxonomy file cannot be read: there is no such path") from None
+        raise TaxonomyError("the taxonomy file cannot be read: the path is not valid") from None
     readings = [rows for sign in (";", ",") if (rows := _rows(text, sign)) is not None]
     if not readings:
         raise TaxonomyError("the taxonomy file is not well-formed CSV")
-    # The sign that parts the first line is the delimiter, and the other one a part of labels.
+    # The character that splits the first line is the delimiter; the other one belongs to labels.
     return from_paths(next((rows for rows in readings if rows and len(rows[0]) > 1), readings[0]))
 
 
@@ -338,7 +338,7 @@ def _rows(text: str, delimiter: str) -> list[list[str]] | None:
 
 
 def flat(values: Iterable[str]) -> Taxonomy:
-    """All values right under one root; the root alone where there are none."""
+    """All values directly under one root; only the root if there are no values."""
     leaves = sorted(set(values))
     if not leaves:
         return Taxonomy((ROOT,), np.array([-1], dtype=np.int32), 0)
@@ -346,7 +346,7 @@ def flat(values: Iterable[str]) -> Taxonomy:
 
 
 def _root_above(leaves: Iterable[str]) -> str:
-    """`*`, or more of them where that is a value itself, as in a table released before."""
+    """The root label: `*`, or more stars if that is a value, as in a table released before."""
     taken = set(leaves)
     root = ROOT
     while root in taken:
@@ -355,11 +355,11 @@ def _root_above(leaves: Iterable[str]) -> str:
 
 
 def intervals(values: Iterable[str], widths: Sequence[float], origin: float = 0) -> Taxonomy:
-    """Numbers in intervals of each width, counted from `origin`; each width divides the next."""
+    """Group numbers into intervals of each width, from `origin`; each width divides the next."""
     steps, zero = [_exact(width) for width in widths], _exact(origin)
     nested = all(wide > narrow > 0 and wide % narrow == 0 for narrow, wide in pairwise(steps))
     if not steps or steps[0] <= 0 or not nested:
-        raise TaxonomyError("the widths of intervals must grow, each a multiple of the last")
+        raise TaxonomyError("interval widths must increase, each a multiple of the one before")
     numbers = {value: _exact(value) for value in values}
     whole = all(number.denominator == 1 for number in (*numbers.values(), *steps, zero))
     return from_paths(
@@ -368,15 +368,15 @@ def intervals(values: Iterable[str], widths: Sequence[float], origin: float = 0)
     )
 
 
-# An exponent of more digits would be no number of people, and take for ever to write out.
+# A number with a longer exponent is no fact about people, and would take forever to write out.
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
 def _exact(value: str | float) -> Fraction:
-    """The number that the digits say, so that 0.3 is a multiple of 0.1."""
+    """The exact decimal number, so that 0.3 is a multiple of 0.1."""
     if _NUMBER.fullmatch(str(value)) and math.isfinite(float(value)):
         return Fraction(str(value))
-    raise TaxonomyError("intervals need a column of numbers, and widths that are numbers")
+    raise TaxonomyError("intervals need a column of numbers and numeric widths")
 
 
 def _interval(number: Fraction, width: Fraction, origin: Fraction, *, whole: bool) -> str:
@@ -391,9 +391,9 @@ def _digits(number: Fraction) -> str:
 
 
 def prefixes(values: Iterable[str], lengths: Sequence[int] | None = None) -> Taxonomy:
-    """Codes that lose their last characters step by step, as ZIP codes do: 47803, 4780*, 478**.
+    """Shorten codes from the right, step by step, as ZIP codes: 47803, 4780*, 478**.
 
-    `lengths` names the prefixes to keep; without it every length is a level.
+    `lengths` lists the prefixes to keep; by default, every length is a level.
     """
     leaves = sorted(set(values))
     longest = max(map(len, leaves), default=0)
@@ -406,7 +406,7 @@ def prefixes(values: Iterable[str], lengths: Sequence[int] | None = None) -> Tax
 
 
 def dates(values: Iterable[str]) -> Taxonomy:
-    """Days in months, months in quarters, quarters in years."""
+    """Group days into months, quarters and years."""
     return from_paths(_calendar(value) for value in sorted(set(values)))
 
 
@@ -416,6 +416,6 @@ def _calendar(value: str) -> list[str]:
         if day.isoformat() != value:
             raise ValueError
     except ValueError:
-        raise TaxonomyError("a taxonomy of dates needs days in the form 2024-05-31") from None
+        raise TaxonomyError("a taxonomy of dates needs dates in the form 2024-05-31") from None
     quarter = f"{day:%Y}-Q{(day.month + 2) // 3}"
     return [value, f"{day:%Y-%m}", quarter, f"{day:%Y}", ROOT]

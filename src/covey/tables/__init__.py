@@ -1,4 +1,4 @@
-"""Bytes and dataframes in, a `Table` of cells, and bytes and dataframes out."""
+"""Reading and writing: from bytes and dataframes to a `Table` of cells, and back."""
 
 from covey.tables.table import (
     Table,

@@ -1,10 +1,11 @@
-"""CSV files: strict about what they are, exact about what they hold.
+"""CSV files: strict about their form, exact about their content.
 
-Cells stay text as written. What parsers read differently is refused, with the line and the number
-of rows: rows of another length, stray quotes and carriage returns, NUL bytes, wrong encodings. What
-is not declared (delimiter, encoding, missing tokens, decimal sign) is detected, and told.
+Cells stay text, as written. Anything that parsers read differently is refused, with the line and
+the number of rows: rows of different length, stray quotes and carriage returns, NUL bytes, wrong
+encodings. What is not declared (delimiter, encoding, missing tokens, decimal sign) is detected and
+reported.
 
-No message of a parser leaves this module: they quote cells.
+Parsers' own messages never leave this module, because they quote cells.
 """
 
 import codecs
@@ -31,51 +32,51 @@ _BYTES_AT_A_TIME = 1 << 24
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a CSV file is written.
+    """The format of a CSV file.
 
-    The first missing token is the one that covey writes; an empty cell is always missing.
+    covey writes the first missing token; an empty cell is always missing.
     """
 
     delimiter: str = ","
     encoding: str = "utf-8"
     decimal: str = "."
     missing: tuple[str, ...] = ("",)
-    header: bool = True  # whether the file that was read had one; a release always has
+    header: bool = True  # whether the input had a header; a release always has one
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", tuple(dict.fromkeys([*self.missing, ""])))
 
     @property
     def written(self) -> dict[str, Any]:
-        """All but whether there is a header: what covey writes always has one."""
+        """All settings except the header: covey always writes one."""
         return {name: setting for name, setting in asdict(self).items() if name != "header"}
 
     @property
     def number(self) -> str:
-        """The strict grammar of a number: ASCII digits, no separators of thousands."""
+        """The strict pattern of a number: ASCII digits, no thousands separators."""
         sign = r"\." if self.decimal == "." else ","
         return rf"^[+-]?([0-9]+({sign}[0-9]*)?|{sign}[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 def check_names(names: Sequence[Any]) -> None:
-    """Refuse names of columns that cannot be told apart, or that polars takes for patterns."""
+    """Refuse column names that are ambiguous, or that polars reads as patterns."""
     if len(names) > MOST_COLUMNS:
-        raise TableError(f"the table has {len(names):,} columns; covey takes {MOST_COLUMNS:,}")
+        raise TableError(f"the table has {len(names):,} columns; the limit is {MOST_COLUMNS:,}")
     if not all(isinstance(name, str) for name in names):
-        raise TableError("the names of columns must be text")
+        raise TableError("column names must be text")
     blank = [place for place, name in enumerate(names, 1) if not name.strip()]
     if blank:
         raise TableError(
-            f"{count(len(blank), 'column')} without a name, first at place {blank[0]}; name it"
+            f"{count(len(blank), 'column')} without a name, first column {blank[0]}; name it"
             f"{_OR_NO_HEADER}"
         )
-    # By their places: what is taken for names may be somebody's record.
+    # Identified by position: the supposed names may be a person's record.
     nul = [place for place, name in enumerate(names, 1) if "\0" in name]
     if nul:
-        raise TableError(f"the name of column {nul[0]} holds a NUL character; rename it")
+        raise TableError(f"the name of column {nul[0]} contains a NUL character; rename it")
     patterns = [place for place, n in enumerate(names, 1) if n == "*" or n[0] + n[-1] == "^$"]
     if patterns:
-        raise TableError(f"the name of column {patterns[0]} is a pattern of names; rename it")
+        raise TableError(f"the name of column {patterns[0]} (* or ^…$) is reserved; rename it")
     if len(set(names)) < len(names):
         first = next(place for place, name in enumerate(names) if name in names[:place])
         raise TableError(
@@ -84,7 +85,7 @@ def check_names(names: Sequence[Any]) -> None:
         )
 
 
-_OR_NO_HEADER = ", or say --no-header (header = false under [table]) if line 1 is a record"
+_OR_NO_HEADER = ", or pass --no-header (header = false under [table]) if line 1 is a record"
 
 
 # ── in ────────────────────────────────────────────────────────────────────────────────────────────
@@ -93,13 +94,13 @@ _OR_NO_HEADER = ", or say --no-header (header = false under [table]) if line 1 i
 def read(
     data: bytes, declared: TableFormat, schema: Schema | None
 ) -> tuple[pl.DataFrame, Dialect, str]:
-    """The cells of a CSV file as text, how it is written, and what of that was detected."""
+    """Read a CSV file: its cells as text, its format, and a note on what was detected."""
     data, encoding = _utf8(data, declared.encoding)
     if not data.strip():
         raise TableError("the table is empty")
     delimiter = declared.delimiter or _detect_delimiter(data, schema)
     if len(delimiter.encode()) > 1 or delimiter in '"\r\n\0':
-        raise TableError(f"{delimiter!r} cannot be a delimiter")
+        raise TableError(f"{delimiter!r} cannot be used as a delimiter")
     known = _known_names(declared, schema)
     frame, in_file = _cells(data, delimiter, declared, known)
     if in_file and declared.header is None and not _are_known(frame.columns, known):
@@ -116,12 +117,12 @@ def read(
         found.append("decimal comma")
     if not in_file:
         dialect = replace(dialect, header=False)
-        found += [] if declared.names else ["columns by their places, column_1 and so on"]
+        found += [] if declared.names else ["no header, columns named column_1 and so on"]
     return frame, dialect, f"detected {', '.join(found)}" if found else ""
 
 
 def line_of(frame: pl.DataFrame, dialect: Dialect, row: int) -> int:
-    """The line of the file in which a row begins: quoted cells may hold line breaks."""
+    """The line of the file in which a row begins: quoted cells may contain line breaks."""
     breaks = frame.head(row).select(pl.all().str.count_matches("\n", literal=True).sum())
     header = 1 + sum(name.count("\n") for name in frame.columns) if dialect.header else 0
     return 1 + header + row + sum(int(number) for number in breaks.row(0))
@@ -130,9 +131,9 @@ def line_of(frame: pl.DataFrame, dialect: Dialect, row: int) -> int:
 def read_typed(
     frame: pl.DataFrame, declared: TableFormat, schema: Schema | None
 ) -> tuple[Dialect, str]:
-    """How texts are written in a table that is no CSV file, and what of that was detected.
+    """The text format of a table that is not a CSV file, and a note on what was detected.
 
-    It may have been one: a release of a CSV file keeps its text, also as Parquet.
+    It may have been a CSV file once: its release keeps the text, even as Parquet.
     """
     dialect = Dialect(decimal=declared.decimal or ".", missing=declared.missing or ())
     if declared.decimal is None and _has_decimal_comma(frame, schema):
@@ -145,7 +146,7 @@ def _read_columns(frame: pl.DataFrame, schema: Schema | None) -> list[str]:
 
 
 def _is_read(name: str, schema: Schema) -> bool:
-    """Whether what the cells mean matters: of quasi-identifiers, and of sensitive numbers."""
+    """Whether covey interprets the cells: of quasi-identifiers and of sensitive numbers."""
     column = schema.columns.get(name)
     return name in schema.quasi or (
         column is not None and column.role is Role.SENSITIVE and column.is_ordered
@@ -155,14 +156,14 @@ def _is_read(name: str, schema: Schema) -> bool:
 def _cells(
     data: bytes, delimiter: str, declared: TableFormat, known: frozenset[str]
 ) -> tuple[pl.DataFrame, bool]:
-    """The cells, and whether the file itself names its columns.
+    """The cells, and whether the file has a header.
 
-    A release always does. So where a header is denied, a line of nothing but names that the schema
-    knows is one after all.
+    A release always has one. So even with header = false, a first line that consists only of names
+    in the schema is a header.
     """
     first = _header(data, delimiter)
     if not first:
-        raise TableError("the header in line 1 is blank or has a name that is too long")
+        raise TableError("the header in line 1 is blank or contains a name that is too long")
     in_file = declared.header is not False or known.issuperset(first)
     names = first if in_file else _given_names(len(first), declared.names)
     check_names(names)
@@ -171,12 +172,12 @@ def _cells(
     data = data if in_file else b"_\n" + data
     frame = _parse(data if len(names) > 1 else data + b"\n", delimiter, names)
     if frame.height != records - in_file:
-        raise TableError("the rows of the CSV file cannot be told apart; check its quotes")
+        raise TableError("the rows of the CSV file cannot be separated; check its quotes")
     return frame, in_file
 
 
 def _known_names(declared: TableFormat, schema: Schema | None) -> frozenset[str]:
-    """Names that a header may have, those of low and high ends among them."""
+    """Names that a header may contain, including the columns of low and high ends."""
     quasi = schema.quasi if schema else ()
     ends = {f"{name}_{end}" for name in quasi for end in ("low", "high")}
     return frozenset({*(schema.columns if schema else ()), *ends, *(declared.names or ())})
@@ -191,7 +192,7 @@ def _given_names(width: int, names: Sequence[str] | None) -> list[str]:
         return [f"column_{place}" for place in range(1, width + 1)]
     if len(names) != width:
         raise TableError(
-            f"the table has {count(width, 'column')}, and names under [table] has "
+            f"the table has {count(width, 'column')}, but names under [table] lists "
             f"{count(len(names), 'name')}"
         )
     return list(names)
@@ -200,14 +201,14 @@ def _given_names(width: int, names: Sequence[str] | None) -> list[str]:
 def _refuse_a_record(frame: pl.DataFrame) -> None:
     if looks_like_a_record(frame.columns, frame, MISSING_TOKENS):
         raise TableError(
-            "the first line looks like a record, not like names of columns: say header = false and "
-            "names = [...] under [table] in the schema, or --no-header; if it does name the "
-            "columns, say header = true, or --header"
+            "the first line looks like a record, not like column names. If it is a record, pass "
+            "--no-header, or set header = false and names = [...] under [table] in the schema. If "
+            "it does name the columns, pass --header, or set header = true"
         )
 
 
 def _utf8(data: bytes, declared: str | None) -> tuple[bytes, str]:
-    """The same text in UTF-8, and the encoding that it was in."""
+    """The same text in UTF-8, and its original encoding."""
     encoding = declared or next((e for bom, e in _BOMS if data.startswith(bom)), "utf-8")
     try:
         if codecs.lookup(encoding).name == "utf-8" and data.startswith(codecs.BOM_UTF8):
@@ -215,20 +216,20 @@ def _utf8(data: bytes, declared: str | None) -> tuple[bytes, str]:
         text = data.decode(encoding)
         plain = data if encoding == "utf-8" else text.encode()
     except LookupError:
-        raise TableError(f"there is no encoding {encoding!r}") from None
+        raise TableError(f"unknown encoding {encoding!r}") from None
     except UnicodeDecodeError as error:
         place = error.start
         raise TableError(
-            f"the table is not {encoding}, first at byte {place:,}; "
+            f"the table is not valid {encoding}, first at byte {place:,}; "
             "declare its encoding, such as cp1252"
         ) from None
     except ValueError:
-        raise TableError(f"the table is not text in the encoding {encoding!r}") from None
+        raise TableError(f"the table cannot be decoded as {encoding!r}") from None
     if b"\0" in plain:
         line = plain.count(b"\n", 0, plain.index(b"\0")) + 1
         raise TableError(
             f"{count(plain.count(0), 'NUL byte')}, first in line {line:,}; "
-            "the file is damaged, or in an encoding to be declared, such as utf-16"
+            "the file is damaged, or its encoding must be declared, such as utf-16"
         )
     return plain, encoding
 
@@ -251,18 +252,18 @@ def _header(data: bytes, delimiter: str) -> list[str]:
 
 
 def _detect_delimiter(data: bytes, schema: Schema | None) -> str:
-    """The sign that splits the header into the schema's columns, or else into most fields."""
+    """The character that splits the header into the schema's columns, or else into most fields."""
     headers = {sign: _header(data, sign) for sign in DELIMITERS}
     known = set(schema.columns) if schema else set()
     return max(DELIMITERS, key=lambda sign: (len(known & set(headers[sign])), len(headers[sign])))
 
 
 def _check_structure(data: bytes, delimiter: int, width: int) -> int:
-    """Refuse what parsers read differently; the number of records, the header's among them.
+    """Refuse what parsers read differently; return the number of records, including the header.
 
     Quotes open a field only at its start and close it only at its end, and every record has as
-    many fields as the header. Works on all bytes at once: a byte is quoted where the number of
-    quotes up to it is odd, since a doubled quote counts twice.
+    many fields as the header. All bytes are checked at once: a byte is quoted if the number of
+    quotes before it is odd, since a doubled quote counts twice.
     """
     quoted, before, records, fields, line = 0, delimiter, 0, 1, 1
     returns, ragged = _Faults(), _Faults()
@@ -291,12 +292,12 @@ def _check_structure(data: bytes, delimiter: int, width: int) -> int:
             f"line, first in line {returns.line:,}"
         )
     if quoted:
-        raise TableError(f"a quote that is opened is never closed, up to line {line:,}")
+        raise TableError(f"an opened quote is never closed, up to line {line:,}")
     if fields != width:
         ragged.note(np.empty(0, np.uint8), np.zeros(1, np.intp), line)
     if ragged.number:
         raise TableError(
-            f"{count(ragged.number, 'row')} with more or fewer fields than the header's {width}, "
+            f"{count(ragged.number, 'row')} with more or fewer fields than the header ({width}), "
             f"first in line {ragged.line:,}"
         )
     return records + 1
@@ -307,13 +308,13 @@ _LF, _CR, _QUOTE = 10, 13, 34
 
 @dataclass
 class _Faults:
-    """How many there are, and the line of the first."""
+    """The number of faults, and the line of the first."""
 
     number: int = 0
     line: int = 0
 
     def note(self, chunk: np.ndarray, places: np.ndarray, line: int) -> None:
-        """Those at these places of a chunk that starts in this line."""
+        """Record faults at these places of a chunk that starts in this line."""
         if len(places) and not self.number:
             self.line = _line_of(chunk, places[0], line)
         self.number += len(places)
@@ -326,7 +327,7 @@ def _line_of(chunk: np.ndarray, place: int, line: int) -> int:
 def _inside_quotes(
     chunk: np.ndarray, quoted: int, before: int, after: int, delimiter: int, line: int
 ) -> np.ndarray | None:
-    """Which bytes stand inside quotes; None where no quote is near."""
+    """Which bytes are inside quotes; None if the chunk has no quotes."""
     quotes = chunk == _QUOTE
     if not quoted and not quotes.any():
         return None
@@ -340,7 +341,7 @@ def _inside_quotes(
     if len(stray):
         raise TableError(
             f"a quote inside a field in line {_line_of(chunk, stray[0], line):,}; "
-            "quote the whole field, doubling the quotes in it"
+            "quote the whole field and double the quotes in it"
         )
     return inside
 
@@ -351,7 +352,7 @@ def _one_of(chunk: np.ndarray, *signs: int) -> np.ndarray:
 
 
 def _parse(data: bytes, delimiter: str, names: list[str]) -> pl.DataFrame:
-    if data.startswith((b"x^", b"x\x01")):  # would be taken for compressed by zlib
+    if data.startswith((b"x^", b"x\x01")):  # polars would take it for zlib data
         data = b"_" + data
     try:
         frame = pl.read_csv(
@@ -367,7 +368,7 @@ def _parse(data: bytes, delimiter: str, names: list[str]) -> pl.DataFrame:
 
 
 def _detect_missing(frame: pl.DataFrame, names: list[str]) -> tuple[str, ...]:
-    """The tokens that occur in these columns, most frequent first, the empty one always known."""
+    """The missing tokens that occur in these columns, most frequent first."""
     found: Counter[str] = Counter()
     for name in names:
         tokens = frame[name].filter(frame[name].is_in(MISSING_TOKENS))
@@ -376,7 +377,7 @@ def _detect_missing(frame: pl.DataFrame, names: list[str]) -> tuple[str, ...]:
 
 
 def _has_decimal_comma(frame: pl.DataFrame, schema: Schema | None) -> bool:
-    """Numbers with a comma that cannot be one of thousands, and none with a point, in a column."""
+    """Whether a column has numbers with a comma other than for thousands, and none with a point."""
     return any(
         frame.schema[name] == pl.String and _is_comma_column(frame[name])
         for name in _read_columns(frame, schema)
@@ -399,7 +400,7 @@ def _name(sign: str) -> str:
 
 
 def as_text(frame: pl.DataFrame, dialect: Dialect) -> pl.DataFrame:
-    """Every cell as it is written."""
+    """Every cell as written in the file."""
     if dialect.encoding == "utf-8" and frame.columns[0].startswith("\ufeff"):
         raise TableError("the name of the first column starts with a byte order mark; rename it")
     point = pl.selectors.float().cast(pl.String).str.replace(".", dialect.decimal, literal=True)
@@ -417,5 +418,6 @@ def chunks(text: pl.DataFrame, dialect: Dialect) -> Iterator[bytes]:
             yield encoder.encode(part)
     except UnicodeEncodeError:
         raise TableError(
-            f"the release holds signs that {dialect.encoding} has not; declare the encoding utf-8"
+            f"the release contains characters that {dialect.encoding} cannot encode; "
+            "declare the encoding utf-8"
         ) from None

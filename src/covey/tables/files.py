@@ -1,20 +1,20 @@
-"""Files that appear whole or not at all, and together or not at all.
+"""Files that appear complete or not at all, and together or not at all.
 
-A draft is written beside its destination under a name that nobody looks for, readable by its owner
-alone. It gets the real name in one step, after all that must be checked has been checked; until
-then, and if anything goes wrong, whatever had that name keeps it.
+A draft is written next to its destination under a hidden name, readable only by its owner. It gets
+the real name in one step, after all checks. Until then, and if anything fails, the old file keeps
+that name.
 
-A draft is also the lock on its destination. Its name is the same for every writer, and whoever has
-it open and locked is the only one who writes there. The lock ends with its process, in any way.
+A draft is also the lock on its destination. Its name is the same for every writer, and only the
+process that has it open and locked writes there. The lock ends with the process, however that ends.
 
-Files that belong together, a release and its companions, get their names in one step as well.
-Signals wait until it is done, and an error takes it back. Even if the process is killed in the
-middle of it, no old companion lies beside a new release:
+Files that belong together, a release and its companions, also get their names in one step. Signals
+wait until it is done, and an error undoes it. Even if the process is killed in the middle, no old
+companion remains next to a new release:
 
     put the old companions aside → name the release → name the new companions → remove the old
 
-What a killed process has put aside gets its name back from the next one that writes the same files,
-unless the release has been replaced.
+If a process is killed after it has put files aside, the next process that writes the same files
+restores their names, unless the release has been replaced.
 """
 
 import contextlib
@@ -39,18 +39,18 @@ except ImportError:  # not a POSIX system: there, an open file cannot be removed
 
 STREAM = "-"
 _DRAFT, _OLD = "covey-draft", "covey-old"
-_AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no link, no waiting
+_AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # follow no link, no wait
 _INTERRUPTIONS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class Draft:
-    """Bytes on their way to a destination, which nobody else writes meanwhile."""
+    """Bytes written for a destination that is locked against other writers."""
 
     def __init__(
         self, path: str | Path, *, private: bool = False, beside: "Draft | None" = None
     ) -> None:
         if str(path).endswith(("/", os.sep)):
-            raise OutputError("the output is a folder or a device, not a file")
+            raise OutputError("the output is a folder or a device, not a regular file")
         self.destination = None if path == STREAM else _place(path)
         self._private = private
         self._first = beside or self
@@ -69,12 +69,12 @@ class Draft:
         return file
 
     def write(self, data: bytes) -> None:
-        """Add to what is written."""
+        """Append data."""
         with output_errors():
             self.file.write(data)
 
     def read(self) -> bytes:
-        """Everything written so far, as it lies on the disk."""
+        """Everything written so far, as stored on the disk."""
         with output_errors():
             self.file.flush()
             if self._path is None:
@@ -87,17 +87,17 @@ class Draft:
         _publish([self])
 
     def discard(self) -> None:
-        """Leave nothing behind, unless it was published."""
+        """Remove the draft, unless it was published."""
         with contextlib.suppress(OSError):
             if self._path is not None and _is_at(self._path, self.file):
-                self._path.unlink()  # while it is locked: later, the name may be another's
+                self._path.unlink()  # while locked: later, the name may belong to another process
         with contextlib.suppress(OSError):
             self.file.close()
 
     # ── the steps of publishing ─────────────────────────────────────────────────────────────────
 
     def settle(self) -> None:
-        """Bring the bytes to the disk, with the permissions of the file that they will be."""
+        """Flush the bytes to the disk, with the permissions of the final file."""
         if self.destination is not None:
             self.file.flush()
             permissions = 0o600 if self._private else _permissions(self.destination)
@@ -105,7 +105,7 @@ class Draft:
             os.fsync(self.file.fileno())
 
     def put_aside(self, undo: contextlib.ExitStack) -> None:
-        """An old companion loses its name; an old release gets another one besides."""
+        """Rename an old companion; give an old release a second name."""
         if self.destination is None:
             return
         try:
@@ -117,7 +117,7 @@ class Draft:
             _sync_folder(self.destination.parent)
 
     def appear(self) -> None:
-        """Get the destination's name, or go to standard output."""
+        """Take the destination's name, or write to standard output."""
         if self._path is None or self.destination is None:
             sys.stdout.buffer.write(self.read())
             sys.stdout.buffer.flush()
@@ -129,18 +129,18 @@ class Draft:
         _sync_folder(self.destination.parent)
 
     def vanish(self) -> None:
-        """Give the name up again, if it was given."""
+        """Give up the destination's name again, if it was taken."""
         if self.destination is not None and self._path is None:
             self.destination.unlink(missing_ok=True)
 
     def forget(self) -> None:
-        """Remove what was put aside."""
+        """Remove the old file that was put aside."""
         with contextlib.suppress(OSError):
             if self.destination is not None:
                 self._old.unlink(missing_ok=True)
 
     def recover(self) -> None:
-        """End what a killed process has left in the middle of the step, or undo it."""
+        """Complete or undo the step that a killed process left unfinished."""
         with contextlib.suppress(OSError):
             if self.destination is None or not stat.S_ISREG(self._old.lstat().st_mode):
                 return
@@ -151,7 +151,7 @@ class Draft:
 
     @property
     def is_replaced(self) -> bool:
-        """Whether another file has the name than the one that had it before the step."""
+        """Whether the name now belongs to another file than before the step."""
         if self.destination is None:
             return True
         try:
@@ -161,14 +161,14 @@ class Draft:
 
     @property
     def _old(self) -> Path:
-        """Where the old file is put while it is replaced together with the first."""
+        """The name of the old file while it is being replaced together with the first."""
         assert self.destination is not None
         return _hidden(self.destination, _OLD, str(self._first.destination))
 
 
 @contextlib.contextmanager
 def draft(path: str | Path, *, private: bool = False) -> Iterator[Draft]:
-    """A draft that is gone at the end unless it was published."""
+    """A draft that is removed at the end unless it was published."""
     made = Draft(path, private=private)
     try:
         yield made
@@ -177,7 +177,7 @@ def draft(path: str | Path, *, private: bool = False) -> Iterator[Draft]:
 
 
 def write(path: str | Path, data: bytes, *, private: bool = False) -> None:
-    """Write a file whole or not at all; a private one is its owner's alone."""
+    """Write a file completely or not at all; only the owner can read a private one."""
     with draft(path, private=private) as made:
         made.write(data)
         made.publish()
@@ -187,7 +187,7 @@ def write(path: str | Path, data: bytes, *, private: bool = False) -> None:
 
 
 class Outputs:
-    """Drafts that get their names in one step: a release, and its companions."""
+    """Drafts that get their names in one step: a release and its companions."""
 
     def __init__(self, paths: Iterable[str | Path], private: Collection[str | Path] = ()) -> None:
         self._drafts: dict[str, Draft] = {}
@@ -195,7 +195,7 @@ class Outputs:
             for path in paths:
                 first = next(iter(self._drafts.values()), None)
                 self._drafts[str(path)] = Draft(path, private=path in private, beside=first)
-            # The release last: what it has put aside tells whether it was replaced.
+            # The release last: the file it has put aside shows whether it was replaced.
             for made in reversed(self._drafts.values()):
                 made.recover()
         except BaseException:
@@ -206,19 +206,19 @@ class Outputs:
         return self._drafts[str(path)]
 
     def publish(self) -> None:
-        """Give all of them their names, or none."""
+        """Give all drafts their names, or none."""
         if self._drafts:
             _publish([*self._drafts.values()])
 
     def discard(self) -> None:
-        """Leave nothing behind of what was not published."""
+        """Remove the drafts that were not published."""
         for made in self._drafts.values():
             made.discard()
 
 
 @contextlib.contextmanager
 def outputs(*paths: str | Path, private: Collection[str | Path] = ()) -> Iterator[Outputs]:
-    """Drafts of these files, gone at the end unless they were published."""
+    """Drafts of these files, removed at the end unless they were published."""
     made = Outputs(paths, private)
     try:
         yield made
@@ -240,12 +240,12 @@ def _publish(drafts: list[Draft]) -> None:
 
 
 def _send(drafts: list[Draft]) -> None:
-    """The release goes to standard output: that may take long, and cannot be taken back."""
+    """Write the release to standard output, which may take long and cannot be undone."""
     with contextlib.ExitStack() as undo:
         with _signals_held():
             _put_aside(drafts, undo)
         drafts[0].appear()
-        undo.pop_all()  # old companions do not belong to what was sent
+        undo.pop_all()  # old companions do not belong to the release just sent
     with _signals_held(), contextlib.ExitStack() as undo:
         _complete(drafts, undo)
 
@@ -267,7 +267,7 @@ def _complete(drafts: list[Draft], undo: contextlib.ExitStack) -> None:
 
 def _move(path: Path, aside: Path, *, keep: bool) -> None:
     if keep:
-        with contextlib.suppress(OSError):  # there are file systems without links
+        with contextlib.suppress(OSError):  # some file systems have no links
             os.link(path, aside)
             return
     path.replace(aside)
@@ -275,12 +275,12 @@ def _move(path: Path, aside: Path, *, keep: bool) -> None:
 
 def _put_back(aside: Path, path: Path) -> None:
     aside.replace(path)
-    aside.unlink(missing_ok=True)  # two names of one file do not replace each other
+    aside.unlink(missing_ok=True)  # replace does nothing if both names are the same file
 
 
 @contextlib.contextmanager
 def _signals_held() -> Iterator[None]:
-    """Interruptions wait until the end. They come to the main thread alone."""
+    """Delay interruptions until the end. Only the main thread receives them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -294,7 +294,7 @@ def _signals_held() -> Iterator[None]:
         for name in _INTERRUPTIONS:
             number = getattr(signal, name, None)
             before = None if number is None else signal.getsignal(number)
-            if number is not None and before is not None:  # else another library's
+            if number is not None and before is not None:  # else another library handles it
                 restore.callback(signal.signal, number, before)
                 signal.signal(number, hold)
         yield
@@ -310,7 +310,7 @@ def _raise_signals(waiting: list[int]) -> None:
 
 @contextlib.contextmanager
 def output_errors() -> Iterator[None]:
-    """Turn the operating system's refusals into covey's."""
+    """Turn the operating system's errors into covey's."""
     try:
         yield
     except BrokenPipeError:
@@ -320,7 +320,7 @@ def output_errors() -> Iterator[None]:
 
 
 def refuse_special(path: Path) -> None:
-    """A destination is a new name or a regular file: no folder, pipe or device, and no link."""
+    """Refuse a destination that is a folder, pipe, device or link, not a new or regular file."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
@@ -331,11 +331,11 @@ def refuse_special(path: Path) -> None:
             "name the file itself, or - for standard output"
         )
     if not stat.S_ISREG(mode):
-        raise OutputError("the output is a folder or a device, not a file")
+        raise OutputError("the output is a folder or a device, not a regular file")
 
 
 def refuse_overwriting(outputs: Iterable[str | Path], inputs: Iterable[str | Path]) -> None:
-    """No output may be one of the inputs, nor another output."""
+    """Refuse an output that is one of the inputs or another output."""
     taken = [_real(path) for path in inputs if path != STREAM]
     for output in outputs:
         if output == STREAM:
@@ -350,11 +350,11 @@ def _real(path: str | Path) -> str:
     try:
         return os.path.realpath(path)
     except ValueError:
-        raise OutputError("the output cannot be written: there can be no such path") from None
+        raise OutputError("the output cannot be written: the path is not valid") from None
 
 
 def _place(path: str | Path) -> Path:
-    """The same file by the real name of its folder; a link keeps its own name."""
+    """The same path with the real name of its folder; a link keeps its own name."""
     _real(path)
     return Path(_real(Path(path).parent)) / Path(path).name
 
@@ -366,7 +366,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _permissions(destination: Path) -> int:
-    """Those of the file that is replaced, or the user's default for new files."""
+    """The permissions of the replaced file, or the user's default for new files."""
     with contextlib.suppress(OSError):
         mode = destination.lstat().st_mode
         if stat.S_ISREG(mode):
@@ -377,7 +377,7 @@ def _permissions(destination: Path) -> int:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last; some file systems cannot, and the file itself is safe already."""
+    """Make the new name durable; some file systems cannot, but the file itself is already safe."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -387,7 +387,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _hidden(destination: Path, ending: str, *more: str) -> Path:
-    """The same name whoever asks for it, and short however long the destination's."""
+    """A hidden name next to the destination: the same for every process, and always short."""
     told = "\0".join([destination.name, *more])
     digest = hashlib.sha256(os.fsencode(told)).hexdigest()
     return destination.with_name(f".{digest[:16]}.{ending}")
@@ -397,7 +397,7 @@ def _hidden(destination: Path, ending: str, *more: str) -> Path:
 
 
 def _locked(path: Path) -> IO[bytes] | None:
-    """A new file that is locked as long as it is open; None if it is to be tried once more."""
+    """A new file that is locked while it is open; None if the caller should try again."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _AS_IT_IS, 0o600)
     except FileExistsError:
@@ -406,9 +406,9 @@ def _locked(path: Path) -> IO[bytes] | None:
     file = os.fdopen(descriptor, "w+b")
     try:
         _lock(file)
-        if _is_at(path, file):  # else it was taken for an abandoned one before it was locked
+        if _is_at(path, file):  # else another process removed it as abandoned before the lock
             return file
-    except OutputError:  # somebody removes it just now, and will write
+    except OutputError:  # another process is removing it and will write
         file.close()
         raise
     except BaseException:
@@ -420,12 +420,12 @@ def _locked(path: Path) -> IO[bytes] | None:
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Remove the draft of a process that was killed: nobody holds its lock."""
+    """Remove the draft of a killed process, on which no one holds a lock."""
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISREG(path.lstat().st_mode):
             raise OutputError(
-                f"the output cannot be written: {path.name!r} beside it, which covey needs, "
-                "is not a file; remove it"
+                f"the output cannot be written: covey needs the name {path.name!r} next to it, "
+                "but that is not a regular file; remove it"
             )
         with os.fdopen(os.open(path, os.O_RDWR | _AS_IT_IS), "rb") as file:
             _lock(file)
@@ -439,7 +439,7 @@ def _lock(file: IO[bytes]) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise OutputError("another covey is writing this output") from None
+        raise OutputError("another covey process is writing this output") from None
 
 
 def _is_at(path: Path, file: IO[bytes]) -> bool:

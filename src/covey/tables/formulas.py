@@ -1,7 +1,7 @@
-"""Text that a spreadsheet would run as a formula, made harmless and read again.
+"""Text that a spreadsheet would run as a formula, made harmless and read back.
 
-An apostrophe goes before such a text, and before one that begins with apostrophes and goes on like
-one. So no two texts become the same, and what was put before a text can be taken away again.
+An apostrophe is put before such a text, and before a text that is apostrophes followed by a
+formula. So different texts stay different, and the apostrophe can be removed again.
 """
 
 from collections.abc import Container, Sequence
@@ -12,26 +12,26 @@ from covey.errors import TableError, count
 from covey.schema.labels import UNSEEN
 from covey.tables.csv_files import Dialect
 
-# The signs, also as wide and small forms, which some programs take for the plain ones. What nobody
-# sees may go before them; tabs, line ends and NUL begin a formula by themselves.
+# The signs, including wide and small forms, which some programs treat as the plain ones. Invisible
+# characters may come before them; tabs, line ends and NUL begin a formula by themselves.
 _SIGNS = "[=+\\-@＝＋－＠﹦﹢﹣﹫]"
 _FORMULA = rf"^'*([\t\r\n\x00]|{UNSEEN}*{_SIGNS})"
 
 
 def runs(cells: pl.Series, dialect: Dialect) -> pl.Series:
-    """Which texts a spreadsheet would run, or hide an apostrophe of; numbers are not among them."""
+    """Which texts a spreadsheet would run, or whose apostrophe it would hide; never numbers."""
     number = cells.str.strip_chars(" ").str.contains(dialect.number)
     return cells.str.contains(_FORMULA) & ~number & ~cells.is_in(list(dialect.missing))
 
 
 def defused(cells: pl.Series, dialect: Dialect) -> pl.Series:
-    """An apostrophe before each text that would run."""
+    """The texts, with an apostrophe before each that would run."""
     safe = pl.when(runs(cells, dialect)).then("'" + cells).otherwise(cells)
     return pl.select(safe.alias(cells.name)).to_series()
 
 
 def defused_table(text: pl.DataFrame, dialect: Dialect) -> tuple[pl.DataFrame, int]:
-    """The same table with no cell that would run, and how many cells were changed."""
+    """The same table without cells that would run, and the number of changed cells."""
     _refuse_names(text.columns, dialect)
     safe = pl.DataFrame([defused(cells, dialect) for cells in text])
     changed = sum(int((safe[name] != text[name]).sum()) for name in text.columns)
@@ -39,10 +39,10 @@ def defused_table(text: pl.DataFrame, dialect: Dialect) -> tuple[pl.DataFrame, i
 
 
 def meant(values: Sequence[str], known: Container[str], dialect: Dialect) -> list[str]:
-    """The labels that the texts of a column stand for: as they are, or before they were defused.
+    """The labels that the texts of a column stand for: as written, or without the apostrophe.
 
-    A column in which some text would run was not defused, so its texts are as they were. Of two
-    readings, the one that is known counts.
+    If some text in a column would run, the column was not defused, so its texts count as written.
+    If one of the two readings is a known label, that reading is taken.
     """
     texts = pl.Series(values, dtype=pl.String)
     untouched = _would_run(texts, dialect)
@@ -56,7 +56,7 @@ def meant(values: Sequence[str], known: Container[str], dialect: Dialect) -> lis
 
 
 def count_defused(text: pl.DataFrame, dialect: Dialect) -> int:
-    """How many cells of a CSV file were changed, as far as can be seen from it."""
+    """Count the cells of a CSV file that appear to have been defused."""
     return sum(
         int(_look_defused(cells, dialect).sum())
         for cells in text
@@ -73,11 +73,11 @@ def _would_run(texts: pl.Series, dialect: Dialect) -> bool:
 
 
 def _refuse_names(names: Sequence[str], dialect: Dialect) -> None:
-    """The name of a column is not changed, so it must not run."""
+    """Refuse column names that would run: covey does not change names."""
     unsafe = runs(pl.Series(names, dtype=pl.String), dialect)
     if unsafe.any():
         first = int(unsafe.arg_true()[0])
         raise TableError(
-            f"{count(int(unsafe.sum()), 'column')} with a name that a spreadsheet runs as a "
+            f"{count(int(unsafe.sum()), 'column')} with a name that a spreadsheet would run as a "
             f"formula, first {names[first]!r}; rename it"
         )

@@ -1,15 +1,15 @@
-"""Whether the first line of a CSV file names the columns, or is somebody's record.
+"""Whether the first line of a CSV file names the columns or is a person's record.
 
-A record taken for names would be published as such, so a first line that looks like the others is
-refused until somebody says what it is. Column by column, its cell is compared with those below:
+A record mistaken for names would be published, so a first line that looks like the others is
+refused until the user says what it is. In each column, the first cell is compared with those below:
 
-- it speaks for a record where it is one of them, a number or a date among such, or written like
-  nearly all of them (an address, a code);
-- it speaks for a header where it is a word above numbers or dates, is none of a few values that
-  repeat, or is written otherwise than nearly all of them.
+- it suggests a record if it equals one of them, is a number or date above numbers or dates, or has
+  the same form as nearly all of them (an address, a code);
+- it suggests a header if it is a word above numbers or dates, is not among a few repeated values,
+  or has a different form than nearly all of them.
 
-What may be chance counts half: a number above numbers may be a year, and a value that does not
-repeat may be rare. Names that are numbers, such as years, count on: 2019, 2020, 2021.
+Weak evidence counts half: a number above numbers may be a year, and a value that does not repeat
+may be rare. Names that are numbers, such as years, form a sequence: 2019, 2020, 2021.
 """
 
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ import polars as pl
 ROWS_LOOKED_AT = 10_000
 _NEARLY_ALL = 0.9
 _REPEATED = 0.5  # distinct values over rows, at most
-_ENOUGH = 8  # rows that tell how a column is written
+_ENOUGH = 8  # rows that show the form of a column
 
 _NUMBER = r"^\s*[+-]?([0-9]+([.,][0-9]*)*|[.,][0-9]+)([eE][+-]?[0-9]+)?\s*$"
 _DATE = r"^\s*[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}([ T][0-9:.+Z-]+)?\s*$"
 
 
 def looks_like_a_record(first: Sequence[str], rest: pl.DataFrame, missing: Sequence[str]) -> bool:
-    """Whether the first line is more like those below it than like names of columns."""
+    """Whether the first line is more like the lines below than like column names."""
     rest = rest.head(ROWS_LOOKED_AT)
     if not rest.height:
         return False
@@ -41,7 +41,7 @@ def looks_like_a_record(first: Sequence[str], rest: pl.DataFrame, missing: Seque
 
 
 def _vote(cell: str, below: pl.Series) -> int:
-    """Above 0 for a record, below for a header."""
+    """The vote of a column: positive for a record, negative for a header."""
     if _share(below, _DATE) >= _NEARLY_ALL:
         return 2 if _fits(cell, _DATE) else -2
     if _share(below, _NUMBER) >= _NEARLY_ALL:
@@ -73,7 +73,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _is_far_off(cell: str, below: pl.Series) -> bool:
-    """A number as far from all others as those are from each other, as 2019 is from shares."""
+    """Whether a number is further from the range of the others than its width, as a year is."""
     numbers = below.str.strip_chars().str.replace(",", ".", literal=True).cast(float, strict=False)
     low, high = numbers.min(), numbers.max()
     number = pl.Series([cell]).str.strip_chars().str.replace(",", ".", literal=True)
@@ -84,16 +84,16 @@ def _is_far_off(cell: str, below: pl.Series) -> bool:
 
 
 def _shapes(cells: pl.Series) -> pl.Series:
-    """How texts are written: letters as a, digits as 9, runs of each as one; signs as they are."""
+    """The form of texts: runs of letters become a, runs of digits 9; other characters stay."""
     letters = cells.str.replace_all(r"\p{L}+", "a")
     return letters.str.replace_all(r"[0-9]+", "9").str.replace_all(r"\s+", " ").alias("shape")
 
 
-_WORDS = ("a", "a a", "a a a", "a a a a")  # as names of columns are written, too
+_WORDS = ("a", "a a", "a a a", "a a a a")  # column names have these forms too
 
 
 def _count_on(first: Sequence[str]) -> bool:
-    """Whether the numbers of the line follow each other at equal steps, three of them at least."""
+    """Whether the line contains at least three numbers at equal steps."""
     numbers = [int(cell) for cell in first if cell.isascii() and cell.isdecimal() and len(cell) < 9]
     steps = {after - before for before, after in pairwise(numbers)}
     return len(numbers) > 2 and len(steps) == 1 and 0 not in steps

@@ -1,9 +1,9 @@
-"""HTML that needs nothing but itself: elements, tables, figures and whole pages.
+"""Self-contained HTML: elements, tables, figures and whole pages.
 
-Text becomes markup in one place: what goes into an element is escaped unless it is markup already,
-so names that others chose cannot run. A page holds its own style and pictures and asks nobody for
-anything. It follows the reader's choice of light or dark: pictures are drawn in the colours of
-`covey.report.charts`, which the style sheet turns into others.
+Text becomes markup in one place: the content of an element is escaped unless it is markup already,
+so names in a table cannot inject code. A page contains its style and pictures and loads nothing
+from outside. It follows the reader's choice of light or dark: pictures are drawn in the colours of
+`covey.report.charts`, which the style sheet maps to others.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
 
-_EMPTY = ("br", "meta", "link")  # elements that hold nothing, and are not closed
+_EMPTY = ("br", "meta", "link")  # elements without content or closing tag
 
 
 class Html(str):
@@ -27,14 +27,14 @@ Part = str | int | float | None
 
 
 def text(part: Part) -> str:
-    """A part of a page as markup: escaped, unless it is markup already."""
+    """A part of a page as markup, escaped unless it is markup already."""
     if part is None:
         return ""
     return part if isinstance(part, Html) else escape(str(part))
 
 
 def element(name: str, /, *inside: Part, **attributes: str | bool | None) -> Html:
-    """`element("p", "a < b", class_="note")`; an attribute that is None or False is left out."""
+    """An element: `element("p", "a < b", class_="note")`. None or False omits an attribute."""
     written = "".join(
         f" {_attribute(key)}" + ("" if value is True else f'="{escape(value)}"')
         for key, value in attributes.items()
@@ -50,7 +50,7 @@ def _attribute(key: str) -> str:
 
 
 def together(parts: Iterable[Part]) -> Html:
-    """Parts one after the other."""
+    """Join parts."""
     return Html("".join(map(text, parts)))
 
 
@@ -61,7 +61,7 @@ def table(
     caption: str | None = None,
     numbers: Iterable[int] = (),
 ) -> Html:
-    """A table whose rows are named by their first cells; columns of `numbers` are set flush."""
+    """A table whose first cells name the rows; columns in `numbers` are aligned right."""
     flush = set(numbers)
 
     def cell(name: str, place: int, inside: Part, scope: str | None = None) -> Html:
@@ -93,12 +93,12 @@ def explained(name: str, sentence: str, note: str = "") -> Html:
 
 
 def scrolled(grid: Html, name: str) -> Html:
-    """A table that may be wider than a telephone, to be moved also from the keyboard."""
+    """A table in a scrollable region, for narrow screens; the keyboard scrolls it too."""
     return element("div", grid, class_="scroll", tabindex="0", role="region", aria_label=name)
 
 
 def facts(told: Iterable[tuple[str, str, str]]) -> Html:
-    """The few figures that matter most: what each is, the figure itself, and what it means."""
+    """The key figures: the name, the figure and an explanation of each."""
     return element("dl", *(
         element("div", element("dt", name), element("dd", figure, class_="figure"),
                 element("dd", explained, class_="explained"))
@@ -109,19 +109,19 @@ def facts(told: Iterable[tuple[str, str, str]]) -> Html:
 def figure(
     svg: str, name: str, caption: Part = None, *, numbers: Html | None = None, wide: bool = False
 ) -> Html:
-    """A picture with a name for those who do not see it, and its numbers for those who ask."""
+    """A picture with a name for screen readers, and its numbers to unfold."""
     shown = element("div", _named(svg, name), class_="picture")
-    if wide:  # too wide for a telephone, where it can be moved instead, also from the keyboard
+    if wide:  # wider than a phone screen: scrollable, also with the keyboard
         shown = element(
             "div", _named(svg, name), class_="picture wide", tabindex="0", role="group",
-            aria_label="a picture that can be moved",
+            aria_label="scrollable picture",
         )  # fmt: skip
     behind = element("details", element("summary", "Numbers"), numbers) if numbers else None
     return element("figure", element("figcaption", caption) if caption else None, shown, behind)
 
 
 def _named(svg: str, name: str) -> Html:
-    """The picture with its name; one that has a name needs none on its parts."""
+    """The picture with its name; its parts then need no names."""
     start = f'<svg role="img" aria-label="{escape(name)}"'
     return Html(re.sub(r"^.*?<svg", lambda _: start, svg, count=1, flags=re.DOTALL))
 
@@ -133,7 +133,7 @@ def page(title: str, *body: Part) -> str:
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
-        # Even if something in here asked for anything from outside, it would not be given.
+        # Even if something on the page requested an outside resource, the browser would refuse.
         element(
             "meta",
             http_equiv="Content-Security-Policy",
@@ -151,7 +151,7 @@ def _style() -> Html:
 
 
 def snippet(title: str, *body: Part) -> str:
-    """What a notebook shows of an object: a few lines in the notebook's own style."""
+    """The notebook display of an object: a few lines in the notebook's own style."""
     return element(
         "div",
         element("p", element("strong", title), style="margin: 0.2em 0"),

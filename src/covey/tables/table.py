@@ -1,10 +1,10 @@
 """Tables from files and dataframes, and back again.
 
-A table is a polars frame and how it came: the kind of dataframe that the caller handed over, or
-the dialect of the CSV file. Cells of CSV files stay text exactly as written; what a cell means is
-decided where its column is encoded, and columns that are only passed through are never touched.
+A table is a polars frame and its origin: the caller's kind of dataframe, or the dialect of the CSV
+file. Cells of CSV files stay text exactly as written. Encoding decides what a cell means; columns
+that are only passed through are never changed.
 
-No message of another library leaves this module: they quote cells.
+Other libraries' messages never leave this module, because they quote cells.
 """
 
 import contextlib
@@ -35,21 +35,21 @@ Longs = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """A polars frame, how it came, and what was found out about it on the way."""
+    """A polars frame, its origin, and what was detected while reading it."""
 
     frame: pl.DataFrame
     dialect: Dialect = field(default_factory=Dialect)
     notes: tuple[str, ...] = ()
     source: str = ""  # the name of the file, without its folders
-    numbers: Longs | None = None  # of the rows in the source, from 0, where they are others
-    has_places: bool = True  # whether the rows are those of the source at all
+    numbers: Longs | None = None  # of the rows in the source, from 0, if they differ
+    has_places: bool = True  # whether the rows are rows of the source
     line_of: Callable[[int], int] | None = None  # the line of a CSV file in which a row begins
     give_back: Callable[[pl.DataFrame], Any] = field(
         default=lambda released: _given_back(released, nw.Implementation.POLARS)
     )
 
     def cells(self, name: str) -> pl.Series:
-        """One column, its missing cells as nulls."""
+        """One column, with missing cells as nulls."""
         series = self.frame[name]
         if series.dtype == pl.String:
             missing = series.is_in(list(self.dialect.missing))
@@ -58,17 +58,17 @@ class Table:
 
     def with_frame(self, frame: pl.DataFrame) -> "Table":
         """The same table with other rows or columns."""
-        # Without a hold on the source, whose cells must not travel with a release.
+        # Without a reference to the source, whose cells must not travel with a release.
         return replace(self, frame=frame, has_places=False, numbers=None, line_of=None)
 
     def with_rows(self, frame: pl.DataFrame, numbers: Longs) -> "Table":
-        """The same table with some of its rows, which have these numbers in it."""
+        """The same table with some of its rows, given by their numbers."""
         known = numbers if self.numbers is None else self.numbers[numbers]
         return replace(self, frame=frame, numbers=known)
 
     @contextlib.contextmanager
     def locating(self) -> Iterator[None]:
-        """Tell of an error about cells where the first of them is, and never what it holds."""
+        """Add the place of the first wrong cell to an error about cells, never its content."""
         try:
             yield
         except UsageError as error:
@@ -80,7 +80,7 @@ class Table:
             raise type(error)(f"{source}{what}, {place}", *remedy) from None
 
     def _place(self, rows: Longs) -> str:
-        """The first of these rows as the source counts it, and the line of a CSV file."""
+        """The number of the first of these rows in the source, and its line in a CSV file."""
         row = int(rows.min() if self.numbers is None else self.numbers[rows].min())
         if self.line_of is None:
             return f"row {row + 1:,}"
@@ -93,9 +93,9 @@ class Table:
 def read(
     source: Any, schema: Schema | None = None, *, declared: TableFormat | None = None
 ) -> Table:
-    """A table from a path, `-` for standard input, or a dataframe of any common library.
+    """Read a table from a path, `-` for standard input, or a dataframe of a common library.
 
-    What is `declared` about a file, or else in the schema, is not detected.
+    Settings in `declared`, or else in the schema, replace detection.
     """
     if isinstance(source, Table):
         return source
@@ -107,20 +107,20 @@ def read(
 
 
 def _without_nul(table: Table) -> Table:
-    """The same table: no CSV file can hold a NUL, so nothing could be released of its cell."""
+    """The same table, refused if a cell contains a NUL, which no CSV file can hold."""
     with table.locating():
         for cells in table.frame.select(pl.col(pl.String)):
             wrong = cells.str.contains("\0", literal=True).fill_null(value=False)
             if wrong.any():
-                what, remedy = "with a NUL character", "remove it"
+                what, remedy = "with a NUL character", "remove the character"
                 raise about_cells(TableError, cells.name, wrong.to_numpy(), what, remedy)
     return table
 
 
 def original(source: Any, schema: Schema, *needed: Role) -> Table:
-    """A table that is to be released, with the columns of the `needed` roles, normalised as asked.
+    """Read an original table with the columns of the `needed` roles, and normalise its labels.
 
-    A release is never normalised: it is judged as it is written.
+    A release is never normalised: it is checked as written.
     """
     table = read(source, schema)
     check_roles(table, schema, *needed)
@@ -129,23 +129,23 @@ def original(source: Any, schema: Schema, *needed: Role) -> Table:
         for name, column in schema.columns.items()
         if column.normalise and name in table.frame.columns
     ]
-    # The rows are those of the source, so their places are kept.
+    # The rows are still those of the source, so they keep their places.
     return replace(table, frame=table.frame.with_columns(changed)) if changed else table
 
 
 def whose(cells: pl.Series, declared: TableFormat) -> pl.Series:
-    """Persons as a reader tells them apart, null for nobody.
+    """The person of each row as a reader distinguishes them; null if unknown.
 
-    Nobody is who looks like a missing token: a declared one, or else any usual one, in dataframes
-    too. A number is one person however it is written, with leading zeros too. Too few persons are
-    safe, one too many is not.
+    A cell that looks like a missing token (a declared one, or else any common one, in dataframes
+    too) is no person. A number is the same person in every spelling, even with leading zeros.
+    Counting too few persons is safe; counting one too many is not.
     """
     people = seen(cells.fill_nan(None) if cells.dtype.is_float() else cells, tokens_of(declared))
     return numbers_as_one(people) if people.dtype == pl.String else people
 
 
 def tokens_of(declared: TableFormat) -> tuple[str, ...]:
-    """What stands for nobody."""
+    """The missing tokens of a person column."""
     return MISSING_TOKENS if declared.missing is None else declared.missing
 
 
@@ -156,17 +156,17 @@ def read_bytes(source: str | Path) -> bytes:
     except OSError as error:
         raise TableError(f"the table cannot be read: {error.strerror}") from None
     except ValueError:
-        raise TableError("the table cannot be read: there is no such path") from None
+        raise TableError("the table cannot be read: the path is not valid") from None
 
 
 def from_bytes(data: bytes, schema: Schema | None, declared: TableFormat) -> Table:
-    """A table from the bytes of a CSV or Parquet file, gzipped or not."""
+    """Read a table from the bytes of a CSV or Parquet file, gzipped or not."""
     if data[:2] == b"\x1f\x8b":
         try:
             data = gzip.decompress(data)
         except (EOFError, OSError, zlib.error):
             raise TableError("the table is a damaged gzip file") from None
-    if data[:4] == b"PAR1" and data[4:5] not in b",;\t|\r\n":  # else the name of a column
+    if data[:4] == b"PAR1" and data[4:5] not in b",;\t|\r\n":  # else a column name
         return _from_parquet(data, declared, schema)
     frame, dialect, note = csv_files.read(data, declared, schema)
     notes = (note,) if note else ()
@@ -191,30 +191,30 @@ def _from_dataframe(source: Any, declared: TableFormat, schema: Schema | None) -
         check_names(list(getattr(source, "column_names", source.columns)))
         raise
     except Exception:
-        raise TableError("not a table: a path, or a polars, pandas or pyarrow table") from None
+        raise TableError("not a table: pass a path, or a polars, pandas or pyarrow table") from None
     check_names(names)
     columns = []
     for name in names:
         try:
             columns.append(native.get_column(name).to_polars().rename(name))
         except (Exception, pl.exceptions.PanicException):
-            raise TableError(f"column {name!r} mixes kinds of values; give it one type") from None
+            raise TableError(f"column {name!r} mixes types of values; give it one type") from None
     frame = _plain(pl.DataFrame(columns))
     dialect, note = csv_files.read_typed(frame, declared, schema)
     return Table(
         frame,
         dialect,
         (note,) if note else (),
-        # Of the caller's table nothing but its kind: a release keeps this function.
+        # A release keeps this function, so it knows only the kind of the caller's table.
         give_back=partial(_given_back, kind=native.implementation),
     )
 
 
 def _given_back(released: pl.DataFrame, kind: Any) -> Any:
-    """The same table as the caller's kind of dataframe, in memory that holds nothing else.
+    """The same table as the caller's kind of dataframe, in fresh memory.
 
-    Dataframes keep values of rows that were left out, and those beneath missing cells, in their
-    buffers; whoever pickles or sends one sends its buffers whole. No Parquet file does.
+    Dataframes keep the values of removed rows and of missing cells in their buffers, and pickling
+    one copies the whole buffers. A Parquet file does not.
     """
     memory = io.BytesIO()
     released.write_parquet(memory, compression="uncompressed", statistics=False)
@@ -229,7 +229,7 @@ def _given_back(released: pl.DataFrame, kind: Any) -> Any:
 
 
 def _pandas(arrow: Any) -> Any:
-    """Whole numbers stay whole beside missing ones."""
+    """Convert to pandas; whole numbers stay whole even if some are missing."""
     import pandas as pd
 
     frame = arrow.to_pandas()
@@ -248,12 +248,12 @@ _NULLABLE = {
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:
-    """Dictionaries become text, since their entries outlive the rows that used them."""
+    """Convert dictionaries to text, because their entries outlive the rows that used them."""
     check_names(frame.columns)
     opaque = [n for n, dtype in frame.schema.items() if not _is_plain(dtype)]
     if opaque:
         raise TableError(
-            f"column {opaque[0]!r} holds lists, records or bytes; covey needs plain values"
+            f"column {opaque[0]!r} contains lists, records or bytes; covey needs plain values"
         )
     return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
 
@@ -270,7 +270,7 @@ _PLAIN = (pl.String, pl.Boolean, pl.Null, pl.Categorical, pl.Enum)
 
 
 def check_roles(table: Table, schema: Schema, *needed: Role) -> None:
-    """Every column of the table has a role, and those of the `needed` roles are there."""
+    """Refuse a table with columns without a role, or without columns of the `needed` roles."""
     names = table.frame.columns
     refuse_roleless(names, set(schema.columns))
     absent = [name for name in schema.names(*needed) if name not in names]
@@ -279,24 +279,24 @@ def check_roles(table: Table, schema: Schema, *needed: Role) -> None:
             f"{count(len(absent), 'column')} of the schema not in the table: {_listed(absent)}"
         )
     if not schema.quasi:
-        raise SchemaError("the schema names no quasi-identifier, so there is nothing to protect")
+        raise SchemaError("the schema has no quasi-identifier, so there is nothing to protect")
 
 
 def refuse_roleless(names: Sequence[str], known: Set[str]) -> None:
-    """A column without a role is never passed through."""
+    """Refuse columns without a role: covey never passes them through."""
     roleless = [place for place, name in enumerate(names, 1) if name not in known]
     if not roleless:
         return
     if 2 * len(roleless) > len(names):
-        # The first line may be somebody's record, so it is not shown.
+        # The first line may be a person's record, so it is not shown.
         raise SchemaError(
             f"{len(roleless)} of {count(len(names), 'column')} not in the schema, first column "
-            f"{roleless[0]}; has the file a header? Give each column a role in the schema, or say "
-            "header = false under [table]"
+            f"{roleless[0]}. Does the file have a header? If not, set header = false under "
+            "[table]. If it has, give each column a role in the schema"
         )
     raise SchemaError(
         f"{count(len(roleless), 'column')} without a role: "
-        f"{_listed([names[place - 1] for place in roleless])}; give each one in the schema"
+        f"{_listed([names[place - 1] for place in roleless])}; give each a role in the schema"
     )
 
 
@@ -309,16 +309,16 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def write(table: Table, file: IO[bytes], name: str = "", *, defuse: bool = True) -> int:
-    """Write a table to an open file, in the format that the name's ending asks for.
+    """Write a table to an open file, in the format given by the ending of the name.
 
-    Nothing but the cells is written: no index, no statistics, no file name or time stamp. Tells in
-    how many cells a text got an apostrophe, so that no spreadsheet runs it.
+    Only the cells are written: no index, statistics, file name or time stamp. Returns the number of
+    cells that got an apostrophe so that no spreadsheet runs them.
     """
     name = name.lower()
     if name.endswith((".xlsx", ".xls", ".ods", ".json", ".feather", ".sav", ".dta", ".sas7bdat")):
         raise OutputError("covey writes CSV and Parquet: end the name in .csv, .csv.gz or .parquet")
     if name.endswith((".parquet.gz", ".pq.gz")):
-        raise OutputError("a Parquet file is compressed inside: leave .gz off its name")
+        raise OutputError("a Parquet file is already compressed: remove .gz from its name")
     if name.endswith((".parquet", ".pq")):
         buffer = io.BytesIO()
         table.frame.write_parquet(buffer, statistics=False)
