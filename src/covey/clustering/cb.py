@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Reading = Literal["tree", "ordered"]
 
 
-def cb(
+def cb(  # noqa: PLR0913 - the options of the method
     table: EncodedTable,
     k: int,
     *,

@@ -58,7 +58,7 @@ _WIDE = 32_768  # rows in a block in which groups look for rows that they need
 _LARGEST_TREE = 256  # leaves of a tree whose pairwise losses are stored
 
 
-def covey(
+def covey(  # noqa: PLR0913 - the options of the method
     table: EncodedTable,
     k: int,
     *,

@@ -48,8 +48,11 @@ def _vote(cell: str, below: pl.Series) -> int:
         if not _is_number(cell):
             return -2
         return 0 if _is_far_off(cell, below) else 1
-    if (below == cell).any():
-        return 2
+    return 2 if (below == cell).any() else _vote_of_texts(cell, below)
+
+
+def _vote_of_texts(cell: str, below: pl.Series) -> int:
+    """The vote of a column whose texts never repeat the first line."""
     if len(below) < _ENOUGH:
         return 0
     if below.n_unique() <= _REPEATED * len(below):
