@@ -41,7 +41,7 @@ CANARY = "Zq7canary19"
 
 
 def adult_rows(rows: int, seed: int = 0) -> pl.DataFrame:
-    """People with Adult's columns and values, of which nothing else is like Adult."""
+    """People with Adult's columns and values, but otherwise unlike Adult."""
     random = np.random.default_rng(seed)
     leaves = {name: from_nested(tree).leaves for name, tree in adult.TREES.items()}
     columns: dict[str, Any] = {"age": random.integers(17, 91, rows)}
@@ -60,7 +60,7 @@ def adult_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def uci(frame: pl.DataFrame) -> str:
-    """The same people as in UCI's own file: no header, a blank behind each comma."""
+    """The same people as in UCI's own file: no header, a space after each comma."""
     others = {"fnlwgt": 1, "relationship": "Wife", "capital-gain": 0, "capital-loss": 0,
               "hours-per-week": 40}  # fmt: skip
     whole = frame.with_columns(pl.lit(value).alias(name) for name, value in others.items())
@@ -115,7 +115,7 @@ def test_cells_that_are_no_numbers_are_counted_and_not_quoted(tmp_path: Path) ->
         adult.read(tmp_path / "adult.csv")
     assert CANARY not in str(refused.value)
     frame.with_columns(pl.lit("?").alias("race")).write_csv(tmp_path / "adult.csv")
-    with pytest.raises(TableError, match="every row.*missing"):
+    with pytest.raises(TableError, match=r"every row.*missing"):
         adult.read(tmp_path / "adult.csv")
     with pytest.raises(TableError, match=r"read.*UCI Adult"):
         adult.read(tmp_path / "nowhere.csv")
@@ -136,7 +136,7 @@ ADULT = b"39, all that stands in UCI's own file"
 
 
 class Archive(BaseHTTPRequestHandler):
-    """A server that has whatever is put into it."""
+    """A server that serves what a test gives it."""
 
     answers: ClassVar[dict[str, bytes]] = {}
 
