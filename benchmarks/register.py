@@ -50,7 +50,7 @@ def main(rows: int = 1_000_000, releases: int = 5, share: float = 0.8) -> None:
         new = trace(people, releases, 1.0)
         clock.tell("hashing")
         with remember(path, new, path="new.csv", sha256="", request={}, refuse=False) as entry:
-            clock.tell("laying over")
+            clock.tell("combining")
             with entry.publishing():
                 pass
         clock.tell("settling")

@@ -88,7 +88,7 @@ def head(*columns: str) -> None:
 
 def adult(folder: Path | None) -> None:
     frame, schema = tables.adult(folder), tables.adult_schema(folder)
-    head("asked besides k = 10", "k alone", "fast", "balanced", "repair only", "merging only")
+    head("in addition to k = 10", "k alone", "fast", "balanced", "repair only", "merging only")
     for sensitive, figure, requirement in ASKED:
         settings = schema_without(schema, sensitive)
         asked = [KAnonymity(K), requirement]
@@ -118,7 +118,7 @@ def census(folder: Path | None) -> None:
         print("no census table: the comparison with cb is skipped")
         return
     schema = tables.census_schema(tables.OCCUPATION)
-    head(f"l, besides k = {CENSUS_K}", "cb", *EFFORTS)
+    head(f"l, in addition to k = {CENSUS_K}", "cb", *EFFORTS)
     for diversity in LS:
         requirement = LDiversity(diversity, on=tables.OCCUPATION, kind="frequency")
         table, some = (
