@@ -1,10 +1,10 @@
-"""Every clustering method: its time against the goal for it, and its loss beside k-member's.
+"""Measure every clustering method: its time against a goal, and its loss relative to k-member.
 
-One process on at most two cores. Only the clustering is timed: the table is encoded before, and a
-small part of it clustered first, so that no compilation is counted. A time is the best of three
-runs, or that of one run if it takes more than 20 seconds. A method that is not in METHODS is
-skipped, and one that takes more than `--limit` seconds is stopped as soon as it tells how far it
-has come. The output is Markdown. `benchmarks/tables.py` says what the tables are.
+One process on at most two cores. Only clustering is timed: the table is encoded before, and a small
+part of it is clustered first, so that compilation does not count. A time is the best of three runs,
+or a single run if it takes more than 20 seconds. A method that is not in METHODS is skipped. A
+method that takes more than `--limit` seconds is stopped at its next progress report. The output is
+Markdown. `benchmarks/tables.py` describes the tables.
 
 Run: python -m benchmarks.methods [--data FOLDER] [--only NAME] [--quick]
 """
@@ -32,7 +32,7 @@ from covey.tables import Table
 
 CORES = 2
 REPEATS = 3
-LONG = 20.0  # seconds: not repeated
+LONG = 20.0  # seconds; a longer run is not repeated
 WARM_UP_ROWS = 2_000
 
 REFERENCE = "k-member"
@@ -43,7 +43,7 @@ KS = (5, 10, 50)
 
 @dataclass(frozen=True)
 class Case:
-    """A method on a table, and the seconds that it may take."""
+    """A method on a table, and its goal in seconds."""
 
     method: str
     table: str
@@ -87,7 +87,7 @@ class Data:
 
 
 class TooLongError(Exception):
-    """The method has had its time."""
+    """The method exceeded its time limit."""
 
 
 def stop_after(seconds: float) -> Progress:
@@ -102,7 +102,7 @@ def stop_after(seconds: float) -> Progress:
 
 @dataclass(frozen=True)
 class Run:
-    """A run that ended."""
+    """A finished run."""
 
     seconds: float
     result: Groups | Rings
@@ -117,7 +117,7 @@ def run(name: str, table: EncodedTable, k: int, limit: float) -> Run:
 def best_run(
     name: str, frame: pl.DataFrame, schema: covey.Schema, k: int, options: argparse.Namespace
 ) -> Run:
-    """The fastest of some runs on warm code; `TooLongError` if there is none within the limit."""
+    """The fastest of some runs on compiled code; `TooLongError` if none is within the limit."""
     run(name, encode(Table(frame.head(WARM_UP_ROWS)), schema), k, math.inf)
     encoded = encode(Table(frame), schema)
     _ = encoded.cells, encoded.forest  # made on first use, and part of the encoding
@@ -154,12 +154,12 @@ def digits(seconds: float) -> str:
 
 
 def exponent(small: tuple[int, float], large: tuple[int, float]) -> float:
-    """p, if time grows like rows to the power of p."""
+    """The exponent p, if time grows like rows to the power of p."""
     return math.log(large[1] / small[1], large[0] / small[0])
 
 
 def goals(cases: Iterable[Case], data: Data, options: argparse.Namespace) -> None:
-    """The times that there are goals for."""
+    """Print the times that have goals."""
     head("method", "table", "rows", "k", "seconds", "exponent", "goal", "kept")
     points: list[tuple[int, float]] = []  # of the growth of k-member
     for case in cases:
@@ -183,7 +183,7 @@ def goals(cases: Iterable[Case], data: Data, options: argparse.Namespace) -> Non
 
 
 def goal_seconds(case: Case, data: Data, options: argparse.Namespace) -> float | str:
-    """The seconds of one case, or why there are none."""
+    """The seconds of one case, or the reason why there are none."""
     if case.method not in covey.METHODS:
         return "skipped: not in METHODS"
     frame, schema = data.table(case.table, case.rows)
@@ -196,7 +196,7 @@ def goal_seconds(case: Case, data: Data, options: argparse.Namespace) -> float |
 
 
 def losses(names: Iterable[str], data: Data, options: argparse.Namespace) -> None:
-    """All methods on Adult: time and loss."""
+    """Print time and loss of all methods on Adult."""
     head("method", "k", "seconds", "Total-IL", f"÷ {REFERENCE}'s")
     for k in KS:
         reference: float | None = None
@@ -227,8 +227,8 @@ def main() -> None:
         cases = [case for case in cases if case.rows <= SIZES[1]]
     goals(cases, data, options)
     if missing := wanted - set(covey.METHODS):
-        print(f"\nskipped, since not in METHODS: {', '.join(sorted(missing))}")
-    # k-member in any case and first: the others are told by it.
+        print(f"\nskipped, not in METHODS: {', '.join(sorted(missing))}")
+    # k-member always runs, and first: the others are compared with it.
     others = [name for name in covey.METHODS if name != REFERENCE and name in wanted]
     losses([REFERENCE, *others], data, options)
 
@@ -236,7 +236,7 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Time and loss of every clustering method.")
     tables.add_data_option(parser)
-    parser.add_argument("--only", metavar="NAME", help="this method alone")
+    parser.add_argument("--only", metavar="NAME", help="run only this method")
     parser.add_argument(
         "--quick", action="store_true", help="one run each, and no table above 60,000 rows"
     )

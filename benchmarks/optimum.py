@@ -1,8 +1,8 @@
-"""How far each method is from the optimum, on tables small enough to know it.
+"""Measure how far each method is from the optimum, on tables small enough to compute it.
 
-Samples of the demonstration's people, 10 to 16 rows with three or four of their columns; the least
-Total-IL of any grouping comes from the oracle in tests/oracles. Printed is the loss over that: 1 is
-the optimum. Run: python -m benchmarks.optimum [TABLES]
+The tables are samples of the demonstration's people: 10 to 16 rows with three or four columns. The
+oracle in tests/oracles computes the minimum Total-IL of any grouping. The output is the loss
+divided by that minimum: 1 is the optimum. Run: python -m benchmarks.optimum [TABLES]
 """
 
 import sys
@@ -27,7 +27,7 @@ SIZES = (2, 3, 4)
 
 
 def sample(number: int) -> tuple[EncodedTable, dict[str, Column]]:
-    """Some people, as covey takes them and as the oracle does."""
+    """Some people, in the form that covey takes and in the form that the oracle takes."""
     random = np.random.default_rng(number)
     schema = demo.schema()
     names = random.permutation(list(schema.quasi))[: random.integers(3, 5)].tolist()
@@ -64,7 +64,7 @@ def main() -> None:
     }
     for number in range(tables):
         table, oracle = sample(number)
-        k = SIZES[number % len(SIZES)]  # one of them: the oracle takes its time
+        k = SIZES[number % len(SIZES)]  # only one size each, since the oracle is slow
         least, _ = optimum(oracle, k)
         for name, method in contenders.items():
             groups = method(table, k, seed=number)

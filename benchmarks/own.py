@@ -1,8 +1,8 @@
-"""covey's own method beside the others: loss and time on tables of many kinds, and how it grows.
+"""Compare the covey method with the others: loss and time on many kinds of tables, and growth.
 
-Losses are Total-IL over that of effort "balanced", so above 1 is worse; seconds are of clustering
-alone, one run, on all processors. Parts are `tables` of many kinds, `adult` at many k with what the
-processors worked in all, the large `census` beside cb, and `growth` with the number of rows.
+Losses are Total-IL divided by that of effort "balanced", so above 1 is worse. Seconds are for
+clustering only, one run, on all processors. The parts are `tables` of many kinds, `adult` at many k
+with total processor time, the large `census` compared with cb, and `growth` with the rows.
 Run: python -m benchmarks.own [PART …] [--data FOLDER] [--best] [--rows N]
 """
 
@@ -85,7 +85,7 @@ def side_by_side(folder: Path | None, efforts: Sequence[str]) -> None:
 
 
 def adult(folder: Path | None, efforts: Sequence[str]) -> None:
-    """Flat taxonomies, and seconds of all processors together."""
+    """Adult with flat taxonomies, and seconds summed over all processors."""
     frame, schema = tables.adult(folder), tables.adult_schema(folder, flat=True)
     table = encode(Table(frame), schema)
     rivals = [("covey", {"effort": effort}) for effort in efforts]
@@ -105,7 +105,7 @@ def adult(folder: Path | None, efforts: Sequence[str]) -> None:
 def census(folder: Path | None, efforts: Sequence[str]) -> None:
     frame = tables.census(folder, 600_000)
     if frame is None:
-        print("\nno census table, so nothing beside cb")
+        print("\nno census table: the comparison with cb is skipped")
         return
     table = encode(Table(frame), tables.census_schema())
     base, seconds = run(frame, table, "cb", 100)
@@ -141,8 +141,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     tables.add_data_option(parser)
     parser.add_argument("parts", nargs="*", choices=PARTS, default=PARTS)
-    parser.add_argument("--rows", type=int, default=1_000_000, help="of the largest table")
-    parser.add_argument("--best", action="store_true", help="with the effort that takes longest")
+    parser.add_argument(
+        "--rows", type=int, default=1_000_000, help="number of rows of the largest table"
+    )
+    parser.add_argument("--best", action="store_true", help="also run the slowest effort")
     asked = parser.parse_args()
     small = encode(Table(demo.people(300)), demo.schema())
     for name in ("covey", *OTHERS):

@@ -1,7 +1,7 @@
-"""Time and memory of everything but clustering: read, encode, generalise, verify, write.
+"""Measure time and memory of everything except clustering: read, encode, generalise, verify, write.
 
-The grouping is trivial, blocks of k rows in sorted order, so that what is measured is the path
-that every method shares. Run: python benchmarks/path.py [ROWS]
+The grouping is trivial, blocks of k rows in sorted order, so that only the path that every method
+shares is measured. Run: python benchmarks/path.py [ROWS]
 """
 
 import resource
@@ -21,7 +21,7 @@ K = 10
 
 
 def blocks(table: EncodedTable, k: int, **_: object) -> covey.Groups:
-    """Neighbours in the order of the cells, k at a time."""
+    """Groups of k neighbours in the order of the cells."""
     keys = [*table.cells.codes.T, *table.cells.numbers.T]
     labels = np.empty(table.rows, dtype=np.int64)
     labels[np.lexsort(keys)] = np.minimum(np.arange(table.rows) // k, table.rows // k - 1)
@@ -29,7 +29,7 @@ def blocks(table: EncodedTable, k: int, **_: object) -> covey.Groups:
 
 
 def run(folder: Path) -> None:
-    """The measured part, in a process of its own."""
+    """The measured part, in its own process."""
     schema = covey.Schema.from_toml(folder / "people.toml")
     began = time.perf_counter()
     release = covey.anonymize(

@@ -1,12 +1,12 @@
-"""One run of one anonymizer, in a process and an environment of its own.
+"""Run one anonymizer once, in its own process and environment.
 
-Each is used as its own documentation shows. All get the same folder: `rows.csv`, covey's
-`schema.toml`, and a hierarchy in ARX's format for every quasi-identifier, numbers included. What it
-releases is left as `released.csv`, and `run.json` says how long that took and how much memory the
-process had at most. Reading and writing are not timed.
+Each is used as its documentation shows. All get the same folder: `rows.csv`, covey's `schema.toml`,
+and a hierarchy in ARX's format for every quasi-identifier, numbers included. The release is written
+to `released.csv`; `run.json` has the time and the peak memory of the process. Reading and writing
+are not timed.
 
-This file is started by `benchmarks/peers.py`, with the interpreter of the anonymizer's own
-environment; so it imports nothing of covey but to run covey itself.
+`benchmarks/peers.py` starts this file with the interpreter of the anonymizer's environment, so it
+imports covey only to run covey itself.
 
 Run: python peer_runs.py NAME FOLDER K GIBIBYTES
 """
@@ -24,12 +24,12 @@ from typing import Any
 
 SENSITIVE = "salary-class"
 
-# Takes nothing and gives a dataframe with the method `to_csv` of pandas.
+# Takes no argument and returns a dataframe with the method `to_csv` of pandas.
 Work = Callable[[], Any]
 
 
 def rows(folder: Path) -> Any:
-    """The table as a pandas frame, its words as categories."""
+    """The table as a pandas frame, with text as categories."""
     frame = import_module("pandas").read_csv(folder / "rows.csv")
     words = [name for name in frame.columns if frame[name].dtype.kind not in "if"]
     return frame.astype(dict.fromkeys(words, "category"))
@@ -40,7 +40,7 @@ def quasi(frame: Any) -> list[str]:
 
 
 def anonypy(folder: Path, k: int) -> Work:
-    """Mondrian, the one algorithm that it has."""
+    """Mondrian, its only algorithm."""
     frame = rows(folder)
     preserver = import_module("anonypy").Preserver(frame, quasi(frame), SENSITIVE)
     data_frame = import_module("pandas").DataFrame
@@ -67,7 +67,7 @@ def anonypyx(folder: Path, k: int, algorithm: str) -> Work:
 
 
 def anjana(folder: Path, k: int, suppression: int) -> Work:
-    """Full-domain generalisation up the hierarchies, some percent of the rows suppressed."""
+    """Full-domain generalisation along the hierarchies, with some of the rows suppressed."""
     pandas = import_module("pandas")
     frame = pandas.read_csv(folder / "rows.csv")
     names = quasi(frame)
@@ -79,7 +79,7 @@ def anjana(folder: Path, k: int, suppression: int) -> Work:
 
 
 def covey(folder: Path, k: int, method: str, **options: str) -> Work:
-    """The whole path from a dataframe to a verified release, on compiled code."""
+    """The whole path from a dataframe to a verified release, after compilation."""
     package = import_module("covey")
     frame = import_module("pandas").read_csv(folder / "rows.csv")
     schema = package.Schema.from_toml(folder / "schema.toml")
@@ -111,11 +111,11 @@ def find_run(name: str) -> Callable[[Path, int], Work]:
 
 
 def peak_mebibytes() -> float:
-    """The most memory that this process has had."""
+    """The peak memory of this process."""
     status = Path("/proc/self/status")
     if not status.exists():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-    # Linux counts into the other figure what the process had that started this one.
+    # On Linux, the other figure includes the memory of the parent process.
     lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
     return int(lines["VmHWM"].split()[0]) / 2**10
 

@@ -1,29 +1,29 @@
-"""What a Python user would pick instead of covey, on the same rows and judged by the same measures.
+"""Compare covey with other Python packages, on the same rows and by the same measures.
 
-Adult with the eight quasi-identifiers of Byun et al. 2007. Each peer is installed into an
-environment of its own, runs in a process of its own (`benchmarks/peer_runs.py`), and is tried on
-more and more rows until it needs more than `--limit` seconds or `--memory` gibibytes. covey runs in
-the same way with each of its methods, its own at every effort, from a dataframe to a verified
-release, with its code compiled before; its time includes the verification and the report.
+The table is Adult with the eight quasi-identifiers of Byun et al. 2007. Each peer is installed into
+its own environment and runs in its own process (`benchmarks/peer_runs.py`), on more and more rows
+until it needs more than `--limit` seconds or `--memory` gibibytes. covey runs in the same way with
+each of its methods, and the covey method with every effort, from a dataframe to a verified release.
+Its code is compiled before; its time includes the verification and the report.
 
-Processor seconds are those of the process in user and system mode, all its threads together, so
-that other work on the machine changes them little; memory is the most that the process held.
+Processor seconds are user and system time of the process, summed over all threads, so that other
+work on the machine hardly changes them. Memory is the peak of the process.
 
-What a peer releases is spelled as covey spells it, `[low, high]` and `{a, b}`, and then judged by
-`covey.measure` and `covey.verify`. A set of values counts as their lowest common ancestor, a
-suppressed row as lost entirely. Neither is part of a peer's seconds.
+A peer's release is rewritten in covey's notation, `[low, high]` and `{a, b}`, and then judged by
+`covey.measure` and `covey.verify`. A set of values counts as its lowest common ancestor, and a
+suppressed row as a total loss. Neither step is part of a peer's time.
 
-- anonypy: Mondrian. It does not declare that it needs pandas, so pandas is installed with it.
-- anonypyx: Mondrian, and MDAV-generic. The latter stops with a TypeError on pandas 3 ("Invalid
+- anonypy: Mondrian. It needs pandas without declaring it, so pandas is installed with it.
+- anonypyx: Mondrian, and MDAV-generic. MDAV-generic stops with a TypeError on pandas 3 ("Invalid
   value ... for dtype"), since it puts fractions into columns of whole numbers and numbers into
-  categories; on pandas 2.3 it works, so both run on that. It holds a matrix of all distances, 8 n²
-  bytes, beside three copies of half of it.
+  categories. It works on pandas 2.3, so both run on that. It holds a matrix of all distances, 8 n²
+  bytes, and three copies of half of it.
 - anjana, which judges by pycanon: full-domain generalisation along hierarchies, with up to 10, 20
-  or 50 % of the rows suppressed; 50 is what its own example allows. It gets the same hierarchies as
-  covey, and for ages intervals of 5, 10 and 20 years, for schooling of 2, 4 and 8 ranks.
+  or 50 % of the rows suppressed; its own example allows 50 %. It gets the same hierarchies as
+  covey, and also intervals of 5, 10 and 20 years for ages and of 2, 4 and 8 ranks for schooling.
 
-It needs a package index and `covey[charts,pandas]`. The output is Markdown, and with `--picture` a
-picture of loss against time; `benchmarks/tables.py` says what the table is.
+This needs a package index and `covey[charts,pandas]`. The output is Markdown and, with `--picture`,
+a picture of loss against time. `benchmarks/tables.py` describes the table.
 Run: python -m benchmarks.peers [--data FOLDER] [--venvs FOLDER] [--picture FOLDER]
 """
 
@@ -80,18 +80,18 @@ def _set(cell: str) -> str:
 
 
 def as_it_is(released: pl.DataFrame) -> pl.DataFrame:
-    """anjana's labels are those of the hierarchies that it was given, and covey's are its own."""
+    """No change: anjana uses the labels of the given hierarchies, and covey its own notation."""
     return released
 
 
 @dataclass(frozen=True)
 class Anonymizer:
-    """Something that makes tables k-anonymous, and where it runs."""
+    """A tool that makes tables k-anonymous, and the environment that it runs in."""
 
     run: str  # its name in peer_runs.py
     label: str
     point: str  # its label in the picture
-    packages: tuple[str, ...] = ()  # of its own environment; none for covey's
+    packages: tuple[str, ...] = ()  # of its environment; none for covey's
     spell: Callable[[pl.DataFrame], pl.DataFrame] = as_it_is
     series: str = OTHERS
 
@@ -133,7 +133,7 @@ METHODS = tuple(
 
 
 def environment(folder: Path, packages: tuple[str, ...]) -> Path:
-    """The interpreter of an environment with these packages, made unless it is there."""
+    """The interpreter of an environment with these packages, created if it does not exist."""
     if not packages:
         return Path(sys.executable)
     home = folder / packages[0].partition(">")[0]
@@ -152,7 +152,7 @@ def environment(folder: Path, packages: tuple[str, ...]) -> Path:
 
 @contextmanager
 def inputs(rows: pl.DataFrame, schema: covey.Schema) -> Iterator[Path]:
-    """A folder with all that any of them needs."""
+    """A folder with everything that any of them needs."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rows.write_csv(folder / "rows.csv")
@@ -174,7 +174,7 @@ def write_schema(folder: Path, schema: covey.Schema) -> None:
 
 
 def hierarchies(rows: pl.DataFrame, schema: covey.Schema) -> Iterator[tuple[str, covey.Taxonomy]]:
-    """A tree for every quasi-identifier; those of numbers are for anjana alone."""
+    """A tree for every quasi-identifier; only anjana uses the trees of numbers."""
     for name, column in schema.quasi.items():
         values = rows[name].cast(pl.String).unique().to_list()
         if name in WIDTHS:
@@ -184,13 +184,13 @@ def hierarchies(rows: pl.DataFrame, schema: covey.Schema) -> Iterator[tuple[str,
 
 
 class FailedError(Exception):
-    """Why there is no release."""
+    """The reason why there is no release."""
 
 
 def run(who: Anonymizer, folder: Path, k: int, options: argparse.Namespace) -> dict[str, Any]:
-    """Let it run on the folder; what it says about its run."""
+    """Run it on the folder, and return what it reports about the run."""
     python = environment(options.venvs, who.packages)
-    # -P: the modules beside the runner must not stand in for others of the same name.
+    # -P: modules next to the runner must not replace others of the same name.
     command = (python, "-P", RUNNER, who.run, folder, str(k), str(options.memory))
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=options.limit)
@@ -207,7 +207,7 @@ def run(who: Anonymizer, folder: Path, k: int, options: argparse.Namespace) -> d
 
 @dataclass(frozen=True)
 class Result:
-    """One release, what it took and what it is worth."""
+    """One release: its cost and its quality."""
 
     run: str
     rows: int
@@ -239,7 +239,7 @@ def judged(
     k: int,
     about: dict[str, Any],
 ) -> Result:
-    """What the verifier and the measures of covey say of the release in the folder."""
+    """Judge the release in the folder with covey's verifier and measures."""
     released = who.spell(pl.read_csv(folder / "released.csv", infer_schema=False))
     verdict = covey.verify(released, schema, covey.KAnonymity(k))
     losses = covey.measure(rows, released, schema, k=k)
@@ -268,7 +268,7 @@ VERSIONS = "version {version}, Python {python}, pandas {pandas}"
 
 
 def compare(options: argparse.Namespace) -> list[Result]:
-    """Everyone on every size at every k, but for those who have given up on fewer rows."""
+    """Run everyone on every size at every k, except those that failed on fewer rows."""
     everybody = tables.adult(options.data)
     schema = tables.adult_schema(options.data, flat=options.flat)
     known = Known(options.results)
@@ -297,7 +297,7 @@ def compare(options: argparse.Namespace) -> list[Result]:
 
 
 class Known:
-    """The results so far, in a file if there is one, so that a long comparison can go on."""
+    """The results so far, in a file if one is given, so that a long comparison can continue."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
@@ -327,7 +327,7 @@ def contenders(only: str | None) -> list[Anonymizer]:
 
 
 def draw(results: list[Result], folder: Path) -> None:
-    """Loss against time, of the middle k on the most rows."""
+    """Draw loss against time, for the middle k on the largest number of rows."""
     ks = sorted({result.k for result in results})
     rows, k = max(result.rows for result in results), ks[len(ks) // 2]
     shown = [result for result in results if (result.rows, result.k) == (rows, k)]
@@ -370,12 +370,24 @@ def arguments() -> argparse.Namespace:
     tables.add_data_option(parser)
     add = parser.add_argument
     add("--venvs", type=Path, metavar="FOLDER", help="keep the peers' environments here")
-    add("--only", choices=("covey", "anonypy", "anonypyx", "anjana"), help="this package alone")
-    add("--k", type=int, nargs="+", default=KS, metavar="K", help="each of these")
-    add("--results", type=Path, metavar="FILE", help="keep results here, and run only the rest")
+    add("--only", choices=("covey", "anonypy", "anonypyx", "anjana"), help="run only this package")
+    add("--k", type=int, nargs="+", default=KS, metavar="K", help="values of k")
+    add(
+        "--results",
+        type=Path,
+        metavar="FILE",
+        help="store results here, and run only what is missing",
+    )
     add("--picture", type=Path, metavar="FOLDER", help="draw peers.svg there")
-    add("--sizes", type=int, nargs="+", default=SIZES, metavar="ROWS", help="fewer rows first")
-    add("--flat", action="store_true", help="flat taxonomies in place of ARX's")
+    add(
+        "--sizes",
+        type=int,
+        nargs="+",
+        default=SIZES,
+        metavar="ROWS",
+        help="numbers of rows, in ascending order",
+    )
+    add("--flat", action="store_true", help="flat taxonomies instead of ARX's")
     add("--limit", type=float, default=120.0, help="seconds for one run (default: 120)")
     add("--memory", type=float, default=12.0, help="GiB for one run (default: 12)")
     return parser.parse_args()

@@ -1,7 +1,7 @@
-"""Time and size of the register: a new release of a large table laid over earlier ones.
+"""Measure time and size of the register: a new release of a large table, and earlier ones.
 
-The classes are blocks of k rows in an order of each release's own, since only the register is
-measured: the hashes, the file, and what all releases keep together. Each earlier release holds
+The classes are blocks of k rows, in a different order for each release, since only the register is
+measured: the hashes, the file, and what all releases guarantee together. Each earlier release has
 four of five people, drawn at random, which is harder than the same people every time.
 Run: python -m benchmarks.register [ROWS [RELEASES [SHARE]]]
 """
@@ -30,7 +30,7 @@ def trace(people: pl.DataFrame, number: int, share: float) -> Footprint:
     """The footprint of a release of some of the people."""
     draw = np.random.default_rng(number)
     rows = np.sort(draw.permutation(people.height)[: int(people.height * share)])
-    near = people["age"].to_numpy()[rows] + draw.random(len(rows)) * 3  # people of about one age
+    near = people["age"].to_numpy()[rows] + draw.random(len(rows)) * 3  # people of similar age
     classes = np.empty(len(rows), dtype=np.int64)
     classes[np.argsort(near)] = np.minimum(np.arange(len(rows)) // K, len(rows) // K - 1)
     shown = pl.DataFrame({"age": classes})
@@ -50,7 +50,7 @@ def main(rows: int = 1_000_000, releases: int = 5, share: float = 0.8) -> None:
         new = trace(people, releases, 1.0)
         clock.tell("hashing")
         with remember(path, new, path="new.csv", sha256="", request={}, refuse=False) as entry:
-            clock.tell("laying over")
+            clock.tell("combining")
             with entry.publishing():
                 pass
         clock.tell("settling")
@@ -59,11 +59,11 @@ def main(rows: int = 1_000_000, releases: int = 5, share: float = 0.8) -> None:
     print(f"{rows:,} rows against {composed.earlier} earlier releases of {share:.0%} of them")
     print(f"{sum(clock.seconds):.2f} s, {size:.1f} MB a release, {composed.below_k:.1%} below k")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{peak:.2f} GiB at most, the table of {people.estimated_size() / 2**30:.2f} included")
+    print(f"peak {peak:.2f} GiB, including {people.estimated_size() / 2**30:.2f} GiB for the table")
 
 
 class _Clock:
-    """Tells of steps, and of the time in which this process worked, if others did too."""
+    """Prints the elapsed time and the processor time of each step."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []

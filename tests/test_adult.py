@@ -1,4 +1,4 @@
-"""Real people's table: UCI Adult with the quasi-identifiers of Byun et al., judged from outside."""
+"""A table of real people: UCI Adult with Byun et al.'s quasi-identifiers, judged from outside."""
 
 import csv
 import sqlite3

@@ -1,9 +1,9 @@
-"""Attacks on releases, as an adversary would run them who knows everybody's quasi-identifiers.
+"""Attacks on releases by an adversary who knows everyone's quasi-identifiers.
 
 Each must fail against covey, and succeed against a build that the test itself has broken: an
-attack that never succeeds tells nothing. Which released row is truly whose, `release.rows`, is
-known to whoever counts the hits, never to the adversary. Random choices have fixed seeds, and
-limits are five standard deviations away where a hit is a matter of chance.
+attack that never succeeds proves nothing. The test counts the hits with `release.rows`, which says
+whose row each released row is; the adversary never sees it. Random choices have fixed seeds. If
+hits are random, limits are five standard deviations away.
 """
 
 import datetime

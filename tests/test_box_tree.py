@@ -1,4 +1,4 @@
-"""Searches in the tree of boxes find what looking at every row finds, on tables of some size."""
+"""Searches in the tree of boxes find the same rows as brute force, on tables of some size."""
 
 from typing import Any
 

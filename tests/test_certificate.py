@@ -1,4 +1,4 @@
-"""A certificate says what is true, is checked by what it says, and tells nothing else."""
+"""A certificate is true, can be checked, and reveals nothing else."""
 
 import contextlib
 import copy

@@ -1,4 +1,4 @@
-"""Pictures that several parts of covey share: labels that can be read, and small files."""
+"""Charts that several parts of covey share: readable labels and small files."""
 
 import xml.etree.ElementTree as ET
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""The command line as its users meet it: results, errors, exit codes, pipes."""
+"""The command line as its users see it: results, errors, exit codes, pipes."""
 
 import gzip
 import json

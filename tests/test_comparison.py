@@ -1,4 +1,4 @@
-"""Methods side by side: every figure is that of a release which was verified."""
+"""Methods side by side: every figure comes from a verified release."""
 
 import io
 import json

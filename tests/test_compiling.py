@@ -1,4 +1,4 @@
-"""Kernels are compiled for one kind of arguments, kept on disk, and users are told of it."""
+"""Kernels are compiled for one kind of arguments and cached on disk, and users are informed."""
 
 import os
 import subprocess

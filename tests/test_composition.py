@@ -1,4 +1,4 @@
-"""What several releases keep together, against an oracle of plain sets."""
+"""What several releases guarantee together, compared with an oracle of plain sets."""
 
 from collections import defaultdict
 from dataclasses import dataclass

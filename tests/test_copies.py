@@ -1,4 +1,4 @@
-"""A release that is copied, pickled or sent holds what may be published, and nothing else."""
+"""A copied or pickled release holds what may be published, and nothing else."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""covey's own method: legal at every step, never worse for it, and the same on any machine."""
+"""The covey method: valid and never worse after any step, and the same on any machine."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What each k would cost: points are those of releases, and the curve never falls."""
+"""What each k costs: the points are those of releases, and the curve never falls."""
 
 import importlib.util
 import json

@@ -1,4 +1,4 @@
-"""Before and after: counts that are right, and none that tells of fewer than k people."""
+"""Before and after: correct counts, and none that reveals fewer than k people."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The pages say what the code does: their examples run, and nothing is left out."""
+"""The pages are true and complete: their examples run, and they describe everything."""
 
 import re
 import shlex

@@ -1,6 +1,6 @@
-"""Requirements beyond k: kept by every release that can keep them, and refused at once if none can.
+"""Requirements beyond k: met by every release if possible, and rejected at once otherwise.
 
-What can be had, and the least loss at which, is told by oracles that know the definitions only.
+Oracles that know only the definitions compute what is possible and the minimum loss.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""The worked examples of the papers, and the figures that others report, by covey's own methods."""
+"""The papers' worked examples, and figures that others report, computed by covey's methods."""
 
 from itertools import pairwise
 from pathlib import Path

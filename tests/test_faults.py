@@ -1,4 +1,4 @@
-"""Killed, interrupted, out of room: never a partial or unverified file under the output's name."""
+"""Killed, interrupted, disk full: never a partial or unverified file under the output's name."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""A file appears whole or not at all, and whatever else happens, nothing else changes."""
+"""A file appears completely or not at all, and nothing else ever changes."""
 
 import errno
 import fcntl

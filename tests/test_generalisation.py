@@ -1,4 +1,4 @@
-"""What cells show: all members and no more, by a reading of the notation that is the test's own."""
+"""Released cells cover all rows of a group and no more, by the test's own reading of them."""
 
 import datetime
 from collections import Counter

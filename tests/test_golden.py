@@ -1,7 +1,7 @@
-"""Releases of yesterday: the same key and request must give the same bytes.
+"""Earlier releases: the same key and request must give the same bytes.
 
-Two versions of one release can be laid over each other, so a change that moves a single byte needs
-a line in the CHANGELOG. `python tests/test_golden.py` prints the digests of today.
+An adversary can combine two versions of one release, so a change of a single byte needs a line in
+the CHANGELOG. `python tests/test_golden.py` prints the current digests.
 """
 
 import hashlib

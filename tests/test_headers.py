@@ -1,4 +1,4 @@
-"""A file without a header: its first record is nobody's column name, and stands in no message."""
+"""A file without a header: its first record never becomes column names or part of a message."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Drafts of schemas: careful roles, reasons without a value, files that can be used."""
+"""Drafts of schemas: careful roles, reasons without values, usable files."""
 
 import tomllib
 from pathlib import Path

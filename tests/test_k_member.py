@@ -1,4 +1,4 @@
-"""Greedy k-member against its slow twin, label by label."""
+"""Greedy k-member compared with its oracle, label by label."""
 
 import os
 from typing import Any

@@ -1,4 +1,4 @@
-"""The custodian's key: made once, read by its owner alone, and told to nobody."""
+"""The custodian's key: created once, readable only by its owner, and never revealed."""
 
 import base64
 import copy

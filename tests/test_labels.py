@@ -1,4 +1,4 @@
-"""What looks alike to a reader is one value, wherever values are counted."""
+"""Labels that look the same to a reader count as one value everywhere."""
 
 import random
 import re

@@ -1,8 +1,7 @@
-"""What a release and its report tell of the rows that are not in it: their number, and no more.
+"""What a release and its report reveal about suppressed rows: their number, and no more.
 
-A method that is handed over groups the rows of one fixed table and leaves out all others. Whatever
-those hold, the bytes that are published must be the same. Attacks that need it otherwise run
-against a build that the test has broken, too.
+A test method groups the rows of one fixed table and suppresses all others. Whatever those contain,
+the published bytes must be the same. The attacks also run against a build that the test has broken.
 """
 
 import json

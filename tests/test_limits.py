@@ -1,4 +1,4 @@
-"""Where covey ended in an internal error: limits of files, numbers, memory and machines."""
+"""Cases that once ended in an internal error: limits of files, numbers, memory and machines."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Losses of released cells against the oracle's losses of labels, and the papers' examples."""
+"""Losses of released cells, compared with the oracle's losses of labels and papers' examples."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

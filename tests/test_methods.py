@@ -1,4 +1,4 @@
-"""Every method of the papers against its slow twin, label by label, and what must hold of all."""
+"""Every published method compared with its oracle, label by label, and what holds for all."""
 
 import inspect
 import os

@@ -1,4 +1,4 @@
-"""People, not rows: a table in which people repeat is not released as if each row were somebody."""
+"""Persons, not rows: a table in which persons repeat is not released as if each row were one."""
 
 import random
 from collections import defaultdict

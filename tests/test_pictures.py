@@ -1,4 +1,4 @@
-"""The pictures of the pages: drawn from real runs, small, and nothing in them that runs."""
+"""The pictures of the pages: drawn from real runs, small, and without scripts."""
 
 import math
 import re

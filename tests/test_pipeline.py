@@ -1,4 +1,4 @@
-"""What every release keeps, whatever the table: the invariants as properties."""
+"""What holds for every release of any table: the invariants as properties."""
 
 import base64
 import datetime

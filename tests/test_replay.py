@@ -1,9 +1,9 @@
-"""Who has the release, the program and everybody's quasi-identifiers runs covey on every guess.
+"""Attacks that run covey on every guess, with the program and everyone's quasi-identifiers.
 
-Where only k is asked, the groups depend on the quasi-identifiers and the custodian's key alone, so
-every guess among the people of a class gives the same bytes. Against a build that orders rows and
-draws its seed as covey once did, by all that is in the table and without a key, the same attacks
-find their person.
+If k is the only requirement, the groups depend only on the quasi-identifiers and the custodian's
+key, so every guess among the people of a class gives the same bytes. The same attacks find their
+person in a build that orders rows and derives its seed as covey once did, from the whole table and
+without a key.
 """
 
 import datetime

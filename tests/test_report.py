@@ -1,4 +1,4 @@
-"""The report: the same numbers as a page and as JSON, on any release, and nobody's cells in it."""
+"""The report: the same numbers as a page and as JSON, for any release, and no one's cells."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""The pages in a real browser: drawn, readable in every light and width, and asking nobody."""
+"""The pages in a real browser: readable in every theme and width, without network requests."""
 
 from collections.abc import Iterator
 from pathlib import Path

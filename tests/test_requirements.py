@@ -1,4 +1,4 @@
-"""Every model of privacy, judged by the verifier as its definition says."""
+"""Every privacy model, judged by the verifier as its definition says."""
 
 import json
 import math

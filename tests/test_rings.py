@@ -1,4 +1,4 @@
-"""Rows that are not alike: the rings of NH, their release, and who judges it."""
+"""Rows that differ within a group: the rings of NH, their release and its verifier."""
 
 from dataclasses import replace
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""How many of a population stand behind each class, against looking at every person."""
+"""How many people of a population match each class, compared with brute force."""
 
 import random
 import re

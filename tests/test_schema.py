@@ -1,4 +1,4 @@
-"""Every rule of a schema, and that its messages name settings and columns, never what was there."""
+"""Every rule of a schema; its messages name settings and columns, never the rejected value."""
 
 from collections.abc import Mapping
 from pathlib import Path

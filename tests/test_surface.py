@@ -1,4 +1,4 @@
-"""What covey shows, and what it does not load before it is needed."""
+"""The public names and options of covey, and what it loads only when needed."""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""Tables come in exactly as they are or not at all, and go out with nothing but their cells."""
+"""Tables are read exactly or not at all, and written with nothing but their cells."""
 
 import base64
 import codecs

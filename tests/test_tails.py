@@ -1,4 +1,4 @@
-"""Tail coding: beyond a bound nobody is told apart, and what a draft proposes tells of k people."""
+"""Tail coding: values beyond a bound look the same, and drafted bounds cover k people."""
 
 import datetime
 import json

@@ -1,4 +1,4 @@
-"""Trees against brute force over parent links, and every way to read, build and write one."""
+"""Trees compared with brute force over parent links, and all ways to read, build and write one."""
 
 import csv
 import datetime

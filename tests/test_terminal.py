@@ -1,4 +1,4 @@
-"""What reaches a terminal: no command of a terminal, whoever chose the names; and who may read."""
+"""What reaches a terminal: no control sequences, whatever the names; and who may read files."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The verifier against brute force, and against what other verifiers got wrong."""
+"""The verifier compared with brute force, and on cases that other verifiers got wrong."""
 
 import random
 

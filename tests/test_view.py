@@ -1,4 +1,4 @@
-"""A release is read once, whatever is made of it, and what is kept of it holds no original."""
+"""A release is read only once, and what is kept of it does not contain the original."""
 
 from collections import Counter
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""Missing cells that may match anything: k by both readings, cells, losses, and every method."""
+"""Missing cells as wildcards: k by both readings, cells, losses, and every method."""
 
 import datetime
 import json

@@ -1,4 +1,4 @@
-"""Counts over releases against brute force, and classifiers that learn from released rows."""
+"""Counts over releases compared with brute force, and classifiers trained on released rows."""
 
 import json
 import subprocess

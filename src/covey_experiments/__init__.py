@@ -1,5 +1,6 @@
-"""The figures of the papers, drawn anew from covey's own methods.
+"""The papers' figures, redrawn with covey's methods.
 
-`data` says where tables come from, `figures` what the papers show and claim, `judging` whether a
-claim holds of points, `running` takes the points and keeps them, and `page` shows all of it.
+`data` finds the tables, `figures` declares what the papers show and claim, `running` measures the
+points, `points` stores them, `judging` decides whether a claim holds, and `page` shows the results.
+`examples` has the papers' worked examples and proofs.
 """

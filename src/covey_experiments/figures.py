@@ -1,7 +1,8 @@
-"""What the papers show and claim: each of their figures declared as data.
+"""The papers' figures and claims, declared as data.
 
-The axes and fixed values are the papers'. Where a paper does not print the places of its points,
-they are chosen here. covey's own method is one more line in every figure, and no part of a claim.
+The axes and fixed values are the papers'. If a paper does not print the positions of its points,
+they are chosen here. The covey method is an additional line in every figure and is not part of a
+claim.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,14 +36,14 @@ from covey_experiments.judging import (
     straight,
 )
 
-RUNS, QUICK_RUNS = 10, 3  # of a method that draws at random, whose mean counts
-ROUGHLY = 0.95  # of what a straight line explains, where a claim is not so strict
-STEADY = ("mondrian", "mdav", "kacpc")  # methods that draw nothing: one run tells all
+RUNS, QUICK_RUNS = 10, 3  # of a random method, whose mean counts
+ROUGHLY = 0.95  # share of the variance that a straight line explains, for looser claims
+STEADY = ("mondrian", "mdav", "kacpc")  # deterministic methods: one run is enough
 OWN = "covey"
 
 
 class Paper(NamedTuple):
-    """Where figures come from."""
+    """A paper with figures."""
 
     title: str
     short: str
@@ -57,8 +58,8 @@ PAPERS = {
         "Efficient k-Anonymization Using Clustering Techniques, DASFAA 2007",
         "The paper compares its greedy k-member with median partitioning (Mondrian) on UCI Adult: "
         "age and years of schooling as numbers, six categories in trees, the salary as the class. "
-        "The modified k-member charges a row that is not of its group’s majority class. The paper "
-        "does not print its trees, so absolute losses differ from its own.",
+        "The modified k-member adds a penalty for each row outside its group’s majority class. The "
+        "paper does not print its trees, so absolute losses differ from the paper’s.",
     ),
     "he": Paper(
         "He, Chen, Chen, Dong, Wang and Huang 2012",
@@ -66,9 +67,9 @@ PAPERS = {
         "Clustering-Based k-Anonymity, PAKDD 2012",
         "The paper compares its bisecting CB with NH, non-homogeneous generalisation, on two "
         "tables of the American census, SAL and INCOME. All columns are numbers in the order of "
-        "their codes, as its definition of the loss has it. NH shows no equal rows, so it keeps a "
-        "weaker promise; its own paper could not be had, and covey’s is inferred from what others "
-        "report of it. covey’s own method works with the effort “quick” here, since tables are "
+        "their codes, as in the paper’s definition of loss. NH does not release equal rows, so its "
+        "guarantee is weaker. The paper of NH was not available, so covey’s NH is inferred from "
+        "what others report. The covey method uses the effort “quick” here, since the tables are "
         "large.",
     ),
     "wang": Paper(
@@ -78,27 +79,27 @@ PAPERS = {
         "Transactions on Data Privacy 2022",
         "The paper compares its KACPC with four others on UCI Adult: age as a number, five "
         "categories in trees. Precision is one minus the mean loss of a cell. IKAC, OKA and GAA-CP "
-        "are inferred in part from what others report; the paper ran in MATLAB, covey’s methods "
-        "are compiled.",
+        "are partly inferred from what others report. The paper’s programs ran in MATLAB; covey’s "
+        "methods are compiled.",
     ),
 }
 
 
 class Line(NamedTuple):
-    """One method in a figure: what it is called there, and what runs, with its options."""
+    """One method in a figure: its label there, and the method with its options."""
 
     label: str
     method: str
-    table: str | None = None  # another than the figure's
+    table: str | None = None  # if it differs from the figure's
 
     @property
     def is_steady(self) -> bool:
-        """Whether every run gives the same."""
+        """Whether the method is deterministic."""
         return self.method.partition(":")[0] in STEADY
 
 
 class Axis(NamedTuple):
-    """The y axis: a figure of a run, and what a reader is told of it."""
+    """The y axis: a measure of a run, and its title."""
 
     measure: Literal[
         "total_il", "discernibility", "classification", "gcp", "precision", "cpu_seconds"
@@ -107,7 +108,7 @@ class Axis(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """The places of the points, and those of a quick run."""
+    """The x values of the points, in a full run and in a quick run."""
 
     full: tuple[int, ...]
     quick: tuple[int, ...]
@@ -122,10 +123,10 @@ SECONDS = Axis("cpu_seconds", "seconds of processor time")
 
 
 class Request(NamedTuple):
-    """What a point is the mean of: some runs of one method on one part of a table."""
+    """A point: the runs of one method on one part of a table, whose mean it shows."""
 
     table: str
-    rows: int | None  # all, without
+    rows: int | None  # None means all
     columns: int | None
     method: str
     k: int
@@ -147,13 +148,13 @@ class Figure:
     x: Literal["k", "rows", "columns"]
     grid: Grid
     y: Axis
-    lines: tuple[Line, ...]  # that of covey's own method last
+    lines: tuple[Line, ...]  # the covey method last
     claim: str
     parts: tuple[Part, ...]
     k: int = 0
     columns: int | None = None
     rows: int | None = None
-    mind: str = ""  # what else may be behind the verdict
+    mind: str = ""  # another possible reason for the verdict
 
     @property
     def paper(self) -> str:
@@ -162,25 +163,25 @@ class Figure:
 
     @property
     def x_title(self) -> str:
-        """What a reader is told of the x axis."""
+        """The title of the x axis."""
         return {"k": "k", "rows": "rows, n", "columns": "quasi-identifiers, d"}[self.x]
 
     @property
     def own(self) -> Line:
-        """The line of covey's own method."""
+        """The line of the covey method."""
         return self.lines[-1]
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """All that its lines are taken from."""
+        """All tables that its lines are measured on."""
         return tuple(dict.fromkeys(line.table or self.table for line in self.lines))
 
     def places(self, *, quick: bool) -> tuple[int, ...]:
-        """Where the points lie on the x axis."""
+        """The x values of the points."""
         return self.grid.quick if quick else self.grid.full
 
     def request(self, line: Line, x: int, *, quick: bool) -> Request:
-        """The point of a line at a place."""
+        """The point of a line at x."""
         table = line.table or self.table
         rows = QUICK_ROWS[table] if quick else self.rows
         return Request(
@@ -192,7 +193,7 @@ class Figure:
         )
 
     def setting(self, *, quick: bool, most: int) -> str:
-        """What does not vary in the figure, of a table with so many rows."""
+        """The fixed values of the figure, for a table with `most` rows."""
         asked = QUICK_ROWS[self.table] if quick else self.rows
         rows = most if asked is None else min(asked, most)
         fixed = [f"k = {self.k}"] if self.x != "k" else []
@@ -215,8 +216,8 @@ _BYUN_LINES = (
     Line(OWN, "covey:penalty=0"),
 )
 _TREE = (
-    "covey finds the rows of k-member in a tree of boxes: they are the same as by the paper’s "
-    "search of all rows, but sooner found."
+    "covey’s k-member searches a tree of boxes. It finds the same rows as the paper’s search of "
+    "all rows, but faster."
 )
 _BYUN_K = Grid((2, 5, 10, 25, 50, 75, 100), (5, 25, 100))
 
@@ -245,7 +246,7 @@ _BYUN = (
         6,
         "Information loss and k",
         LOSS,
-        "Greedy k-member loses least for every k, the modified one loses hardly more, and "
+        "Greedy k-member loses least for every k, the modified one loses slightly more, and "
         "Mondrian loses most.",
         [
             best("k-member", ["modified k-member", "Mondrian"], low=True),
@@ -258,7 +259,7 @@ _BYUN = (
         "Discernibility and k",
         DM,
         "Both greedy methods have a lower discernibility than Mondrian, since their groups have "
-        "hardly more than k rows.",
+        "only slightly more than k rows.",
         [
             below("k-member", "Mondrian"),
             below("modified k-member", "Mondrian"),
@@ -270,7 +271,7 @@ _BYUN = (
         8,
         "Classification and k",
         CM,
-        "The modified k-member is best; the plain one, too, is better than Mondrian for every k.",
+        "The modified k-member is best; the plain one is also better than Mondrian for every k.",
         [
             best("modified k-member", ["k-member", "Mondrian"], low=True),
             below("k-member", "Mondrian"),
@@ -280,7 +281,7 @@ _BYUN = (
         9,
         "Time and k",
         SECONDS,
-        "Greedy k-member is slower than Mondrian, which is acceptable for work that is done once.",
+        "Greedy k-member is slower than Mondrian, which is acceptable for a one-time task.",
         [above("k-member", "Mondrian"), at_most("k-member", 600, "s")],
     ),
     _byun(
@@ -300,8 +301,8 @@ _BYUN = (
         11,
         "Time and n",
         SECONDS,
-        "Greedy k-member is slower and its time grows with the square of the rows, that of "
-        "Mondrian nearly linearly.",
+        "Greedy k-member is slower. Its time grows with the square of the number of rows; the "
+        "time of Mondrian grows almost linearly.",
         [
             above("k-member", "Mondrian"),
             power("k-member", 1.7, 2.3),
@@ -325,15 +326,15 @@ _HE_N = Grid((100_000, 200_000, 300_000, 400_000, 500_000), (6_000, 12_000, 18_0
 _HE_ROWS = 100_000
 _HE_TABLES = (("a", "sal"), ("b", "income"))
 _K = 100
-_LINEAR = (0.8, 1.2)  # powers that pass as such
+_LINEAR = (0.8, 1.2)  # powers that pass as linear
 _NH = (
-    "NH is covey’s reading of a method whose own paper could not be had, and it promises less than "
-    "the others."
+    "The paper of NH was not available, so covey’s NH is inferred. Its guarantee is weaker than "
+    "that of the others."
 )
 
 
 def _he(which: str, title: str, x: Literal["k", "rows", "columns"], **rest: Any) -> Figure:
-    """A figure with what most of the paper's have in common, unless `rest` says otherwise."""
+    """A figure with the settings that most of the paper's figures share; `rest` overrides them."""
     settings: dict[str, Any] = {
         "number": f"Figure {which[0]}({which[1]})",
         "grid": {"k": _HE_K, "rows": _HE_N, "columns": _HE_D}[x],
@@ -356,7 +357,7 @@ def _he_6(letter: str, table: str, d: int) -> Figure:
         "k",
         table=table,
         columns=d,
-        claim=claim + ("." if first else ", and that of CB is well below that of NH."),
+        claim=claim + ("." if first else ", and the GCP of CB is well below that of NH."),
         parts=(
             straight("CB", ROUGHLY),
             straight("NH", ROUGHLY),
@@ -379,8 +380,8 @@ _HE = (
         number="Figure 6(d, h)",
         table="sal",
         lines=_HE_PAIRS,
-        claim="With the large domains of INCOME, NH loses more than with those of SAL; CB minds "
-        "the size of domains less.",
+        claim="NH loses more with the large domains of INCOME than with those of SAL; the size of "
+        "domains affects CB less.",
         parts=(
             above("NH on INCOME", "NH on SAL"),
             ratio_below(("CB on INCOME", "CB on SAL"), ("NH on INCOME", "NH on SAL")),
@@ -392,7 +393,7 @@ _HE = (
             f"GCP and d, {table.upper()}",
             "columns",
             table=table,
-            claim="GCP grows with the number of columns; with four to six, that of CB is lower.",
+            claim="GCP grows with the number of columns; with four to six, CB has the lower GCP.",
             parts=(rises("CB"), rises("NH"), below("CB", "NH", of=(4, 5, 6))),
         )
         for letter, table in _HE_TABLES
@@ -403,7 +404,7 @@ _HE = (
             f"GCP and n, {table.upper()}-6",
             "rows",
             table=table,
-            claim="GCP falls as there are more rows, and that of CB is lower throughout.",
+            claim="GCP falls as the number of rows grows, and CB always has the lower GCP.",
             parts=(falls("CB"), falls("NH"), below("CB", "NH")),
         )
         for letter, table in _HE_TABLES
@@ -415,8 +416,8 @@ _HE = (
             "rows",
             table=table,
             y=SECONDS,
-            claim="Time grows linearly with the rows; NH is faster, but CB never takes more than "
-            "500 seconds.",
+            claim="Time grows linearly with the number of rows. NH is faster, but CB never takes "
+            "more than 500 seconds.",
             parts=(
                 power("CB", *_LINEAR),
                 power("NH", *_LINEAR),
@@ -447,8 +448,8 @@ def _all_but(label: str) -> list[str]:
 
 _OTHERS = _all_but("KACPC")
 _COMPILED = (
-    "The paper’s programs ran in MATLAB, these are compiled: which one is faster may differ for "
-    "that alone."
+    "The paper’s programs ran in MATLAB, and covey’s are compiled. That alone may change which "
+    "method is faster."
 )
 _WANG_K = Grid((10, 20, 30, 40, 50, 60, 70, 80, 90, 100), (10, 50, 100))
 _WANG_D = Grid((2, 3, 4, 5, 6), (2, 4, 6))
@@ -487,8 +488,8 @@ def _wang_d(number: int, k: int, more: Sequence[Part], told: str) -> tuple[Figur
             f"Precision and d, k = {k}",
             "columns",
             PRECISION,
-            "KACPC is best. Its precision and that of IKAC and GAA-CP falls with each column; MDAV "
-            "and OKA go up and down.",
+            "KACPC is best. The precision of KACPC, IKAC and GAA-CP falls with each column; that "
+            "of MDAV and OKA goes up and down.",
             [
                 best("KACPC", _OTHERS, low=False),
                 *(falls(label) for label in ("KACPC", "IKAC", "GAA-CP")),
@@ -516,7 +517,7 @@ def _wang_n(number: int, k: int, more: Sequence[Part], told: str) -> tuple[Figur
             f"Precision and n, k = {k}",
             "rows",
             PRECISION,
-            f"Precision rises with the rows, and KACPC is best{told}.",
+            f"Precision rises with the number of rows, and KACPC is best{told}.",
             [
                 best("KACPC", _OTHERS, low=False),
                 *(rises(label) for label in _THEIRS),
@@ -529,7 +530,7 @@ def _wang_n(number: int, k: int, more: Sequence[Part], told: str) -> tuple[Figur
             f"Time and n, k = {k}",
             "rows",
             SECONDS,
-            "Time rises with the rows, and the gaps between the methods widen.",
+            "Time rises with the number of rows, and the gaps between the methods widen.",
             [*(rises(label) for label in _THEIRS), spread_widens(_THEIRS)],
             k,
         ),
@@ -542,8 +543,8 @@ _WANG = (
         "Precision and k",
         "k",
         PRECISION,
-        "KACPC is best for every k. All but MDAV fall as k grows. KACPC is better than IKAC by up "
-        "to 20.7 %, more and more so, and better than OKA by a steady 30 to 40 %.",
+        "KACPC is best for every k. All except MDAV fall as k grows. KACPC is better than IKAC by "
+        "up to 20.7 %, increasingly so, and better than OKA by a steady 30 to 40 %.",
         [
             best("KACPC", _OTHERS, low=False),
             *(falls(label) for label in _all_but("MDAV")),
@@ -584,7 +585,7 @@ EXAMPLES: tuple[Example, ...] = examples.EXAMPLES
 
 
 def chosen(names: Iterable[str]) -> tuple[list[Figure], list[Example]]:
-    """The figures and examples of these names; of a paper by its name, of `he-6` all its parts."""
+    """The figures and examples with these names; `he` selects a paper, `he-6` all its parts."""
     wanted = list(dict.fromkeys(names))
     figures = [f for f in FIGURES if any(_named(f.name, name) for name in wanted)]
     shown = [e for e in EXAMPLES if any(_named(e.name, name) for name in wanted)]

@@ -1,4 +1,4 @@
-"""Files: tables as they are found, and what is written to the output folder."""
+"""Read tables of various formats, and write files to the output folder."""
 
 import contextlib
 import gzip
@@ -15,20 +15,20 @@ _SIGNS = (",", ";", "\t")  # between columns
 
 
 def read(path: str | Path, what: str) -> pl.DataFrame:
-    """A table with all its cells as text: Parquet or CSV, gzipped or not.
+    """Read a table with all its cells as text: Parquet or CSV, gzipped or not.
 
-    Where the first line begins with a digit there is no header, and columns are named column_1, ….
+    If the first line begins with a digit, there is no header; columns are then named column_1, ….
     """
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError):
-        raise TableError(f"the file of {what} cannot be read") from None
+        raise TableError(f"cannot read the file of {what}") from None
     try:
         frame = _parsed(data)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError, zlib.error):
-        frame = pl.DataFrame()  # polars would quote cells
+        frame = pl.DataFrame()  # an error of polars would quote cells
     if frame.width < 2:
-        raise TableError(f"the file of {what} is no table with commas, semicolons or tabs")
+        raise TableError(f"the file of {what} is not a table with commas, semicolons or tabs")
     return frame
 
 
@@ -45,11 +45,11 @@ def _parsed(data: bytes) -> pl.DataFrame:
         infer_schema=False,
         encoding="utf8-lossy",
     )
-    return frame.with_columns(pl.all().str.strip_chars())  # UCI has blanks behind its commas
+    return frame.with_columns(pl.all().str.strip_chars())  # UCI has spaces after its commas
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file completely or not at all."""
     draft = path.with_name(f".{path.name}.draft")
     with output_errors():
         try:
@@ -61,8 +61,8 @@ def write(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def output_errors() -> Iterator[None]:
-    """Turn the operating system's refusals into covey's."""
+    """Turn errors of the operating system into covey's."""
     try:
         yield
     except OSError as error:
-        raise OutputError(f"the output cannot be written: {error.strerror}") from None
+        raise OutputError(f"cannot write the output: {error.strerror}") from None

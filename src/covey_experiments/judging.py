@@ -1,7 +1,7 @@
-"""Whether a claim holds: verdicts that are computed from points.
+"""Compute from points whether a claim holds.
 
-A claim has parts, each of which is looked at wherever points allow it. A part tells the share of
-those places at which it holds, and the numbers behind it.
+A claim has parts. Each part is checked at every point that it applies to, and reports the share of
+points at which it holds, with the numbers.
 """
 
 import math
@@ -15,11 +15,11 @@ from typing import Concatenate, ParamSpec
 
 import numpy as np
 
-NEARLY = 0.98  # of how points vary: a straight line that explains it is one to the eye
+NEARLY = 0.98  # share of the variance: points that a line explains this well look straight
 
 
 class Outcome(StrEnum):
-    """What came of a claim."""
+    """The outcome of a claim."""
 
     HOLDS = "holds"
     IN_PART = "holds in part"
@@ -29,14 +29,14 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One part of a claim, and what the points say of it."""
+    """One part of a claim, and what the points say about it."""
 
     says: str
-    share: float  # of the places at which it was looked for, those where it is so
+    share: float  # of the points that were checked, the share at which it holds
 
     @property
     def outcome(self) -> Outcome:
-        """Everywhere, somewhere or nowhere."""
+        """Whether it holds everywhere, somewhere or nowhere."""
         if self.share >= 1:
             return Outcome.HOLDS
         return Outcome.IN_PART if self.share > 0 else Outcome.FAILS
@@ -44,13 +44,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of all parts of a claim."""
+    """The findings on all parts of a claim."""
 
     findings: tuple[Finding, ...]
 
     @property
     def outcome(self) -> Outcome:
-        """That of its parts where they agree, else in part."""
+        """The outcome of its parts if they agree, otherwise "holds in part"."""
         outcomes = {finding.outcome for finding in self.findings}
         if not outcomes:
             return Outcome.OPEN
@@ -59,17 +59,17 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Curve:
-    """The means of one line of a figure, and how far its runs lie apart."""
+    """One line of a figure: the means of its runs, and their range."""
 
     x: tuple[float, ...]
     y: tuple[float, ...]
     least: tuple[float, ...] = ()
     most: tuple[float, ...] = ()
     runs: int = 1
-    sizes: tuple[float, ...] = ()  # rows of a group on average, at each point
+    sizes: tuple[float, ...] = ()  # mean number of rows in a group, at each point
 
     def at(self, x: float) -> float:
-        """The mean at a place that the line has."""
+        """The mean at one of the line's x values."""
         return self.y[self.x.index(x)]
 
 
@@ -78,7 +78,7 @@ Part = Callable[[Curves], Finding]
 
 
 def judge(parts: Sequence[Part], curves: Curves) -> Verdict:
-    """The verdict on a claim, once there are points."""
+    """The verdict on a claim; it is open until every line has two points."""
     if any(len(curve.x) < 2 for curve in curves.values()) or not curves:
         return Verdict(())
     return Verdict(tuple(part(curves) for part in parts))
@@ -91,7 +91,7 @@ P = ParamSpec("P")
 
 
 def _part(look: Callable[Concatenate[Curves, P], Finding]) -> Callable[P, Part]:
-    """Lines are named when a figure is declared, and looked at when there are points."""
+    """Turn a check of curves into one whose lines are named first and checked later."""
 
     @wraps(look)
     def declared(*named: P.args, **limits: P.kwargs) -> Part:
@@ -101,7 +101,7 @@ def _part(look: Callable[Concatenate[Curves, P], Finding]) -> Callable[P, Part]:
 
 
 def below(line: str, other: str, *, of: Sequence[float] | None = None) -> Part:
-    """One line lies below another at every x, or at those named."""
+    """One line lies below another at every x, or at the x values in `of`."""
     return _beside(line, "below", other, operator.lt, of)
 
 
@@ -150,7 +150,7 @@ def falls(line: str) -> Part:
 
 
 def holds_up(line: str) -> Part:
-    """A line goes down nowhere."""
+    """A line never goes down."""
     return _steps(line, "does not fall", operator.le)
 
 
@@ -166,7 +166,7 @@ def _steps(curves: Curves, line: str, verb: str, so: Callable[[float, float], bo
 
 @_part
 def erratic(curves: Curves, line: str) -> Finding:
-    """A line goes up here and down there."""
+    """A line goes up in some steps and down in others."""
     y = curves[line].y
     steps = [after > before for before, after in pairwise(y)]
     both = any(steps) and not all(steps)
@@ -176,13 +176,13 @@ def erratic(curves: Curves, line: str) -> Finding:
 
 @_part
 def straight(curves: Curves, line: str, passes: float = NEARLY) -> Finding:
-    """A line is a rising one that a ruler draws, or nearly."""
+    """A line rises and is straight, or nearly so."""
     x, y = np.array(curves[line].x), np.array(curves[line].y)
     along = float(np.corrcoef(x, y)[0, 1]) if np.ptp(y) > 0 else 0.0
     how = "rising" if along > 0 else "falling" if along < 0 else "level"
     return Finding(
-        f"A {how} straight line explains {_percent(along**2)} of how {line} varies; "
-        f"{_percent(passes)} of a rising one passes.",
+        f"A {how} straight line explains {_percent(along**2)} of the variance of {line}; "
+        f"a rising one with {_percent(passes)} passes.",
         float(along > 0 and along**2 >= passes),
     )
 
@@ -199,11 +199,11 @@ def power(curves: Curves, line: str, least: float, most: float) -> Finding:
 
 @_part
 def groups_of_k(curves: Curves, line: str, within: float) -> Finding:
-    """Groups have k rows on average, or hardly more, where x is k."""
+    """Groups have k rows on average, or slightly more; x must be k."""
     over = [size / k - 1 for k, size in zip(curves[line].x, curves[line].sizes, strict=True)]
     holds = sum(excess <= within for excess in over)
     return Finding(
-        f"Groups of {line} are at most {_percent(within)} larger than k on average at {holds} "
+        f"Groups of {line} are on average at most {_percent(within)} larger than k at {holds} "
         f"of {len(over)} points: by {_span(over)}.",
         holds / len(over),
     )
@@ -227,14 +227,14 @@ def at_most(curves: Curves, line: str, limit: float, unit: str) -> Finding:
     """A line never goes above a limit."""
     y = curves[line].y
     return Finding(
-        f"{line} takes {_number(max(y))} {unit} at most; {limit:g} {unit} passes.",
+        f"{line} takes at most {_number(max(y))} {unit}; {limit:g} {unit} passes.",
         sum(value <= limit for value in y) / len(y),
     )
 
 
 @_part
 def gain(curves: Curves, line: str, other: str, least: float, most: float) -> Finding:
-    """A line is better than another, the higher the better, by a share between two at every x."""
+    """A line is higher, thus better, than another by a share between `least` and `most`."""
     gains = _gains(curves, line, other)
     holds = sum(least <= gain <= most for gain in gains)
     return Finding(
@@ -251,7 +251,7 @@ def gain_steady(curves: Curves, line: str, other: str, within: float) -> Finding
     apart = max(gains) - min(gains)
     how = "is steady" if apart <= within else "is not steady"
     return Finding(
-        f"What {line} gains on {other} {how}: {signed(min(gains))} and {signed(max(gains))} "
+        f"The gain of {line} over {other} {how}: {signed(min(gains))} and {signed(max(gains))} "
         f"are {100 * apart:.0f} points apart; {100 * within:.0f} pass.",
         float(apart <= within),
     )
@@ -259,10 +259,10 @@ def gain_steady(curves: Curves, line: str, other: str, within: float) -> Finding
 
 @_part
 def gain_reaches(curves: Curves, line: str, other: str, top: float, within: float) -> Finding:
-    """The largest gain of a line over another is about the one that is told."""
+    """The largest gain of a line over another is about `top`."""
     largest = max(_gains(curves, line, other))
     return Finding(
-        f"{line} is better than {other} by {signed(largest)} at most; "
+        f"{line} is better than {other} by at most {signed(largest)}; "
         f"{_percent(top - within)} to {_percent(top + within)} passes.",
         float(abs(largest - top) <= within),
     )
@@ -270,23 +270,23 @@ def gain_reaches(curves: Curves, line: str, other: str, top: float, within: floa
 
 @_part
 def gain_widens(curves: Curves, line: str, other: str) -> Finding:
-    """The gain of a line over another is larger at the last x than at the first, as in between."""
+    """The gain of a line over another increases from each point to the next."""
     gains = _gains(curves, line, other)
     steps = [after > before for before, after in pairwise(gains)]
     return Finding(
-        f"What {line} gains on {other} widens in {sum(steps)} of {len(steps)} steps, from "
+        f"The gain of {line} over {other} widens in {sum(steps)} of {len(steps)} steps, from "
         f"{signed(gains[0])} to {signed(gains[-1])}.",
         sum(steps) / len(steps),
     )
 
 
 def spread_shrinks(lines: Sequence[str]) -> Part:
-    """What lies between the highest and the lowest line is less at the last x than at the first."""
+    """The gap between the highest and the lowest line is smaller at the last x than at first."""
     return _spread(lines, "shrinks", operator.gt)
 
 
 def spread_widens(lines: Sequence[str]) -> Part:
-    """What lies between the highest and the lowest line is more at the last x than at the first."""
+    """The gap between the highest and the lowest line is larger at the last x than at first."""
     return _spread(lines, "widens", operator.lt)
 
 
@@ -296,10 +296,15 @@ def _spread(
 ) -> Finding:
     ends = [[curves[line].y[place] for line in lines] for place in (0, -1)]
     first, last = (max(values) - min(values) for values in ends)
-    named = " and ".join(lines) if len(lines) == 2 else "highest and lowest of the paper’s"
+    named = (
+        " and ".join(lines)
+        if len(lines) == 2
+        else "the highest and the lowest of the paper’s methods"
+    )
     how = verb if so(first, last) else "does not " + verb.removesuffix("s")
     return Finding(
-        f"The gap between {named} {how}: {_number(first)} at first, {_number(last)} at last.",
+        f"The gap between {named} {how}: {_number(first)} at the first point, {_number(last)} at "
+        "the last.",
         float(so(first, last)),
     )
 
@@ -317,11 +322,11 @@ def best(
     wins = [y < rival if low else y > rival for y, (rival, _) in zip(own, rivals, strict=True)]
     says = (
         f"{line} is the {called} of the paper’s methods at {sum(wins)} of {len(own)} "
-        f"points: against the next, {_apart(own, [rival for rival, _ in rivals])}."
+        f"points: compared with the next, {_apart(own, [rival for rival, _ in rivals])}."
     )
     if not all(wins):
         ahead = dict.fromkeys(name for (_, name), win in zip(rivals, wins, strict=True) if not win)
-        says += f" Elsewhere it is {', '.join(ahead)}."
+        says += f" Elsewhere: {', '.join(ahead)}."
     return Finding(says, sum(wins) / len(wins))
 
 
@@ -363,7 +368,7 @@ def _percent(share: float) -> str:
 
 
 def signed(ratio: float) -> str:
-    """`+4.2 %` or `−4.2 %`, which no line end parts."""
+    """`+4.2 %` or `−4.2 %`, without a line break."""
     return f"{100 * ratio:+.1f}{_NO_BREAK}%".replace("-", "−")
 
 

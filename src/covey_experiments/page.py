@@ -1,6 +1,6 @@
-"""What came of the experiments, as files: pictures, a table of the points, and one page.
+"""Write the results of the experiments: pictures, a table of the points, and one page.
 
-The page shows each figure beside the paper's claim and what the points say of it.
+The page shows each figure beside the paper's claim and what the points say about it.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ SUMMARY, PAGE = "summary.csv", "index.html"
 
 @dataclass(frozen=True)
 class Circumstances:
-    """When and how the points were taken."""
+    """When and how the points were measured."""
 
     date: str
     command: str
@@ -38,7 +38,7 @@ class Circumstances:
 
 @dataclass(frozen=True)
 class Results:
-    """All that is to be shown."""
+    """Everything that the page shows."""
 
     drawn: Sequence[Drawn]
     worked: Sequence[tuple[Example, Worked]]
@@ -46,7 +46,10 @@ class Results:
 
 
 def write(folder: Path, results: Results, progress: Progress = silent) -> Path:
-    """Write the pictures, the summary and the page, each whole or not at all; the page's path."""
+    """Write the pictures, the summary and the page, each completely or not at all.
+
+    Return the path of the page.
+    """
     pictures = {}
     for done, drawn in enumerate(results.drawn):
         progress("drawing", done / len(results.drawn))
@@ -62,7 +65,7 @@ def write(folder: Path, results: Results, progress: Progress = silent) -> Path:
 
 
 def summary(drawn: Iterable[Drawn]) -> pl.DataFrame:
-    """One row for each point of each figure: the mean of its runs, the least and the most."""
+    """One row for each point of each figure: the mean, minimum and maximum of its runs."""
     rows = [
         (d.figure.name, label, x, d.figure.y.measure, *figures, curve.runs, "; ".join(d.origins))
         for d in drawn
@@ -98,11 +101,11 @@ def _chart(drawn: Drawn, *, titled: bool) -> "alt.LayerChart":
 
 # ── the page ────────────────────────────────────────────────────────────────────────────────────
 
-_TITLE = "The papers’ figures, drawn anew"
+_TITLE = "The papers’ figures, redrawn"
 
 
 def document(results: Results, pictures: dict[str, str]) -> str:
-    """The page, its pictures by the names of their figures."""
+    """The page; `pictures` maps the name of a figure to its picture."""
     return html.page(
         "The papers’ figures, by covey",
         _header(results),
@@ -124,23 +127,21 @@ def _header(results: Results) -> html.Html:
     told = results.circumstances
     how = "a full run"
     if told.quick:
-        how = (
-            "a quick run on small samples: its verdicts, those on time above all, are a first look"
-        )
+        how = "a quick run on small samples; its verdicts, above all those on time, are preliminary"
     brand = element(
         "p", element("span", "covey · experiments"), element("span", told.date), class_="brand"
     )
     lead = element(
         "p",
-        "Each figure of three papers on k-anonymity by clustering, from covey’s own methods, "
-        "beside what the paper claims and whether the points bear it out. covey’s own method is "
-        "one more line in each, the thick one.",
+        "The figures of three papers on k-anonymity by clustering, redrawn with covey’s "
+        "implementations of their methods. Beside each figure is the paper’s claim, and whether "
+        "the points support it. The thick line is the covey method.",
         class_="lead",
     )
     note = element(
         "p",
-        f"This is {how}. Lines are means; the bands around them run from the least to the most of "
-        f"{told.runs} runs of methods that draw at random. Others run once.",
+        f"This is {how}. Random methods run {told.runs} times: lines show the means, bands the "
+        "range from minimum to maximum. Deterministic methods run once.",
         class_="quiet",
     )
     return element(
@@ -207,7 +208,7 @@ def _drawn(drawn: Drawn, picture: str | None) -> html.Html:
         places = ", ".join(f"{x:,}" for x in drawn.left_out)
         data += f"; the table has too few rows for n = {places}"
     if picture is None:
-        shown = element("p", "No point has been taken yet. ", _unbroken(data), class_="quiet")
+        shown = element("p", "No point has been measured yet. ", _unbroken(data), class_="quiet")
     else:
         numbers = html.scrolled(_numbers(drawn), f"Numbers of {title}")
         shown = html.figure(picture, _in_words(drawn), _unbroken(data), numbers=numbers, wide=True)
@@ -233,7 +234,7 @@ def _article(
     badge = f"{_SIGNS[outcome]} {outcome.value}"
     said = element(
         "div",
-        element("h4", "What the paper claims, in short"),
+        element("h4", "The paper’s claim, in short"),
         element("p", claim, class_="claim"),
         element("h4", "What the points say"),
         element("p", "The claim ", element("span", badge, class_=f"verdict {_CLASSES[outcome]}")),
@@ -250,7 +251,7 @@ def _article(
 
 
 def _signed(entries: Iterable[tuple[Outcome, html.Part]]) -> html.Html:
-    """A list whose entries are told by signs, and by words for those who do not see them."""
+    """A list with a sign for each outcome, and words for readers who cannot see the signs."""
     return element("ul", *(
         element("li", element("span", _SIGNS[outcome], class_="sign", aria_hidden="true"),
                 element("span", f"{outcome.value}: ", class_="unseen"), said,
@@ -260,7 +261,7 @@ def _signed(entries: Iterable[tuple[Outcome, html.Part]]) -> html.Html:
 
 
 def _numbers(drawn: Drawn) -> html.Html:
-    """The points as a table, for those who see no picture and those who want digits."""
+    """The points as a table, for readers who cannot see the picture or want the digits."""
     places = sorted({x for curve in drawn.curves.values() for x in curve.x})
     head = (drawn.figure.x_title, *drawn.curves)
     rows = [
@@ -274,15 +275,15 @@ def _numbers(drawn: Drawn) -> html.Html:
 
 
 def standing(figure: Figure, curves: Curves) -> str:
-    """Where covey's own method stands beside the best of the paper's."""
+    """Compare the covey method with the best of the paper's methods."""
     own = curves[figure.own.label]
     rivals = [curves[line.label] for line in figure.lines[:-1] if line.table == figure.own.table]
     if not own.x:
         return ""
     if figure.y is SECONDS:
         return (
-            f"covey’s own method takes {_value(min(own.y))} to {_value(max(own.y))} s, those of "
-            "all its threads together."
+            f"The covey method takes {_value(min(own.y))} to {_value(max(own.y))} s, summed over "
+            "its threads."
         )
     high_is_good = figure.y.measure == "precision"
     gains = []
@@ -294,13 +295,13 @@ def standing(figure: Figure, curves: Curves) -> str:
     if not gains:
         return ""
     return (
-        f"covey’s own method against the best of the others, point by point: "
+        f"The covey method, compared with the best other method at each point: "
         f"{signed(min(gains))} to {signed(max(gains))} in {figure.y.title.split(',')[0]}."
     )
 
 
 def _in_words(drawn: Drawn) -> str:
-    """What the picture shows, for those who do not see it."""
+    """Describe the picture for readers who cannot see it."""
     told = drawn.figure
     ends = [
         f"{label} from {_value(curve.y[0])} to {_value(curve.y[-1])}"
@@ -318,10 +319,10 @@ def _making(told: Circumstances) -> html.Html:
             "p",
             f"{told.date}, with ",
             element("code", told.command),
-            f", {told.machine}. Seconds are the processor’s, of forming groups alone, one run at a "
-            "time, after all has been compiled. Every run is a line of ",
+            f", {told.machine}. Times are processor seconds for forming groups only, one run at a "
+            "time, after compilation. Every run is a line of ",
             element("code", "points.csv"),
-            ", every point of figures one of ",
+            ", every point of a figure a line of ",
             element("code", SUMMARY),
             ".",
         ),
@@ -331,7 +332,7 @@ def _making(told: Circumstances) -> html.Html:
             element("em", "holds"),
             " if all its parts hold everywhere, ",
             element("em", "does not hold"),
-            " if none holds anywhere, and else ",
+            " if none holds anywhere, and otherwise ",
             element("em", "holds in part"),
             ".",
         ),
@@ -339,7 +340,7 @@ def _making(told: Circumstances) -> html.Html:
 
 
 def _unbroken(text: str) -> str:
-    """Text in which no line ends within `n = 3,000`."""
+    """Prevent line breaks within `n = 3,000`."""
     return text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
 
 

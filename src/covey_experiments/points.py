@@ -1,8 +1,8 @@
-"""Runs that are done, kept in a file as they come, so that none is done twice.
+"""Finished runs, stored in a file as they end, so that none is repeated.
 
-Each run is a line of a CSV file, written as soon as it has ended. It is known again by all that
-determines it: the version of covey, the fingerprint of the data, the method with its options, k and
-the seed. The file holds numbers and names of methods, never cells.
+Each run is a line of a CSV file, written as soon as the run ends. Its key is all that determines
+its result: the version of covey, the fingerprint of the data, the method with its options, k and
+the seed. The file has numbers and names of methods, never cells.
 """
 
 import csv
@@ -18,7 +18,7 @@ from covey_experiments import files
 
 
 class Key(NamedTuple):
-    """All that determines a run, but for how long it takes."""
+    """All that determines a run, except how long it takes."""
 
     covey: str  # version
     data: str  # fingerprint
@@ -29,7 +29,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a method on one part of a table; a figure is None where there is none."""
+    """One run of a method on one part of a table; a measure that does not apply is None."""
 
     covey: str
     data: str
@@ -46,16 +46,16 @@ class Run:
     precision: float
     discernibility: int | None
     classification: float | None
-    seconds: float  # as a clock on the wall has it
-    cpu_seconds: float  # of the processor, all its cores together
+    seconds: float  # elapsed
+    cpu_seconds: float  # of the processor, summed over all cores
 
     @property
     def key(self) -> Key:
-        """By which it is known again."""
+        """All that determines it."""
         return Key(self.covey, self.data, self.method, self.k, self.seed)
 
 
-_KINDS = get_type_hints(Run)  # of the columns of the file, by their names
+_KINDS = get_type_hints(Run)  # the types of the file's columns, by name
 
 
 class Store:
@@ -75,7 +75,7 @@ class Store:
         return len(self._runs)
 
     def add(self, run: Run) -> None:
-        """Keep a run, on the disk before anything else happens."""
+        """Store a run on disk before anything else happens."""
         with files.output_errors():
             whole = _whole(self._path)
             with self._path.open("r+b" if self._path.exists() else "wb") as file:
@@ -95,7 +95,7 @@ def _lines(rows: Iterable[Iterable[Any]]) -> bytes:
 
 
 def _whole(path: Path) -> int:
-    """Bytes up to the end of the last whole line: a line that was cut off by a crash is dropped."""
+    """The number of bytes up to the last complete line: a crash may have cut off a line."""
     return path.read_bytes().rfind(b"\n") + 1 if path.exists() else 0
 
 
@@ -112,15 +112,15 @@ def _read(path: Path) -> list[Run]:
             for row in rows[1:]
         ]
     except OSError as error:
-        raise UsageError(f"the points of the folder cannot be read: {error.strerror}") from None
+        raise UsageError(f"cannot read points.csv in the output folder: {error.strerror}") from None
     except (ValueError, csv.Error):
         raise UsageError(
-            "the folder has points of another kind in points.csv; move that file away, "
-            "or give --output another folder"
+            "points.csv in the output folder has another format: move that file, "
+            "or choose another folder with --output"
         ) from None
 
 
 def _value(kind: Any, text: str) -> Any:
-    """A cell of the file; an empty one is None where there may be none."""
+    """A cell of the file; an empty cell is None if its type allows that."""
     plain, *empty = get_args(kind) or (kind,)
     return None if empty and not text else plain(text)

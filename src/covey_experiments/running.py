@@ -1,7 +1,7 @@
-"""Taking the points of figures: one run at a time, so that its seconds mean something.
+"""Measure the points of figures, one run at a time, so that runs do not slow each other down.
 
-Figures of time show the processor's seconds: those on the wall depend on what else the machine is
-doing, and on how many cores it has.
+Figures of time show processor seconds. Elapsed time depends on what else the machine is doing, and
+on how many cores it has.
 """
 
 import time
@@ -18,11 +18,11 @@ from covey_experiments.judging import Curve, Curves, Verdict, judge
 from covey_experiments.points import Key, Run, Store
 
 Progress = Callable[[str, float], None]
-_SAMPLE, _SAMPLE_K = 200, 3  # rows that compile whatever a method compiles
+_SAMPLE, _SAMPLE_K = 200, 3  # enough rows to compile all that a method compiles
 
 
 def silent(stage: str, done: float) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Drawn:
     curves: Curves
     verdict: Verdict
     origins: tuple[str, ...]  # of its tables
-    setting: str  # what does not vary in it
-    left_out: tuple[int, ...]  # places for which the table has too few rows
+    setting: str  # the fixed values, such as k
+    left_out: tuple[int, ...]  # values of n that exceed the rows of the table
 
 
 class Experiment:
-    """Figures, the tables that they are taken from, and the runs that are done."""
+    """Figures, the tables that they are measured on, and the finished runs."""
 
     def __init__(
         self, figures: Sequence[Figure], sources: Sources, store: Store, *, quick: bool = False
@@ -50,10 +50,10 @@ class Experiment:
         self._fingerprints: dict[tuple[str, int | None, int | None], str] = {}
         self._warm: set[tuple[str, str]] = set()
 
-    # ── what is to be done ──────────────────────────────────────────────────────────────────────
+    # ── missing runs ────────────────────────────────────────────────────────────────────────────
 
     def missing(self) -> list[tuple[Request, int]]:
-        """The runs that are still to be done, each with its seed, those of one part together."""
+        """The runs that are not done yet, each with its seed; runs on one part are adjacent."""
         asked = dict.fromkeys(
             (figure.request(line, x, quick=self.quick), seed)
             for figure in self._figures
@@ -85,10 +85,10 @@ class Experiment:
     def _part(self, request: Request) -> Part:
         return self._sources[request.table].part(request.rows, request.columns)
 
-    # ── doing it ────────────────────────────────────────────────────────────────────────────────
+    # ── running ─────────────────────────────────────────────────────────────────────────────────
 
     def run(self, missing: Sequence[tuple[Request, int]], progress: Progress = silent) -> None:
-        """Do the runs that are missing; interrupted, those that were done remain."""
+        """Do the missing runs. After an interruption, the finished runs remain."""
         known: tuple[Request, Part] | None = None
         for done, (request, seed) in enumerate(missing):
             stage = (
@@ -99,17 +99,17 @@ class Experiment:
             progress(stage, done / len(missing))
             part, key = known[1], self._key(request, seed)
             if (request.table, request.method) not in self._warm:
-                # Compile what a run needs, so that no run's seconds hold that.
+                # Compile first, so that no run's time includes the compilation.
                 some = replace(part, frame=part.frame[:_SAMPLE])
                 _cluster(some, request.method, _SAMPLE_K, 0, silent)
                 self._warm.add((request.table, request.method))
             clock = _Clock(progress, stage, done, len(missing))
             self._store.add(_run(key, request.table, part, clock))
 
-    # ── what came of it ─────────────────────────────────────────────────────────────────────────
+    # ── results ─────────────────────────────────────────────────────────────────────────────────
 
     def drawn(self) -> list[Drawn]:
-        """Each figure with the points that there are."""
+        """Each figure with the points measured so far."""
         return [self._drawn(figure) for figure in self._figures]
 
     def _drawn(self, figure: Figure) -> Drawn:
@@ -154,7 +154,7 @@ def _curve(figure: Figure, runs: dict[int, list[Run]]) -> Curve:
 
 
 class _Clock:
-    """Takes the time from where groups begin to be formed; `covey.cluster` tells when that is."""
+    """Measures time from the start of clustering, which `covey.cluster` reports."""
 
     def __init__(self, progress: Progress, stage: str, done: int, total: int) -> None:
         self._progress, self._stage = progress, stage
@@ -163,13 +163,13 @@ class _Clock:
 
     def __call__(self, stage: str, share: float) -> None:
         if stage == covey.STOPPED:
-            raise KeyboardInterrupt  # groups that are not as good as they get are no point
+            raise KeyboardInterrupt  # unfinished groups are not a point
         if stage.startswith("clustering"):
             self._began = self._began or (time.perf_counter(), time.process_time())
             self._progress(self._stage, (self._done + share) / self._total)
 
     def seconds(self) -> tuple[float, float]:
-        """On the wall, and of the processor."""
+        """Elapsed seconds and processor seconds."""
         assert self._began is not None
         wall, processor = self._began
         return round(time.perf_counter() - wall, 6), round(time.process_time() - processor, 6)
@@ -197,7 +197,7 @@ def _run(key: Key, table: str, part: Part, clock: _Clock) -> Run:
 
 
 def _cluster(part: Part, method: str, k: int, seed: int, progress: Progress) -> Any:
-    """The groups of a method that is written with its options, as `cb:restarts=8`."""
+    """The groups of a method, given with its options as in `cb:restarts=8`."""
     name, *written = method.split(":")
     pairs = (option.split("=") for option in written)
     options = {option: int(value) if value.isdigit() else value for option, value in pairs}

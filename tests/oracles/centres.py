@@ -1,4 +1,4 @@
-"""What the methods have in common: centres, distances to them, draws and orders.
+"""What the methods share: centres, distances to them, draws and orders.
 
 A centre has a number (or None, missing) for each numeric column, and a node of the tree for each
 categorical one. The values of a row are a centre too.

@@ -1,4 +1,4 @@
-"""What a reader sees of a text, character by character, as slow as it comes."""
+"""What a reader sees of a text, character by character, without any optimisation."""
 
 import unicodedata
 

@@ -1,6 +1,6 @@
 """Matchings of originals with the boxes of a non-homogeneous release (specification B2).
 
-A graph is a square table of truth values: `contains[i][j]` tells whether original i, a row of
+A graph is a square table of truth values: `contains[i][j]` says whether original i, a row of
 the table, lies in box j, a row of the release.
 """
 

@@ -1,4 +1,4 @@
-"""The privacy models beyond k, from their definitions (specification E), as slow as they come.
+"""The privacy models beyond k, from their definitions (specification E), not optimised.
 
 A column of a released table is a list of classes, each a list of the sensitive values of its rows;
 None is a missing value, and a value like others. Figures are exact fractions where the definition

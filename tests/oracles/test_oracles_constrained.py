@@ -1,4 +1,4 @@
-"""Requirements over all groupings of tiny tables: what can be had, and at which loss."""
+"""Requirements over all groupings of tiny tables: what is possible, and at which loss."""
 
 import random
 from collections.abc import Sequence
