@@ -362,6 +362,14 @@ def test_losses_do_not_need_the_rows_that_were_left_out(table: People, data: st.
     split = Split(table, data.draw(labels_for(table.rows)))
     named = {value for column in split.people.frame for value in column}
     assume(not named & {"*", "**"} and split.suppressed)
+    shown = split.released(SETS).frame
+    hidden = [
+        name
+        for name in shown.columns
+        if split.people.frame[name].null_count() and not shown[name].null_count()
+    ]
+    # A missing value is one more leaf, but nobody sees it in a group that hides all its values.
+    assume(not hidden or table.schema.loss not in ("ncp", "lm"))
     known, found = (
         split.measured(SETS),
         loss.measure(View.of(split.released(SETS), table.encoded())),
