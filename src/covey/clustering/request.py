@@ -1,4 +1,4 @@
-"""What is asked of a release, before any table is read."""
+"""The request for a release, checked before any table is read."""
 
 import contextlib
 import inspect
@@ -20,19 +20,19 @@ PLAIN = Style()
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What a release must keep, whoever makes it."""
+    """The requirements on a release, whatever method makes it."""
 
     requirements: tuple[Requirement, ...]
     class_column: str | None = None
 
     @cached_property
     def k(self) -> int:
-        """The least size of a group."""
+        """The minimum size of a group."""
         return max(asked.k for asked in self._sizes)
 
     @property
     def besides(self) -> list[Requirement]:
-        """What is asked besides k of rows."""
+        """All requirements other than k rows per group."""
         return [
             asked
             for asked in self.requirements
@@ -41,12 +41,12 @@ class Asked:
 
     @property
     def size(self) -> KAnonymity:
-        """What is asked of the size of classes: of persons, if that is asked, or else of rows."""
+        """The requirement on class sizes: in persons if one counts them, otherwise in rows."""
         return max(self._sizes, key=lambda asked: (bool(asked.person), asked.k))
 
     @property
     def person(self) -> str | Literal[False] | None:
-        """The column by which k counts persons, False for rows, None where that was not said."""
+        """The column by which k counts persons, False for rows, None if not specified."""
         said = [asked.person for asked in self._sizes if asked.person is not None]
         return next(filter(None, said), said[0] if said else None)
 
@@ -57,7 +57,7 @@ class Asked:
 
     @property
     def constrained(self) -> list[str]:
-        """The columns on which more is asked than k of rows."""
+        """The columns of all requirements other than k rows per group."""
         return sorted(
             {*self.persons, *(r.on for r in self.requirements if not isinstance(r, KAnonymity))}
         )
@@ -69,7 +69,7 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Request(Asked):
-    """A method with its options, and what its groups must keep."""
+    """A method with its options, and the requirements on its groups."""
 
     method: Method
     options: Mapping[str, Any]
@@ -88,9 +88,9 @@ class Request(Asked):
         class_column: str | None = None,
         **choices: Any,
     ) -> "Request":
-        """Check a request as far as that can be done without the table.
+        """Check a request as far as possible without the table.
 
-        What the method keeps by its own options is verified like all that is asked.
+        Guarantees that follow from the options of the method are verified like requirements.
         """
         requirements, options = required(schema, require), dict(options or {})
         found = as_method(method)
@@ -108,14 +108,14 @@ class Request(Asked):
 
     @property
     def seeded(self) -> list[Any]:
-        """What the seed depends on, besides the table and the key."""
+        """All that the seed depends on, other than the table and the key."""
         asked = [(one.name, asdict(one)) for one in self.besides]
         refined = ["refined"] if self.refine else []
         return [self.method.name, self.options, self.k, self.class_column, *asked, *refined]
 
     @property
     def published(self) -> dict[str, Any]:
-        """The options for a report: what a method of a user's own was given may be anything."""
+        """The options for a report; options of a user's method may hold anything, so texts are hidden."""
         if self.method.is_own:
             return dict(self.options)
         plain = bool | int | float | None
@@ -124,21 +124,21 @@ class Request(Asked):
         }
 
     def allowed(self, rows: int) -> int:
-        """How many rows may be suppressed; a share that is none is refused by the method."""
+        """The number of rows that may be suppressed; the method refuses an invalid share."""
         share = self.options.get("max_suppressed", 0.0)
         return int(share * rows + 1e-9) if 0 <= share < 1 else 0
 
     def suppressing(self, share: float) -> "Request":
-        """The same request, with another share of rows that may be suppressed."""
+        """The same request, with this share of rows that may be suppressed."""
         return replace(self, options={**self.options, "max_suppressed": share})
 
 
 def required(
     schema: Schema, require: Requirement | Sequence[Requirement] | None = None
 ) -> tuple[Requirement, ...]:
-    """What must hold, which is k of rows or persons at least."""
+    """The requirements, which must include k."""
     if not isinstance(schema, Schema):
-        raise SchemaError("a schema comes from covey.Schema.from_toml or covey.Schema.of")
+        raise SchemaError("make the schema with covey.Schema.from_toml or covey.Schema.of")
     requirements = schema.requirements(require)
     if not any(isinstance(asked, KAnonymity) for asked in requirements):
         raise SchemaError("no k given: pass k, or set k under [require] in the schema")
@@ -146,7 +146,7 @@ def required(
 
 
 def refuse_class_column(schema: Schema, name: str) -> None:
-    """A class column is released as it is."""
+    """Refuse a class column that is not released as it is."""
     role = schema.columns[name].role if name in schema.columns else None
     if role not in (Role.SENSITIVE, Role.INSENSITIVE):
         raise SchemaError(f"the class column {name!r} must be a sensitive or insensitive column")
@@ -156,9 +156,10 @@ def refuse_class_column(schema: Schema, name: str) -> None:
 
 
 def refuse_wrong_options(method: Method, options: Mapping[str, Any]) -> None:
-    """A method has the options that its function names, of the types it names, unless it takes any.
+    """Refuse options that the function of the method does not name, or of another type.
 
-    Types are strict: the text "no" is not false, and true is not 1.
+    Types are strict: the text "no" is not false, and true is not 1. A function with `**` accepts
+    options of any name.
     """
     known = inspect.signature(method.function).parameters
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
@@ -166,10 +167,10 @@ def refuse_wrong_options(method: Method, options: Mapping[str, Any]) -> None:
         unknown = [name for name in options if name not in allowed]
         if unknown:
             raise UsageError(
-                f"the method has no option {unknown[0]!r}; it has {', '.join(allowed) or 'none'}"
+                f"the method has no option {unknown[0]!r}; its options: {', '.join(allowed) or 'none'}"
             )
     types: dict[str, Any] = {}
-    with contextlib.suppress(TypeError, NameError):  # hints of a user's function
+    with contextlib.suppress(TypeError, NameError):  # a user's function may have invalid hints
         types = get_type_hints(method.function)
     for name, value in options.items():
         if name in types:
@@ -184,7 +185,7 @@ def refuse_wrong_options(method: Method, options: Mapping[str, Any]) -> None:
 def _wanted(kind: Any) -> str:
     kinds = [each for each in get_args(kind) or [kind] if each is not type(None)]
     if get_origin(kind) is not Literal and len(kinds) == 1 and kinds != [kind]:
-        return _wanted(kinds[0])  # or nothing
+        return _wanted(kinds[0])  # an optional one
     if get_origin(kind) is Literal:
         return f"one of {', '.join(kinds)}"
     return _KINDS.get(kind, str(kind))
