@@ -50,7 +50,7 @@ for _own in (
         name="covey",
         function=covey,
         paper="covey's own",
-        summary="Grow groups of similar rows, then re-form neighbouring groups while the loss falls.",
+        summary="Grow groups of similar rows, then re-form neighbouring ones while the loss falls.",
         bibtex=PAPERS["covey"],
         cost="near-linear",
         keeps_constraints=True,

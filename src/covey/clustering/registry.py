@@ -68,8 +68,8 @@ class Method:
         groups = found if isinstance(found, Groups | Rings) else self._labelled(found)
         if len(groups) != table.rows:
             raise GuaranteeError(
-                f"the method {self.name!r} returned labels for {count(len(groups), 'row')}, but the "
-                f"table has {count(table.rows, 'row')}"
+                f"the method {self.name!r} returned labels for {count(len(groups), 'row')}, but "
+                f"the table has {count(table.rows, 'row')}"
             )
         if groups.smallest < k:
             raise GuaranteeError(

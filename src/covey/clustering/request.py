@@ -115,7 +115,7 @@ class Request(Asked):
 
     @property
     def published(self) -> dict[str, Any]:
-        """The options for a report; options of a user's method may hold anything, so texts are hidden."""
+        """The options for a report; of a user's method, only numbers, which hold no cell values."""
         if self.method.is_own:
             return dict(self.options)
         plain = bool | int | float | None
@@ -167,7 +167,7 @@ def refuse_wrong_options(method: Method, options: Mapping[str, Any]) -> None:
         unknown = [name for name in options if name not in allowed]
         if unknown:
             raise UsageError(
-                f"the method has no option {unknown[0]!r}; its options: {', '.join(allowed) or 'none'}"
+                f"the method has no option {unknown[0]!r}; it has {', '.join(allowed) or 'none'}"
             )
     types: dict[str, Any] = {}
     with contextlib.suppress(TypeError, NameError):  # a user's function may have invalid hints
