@@ -223,7 +223,7 @@ class Ranges(Shown):
 
     @property
     def ends_exactly(self) -> bool:
-        """Whether all ends of intervals are original values, as covey writes them without a grid."""
+        """Whether all ends of intervals are original values; without a grid, covey's are."""
         wide, (bottom, top) = self.low < self.high, self.attribute.column.bounds
         ends = np.concatenate(
             [self.low[wide & (self.low > bottom)], self.high[wide & (self.high < top)]]
