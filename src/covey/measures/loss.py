@@ -52,9 +52,9 @@ DEFINITIONS = {
     "classification": "Classification metric: the share of rows that are suppressed, or whose "
     "value in the class column is not that of the majority of their class.",
     "entropy": "Entropy: for each cell, the entropy of the original column in bits among the "
-    "values that the released cell covers, by the rows that are in the release; times the weight of the "
-    "column, summed over columns, per row. A suppressed row loses all bits of a column. The share "
-    "is the loss divided by that of a suppressed row.",
+    "values that the released cell covers, by the rows that are in the release; times the "
+    "weight of the column, summed over columns, per row. A suppressed row loses all bits of a "
+    "column. The share is the loss divided by that of a suppressed row.",
     "monotone_entropy": "Monotone entropy: the same, with the entropy of each cell times the share "
     "of these rows that the cell covers.",
     "non_uniform_entropy": "Non-uniform entropy: the same with the bits needed to identify the "

@@ -505,5 +505,6 @@ def _describe(error: Any) -> str:
         f"column {place[1]!r}" if place[:1] == ["columns"] and len(place) > 1 else ".".join(place)
     )
     setting = ".".join(place[2:]) if where.startswith("column ") else ""
-    message = PLAIN_WORDS.get(error["type"], error["msg"].removeprefix("Value error, "))
+    said = error["msg"].removeprefix("Value error, ").replace("Input should be", "must be", 1)
+    message = PLAIN_WORDS.get(error["type"], said)
     return ": ".join(part for part in (where, setting, message) if part)

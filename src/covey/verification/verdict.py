@@ -236,7 +236,7 @@ class Verdict:
         return pages.table(VERDICT_HEAD, rows, numbers=(1, 2))
 
     def _repr_html_(self) -> str:
-        said = "hold" if self.holds else "do not hold" if self.broken else "could not all be judged"
+        said = "hold" if self.holds else "do not hold" if self.broken else "could not be judged"
         return pages.snippet(
             f"The requirements {said}",
             self.table(),
