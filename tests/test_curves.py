@@ -158,7 +158,7 @@ def test_options_reach_the_method(frame: pl.DataFrame) -> None:
         ("no k to draw", {"ks": []}),
         ("k must be at least 2", {"ks": [5, 1]}),
         ("k must be a whole number", {"ks": [2.5]}),
-        ("k = 91 cannot be had", {"ks": [2, 91]}),
+        ("k = 91 is not possible", {"ks": [2, 91]}),
         ("no method 'nope'", {"method": "nope"}),
         ("no option 'nope'", {"nope": 1}),
         ("'effort' must be one of", {"effort": "lazy"}),
@@ -177,7 +177,7 @@ def test_a_bad_request_is_refused(
 def test_a_bad_table_is_refused(frame: pl.DataFrame) -> None:
     with pytest.raises(covey.UsageError, match="no rows"):
         covey.curve(frame[:0], demo.schema())
-    with pytest.raises(covey.InfeasibleError, match="k = 2 cannot be had"):
+    with pytest.raises(covey.InfeasibleError, match="k = 2 is not possible"):
         covey.curve(frame[:1], demo.schema())
     with pytest.raises(covey.SchemaError, match=r"Schema\.from_toml"):
         covey.curve(frame, {"columns": {}})  # type: ignore[arg-type]
@@ -365,7 +365,7 @@ def test_another_method_and_a_class_column(folder: Folder) -> None:
     [
         (2, "k is a whole number", "-k five"),
         (2, "k must be at least 2", "-k 1,5"),
-        (1, "k = 121 cannot be had", "-k 5,121"),
+        (1, "k = 121 is not possible", "-k 5,121"),
         (2, "no method 'nope'", "--method nope"),
         (2, "no option 'ks'", "-O ks=3"),
         (2, "end its name in", "-o out.pdf"),

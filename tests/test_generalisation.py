@@ -255,7 +255,7 @@ def test_ends_stand_where_their_column_stood() -> None:
 
 
 def test_ends_do_not_take_the_name_of_another_column() -> None:
-    with pytest.raises(SchemaError, match="column 'x_low' exists already"):
+    with pytest.raises(SchemaError, match="column 'x_low' already exists"):
         frame_of(
             {"x": [1, 2], "x_low": [5, 6]},
             {"x": "numeric"},
@@ -691,7 +691,7 @@ def test_columns_that_are_not_there() -> None:
         parse(age(), Table(pl.DataFrame({"x": [1]})))
     with pytest.raises(TableError, match="quasi-identifier 'age' is not in the released table"):
         parse(age(), Table(pl.DataFrame({"age_low": [1]})))
-    with pytest.raises(TableError, match="column 'city' is categorical but"):
+    with pytest.raises(TableError, match="column 'city' is categorical"):
         parse(city, Table(pl.DataFrame({"city_low": [1], "city_high": [1]})))
 
 

@@ -226,7 +226,7 @@ def test_a_penalty_that_cannot_be_added_is_refused(penalty: float) -> None:
 
 @pytest.mark.parametrize("k", [4, 10**18, 0, -1])
 def test_groups_that_cannot_be_had_are_refused(k: int) -> None:
-    with pytest.raises(InfeasibleError, match=f"k = {k:,} cannot be had"):
+    with pytest.raises(InfeasibleError, match=f"k = {k:,} is not possible"):
         labels_of({"x": [1, 2, 3]}, k)
 
 

@@ -313,7 +313,7 @@ def test_leaves_that_become_one_are_refused() -> None:
 
 
 def test_only_texts_are_normalised_and_only_by_steps_that_exist() -> None:
-    with pytest.raises(covey.SchemaError, match='"normalise" goes with type = "categorical"'):
+    with pytest.raises(covey.SchemaError, match='"normalise" is only for type = "categorical"'):
         covey.Schema.of(quasi={"age": {"type": "numeric", "normalise": ["strip"]}})
     with pytest.raises(covey.SchemaError, match=r"column 'town': normalise.0: .*'casefold'"):
         towns(["upper"])

@@ -275,12 +275,12 @@ def test_the_usual_judge_finds_rows_unequal() -> None:
 def test_rings_must_be_asked_for_by_name() -> None:
     from covey.clustering.nh import nh as function
 
-    with pytest.raises(UsageError, match="by its name"):
+    with pytest.raises(UsageError, match="by name"):
         covey.anonymize(demo.people(100), demo.schema(), require=KAnonymity(5), method=function)
 
 
 def test_value_sets_are_refused() -> None:
-    with pytest.raises(UsageError, match="value sets"):
+    with pytest.raises(UsageError, match="sets of values"):
         release(style=Style(categories="values"))
 
 

@@ -1,9 +1,9 @@
 """Clustering methods: one module per published method, named as published.
 
-A method is a function `(table, k, *, seed, progress, …) -> Groups` that sees nothing but the
-`EncodedTable`, puts every row into exactly one group of `k` or more, and gives the same labels
-for the same seed. To add one to covey, write its module and its entry here; `registry` holds what
-all methods have in common, and how others bring theirs.
+A method is a function `(table, k, *, seed, progress, …) -> Groups`. It sees only the
+`EncodedTable`, puts every row into exactly one group of `k` or more, and returns the same labels
+for the same seed. To add a method to covey, write its module and its entry here. `registry` has
+the code that all methods share, and loads methods from users and other packages.
 """
 
 from dataclasses import replace
@@ -44,7 +44,7 @@ __all__ = [
     "refuse_infeasible",
 ]
 
-# Time is told by the rows n; memory grows with n, and with the size of the trees.
+# Costs are times for n rows; memory grows with n and with the size of the trees.
 for _own in (
     Method(
         name="covey",
@@ -58,7 +58,7 @@ for _own in (
     Method(
         name="k-member",
         function=k_member,
-        summary="Grow one group of k at a time, each time adding the row that costs least.",
+        summary="Grow one group of k rows at a time, adding the row that costs least.",
         bibtex=PAPERS["byun2007"],
         cost="near-linear, O(n²) at worst",
     ),
@@ -126,7 +126,7 @@ for _own in (
     Method(
         name="nh",
         function=nh,
-        summary="Put the rows into rings in which each is shown with k neighbours; no equal rows.",
+        summary="Arrange the rows in rings and show each with k neighbours; no equal rows.",
         bibtex=PAPERS["wong2010"],
         cost="O(n log(n/k) + nk), O(n²/k) at worst",
         specified=False,

@@ -1,6 +1,6 @@
-"""The papers behind the methods: `papers.bib` is the one place that holds what is known of them.
+"""The papers of the methods, read from `papers.bib`.
 
-What could not be confirmed is left out of an entry, be it a page or a first name.
+Entries omit what could not be confirmed, such as pages or first names.
 """
 
 import re
@@ -16,7 +16,7 @@ PAPERS: dict[str, str] = {
 
 
 def cited(bibtex: str) -> str:
-    """The authors' last names and the year of an entry, as far as each field is on one line."""
+    """The authors' last names and the year of an entry; each field must be on one line."""
     fields = {name.lower(): text for name, text in _FIELD.findall(bibtex)}
     authors = re.split(r"\s+and\s+", fields.get("author", "").replace("{", "").replace("}", ""))
     names = [name.partition(",")[0] if "," in name else name.split(" ")[-1] for name in authors]

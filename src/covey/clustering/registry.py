@@ -1,7 +1,7 @@
-"""The methods by name: covey's own, those of this process, and those that packages bring.
+"""The methods by name: built-in ones, those defined in this process, and those of packages.
 
-`METHODS` looks for packages only when a name is not covey's own or when all methods are listed, so
-that a release by one of covey's own methods never waits for them.
+`METHODS` searches packages only for a name that is not built in, or to list all methods. So a
+release by a built-in method never waits for them.
 """
 
 import inspect
@@ -22,7 +22,7 @@ from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.errors import GuaranteeError, InfeasibleError, UsageError, count
 from covey.schema.requirements import Requirement
 
-GROUP = "covey.methods"  # the entry points by which packages bring methods
+GROUP = "covey.methods"  # the entry-point group in which packages register methods
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,17 @@ class Method:
     """A clustering method and what a user should know before choosing it."""
 
     name: str
-    function: Callable[..., Any]  # gives Groups or labels; Rings, if the rows are not shown alike
+    function: Callable[..., Any]  # returns Groups or labels; Rings, if not `alike`
     summary: str = ""  # by default the first line of the function's docstring
-    paper: str = ""  # authors and year; those of the BibTeX entry, unless it says otherwise
+    paper: str = ""  # authors and year; by default those of the BibTeX entry
     cost: str = ""
-    specified: bool = True  # in full by its paper; else inferred in part
-    alike: bool = True  # whether the rows of a group are shown alike, as k-anonymity has it
-    keeps_constraints: bool = False  # whether its groups keep what the table is asked for besides k
-    # What its groups keep besides k, by the options that it is given and the sensitive columns.
+    specified: bool = True  # whether its paper specifies it fully; if not, partly inferred
+    alike: bool = True  # whether rows of a group are released equal, as k-anonymity requires
+    keeps_constraints: bool = False  # whether its groups meet requirements other than k
+    # The guarantees of its groups other than k, from its options and the sensitive columns.
     keeps: Callable[[Mapping[str, Any], Sequence[str]], Sequence[Requirement]] | None = None
     bibtex: str = ""
-    is_own: bool = False  # one of covey's
+    is_own: bool = False  # built in
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "paper", self.paper or cited(self.bibtex))
@@ -56,30 +56,30 @@ class Method:
         progress: Progress = silent,
         **options: Any,
     ) -> Groups | Rings:
-        """Cluster; groups that are too small or have not every row once are refused."""
+        """Cluster the rows; refuse groups that are too small or do not cover the table."""
         refuse_infeasible(table.rows, k)
         handed = {"seed": seed if self.is_own else small_seed(seed), "progress": progress}
         taken = {name: value for name, value in handed.items() if _takes(self.function, name)}
         found = self.function(table, k, **taken, **options)
         if isinstance(found, Rings) and self.alike:
             raise UsageError(
-                "rows that are not alike are released only by a method called by its name"
+                "only a method chosen by name may return Rings, which do not make rows equal"
             )
         groups = found if isinstance(found, Groups | Rings) else self._labelled(found)
         if len(groups) != table.rows:
             raise GuaranteeError(
-                f"the method {self.name!r} returned labels of {count(len(groups), 'row')}; the "
-                f"table has {count(table.rows, 'row')}"
+                f"the method {self.name!r} returned labels for {count(len(groups), 'row')}, but "
+                f"the table has {count(table.rows, 'row')}"
             )
         if groups.smallest < k:
             raise GuaranteeError(
-                f"the method {self.name!r} formed a group that is too small: "
-                f"{count(groups.smallest, 'row')}, and k = {k:,}"
+                f"the method {self.name!r} formed a group of only "
+                f"{count(groups.smallest, 'row')}, but k = {k:,}"
             )
         return groups
 
     def _labelled(self, found: Any) -> Groups:
-        """Groups of plain labels: whole numbers, with or without gaps, -1 for suppressed rows."""
+        """Make groups from labels: whole numbers, with or without gaps, -1 for suppressed rows."""
         try:
             labels = np.asarray(found)
         except ValueError:  # lists of different lengths
@@ -87,8 +87,8 @@ class Method:
         whole = labels.ndim == 1 and (np.issubdtype(labels.dtype, np.integer) or not labels.size)
         if not whole or (labels.size and labels.min() < SUPPRESSED):
             raise UsageError(
-                f"the method {self.name!r} must return Groups, or one whole number per row, -1 or "
-                "more"
+                f"the method {self.name!r} must return Groups, or one whole number per row: -1 to "
+                "suppress the row, otherwise the number of its group"
             )
         groups = np.full(len(labels), SUPPRESSED, dtype=np.int64)
         kept = labels != SUPPRESSED
@@ -97,11 +97,11 @@ class Method:
 
 
 def small_seed(seed: int) -> int:
-    """A seed below 2**32, which scikit-learn and others take.
+    """A seed below 2**32, as scikit-learn and others require.
 
-    covey's own methods keep the whole seed: 32 bits could be searched through, to run a release
-    again without its key. What protects the releases of other methods is the order of the rows,
-    which are shuffled under the whole seed before any method sees them.
+    Built-in methods use the whole seed: an attacker could try all 32-bit seeds to repeat a release
+    without its key. The releases of other methods are protected by the order of the rows, which
+    covey shuffles with the whole seed before any method sees them.
     """
     if 0 <= seed < 2**32:
         return seed
@@ -114,34 +114,31 @@ def _takes(function: Callable[..., Any], name: str) -> bool:
 
 
 def refuse_infeasible(rows: int, k: int) -> None:
-    """No grouping of fewer than `k` rows has groups of `k`."""
+    """Refuse a k for which the table has too few rows."""
     if not 1 <= k <= rows:
-        raise InfeasibleError(
-            f"k = {k:,} cannot be had: it needs at least {k:,} rows, and the table has "
-            f"{count(rows, 'row')}"
-        )
+        raise InfeasibleError(f"k = {k:,} is not possible: the table has only {count(rows, 'row')}")
 
 
 # ── by name ─────────────────────────────────────────────────────────────────────────────────────
 
 
 class Methods(UserDict[str, Method]):
-    """Methods by name. Those of packages are loaded once, when a listing or a name needs them."""
+    """Methods by name. Those of packages are loaded once, when a name or a list needs them."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.faults: dict[str, str] = {}  # of the methods of packages that could not be loaded
+        self.faults: dict[str, str] = {}  # why methods of packages could not be loaded
         self._looked = False
 
     def add(self, method: Method) -> Method:
-        """Make a method known by its name; covey's own stay what they are."""
+        """Register a method under its name; built-in methods cannot be replaced."""
         if not re.fullmatch(r"\w[\w.+-]*", method.name) or method.name == "all":
             raise UsageError(
-                f"{method.name!r} cannot name a method: use letters, digits, '-', '_', '.' or '+', "
-                "and not 'all'"
+                f"{method.name!r} is not a valid name of a method: use letters, digits, '-', '_', "
+                "'.' or '+'; 'all' is reserved"
             )
         if method.name in self.data and self.data[method.name].is_own:
-            raise UsageError(f"{method.name!r} is one of covey's own methods; choose another name")
+            raise UsageError(f"{method.name!r} is a built-in method of covey; choose another name")
         self.data[method.name] = method
         return method
 
@@ -163,7 +160,7 @@ class Methods(UserDict[str, Method]):
         return len(self.data)
 
     def _look(self) -> None:
-        """Load what packages bring; one that cannot be loaded does not keep the others away."""
+        """Load the methods of packages; if one fails, the others are still loaded."""
         if self._looked:
             return
         self._looked = True
@@ -193,21 +190,21 @@ METHODS = Methods()
 
 
 def method_named(name: str) -> Method:
-    """The method of this name."""
+    """Find a method by name."""
     if name in METHODS:
         return METHODS[name]
     fault = METHODS.faults.get(name)
-    raise UsageError(fault or f"there is no method {name!r}; there are {', '.join(METHODS)}")
+    raise UsageError(fault or f"there is no method {name!r}; the methods are {', '.join(METHODS)}")
 
 
 def as_method(method: str | Method | Callable[..., Any]) -> Method:
-    """A method by its name, as it is, or as somebody's function."""
+    """Convert a name, a method or a function to a method."""
     if isinstance(method, str):
         return method_named(method)
     if isinstance(method, Method):
         return method
     if not callable(method):
-        raise UsageError("a method is a name, a function, or an entry of covey.METHODS")
+        raise UsageError("a method must be a name, a function, or an entry of covey.METHODS")
     return Method(_name_of(method), method)
 
 
@@ -226,13 +223,13 @@ def method(*, name: str | None = None, **facts: Any) -> Callable[[Callable[..., 
 def method(
     function: Callable[..., Any] | None = None, /, *, name: str | None = None, **facts: Any
 ) -> Method | Callable[[Callable[..., Any]], Method]:
-    """Make a function known as a clustering method, as `@method` or as `@method(name="…")`.
+    """Register a function as a clustering method, with `@method` or `@method(name="…")`.
 
-    The function takes `(table, k)`, by keywords the `seed` and `progress` if it names them, and
-    its own options; it gives `Groups` or one label per row. The name is the function's own unless
-    one is given. Further facts are those of `Method`, such as `paper`, `cost` and `bibtex`. The
-    method is known in this process; a package brings one to all by an entry point in the group
-    `covey.methods`.
+    The function takes `(table, k)`, the keywords `seed` and `progress` if it names them, and its
+    own options. It returns `Groups` or one label per row. By default, the method has the name of
+    the function. Further arguments are fields of `Method`, such as `paper`, `cost` and `bibtex`.
+    The method is registered in this process only; a package registers one for every process by an
+    entry point in the group `covey.methods`.
     """
 
     def known(function: Callable[..., Any]) -> Method:
@@ -242,7 +239,7 @@ def method(
 
 
 def bibliography() -> str:
-    """BibTeX entries for covey and the papers of all methods, each once."""
+    """BibTeX entries for covey and the papers of all methods, without duplicates."""
     entries = (
         one.bibtex or f"@misc{{{one.name},\n  note = {{{one.paper}}},\n}}"
         for one in METHODS.values()

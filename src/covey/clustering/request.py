@@ -1,4 +1,4 @@
-"""The request for a release, before any table is read."""
+"""The request for a release, checked before any table is read."""
 
 import contextlib
 import inspect
@@ -20,19 +20,19 @@ PLAIN = Style()
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """The requirements on a release, by any method."""
+    """The requirements on a release, whatever method makes it."""
 
     requirements: tuple[Requirement, ...]
     class_column: str | None = None
 
     @cached_property
     def k(self) -> int:
-        """The smallest allowed size of a group."""
+        """The minimum size of a group."""
         return max(asked.k for asked in self._sizes)
 
     @property
     def besides(self) -> list[Requirement]:
-        """The requirements other than k of rows."""
+        """All requirements other than k rows per group."""
         return [
             asked
             for asked in self.requirements
@@ -41,7 +41,7 @@ class Asked:
 
     @property
     def size(self) -> KAnonymity:
-        """The requirement on the size of classes: in persons if there is one, else in rows."""
+        """The requirement on class sizes: in persons if one counts them, otherwise in rows."""
         return max(self._sizes, key=lambda asked: (bool(asked.person), asked.k))
 
     @property
@@ -57,7 +57,7 @@ class Asked:
 
     @property
     def constrained(self) -> list[str]:
-        """The columns with a requirement other than k of rows."""
+        """The columns of all requirements other than k rows per group."""
         return sorted(
             {*self.persons, *(r.on for r in self.requirements if not isinstance(r, KAnonymity))}
         )
@@ -90,7 +90,7 @@ class Request(Asked):
     ) -> "Request":
         """Check a request as far as possible without the table.
 
-        Requirements that the method's options guarantee are verified like all others.
+        Guarantees that follow from the options of the method are verified like requirements.
         """
         requirements, options = required(schema, require), dict(options or {})
         found = as_method(method)
@@ -108,14 +108,14 @@ class Request(Asked):
 
     @property
     def seeded(self) -> list[Any]:
-        """What the seed depends on, other than the table and the key."""
+        """All that the seed depends on, other than the table and the key."""
         asked = [(one.name, asdict(one)) for one in self.besides]
         refined = ["refined"] if self.refine else []
         return [self.method.name, self.options, self.k, self.class_column, *asked, *refined]
 
     @property
     def published(self) -> dict[str, Any]:
-        """The options for a report; those of a user's own method are shown only if plain."""
+        """The options for a report; of a user's method, only numbers, which hold no cell values."""
         if self.method.is_own:
             return dict(self.options)
         plain = bool | int | float | None
@@ -124,21 +124,21 @@ class Request(Asked):
         }
 
     def allowed(self, rows: int) -> int:
-        """How many rows may be suppressed; the method refuses an invalid share."""
+        """The number of rows that may be suppressed; the method refuses an invalid share."""
         share = self.options.get("max_suppressed", 0.0)
         return int(share * rows + 1e-9) if 0 <= share < 1 else 0
 
     def suppressing(self, share: float) -> "Request":
-        """The same request with another share of rows that may be suppressed."""
+        """The same request, with this share of rows that may be suppressed."""
         return replace(self, options={**self.options, "max_suppressed": share})
 
 
 def required(
     schema: Schema, require: Requirement | Sequence[Requirement] | None = None
 ) -> tuple[Requirement, ...]:
-    """The requirements, which must include k of rows or persons."""
+    """The requirements, which must include k."""
     if not isinstance(schema, Schema):
-        raise SchemaError("not a schema: make one with covey.Schema.from_toml or covey.Schema.of")
+        raise SchemaError("make the schema with covey.Schema.from_toml or covey.Schema.of")
     requirements = schema.requirements(require)
     if not any(isinstance(asked, KAnonymity) for asked in requirements):
         raise SchemaError("no k given: pass k, or set k under [require] in the schema")
@@ -146,7 +146,7 @@ def required(
 
 
 def refuse_class_column(schema: Schema, name: str) -> None:
-    """Refuse a class column that is not released unchanged."""
+    """Refuse a class column that is not released as it is."""
     role = schema.columns[name].role if name in schema.columns else None
     if role not in (Role.SENSITIVE, Role.INSENSITIVE):
         raise SchemaError(f"the class column {name!r} must be a sensitive or insensitive column")
@@ -156,10 +156,10 @@ def refuse_class_column(schema: Schema, name: str) -> None:
 
 
 def refuse_wrong_options(method: Method, options: Mapping[str, Any]) -> None:
-    """Refuse options that the method's function does not declare, or of another type.
+    """Refuse options that the function of the method does not name, or of another type.
 
-    A function with `**options` takes any. Types are strict: the text "no" is not false, and true is
-    not 1.
+    Types are strict: the text "no" is not false, and true is not 1. A function with `**` accepts
+    options of any name.
     """
     known = inspect.signature(method.function).parameters
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
@@ -171,7 +171,7 @@ def refuse_wrong_options(method: Method, options: Mapping[str, Any]) -> None:
                 f"{', '.join(allowed) or 'none'}"
             )
     types: dict[str, Any] = {}
-    with contextlib.suppress(TypeError, NameError):  # hints of a user's function
+    with contextlib.suppress(TypeError, NameError):  # a user's function may have invalid hints
         types = get_type_hints(method.function)
     for name, value in options.items():
         if name in types:
@@ -186,7 +186,7 @@ def refuse_wrong_options(method: Method, options: Mapping[str, Any]) -> None:
 def _wanted(kind: Any) -> str:
     kinds = [each for each in get_args(kind) or [kind] if each is not type(None)]
     if get_origin(kind) is not Literal and len(kinds) == 1 and kinds != [kind]:
-        return _wanted(kinds[0])  # an optional type
+        return _wanted(kinds[0])  # an optional one
     if get_origin(kind) is Literal:
         return f"one of {', '.join(kinds)}"
     return _KINDS.get(kind, str(kind))

@@ -1,8 +1,9 @@
-"""What every quasi-identifier can do, whether it holds numbers, dates or categories.
+"""The interface of every quasi-identifier, whether it has numbers, dates or categories.
 
-An `Attribute` is a column of people. What a group shows instead of their values, or what a cell of
-a release says, is `Shown`. Each attribute is also a line of places: values that occur, or leaves in
-the order of their tree, and missing last. Whatever a cell shows covers neighbours on it.
+An `Attribute` is a column of original values. `Shown` is what a group shows instead of these
+values, or what the cells of a release say. Each attribute is also a line of places: the values that
+occur, or the leaves in the order of their tree, with missing last. Every released cell covers a run
+of neighbouring places.
 """
 
 from abc import ABC, abstractmethod
@@ -34,9 +35,9 @@ class Style:
 
     def __post_init__(self) -> None:
         if self.categories not in ("ancestor", "values"):
-            raise SchemaError('categories are shown as "ancestor" or "values"')
+            raise SchemaError('categories must be "ancestor" or "values"')
         if self.intervals not in ("text", "columns"):
-            raise SchemaError('intervals are shown as "text" or "columns"')
+            raise SchemaError('intervals must be "text" or "columns"')
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,47 +46,47 @@ class Attribute(ABC):
 
     name: str
     column: Column
-    values: NDArray[Any]  # per row
+    values: NDArray[Any]  # one per row
 
     @property
     @abstractmethod
     def absent(self) -> Mask:
-        """Which rows have no value."""
+        """The rows with a missing value."""
 
     @property
     def matches_anything(self) -> Mask:
-        """In which rows the cell is missing, and may be any value."""
+        """The rows whose missing cell matches any value."""
         if self.column.missing is MissingPolicy.WILDCARD:
             return self.absent
         return np.zeros(len(self.values), dtype=np.bool_)
 
     @property
     def counts_leaves(self) -> bool:
-        """Whether it depends on the people how many values are under a label."""
+        """Whether the number of values under a label depends on the people in the table."""
         return False
 
     @cached_property
     def step(self) -> float:
-        """From a value to the next: 1 for whole numbers, days and leaves, or else 0."""
+        """The step between neighbouring values: 1 for whole numbers, days and leaves, else 0."""
         return 0.0 if np.any(self.values % 1 > 0) else 1.0
 
     @property
     @abstractmethod
     def width(self) -> float:
-        """From the first value of the domain to the last."""
+        """The distance from the first to the last value of the domain."""
 
     @cached_property
     @abstractmethod
     def places(self) -> Longs:
-        """Where each row stands in the line of values."""
+        """The place of each row in the line of values."""
 
     def take(self, rows: Longs) -> Self:
-        """Some of the rows; domain and tree remain those of the whole table."""
+        """Select some rows; the domain and the tree stay those of the whole table."""
         return replace(self, values=self.values[rows])
 
     @abstractmethod
     def typical(self, block: Longs, blocks: int) -> NDArray[Any]:
-        """The middle or most frequent value of each block of rows; anything for an empty one."""
+        """The median or most frequent value of each block of rows; undefined for an empty block."""
 
     @abstractmethod
     def fold(self, groups: Groups | Rings) -> "Shown":
@@ -93,47 +94,47 @@ class Attribute(ABC):
 
     @abstractmethod
     def parse(self, cells: Sequence[pl.Series], dialect: Dialect) -> "Shown":
-        """What released cells say, which stand in one column or as low and high ends in two."""
+        """Read released cells from one column, or from two with low and high ends."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Shown(ABC):
-    """What cells of an attribute show: one of each group, or those of a released table."""
+    """Generalised cells of an attribute: one for each group, or those of a released table."""
 
     attribute: Attribute
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many cells these are."""
+        """The number of cells."""
 
     @property
     def hidden(self) -> Mask:
-        """Which cells may stand for any value, or for a missing one."""
+        """The cells that match any value, or a missing one."""
         return np.zeros(len(self), dtype=np.bool_)
 
     @property
     def ends_exactly(self) -> bool:
-        """Whether all ends of intervals are values of people."""
+        """Whether all ends of intervals are original values."""
         return False
 
     @property
     @abstractmethod
     def ends(self) -> tuple[Floats, Floats]:
-        """The first and the last value that each cell covers; leaves by their places."""
+        """The first and last value that each cell covers; leaves by their places."""
 
     @property
     @abstractmethod
     def places(self) -> tuple[Longs, Longs]:
-        """The first place that each cell covers, and the one behind the last."""
+        """The first place that each cell covers, and the place after the last."""
 
     @abstractmethod
     def losses(self, measure: Measure) -> Floats:
-        """What each cell loses, from 0 to 1, by the domain or tree of the attribute."""
+        """The loss of each cell, from 0 to 1, by the domain or tree of the attribute."""
 
     def on_shown_scale(self) -> Self:
-        """The same, the domain being what is declared or shown, not that of the original."""
+        """The same, with the declared or released domain instead of the original one."""
         return self
 
     @abstractmethod
     def render(self, groups: Groups | Rings, dialect: Dialect, style: Style) -> list[pl.Series]:
-        """The cells of these groups as they are released, in one column or two."""
+        """Write the cells of these groups for a release, in one column or two."""

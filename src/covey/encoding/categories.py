@@ -1,4 +1,4 @@
-"""Quasi-identifiers of categories: values are leaves of a tree, missing one right under its root.
+"""Categorical quasi-identifiers: values are leaves of a tree; missing is a leaf under its root.
 
 A group shows the lowest common ancestor of its members, or the set of their values.
 """
@@ -26,9 +26,9 @@ MISSING_LEAF = ""
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Category(Attribute):
-    """Categories; the values are leaves of the column's own tree."""
+    """A categorical column; its values are leaves of its tree."""
 
-    tree: Taxonomy  # with a leaf for missing where the column has any
+    tree: Taxonomy  # with a leaf for missing, if cells are missing
 
     @classmethod
     def of(
@@ -40,7 +40,7 @@ class Category(Attribute):
         *,
         as_seen: bool = False,
     ) -> "Category":
-        """Cells as leaves, by their exact labels or by what a reader sees of these."""
+        """Find the leaves of cells, by their exact labels or by what a reader sees."""
         used = cells.drop_nulls().unique().sort()
         try:
             tree = column.taxonomy_over(used.to_list())
@@ -50,7 +50,7 @@ class Category(Attribute):
         if ambiguous := set(tree.labels) & set(dialect.missing):
             raise TaxonomyError(
                 f"column {name!r}: {count(len(ambiguous), 'label')} of its taxonomy also read as "
-                "missing; declare the missing tokens of the table without them"
+                "missing; remove them from the missing tokens of the table"
             )
         places = {label: leaf for leaf, label in enumerate(tree.leaves)}
         if as_seen:
@@ -59,7 +59,7 @@ class Category(Attribute):
         wrong = (codes == -1) & cells.is_not_null()
         if wrong.any():
             uncovered = cells.filter(wrong)
-            what = f"with {count(uncovered.n_unique(), 'value')} that its taxonomy does not cover"
+            what = f"with {count(uncovered.n_unique(), 'value')} not in its taxonomy"
             remedy = f"add them as leaves, or correct the rows{_spelled_otherwise(uncovered, tree)}"
             raise about_cells(TaxonomyError, name, wrong.to_numpy(), what, remedy)
         if cells.null_count():
@@ -74,40 +74,40 @@ class Category(Attribute):
 
     @property
     def width(self) -> float:
-        """From the first leaf to the last."""
+        """The distance from the first leaf to the last."""
         return self.tree.leaf_count - 1
 
     @property
     def absent(self) -> Mask:
-        """Which rows have no value."""
+        """The rows with a missing value."""
         return np.equal(self.leaves, self.tree.node_of.get(MISSING_LEAF, -1))
 
     @property
     def counts_leaves(self) -> bool:
-        """Whether it depends on the people how many values are under a label."""
+        """Whether the number of values under a label depends on the people in the table."""
         return self.column.has_own_tree and self.tree.height > 1
 
     @cached_property
     def places(self) -> Longs:
-        """The leaves, which stand in the order of their tree."""
+        """The leaves, in the order of their tree."""
         return self.leaves.astype(np.int64)
 
     def typical(self, block: Longs, blocks: int) -> Ints:
-        """The most frequent leaf of each block, the first of several."""
+        """The most frequent leaf of each block; the first one if several are."""
         width = int(self.leaves.max()) + 1
         pairs, often = np.unique(block * width + self.leaves, return_counts=True)
         own, leaf = np.divmod(pairs, width)
         order = np.lexsort((-leaf, often, own))
         found = np.full(blocks, -1, dtype=np.int32)
-        found[own[order]] = leaf[order]  # of those of one block, the last remains
+        found[own[order]] = leaf[order]  # the last assignment for a block wins
         return found
 
     def fold(self, groups: Groups | Rings) -> "Nodes":
         """The lowest common ancestor of each group.
 
-        Leaves stand in the order of their tree, so the first and the last of a group have the same
-        one as all of it. That of missing is the last of all: where missing may be any value, it is
-        left aside.
+        Leaves are in the order of their tree, so the first and last leaf of a group have the same
+        lowest common ancestor as all its leaves. The leaf for missing comes last; it is ignored if
+        missing matches any value.
         """
         ancestors = self.tree.ancestors
         first = groups.fold(np.minimum, self.leaves)
@@ -117,10 +117,10 @@ class Category(Attribute):
         return Nodes(self, ancestors[first, shared.sum(axis=1) - 1])
 
     def parse(self, cells: Sequence[pl.Series], dialect: Dialect) -> "Nodes":
-        """What released labels and sets of values say."""
+        """Read released labels and sets of values."""
         if len(cells) == 2:
             raise TableError(
-                f"column {self.name!r} is categorical but released as low and high ends"
+                f"column {self.name!r} is categorical, but the release has low and high ends for it"
             )
         written = cells[0].cast(pl.String).to_list()
         distinct = list({cell for cell in written if cell is not None})
@@ -137,7 +137,7 @@ class Category(Attribute):
         found = [nodes[cell] for cell in written]
         wrong = np.array([node is None for node in found], dtype=np.bool_)
         if wrong.any():
-            what = "with a label that neither its taxonomy nor a set of its values explains"
+            what = "with a label that is neither in its taxonomy nor a set of its values"
             raise about_cells(TableError, self.name, wrong, what)
         return Nodes(self, np.array(found, dtype=np.int32))
 
@@ -153,7 +153,7 @@ class Category(Attribute):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Nodes(Shown):
-    """Generalised categories: nodes of the column's own tree."""
+    """Generalised categories: nodes of the tree of the column."""
 
     attribute: Category
     node: Ints
@@ -163,24 +163,24 @@ class Nodes(Shown):
 
     @property
     def ends(self) -> tuple[Floats, Floats]:
-        """The first and the last leaf that each cell covers."""
+        """The first and last leaf that each cell covers."""
         first, behind = self.places
         return first.astype(np.float64), behind.astype(np.float64) - 1
 
     @property
     def places(self) -> tuple[Longs, Longs]:
-        """The first leaf that each cell covers, and the one behind the last."""
+        """The first leaf that each cell covers, and the leaf after the last."""
         tree = self.attribute.tree
         first = tree.first_leaf[self.node].astype(np.int64)
         return first, first + tree.leaves_below[self.node]
 
     def losses(self, measure: Measure) -> Floats:
-        """What each node loses."""
+        """The loss of each node."""
         losses: Floats = self.attribute.tree.losses(measure)[self.node]
         return losses
 
     def render(self, groups: Groups | Rings, _dialect: Dialect, style: Style) -> list[pl.Series]:
-        """The labels of the nodes, or sets of the values that the groups have."""
+        """Write the labels of the nodes, or the sets of values in the groups."""
         category = self.attribute
         shown = pl.Series(category.name, category.tree.labels, dtype=pl.String)
         shown = pl.select(pl.when(shown != MISSING_LEAF).then(shown)).to_series()
@@ -188,14 +188,13 @@ class Nodes(Shown):
         if style.categories == "ancestor":
             return [cells]
         if isinstance(groups, Rings):
-            raise UsageError("value sets are shown of groups only; rings show common ancestors")
+            raise UsageError("this method cannot show sets of values; show categories as ancestors")
         return [self._as_sets(groups, cells)]
 
     def _as_sets(self, groups: Groups, cells: pl.Series) -> pl.Series:
-        """Sets of values in place of inner nodes.
+        """Write sets of values instead of inner nodes.
 
-        A set with missing in it stays at the root, and one that is spelled like a value at its
-        node.
+        A set with a missing value stays the root. A set spelled like a label stays its node.
         """
         category = self.attribute
         members = pl.DataFrame({"group": groups.labels, "leaf": category.leaves})
@@ -219,7 +218,7 @@ class Nodes(Shown):
 
 
 def spell_set(values: Iterable[str]) -> str:
-    """`{Bachelors, Masters}`: sorted, values that hold a sign of the notation in quotes."""
+    """Write `{Bachelors, Masters}`: sorted, with quotes around values that contain its signs."""
     return "{" + ", ".join(_quoted(value) for value in sorted(values)) + "}"
 
 
@@ -230,17 +229,17 @@ def _quoted(value: str) -> str:
 
 
 def members_of(cell: str) -> list[str]:
-    """The values of a set, or the cell itself where it is none."""
+    """The values of a set, or the cell itself if it is not a set."""
     if cell.startswith("{") and cell.endswith("}"):
         return next(csv.reader([cell[1:-1]], skipinitialspace=True), [])
     return [cell]
 
 
 def _meaning(label: str) -> str:
-    """A label whatever its spelling, which depends on the values that the release was made from.
+    """A label without the differences in spelling that depend on the original values.
 
-    The longest code decides how many stars `478**` has, and a fraction that `[10, 20)` is not
-    spelled `[10, 19]`.
+    The longest code decides how many stars `478**` has; with fractions among the values, `[10, 19]`
+    is spelled `[10, 20)`.
     """
     whole = re.fullmatch(r"\[(-?[0-9]+), (-?[0-9]+)\]", label)
     return f"[{whole[1]}, {int(whole[2]) + 1})" if whole else label.rstrip(ROOT)
@@ -250,23 +249,23 @@ def _meaning(label: str) -> str:
 
 
 def _spelled_otherwise(uncovered: pl.Series, tree: Taxonomy) -> str:
-    """How many values a reader would take for a leaf, and how to make them one."""
+    """Say how many values look like a leaf, and how to match them."""
     known = labels.places(tree.leaves)
     near = sum(value in known for value in labels.seen(uncovered.unique()).drop_nulls())
     if not near:
         return ""
     what = "1 of them looks like a leaf" if near == 1 else f"{near:,} of them look like leaves"
-    return f"; {what}, which normalise = [...] in the schema would match"
+    return f"; {what}: set normalise = [...] in the schema to match"
 
 
 def _refuse_unfit(column: Column, cells: pl.Series, values: pl.Series) -> None:
-    """Tell the rows of values that the builder of a taxonomy cannot place, if others can be."""
+    """Refuse values that do not fit the built taxonomy, if others do, and report their rows."""
     if not isinstance(column.taxonomy, TaxonomyBuilder):
         return
     unfit = values.filter([not _has_place(column, value) for value in values])
     if 0 < len(unfit) < len(values):
         wrong = cells.is_in(unfit.implode()).fill_null(False).to_numpy()
-        what = f"with a value that has no place in a taxonomy of {column.taxonomy.build}"
+        what = f"with a value that does not fit a taxonomy of {column.taxonomy.build}"
         raise about_cells(TaxonomyError, cells.name, wrong, what, "correct them")
 
 

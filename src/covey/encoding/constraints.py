@@ -1,8 +1,8 @@
-"""What requirements ask of the groups of a table: sensitive values as numbers, and rules for them.
+"""Compile requirements to constraints on groups: sensitive values as codes, and rules for them.
 
-All requirements are closed under union: groups that keep them keep them together. So there are
-groups that keep them exactly if the whole table does, which is told before any work. Where a table
-has too many rows of some values, it is also told without how many of them it would.
+All requirements are closed under union: if two groups meet a requirement, so does their union. So
+a grouping that meets it exists exactly if the whole table meets it, which is checked before any
+work. If a table has too many rows of some values, the module also finds how many to remove.
 """
 
 import math
@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from covey._core.arrays import Flags, Floats, Ints, Longs
+from covey.errors import count
 from covey.schema.requirements import (
     AlphaK,
     BetaLikeness,
@@ -37,11 +38,11 @@ NOBODY = -1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Coded:
-    """A column as numbers: those of its values that occur, in their order if they have one."""
+    """A column as codes of the values that occur, in their order if they have one."""
 
-    values: Ints  # per row, -1 where it counts for nobody
+    values: Ints  # one code per row, -1 for a row without a person
     known: pl.Series  # the values
-    read: Callable[[pl.Series], pl.Series] = pl.Series.clone  # what cells of the column say
+    read: Callable[[pl.Series], pl.Series] = pl.Series.clone  # how to read cells of the column
     tree: Taxonomy | None = None
     leaves: Longs | None = None  # of the tree, for each value
 
@@ -56,7 +57,7 @@ class Coded:
         return self.counts / len(self.values)
 
     def bound_by(self, requirement: Requirement) -> Flags:
-        """Which of the values a requirement is about."""
+        """The values that a requirement applies to."""
         if not isinstance(requirement, AlphaK) or requirement.values is None:
             return np.ones(len(self.known), dtype=np.bool_)
         wanted = self.read(pl.Series(requirement.values)).drop_nulls().cast(pl.String)
@@ -64,7 +65,7 @@ class Coded:
         return found.fill_null(False).to_numpy()
 
     def take(self, rows: Longs) -> "Coded":
-        """The same of some rows."""
+        """Select some rows."""
         known, values = np.unique(self.values[rows], return_inverse=True)
         missing = int(known[0] == NOBODY)
         known = known[missing:]
@@ -78,37 +79,36 @@ class Coded:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Constraints:
-    """Requirements, and the columns that they are about."""
+    """Requirements, and the columns that they apply to."""
 
     requirements: tuple[Requirement, ...]
     columns: Mapping[str, Coded]
 
     @property
     def values(self) -> Ints:
-        """The numbered values, a column for each."""
+        """The codes of all columns, one column each."""
         return np.stack([column.values for column in self.columns.values()], axis=1)
 
     def take(self, rows: Longs) -> "Constraints":
-        """The same of some rows."""
+        """Select some rows."""
         columns = {name: column.take(rows) for name, column in self.columns.items()}
         return replace(self, columns=columns)
 
     @property
     def missed(self) -> tuple[Requirement, ...]:
-        """Those that the whole table does not keep."""
+        """The requirements that the whole table does not meet."""
         return tuple(one for one in self.requirements if not self._of_whole(one)[0])
 
     def refusal(self, requirement: Requirement) -> str:
-        """That it cannot be had of this table, and what could be."""
+        """Say why this table cannot meet a requirement, and what is possible."""
         best = self._of_whole(requirement)[1]
-        return f"{requirement.name} cannot be had of this table: {best}"
+        return f"{requirement.name} is not possible for this table: {best}"
 
     def excess(self, requirement: Requirement) -> Longs | None:
-        """The fewest rows of each value without which a requirement is kept; None if none will do.
+        """The fewest rows of each value to remove to meet a requirement; None if that cannot help.
 
-        Whatever the number of rows that are left out, the others keep the requirement best if they
-        were always of the value that was the most frequent one then: no other way leaves counts
-        that are more even. So it is enough to look at these.
+        For any number of removed rows, it is best to remove each from the value that is then the
+        most frequent: no other way leaves more even counts. So only this way has to be tried.
         """
         column = self._column(requirement)
         counts, bound = column.counts, column.bound_by(requirement)
@@ -120,7 +120,7 @@ class Constraints:
         return None
 
     def values_of(self, requirement: Requirement) -> Ints:
-        """The numbered values of the column that it is about."""
+        """The codes of the column that a requirement applies to."""
         return self._column(requirement).values
 
     def _column(self, requirement: Requirement) -> Coded:
@@ -132,7 +132,7 @@ class Constraints:
 
     @cached_property
     def rules(self) -> "Rules":
-        """As the kernels take them, those on one column together."""
+        """The rules in the form that the kernels use, sorted by column."""
         places = {name: place for place, name in enumerate(self.columns)}
         drafts = [
             _rule(one, places[str(one.column)], self._column(one)) for one in self.requirements
@@ -143,13 +143,13 @@ class Constraints:
 def constraints_of(
     requirements: Sequence[Requirement], columns: Mapping[str, Coded]
 ) -> Constraints | None:
-    """What is asked besides that groups have k rows, if anything is."""
+    """Compile all requirements other than k rows per group; None if there are none."""
     asked = tuple(one for one in requirements if one.column is not None)
     names = sorted({str(one.column) for one in asked})
     return Constraints(asked, {name: columns[name] for name in names}) if asked else None
 
 
-# ── what the whole table has ────────────────────────────────────────────────────────────────────
+# ── feasibility ─────────────────────────────────────────────────────────────────────────────────
 
 
 def _of_whole(
@@ -157,47 +157,49 @@ def _of_whole(
     counts: Longs,
     bound: Flags,
 ) -> tuple[bool, str]:
-    """Whether a whole table of these counts keeps a requirement, and what it could keep instead."""
+    """Whether a whole table of these counts meets a requirement, and what is possible instead."""
     rows, most = int(counts.sum()), int(counts[bound].max(initial=0))
     counts = counts[counts > 0]
     match requirement:
         case KAnonymity(k=k):
-            return len(counts) >= k, f"asked {k}, and it has {len(counts)} persons"
+            best = f"k = {k:,}, but the table has only {count(len(counts), 'person')}"
+            return len(counts) >= k, best
         case LDiversity(kind="distinct", l=l):
-            return len(counts) >= l, f"asked {l}, and it has {len(counts)} values"
+            best = f"l = {l:,}, but the column has only {count(len(counts), 'value')}"
+            return len(counts) >= l, best
         case LDiversity(kind="frequency", l=l):
-            return most * int(l) <= rows, f"asked {l}, and at most {rows / most:.4g} could be"
+            return most * int(l) <= rows, f"l = {l:,}, but at most {rows / most:.4g} is possible"
         case LDiversity(kind="entropy", l=l):
             entropy = math.log(rows) - float(counts @ np.log(counts)) / rows
-            best = f"asked {float(l):g}, and at most {math.exp(entropy):.4g} could be"
+            best = f"l = {float(l):g}, but at most {math.exp(entropy):.4g} is possible"
             return entropy >= math.log(l) - 1e-9, best
         case LDiversity(l=l, c=c):
             rest = int(np.sort(counts)[::-1][int(l) - 1 :].sum())
             if not rest:
-                return False, f"it has {len(counts)} values, fewer than {l}"
-            best = f"asked a c of {float(c or 0):g}, and it must be above {most / rest:.4g}"
+                return False, f"l = {l:,}, but the column has only {count(len(counts), 'value')}"
+            best = f"c = {float(c or 0):g}, but c must be above {most / rest:.4g}"
             return most < exactly(c or 0.0) * rest, best
         case AlphaK(alpha=alpha):
-            best = f"asked {float(alpha):g}, and at least {most / rows:.4g} could be"
+            best = f"alpha = {float(alpha):g}, but it must be at least {most / rows:.4g}"
             return most <= exactly(alpha) * rows, best
         case _:
-            return True, ""  # the whole table is as close to itself as can be
+            return True, ""  # the whole table has its own distribution
 
 
 @dataclass(frozen=True, eq=False)
 class _Levelling:
-    """Rows taken away one by one, always of the value that is then the most frequent.
+    """Rows removed one by one, always from the value that is then the most frequent.
 
-    Entry r of each array is what holds after r of them.
+    Entry r of each array is the state after r removals.
     """
 
     counts: Longs
-    rows: Longs  # that remain, of all values
+    rows: Longs  # remaining, of all values
     heights: Longs  # the count of the most frequent value
 
     @classmethod
     def of(cls, counts: Longs, total: int) -> "_Levelling":
-        """Of these counts, in a table of so many rows."""
+        """Start from these counts, in a table of `total` rows."""
         most = int(counts.max(initial=0))
         levels = np.arange(most, -1, -1)
         having = len(counts) - np.searchsorted(np.sort(counts), levels[:-1])
@@ -205,7 +207,7 @@ class _Levelling:
         return cls(counts, total - np.arange(len(heights)), heights)
 
     def taken(self, removed: int) -> Longs:
-        """How many of each value are among so many."""
+        """The number of rows of each value among the first `removed`."""
         level = int(self.heights[removed])
         rest = np.minimum(self.counts, level)
         before = int((self.counts - rest).sum())
@@ -213,7 +215,7 @@ class _Levelling:
         return self.counts - rest
 
     def may_keep(self, requirement: Requirement) -> Flags:
-        """After which numbers a requirement may be kept; rounding may let one too many through."""
+        """The numbers of removals that may meet a requirement; rounding may admit too many."""
         slack = 1 + 1e-9
         match requirement:
             case LDiversity(kind="frequency", l=l):
@@ -226,7 +228,7 @@ class _Levelling:
                 rest = self.rows - self._largest(int(l) - 1)
                 return self.heights < float(c or 0.0) * rest * slack
             case _:
-                return np.zeros(len(self.rows), dtype=np.bool_)  # fewer rows do not help
+                return np.zeros(len(self.rows), dtype=np.bool_)  # removing rows does not help
 
     @property
     def _entropies(self) -> Floats:
@@ -238,10 +240,10 @@ class _Levelling:
         return np.log(rows) - sums / rows
 
     def _largest(self, number: int) -> Longs:
-        """The rows of so many most frequent values."""
+        """The number of rows of the `number` most frequent values."""
         level = np.concatenate([[0], np.cumsum(np.diff(self.heights) != 0)])
         last = np.append(np.flatnonzero(np.diff(self.heights)), len(self.heights) - 1)
-        having = last[level] - np.arange(len(level)) + 1  # values that are still as frequent
+        having = last[level] - np.arange(len(level)) + 1  # values that still have this count
         falls = np.cumsum(having <= number)
         whole = int(np.sort(self.counts)[::-1][:number].sum())
         return whole - np.concatenate([[0], falls[:-1]])
@@ -264,10 +266,10 @@ class _Rule:
 
 @dataclass(frozen=True, eq=False)
 class _Edges:
-    """A taxonomy as the distance over it needs it: every node but the root has an edge above it.
+    """A taxonomy as edges, for distances: every node except the root has an edge above it.
 
-    An edge counts half the height that it spans, so that two leaves are as far apart as their
-    common ancestor is high.
+    An edge counts half the height that it spans, so the distance of two leaves is the height of
+    their lowest common ancestor.
     """
 
     above: Ints  # (values, depths)
@@ -320,21 +322,21 @@ def _rule(requirement: Requirement, place: int, column: Coded) -> _Rule:
             return _Rule(place, rules.EQUAL, furthest, number, high=shares)
 
 
-# Of shares in a class and in the table: with so many rows, none could be counted.
+# A ratio of two shares cannot be larger than e to this power in any table.
 _BEYOND_ALL_RATIOS = 700.0
 
 
 def reachable(asked: Number, parts: int) -> tuple[Fraction, Fraction]:
-    """The nearest figures, from below and from above, that a table of so many parts can have.
+    """The nearest fractions below and above `asked` with a denominator of at most `parts`.
 
-    A figure is a fraction whose denominator is at most `parts`. To keep the first of these is the
-    same as to keep what was asked, to the last digit, and kernels count with floats: those cannot
-    tell 2/3 from 0.6666666666666666, but fractions of few parts are far enough apart.
+    Only such fractions occur in a table, so a bound at the first of them is the same as a bound at
+    `asked`, to the last digit. Kernels compute with floats, which cannot distinguish 2/3 from
+    0.6666666666666666, but fractions with small denominators are far enough apart.
     """
     exact = exactly(asked)
     if exact.denominator <= parts:
         return exact, exact
-    # Convergents of the continued fraction; the last two straddle it (as in `limit_denominator`).
+    # Convergents of the continued fraction; the last two enclose it (as in `limit_denominator`).
     p0, q0, p1, q1 = 0, 1, 1, 0
     n, d = exact.numerator, exact.denominator
     while q0 + n // d * q1 <= parts:
@@ -364,7 +366,7 @@ def _edges(column: Coded) -> _Edges:
 
 
 def _bundle(drafts: Sequence[_Rule]) -> "Rules":
-    """Rules behind each other."""
+    """Join rules, one after the other."""
     from covey._core.rules import Rules
 
     sizes = [len(draft.high) for draft in drafts]
@@ -384,7 +386,7 @@ def _bundle(drafts: Sequence[_Rule]) -> "Rules":
         (draft.column, draft.kind, draft.values, begin[i], leaf[i])
         for i, draft in enumerate(drafts)
     ]
-    # Last, the distance of a group with nobody in the tree.
+    # Last, the distance of an empty group over the tree.
     asked = [
         (draft.asked, draft.factor, draft.tree.share @ draft.tree.span if draft.tree else 0.0)
         for draft in drafts
@@ -401,10 +403,10 @@ def _bundle(drafts: Sequence[_Rule]) -> "Rules":
 
 
 def _bounds(draft: _Rule) -> Floats:
-    """Where there are no low ones, their place is kept: both are found by the same numbers."""
+    """High and low bounds; missing low bounds are padded, since both have the same indices."""
     return np.stack([draft.high, draft.low if len(draft.low) else np.zeros(len(draft.high))])
 
 
 def no_rules() -> "Rules":
-    """Rules that ask nothing."""
+    """Rules without any constraint."""
     return _bundle([])

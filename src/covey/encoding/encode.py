@@ -1,13 +1,13 @@
-"""From cells to compact arrays: all that clustering methods ever see of a table.
+"""Encode cells as compact arrays: all that clustering methods see of a table.
 
-Numbers and dates are scaled to 0 … 1. Categories become leaves of one forest: the trees of all
-columns behind each other, so that a single number names a node wherever it is.
+Numbers and dates are scaled to 0 … 1. Categories become leaves of one forest, the trees of all
+columns one after the other, so that a single number identifies a node.
 
-Where a missing cell may be any value, `covey.encoding.imputation` puts another one in its place
-before methods see it.
+If a missing cell matches any value, `covey.encoding.imputation` replaces it by a value before
+methods see it.
 
-Attributes stand in a fixed order, numbers first and each kind by name, so that sums of losses are
-the same to the last bit whatever the order of the table's columns.
+Attributes have a fixed order, numbers first and each kind by name. So sums of losses are the same
+to the last bit, whatever the order of the columns in the table.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,9 +39,9 @@ class EncodedTable:
     attributes: tuple[Attribute, ...]
     rows: int
     measure: Measure = "height"
-    classes: Ints | None = None  # of the class column, where one was asked for
+    classes: Ints | None = None  # codes of the class column, if there is one
     sensitive: Mapping[str, Coded] = field(default_factory=dict)
-    constraints: Constraints | None = None  # what is asked of groups besides their size
+    constraints: Constraints | None = None  # on groups, other than their size
 
     @property
     def intervals(self) -> list[Interval]:
@@ -61,7 +61,7 @@ class EncodedTable:
 
     @cached_property
     def cells(self) -> Cells:
-        """All rows as the kernels take them."""
+        """All rows in the form that the kernels use."""
         numbers = np.empty((self.rows, len(self.intervals)), dtype=np.float64)
         for place, interval in enumerate(self.intervals):
             numbers[:, place] = interval.scaled
@@ -72,7 +72,7 @@ class EncodedTable:
         return Cells(numbers, weights, codes)
 
     def take(self, rows: Longs) -> "EncodedTable":
-        """Some of the rows; domains and trees remain those of the whole table."""
+        """Select some rows; domains and trees stay those of the whole table."""
         return replace(
             self,
             attributes=tuple(attribute.take(rows) for attribute in self.attributes),
@@ -83,14 +83,14 @@ class EncodedTable:
         )
 
     def sensitive_values(self, name: str) -> Ints:
-        """A sensitive column as numbers, equal ones for equal values; missing is a value too."""
+        """The codes of a sensitive column, equal for equal values; missing is a value too."""
         return self.sensitive[name].values
 
     @cached_property
     def places(self) -> Ints:
-        """Every cell as its place among the values of its column, missing after all others.
+        """The place of each cell among the values of its column, missing last.
 
-        Numbers are ranked among those that occur, categories stand in the order of their tree.
+        Numbers are ranked among those that occur; categories have the order of their tree.
         """
         ranks = [np.unique(column, return_inverse=True)[1] for column in self.cells.numbers.T]
         leaves = [category.leaves for category in self.categories]
@@ -98,7 +98,7 @@ class EncodedTable:
 
     @property
     def lexicographic(self) -> Longs:
-        """The rows, sorted by their cells, attribute by attribute, then by number."""
+        """The rows, sorted by their cells, attribute by attribute, then by row number."""
         return np.lexsort(self.places.T[::-1]).astype(np.int64)
 
     @property
@@ -108,12 +108,12 @@ class EncodedTable:
 
     @property
     def features(self) -> Floats:
-        """The rows as points for any clustering library, with no missing coordinate.
+        """The rows as points for any clustering library, without missing coordinates.
 
-        The Manhattan distance of two points is what each of the two rows would lose if they were
-        released together. A number x is told twice, as x/2 and (1 - x)/2, so that a missing one has
-        a place at distance 1 from all others. A category is told by the nodes above it: each counts
-        half of what is lost by going up from it.
+        The Manhattan distance of two points is the loss of each of the two rows if they were
+        released together. A number x has two coordinates, x/2 and (1 - x)/2, so that a missing
+        number can be at distance 1 from all others. A category has a coordinate for each node on
+        its path to the root: half of the loss of going up from that node.
         """
         numbers, forest = self.cells.numbers, self.forest
         halves = np.hstack([numbers / 2, (1 - numbers) / 2])
@@ -128,7 +128,7 @@ class EncodedTable:
 
 
 def _plant(trees: Sequence[Taxonomy], measure: Measure, weights: Sequence[float]) -> Forest:
-    """Put trees behind each other into one forest."""
+    """Join trees into one forest, one after the other."""
     sizes = [len(tree.labels) for tree in trees]
     first = np.cumsum([0, *sizes], dtype=np.int32)
     deepest = max((tree.height for tree in trees), default=0)
@@ -157,9 +157,9 @@ def encode(
     require: Sequence[Requirement] = (),
     persons: Mapping[str, pl.Series] | None = None,
 ) -> EncodedTable:
-    """The quasi-identifiers of a table as arrays, and the classes of one column if asked for.
+    """Encode the quasi-identifiers of a table, its sensitive columns and its class column, if any.
 
-    So are the sensitive columns, and whose row each is where persons are counted.
+    With `persons`, it also encodes the person of each row, by each person column.
     """
     ordered = sorted(schema.quasi.items(), key=lambda item: (_is_category(item[1]), item[0]))
     with table.locating():
@@ -181,14 +181,14 @@ def encode(
 
 
 def rows_to_keep(table: Table, schema: Schema) -> Selection:
-    """All rows but those that missing-value policies drop; an error where a policy forbids them."""
+    """Select the rows that missing-value policies do not drop; raise if a policy forbids them."""
     drop = np.zeros(table.frame.height, dtype=bool)
     for name, column in schema.quasi.items():
         if column.missing in (MissingPolicy.CATEGORY, MissingPolicy.WILDCARD):
             continue
         missing = table.cells(name).is_null().to_numpy()
         if column.missing is MissingPolicy.ERROR and missing.any():
-            what, policy = "with a missing cell", 'its policy missing = "error" forbids that'
+            what, policy = "with a missing cell", 'missing = "error" in the schema forbids this'
             with table.locating():
                 raise about_cells(TableError, name, missing, what, policy)
         drop |= missing
@@ -217,22 +217,22 @@ def _attribute(table: Table, name: str, column: Column) -> Attribute:
 
 
 def _refuse_ambiguous(name: str, dialect: Dialect, rows: int = 0) -> None:
-    """No cell that is going to be shown may read as a missing one, and `rows` of them would."""
+    """Refuse a table in which `rows` numbers, or the sign for any value, read as missing."""
     if ROOT in dialect.missing or rows:
         raise TableError(
             f"column {name!r}: a number, or the sign {ROOT} for any value, also reads as missing; "
-            "declare the missing tokens of the table without it"
+            "remove it from the missing tokens of the table"
         )
 
 
 def _classes(table: Table, name: str) -> Ints:
     if name not in table.frame.columns:
-        raise TableError(f"column {name!r} is not in the table, so it cannot be the class column")
+        raise TableError(f"the class column {name!r} is not in the table")
     return _numbered(table.frame[name])
 
 
 def _coded(table: Table, name: str, column: Column) -> Coded:
-    """A sensitive column by what a reader takes from it; missing is one more value, the last."""
+    """Encode a sensitive column by what a reader sees; missing is a value too, the last."""
     cells = table.cells(name)
     match column.type:
         case ColumnType.NUMERIC:
@@ -264,11 +264,11 @@ def _ranked(cells: pl.Series, read: Callable[[pl.Series], pl.Series]) -> Coded:
 
 
 def _numbered_persons(cells: pl.Series) -> Coded:
-    """Who is who; a row without a person counts for nobody."""
+    """Number the persons; a row without a person gets -1."""
     values = _numbered(cells) - 1
     return Coded(values, cells.drop_nulls().unique().sort())
 
 
 def _numbered(cells: pl.Series) -> Ints:
-    # A copy: kernels are compiled for arrays that can be written.
+    # A copy, since kernels are compiled for writable arrays.
     return cells.rank("dense").fill_null(0).cast(pl.Int32).to_numpy().copy()

@@ -1,13 +1,13 @@
-"""Quasi-identifiers of numbers and dates.
+"""Numeric and date quasi-identifiers.
 
-Values are scaled to 0 … 1 over the range of their column. A missing number stands at `MISSING_AT`,
-further from every present one than they can be from each other; together with `min(high - low, 1)`
-as the loss of a range, that makes a range that mixes missing and present lose everything and one
-of missing numbers alone lose nothing, with no special case anywhere. What lies beyond a declared
-bound is the bound from here on: no later stage knows it.
+Values are scaled to 0 … 1 over the range of their column. A missing number is placed at
+`MISSING_AT`, further from every present number than these can be from each other. With
+`min(high - low, 1)` as the loss of a range, a range that mixes missing and present numbers loses
+everything, and a range of missing numbers only loses nothing, without any special case. Values
+beyond a declared bound are replaced by the bound here, so no later stage sees them.
 
-A group shows the interval from the lowest to the highest member. One that reaches a bound of its
-column is open there, whether or not anybody is beyond it: "70 and more", "20 and less",
+A group shows the interval from its lowest to its highest member. An interval that reaches a bound
+of its column is open there, whether or not any value is beyond it: "70 and more", "20 and less",
 "1990-12-31 and earlier".
 """
 
@@ -37,9 +37,9 @@ _OPEN_NUMBERS, _OPEN_DATES = (" and less", " and more"), (" and earlier", " and 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Interval(Attribute):
-    """Numbers or dates, NaN where missing; dates are days since 1970-01-01.
+    """Numbers or dates, NaN if missing; dates are days since 1970-01-01.
 
-    A value beyond a bound of the column is the bound itself.
+    A value beyond a bound of the column is replaced by the bound.
     """
 
     low: float  # of the domain
@@ -47,7 +47,7 @@ class Interval(Attribute):
 
     @classmethod
     def of(cls, name: str, column: Column, values: pl.Series) -> "Interval":
-        """A column of numbers; those outside a declared domain are refused."""
+        """Make the attribute from a column of numbers; refuse those outside a declared domain."""
         exact = _floats(values)
         if column.domain is not None:
             outside = (exact < column.domain[0]) | (exact > column.domain[1])
@@ -60,30 +60,30 @@ class Interval(Attribute):
 
     @property
     def is_date(self) -> bool:
-        """Days, not numbers."""
+        """Whether the values are days, not numbers."""
         return self.column.type is ColumnType.DATE
 
     @property
     def width(self) -> float:
-        """Width of the domain, 0 where all values are equal or missing."""
+        """The width of the domain; 0 if all values are equal or missing."""
         return self.high - self.low
 
     @cached_property
     def absent(self) -> Mask:
-        """Which rows have no value."""
+        """The rows with a missing value."""
         absent: Mask = np.isnan(self.values)
         return absent
 
     @property
     def scaled(self) -> Floats:
-        """The values as 0 … 1 of the domain, `MISSING_AT` where missing."""
+        """The values scaled to 0 … 1 of the domain, `MISSING_AT` if missing."""
         low, high = self.reach(self.values, self.values)
         shifted = np.where(self.values < self.column.bounds[1], low, high) - self.low
         scaled = shifted / self.width if self.width else shifted
         return np.where(np.isnan(scaled), MISSING_AT, scaled)
 
     def reach(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Ends of intervals; one at a bound is open, and reaches to the end of the domain."""
+        """Extend ends at a bound to the end of the domain, since the interval is open there."""
         bottom, top = self.column.bounds
         return (
             np.where(low <= bottom, np.minimum(low, self.low), low),
@@ -97,11 +97,11 @@ class Interval(Attribute):
 
     @cached_property
     def places(self) -> Longs:
-        """The rank of each value among those that occur, missing after all others."""
+        """The rank of each value among those that occur, missing last."""
         return np.searchsorted(self.known, self.values).astype(np.int64)
 
     def typical(self, block: Longs, blocks: int) -> Floats:
-        """The middle value of each block."""
+        """The median value of each block."""
         order = np.lexsort((self.values, block))
         rows = np.bincount(block, minlength=blocks)
         middle = np.cumsum(rows) - rows + (rows - 1) // 2
@@ -109,9 +109,9 @@ class Interval(Attribute):
         return found
 
     def fold(self, groups: Groups | Rings) -> "Ranges":
-        """The interval of each group, its ends moved outwards to the grid, but not beyond a bound.
+        """The interval of each group, with ends moved outwards to the grid, but not beyond a bound.
 
-        Members whose missing cell may be any value show what the others have in common.
+        A member whose missing cell matches any value shows the interval of the others.
         """
         low, high = self.snap(*(groups.fold(by, self.values) for by in (np.fmin, np.fmax)))
         below, above = self._open(low, high)
@@ -122,12 +122,12 @@ class Interval(Attribute):
         return Ranges(self, low, high, state.astype(np.int8))
 
     def _open(self, low: Floats, high: Floats) -> tuple[Mask, Mask]:
-        """Which intervals are open below, and which above."""
+        """The intervals that are open below, and those that are open above."""
         bottom, top = self.column.bounds
         return low <= bottom, high >= top
 
     def snap(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Ends on the grid, outwards, but not beyond a bound; a single value stays as it is."""
+        """Move ends outwards to the grid, but not beyond a bound; a single value stays as it is."""
         grid, wide = self.column.grid, low < high
         if grid is not None:
             low[wide], high[wide] = snapped(low[wide], high[wide], grid)
@@ -135,12 +135,12 @@ class Interval(Attribute):
         return np.clip(low, bottom, top), np.clip(high, bottom, top)
 
     def parse(self, cells: Sequence[pl.Series], dialect: Dialect) -> "Ranges":
-        """What released cells say."""
+        """Read released cells."""
         if len(cells) == 1:
             low, high, state = self._parse_text(cells[0].cast(pl.String), dialect)
         else:
             low, high = (self._parse_ends(ends, dialect) for ends in cells)
-            # A pair of nulls does not tell whether all or some were missing: it tells nothing.
+            # Two nulls do not say whether all or only some were missing, so they match any value.
             state = np.where(np.isnan(low) & np.isnan(high), HIDDEN, SHOWN)
         return self._checked(low, high, state)
 
@@ -156,7 +156,7 @@ class Interval(Attribute):
         )
         inner = bare.str.slice(1, bare.str.len_chars() - 2).str.splitn(between, 2)
         words = _OPEN_DATES if self.is_date else _OPEN_NUMBERS
-        # Before a sign stands an apostrophe where the cell was defused for spreadsheets.
+        # A cell that was defused for spreadsheets has an apostrophe before its sign.
         only = bare.str.replace(f"^'?(.*)({'|'.join(words)})$", "${1}")
         low, high = (
             pl.when(two)
@@ -177,9 +177,9 @@ class Interval(Attribute):
         return _floats(parse_dates(ends) if self.is_date else parse_numbers(ends, dialect))
 
     def _checked(self, low: Floats, high: Floats, state: NDArray[np.integer]) -> "Ranges":
-        """Intervals whose open ends, NaN so far, stand at the bounds of the column.
+        """Put open ends, NaN so far, at the bounds of the column.
 
-        Those that are open where the column has no bound, or end before they begin, are refused.
+        Refuse intervals that are open where the column has no bound, or end before they begin.
         """
         shown = state == SHOWN
         low = np.where(shown & np.isnan(low), -np.inf, low)
@@ -188,8 +188,8 @@ class Interval(Attribute):
         low, high = (np.clip(ends, *self.column.bounds) for ends in (low, high))
         wrong = shown & ~(in_order & np.isfinite(low) & np.isfinite(high))
         if wrong.any():
-            what = "with an interval that lacks an end, or ends before it begins"
-            remedy = "an open end needs the bottom or top of the column in the schema"
+            what = "with an interval that has no end, or ends before it begins"
+            remedy = "an open end needs bottom or top of the column in the schema"
             raise about_cells(TableError, self.name, wrong, what, remedy)
         return Ranges(self, low, high, state.astype(np.int8))
 
@@ -200,28 +200,30 @@ def _floats(values: pl.Series) -> Floats:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ranges(Shown):
-    """Generalised numbers or dates; `low` and `high` are NaN where nothing is shown.
+    """Generalised numbers or dates; `low` and `high` are NaN if nothing is shown.
 
-    An end that lies at a bound of the column is open.
+    An end at a bound of the column is open.
     """
 
     attribute: Interval
     low: Floats
     high: Floats
-    state: NDArray[np.int8]  # SHOWN, MISSING, or HIDDEN: missing and present mixed, or all open
+    state: NDArray[
+        np.int8
+    ]  # SHOWN, MISSING, or HIDDEN: missing and present mixed, or both ends open
 
     def __len__(self) -> int:
         return len(self.state)
 
     @property
     def hidden(self) -> Mask:
-        """Which cells may stand for any value, or for a missing one."""
+        """The cells that match any value, or a missing one."""
         hidden: Mask = self.state == HIDDEN
         return hidden
 
     @property
     def ends_exactly(self) -> bool:
-        """Whether all ends of intervals are values of people: without a grid, covey's own are."""
+        """Whether all ends of intervals are original values; without a grid, covey's are."""
         wide, (bottom, top) = self.low < self.high, self.attribute.column.bounds
         ends = np.concatenate(
             [self.low[wide & (self.low > bottom)], self.high[wide & (self.high < top)]]
@@ -231,7 +233,7 @@ class Ranges(Shown):
 
     @property
     def ends(self) -> tuple[Floats, Floats]:
-        """The first and the last value that each cell covers: the whole domain if it is hidden."""
+        """The first and last value that each cell covers: the whole domain if it is hidden."""
         interval = self.attribute
         lowest, highest = np.clip([interval.low, interval.high], *interval.column.bounds)
         low = np.where(self.hidden, lowest, self.low)
@@ -240,7 +242,7 @@ class Ranges(Shown):
 
     @property
     def places(self) -> tuple[Longs, Longs]:
-        """The first place that each cell covers, and the one behind the last."""
+        """The first place that each cell covers, and the place after the last."""
         known = self.attribute.known
         states = [self.state == MISSING, self.hidden]
         first = np.select(states, [len(known), 0], np.searchsorted(known, self.low))
@@ -248,26 +250,26 @@ class Ranges(Shown):
         return first, np.select(states, [len(known) + 1] * 2, last)
 
     def losses(self, _measure: Measure) -> Floats:
-        """Width over the domain's, by any measure."""
+        """The width divided by that of the domain, by any measure."""
         return self._losses
 
     @cached_property
     def _losses(self) -> Floats:
-        """At most 1: an end on a grid may lie outside the domain."""
+        """Limited to 1, since an end on a grid may lie outside the domain."""
         interval, shown = self.attribute, np.zeros(len(self))
         if interval.absent.all():
             return shown
         if interval.width:
             low, high = interval.reach(self.low, self.high)
-            # Cut first, then divided: over a width next to nothing, what is wider would overflow.
+            # Limit before dividing: a division by a tiny width would overflow.
             shown = np.minimum(high - low, interval.width) / interval.width
         return np.select([self.state == SHOWN, self.hidden], [shown, 1.0], 0.0)
 
     @property
     def domain(self) -> tuple[float, float]:
-        """The declared one, or else from the lowest end that is shown to the highest, on the grid.
+        """The declared domain, or else the range from the lowest to the highest released end.
 
-        It depends on nothing but what is released and declared; 0 to 0 where no cell shows a value.
+        It depends only on what is released and declared; 0 to 0 if no cell shows a value.
         """
         if self.attribute.column.domain is not None:
             return self.attribute.column.domain
@@ -279,12 +281,12 @@ class Ranges(Shown):
         return float(low[0]), float(high[0])
 
     def on_shown_scale(self) -> "Ranges":
-        """The same, the domain being what is declared or shown, not that of the original."""
+        """The same, with the declared or released domain instead of the original one."""
         low, high = self.domain
         return replace(self, attribute=replace(self.attribute, low=low, high=high))
 
     def render(self, _groups: Groups | Rings, dialect: Dialect, style: Style) -> list[pl.Series]:
-        """One column of text, or one of low and one of high ends."""
+        """Write one column of text, or two columns with low and high ends."""
         interval = self.attribute
         below, above = interval._open(self.low, self.high)
         if style.intervals == "columns":
@@ -316,7 +318,7 @@ class Ranges(Shown):
         return series.cast(pl.Int64) if interval.step and not fractions else series
 
     def _spelled(self, ends: Floats, dialect: Dialect) -> pl.Series:
-        """Ends as text: ISO dates, or the shortest decimals that name the number."""
+        """Write ends as ISO dates, or as the shortest decimals that identify the number."""
         series = pl.Series(ends).fill_nan(None)
         if self.attribute.is_date:
             return series.cast(pl.Int32).cast(pl.Date).cast(pl.String)
@@ -326,7 +328,7 @@ class Ranges(Shown):
 
 
 def _whole(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """The first and the last whole number; where there is none, the interval as it is."""
+    """The first and last whole number in each interval; if it has none, its ends."""
     some = np.ceil(low) <= np.floor(high)
     return np.where(some, np.ceil(low), low), np.where(some, np.floor(high), high)
 
@@ -336,7 +338,7 @@ def _between(dialect: Dialect) -> str:
 
 
 def spell_number(number: float, dialect: Dialect) -> str:
-    """The shortest decimal digits that give the number back, without an exponent."""
+    """Write the shortest decimal that reads as the same number, without an exponent."""
     return np.format_float_positional(number, trim="-").replace(".", dialect.decimal)
 
 
@@ -344,14 +346,14 @@ def spell_number(number: float, dialect: Dialect) -> str:
 
 
 def snapped(low: Floats, high: Floats, grid: float | str) -> tuple[Floats, Floats]:
-    """Ends moved outwards: to multiples of a number, or to the first and last day of a unit."""
+    """Move ends outwards: to multiples of a number, or to the first and last day of a unit."""
     if isinstance(grid, str):
         return _snap_days(low, high, grid)
     return _multiple(low, grid, ROUND_FLOOR), _multiple(high, grid, ROUND_CEILING)
 
 
 def _multiple(values: Floats, grid: float, rounding: str) -> Floats:
-    """The next multiple of the grid, by the digits that are shown: 0.3 is one of 0.1."""
+    """The next multiple of the grid in decimal arithmetic: 0.3 is a multiple of 0.1."""
     step = Decimal(str(grid))
     distinct, place = np.unique(values, return_inverse=True)
     ends = [

@@ -1,4 +1,4 @@
-"""Groups to a released table, and a released table back to what it says."""
+"""Generalise groups to a released table, and read a released table back."""
 
 from covey.encoding import Style
 from covey.generalisation.generalise import filled_in, generalise

@@ -1,7 +1,7 @@
-"""A column of a release in the place of the original's.
+"""Rebuild an attribute from the release alone, instead of from the original.
 
-Numbers and dates are the ends of the released intervals, and a tree that is made from the values
-of its column is made from those that the release shows.
+Numbers and dates come from the ends of the released intervals. A tree that is built from values is
+built from those that the release shows.
 """
 
 import re
@@ -22,7 +22,7 @@ from covey.schema.taxonomy import ROOT, Taxonomy
 def as_released(
     shown: Shown, cell: Longs, written: Sequence[pl.Series], read: Callable[[Attribute], Shown]
 ) -> Shown:
-    """What the `written` cells show, of an attribute that knows nothing else of the original.
+    """The `written` cells, with an attribute that is rebuilt from these cells alone.
 
     Its rows are those of the release, each with the first value that its `cell` covers.
     """
@@ -42,14 +42,14 @@ def as_released(
 
 
 def _tree(column: Column, cells: pl.Series) -> Taxonomy:
-    """The declared tree, or one over values that the labels show; missing is a leaf if shown."""
+    """The declared tree, or one over the values in the labels; missing is a leaf if it occurs."""
     values = _values(column, cells.cast(pl.String)) if column.has_own_tree else ()
     tree = column.taxonomy_over(values)
     return tree.with_leaf(MISSING_LEAF) if cells.null_count() else tree
 
 
 def _values(column: Column, cells: pl.Series) -> list[str]:
-    """What is shown exactly, and two that stand for the unknown ones under each other label."""
+    """The values that are shown exactly, and two unknown values under every other label."""
     labels = {part for cell in cells.drop_nulls().unique() for part in members_of(cell)}
     root = max((label for label in labels if not label.strip(ROOT)), key=len, default=None)
     below = sorted(labels - {root})
@@ -58,7 +58,7 @@ def _values(column: Column, cells: pl.Series) -> list[str]:
     return values if root is None else [*values, *_ELSEWHERE[kind](values)]
 
 
-_UNKNOWN = "\x00", "\x01"  # no table holds the first, and nothing is ever named after them
+_UNKNOWN = "\x00", "\x01"  # no table has the first, and no text shows either
 
 
 def _codes_under(label: str) -> list[str]:
@@ -68,7 +68,7 @@ def _codes_under(label: str) -> list[str]:
 
 
 def _numbers_under(label: str) -> list[str]:
-    """The first number of an interval, and one in its middle: in another of those within it."""
+    """The first and the middle number of an interval, so that both of its halves occur."""
     ends = re.fullmatch(r"\[(\S+), (\S+)[\])]", label)
     if ends is None:
         return [label]
@@ -90,7 +90,7 @@ _UNDER: dict[str, Callable[[str], list[str]]] = {
     "intervals": _numbers_under,
     "dates": _days_under,
 }
-# Two values that are under no label but the root.
+# Two values that are under no label except the root.
 _ELSEWHERE: dict[str, Callable[[list[str]], Sequence[str]]] = {
     "flat": lambda _: _UNKNOWN,
     "prefixes": lambda values: [sign * max(map(len, values), default=1) for sign in _UNKNOWN],

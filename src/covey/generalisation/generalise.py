@@ -1,7 +1,7 @@
-"""What a table of people shows of them once they are in groups.
+"""Generalise a table by its groups.
 
-How cells are spelled is known where attributes are: `fold` tells what a group shows, `render`
-writes it, and `parse` reads it back, also from tables that somebody else generalised.
+The attributes know how cells are spelled: `fold` finds what a group shows, `render` writes it, and
+`parse` reads it back, also from tables that other software generalised.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from covey.tables import Table
 
 
 def generalise(table: Table, encoded: EncodedTable, groups: Groups | Rings, style: Style) -> Table:
-    """The table with every quasi-identifier generalised; suppressed rows are left out."""
+    """Generalise every quasi-identifier of a table, and drop the suppressed rows."""
     place = groups.place
     shown = place >= 0
     released: dict[str, list[pl.Series]] = {}
@@ -32,12 +32,12 @@ def _check_unique(columns: list[pl.Series]) -> None:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise SchemaError(
-            f"column {twice[0]!r} exists already; rename it to release low and high ends"
+            f"column {twice[0]!r} already exists; rename it to release low and high ends"
         )
 
 
 def filled_in(attribute: Attribute, groups: Groups | Rings) -> int:
-    """How many missing cells show what others have."""
+    """Count the missing cells that show the values of other rows."""
     place = groups.place
     nobody = groups.fold(np.logical_and, attribute.absent)
     wild = attribute.matches_anything & (place >= 0)

@@ -1,7 +1,7 @@
-"""A released table beside its original, its cells read once.
+"""A released table and its original, with the released cells read once.
 
-All figures are made from it, whoever made the release. Of each column it holds the distinct cells,
-what they show, and which of them each row has.
+All figures are computed from it, whatever software made the release. For each column it has the
+distinct cells, what they show, and the cell of each row.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class ShownColumn:
     """What a released table shows of one quasi-identifier."""
 
     shown: Shown  # the distinct cells, in the order of their text, so that sums repeat
-    cell: Longs  # of each row, its place among these
+    cell: Longs  # for each row, the index of its cell
     written: Sequence[pl.Series]  # the distinct cells themselves
 
     @property
@@ -34,12 +34,12 @@ class ShownColumn:
 
     @cached_property
     def counts(self) -> Longs:
-        """How many rows show each distinct cell."""
+        """The number of rows with each distinct cell."""
         return np.bincount(self.cell, minlength=len(self.shown))
 
     @cached_property
     def on_shown_scale(self) -> "ShownColumn":
-        """The same, its domain being what is declared or shown: that is what may be published."""
+        """The same, with the declared or released domain, since only that may be published."""
         return ShownColumn(self.shown.on_shown_scale(), self.cell, self.written)
 
 
@@ -53,36 +53,36 @@ class View:
 
     @classmethod
     def of(cls, released: Table, original: EncodedTable) -> "View":
-        """The table beside its original; a cell that cannot be read is told by its row."""
+        """Read a released table; report an unreadable cell by its row."""
         columns = tuple(_column(attribute, released) for attribute in original.attributes)
         return cls(released, original, columns)
 
     @property
     def rows(self) -> int:
-        """How many rows are released."""
+        """The number of released rows."""
         return self.released.frame.height
 
     @property
     def same_rows(self) -> bool:
-        """Whether the rows of the original are those behind the released ones.
+        """Whether the original has exactly the released rows.
 
-        Where it has more, some were left out, and which they are is not known.
+        If it has more, some rows were suppressed, and it is unknown which.
         """
         return self.original.rows == self.rows
 
     @cached_property
     def boxes(self) -> tuple[Longs, Longs]:
-        """The distinct rows by their cells, column by column, and how many rows each of them is."""
+        """The distinct rows as indices of their cells, and the number of rows of each."""
         cells = pl.DataFrame({str(j): column.cell for j, column in enumerate(self.columns)})
         counted = cells.group_by(cells.columns).len("rows")
         return counted.drop("rows").to_numpy(), counted["rows"].to_numpy().astype(np.int64)
 
     @cached_property
     def publishable(self) -> "View":
-        """The release beside what may be told of its original.
+        """The release with only what may be published about its original.
 
-        Whatever is worked out from the whole original would tell of the rows that were left out
-        too. So where these are not known, the release itself stands in its place.
+        Figures from the whole original would also reveal something about suppressed rows. So if
+        these are unknown, the release itself is used instead of the original.
         """
         if self.same_rows:
             return self
@@ -109,17 +109,17 @@ def _column(attribute: Attribute, released: Table) -> ShownColumn:
 
 
 def _read(attribute: Attribute, written: Sequence[pl.Series], released: Table) -> Shown:
-    """What the distinct cells show."""
+    """Read the distinct cells."""
     try:
         return attribute.parse(written, released.dialect)
     except TableError:
-        with released.locating():  # tells of rows instead of distinct cells
+        with released.locating():  # reports rows instead of distinct cells
             attribute.parse(_cells(attribute, released), released.dialect)
         raise
 
 
 def _cells(attribute: Attribute, released: Table) -> list[pl.Series]:
-    """The columns that show a quasi-identifier: its own, or its two ends."""
+    """The released columns of a quasi-identifier: the column, or its low and high ends."""
     name, present = attribute.name, released.frame.columns
     if name in present:
         return [released.cells(name)]

@@ -1,1 +1,1 @@
-"""What a release has lost, and what it is still good for."""
+"""Measure what a release has lost, and what it is still good for."""

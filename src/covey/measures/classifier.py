@@ -1,7 +1,7 @@
-"""How well a class can still be predicted from a release.
+"""Measure how well a class can still be predicted from a release.
 
-The classifier learns from the released cells, and is asked about original ones of other people; so
-it needs to know whose row is whose.
+The classifier learns from released rows and predicts the classes of other people from their
+original rows, so it must know the original row of each released row.
 """
 
 import warnings
@@ -19,32 +19,32 @@ from covey.generalisation import View
 from covey.measures.spans import Spans, original_spans, released_spans
 
 FOLDS = 5
-MOST_PEOPLE = 10_000  # whom a classifier learns from and is asked about
+MOST_PEOPLE = 10_000  # to learn from and to predict
 MOST_CLASSES = 100
-MOST_LEAVES = 100  # of a column that have a feature of their own
+MOST_LEAVES = 100  # of a column with their own feature
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Share of people whose class was predicted without having seen them."""
+    """The share of people whose class is predicted correctly, without learning from them."""
 
-    released: float  # by a classifier that learnt from released rows
-    original: float  # by one that learnt from the original rows
-    majority: float  # by always guessing the most frequent class
+    released: float  # learning from released rows
+    original: float  # learning from original rows
+    majority: float  # always guessing the most frequent class
 
 
 def classifier_accuracy(view: View, rows: Longs, classes: pl.Series, *, seed: int = 0) -> Accuracy:
-    """How well a classifier predicts the original rows of people whom it has not learnt from.
+    """The accuracy of a classifier for people whom it has not learnt from.
 
-    `rows` names the original row behind each released one, `classes` is the class column of the
-    original and has its name in the release. People are dealt into five parts; each part is
-    predicted by a logistic regression over the rows of the other four, released or original. Of
-    more than 10,000 people, as many are drawn at random.
+    `rows` gives the original row of each released row; `classes` is the class column of the
+    original, and has its name in the release. People are split at random into five parts; a
+    logistic regression over the rows of four parts, released or original, predicts the fifth. If
+    there are more than 10,000 people, a random sample of 10,000 is used.
 
-    Logistic regression, because its only optimum is found without chance or tuning, and because it
-    is linear in its features: a cell that may be three values is to it the mean of the three.
-    Features of a number are the middle of its interval and whether it is missing; of a category,
-    the share that each leaf has in the released node.
+    Logistic regression has a single optimum, found without randomness or tuning, and is linear in
+    its features: a cell that covers three values counts as their mean. A number has two features,
+    the middle of its interval and whether it is missing; a category has the share of each leaf in
+    the released node.
     """
     original, released = view.original, view.released.frame
     if classes.name not in released.columns:
@@ -52,7 +52,7 @@ def classifier_accuracy(view: View, rows: Longs, classes: pl.Series, *, seed: in
     random = np.random.default_rng(seed)
     people = np.sort(random.permutation(original.rows)[:MOST_PEOPLE])
     part = random.permutation(np.arange(len(people)) % FOLDS)
-    # Released rows of these people, in the order of the original, which is that of `people`.
+    # Released rows of these people, in the order of the original, like `people`.
     behind = np.argsort(rows, kind="stable")
     behind = behind[np.isin(rows[behind], people)]
     person = np.searchsorted(people, rows[behind])
@@ -77,13 +77,13 @@ def _class_codes(original: pl.Series, released: pl.Series) -> tuple[Longs, Longs
     codes = both.rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
     if len(np.unique(codes)) > MOST_CLASSES:
         raise UsageError(
-            f"column {original.name!r} has more than {MOST_CLASSES} values: a class column has few"
+            f"class column {original.name!r} has more than {MOST_CLASSES} values; choose another"
         )
     return codes[: len(original)], codes[len(original) :]
 
 
 def features(original: EncodedTable, spans: Sequence[Spans], rows: Longs) -> Floats:
-    """Columns of numbers from the cells of some rows, the same ones for original and released."""
+    """The features of some rows, the same for original and released cells."""
     numbers = len(original.intervals)
     parts = [
         *map(_middles, original.intervals, spans[:numbers]),
@@ -93,7 +93,7 @@ def features(original: EncodedTable, spans: Sequence[Spans], rows: Longs) -> Flo
 
 
 def _middles(interval: Interval, spans: Spans) -> Floats:
-    """The middle of each interval as 0 … 1 of the domain; missing is half-way, and says so."""
+    """The middle of each interval as 0 … 1 of the domain; 0.5 and a flag if missing."""
     middle = (spans.low + spans.high) / 2 - interval.low
     scaled = middle / interval.width if interval.width else middle
     missing = np.isnan(scaled)
@@ -101,7 +101,7 @@ def _middles(interval: Interval, spans: Spans) -> Floats:
 
 
 def _leaf_shares(category: Category, spans: Spans) -> Floats:
-    """A feature for each leaf, but one for all those beyond the most frequent ones."""
+    """One feature for each frequent leaf, and one for all others together."""
     counts = np.bincount(category.leaves, minlength=category.tree.leaf_count)
     common = np.sort(np.argsort(-counts, kind="stable")[:MOST_LEAVES])
     covers = (spans.low[:, None] <= common) & (common <= spans.high[:, None])
@@ -110,7 +110,7 @@ def _leaf_shares(category: Category, spans: Spans) -> Floats:
 
 
 def _right(learnt: Floats, classes: Longs, asked: Floats, truth: Longs) -> int:
-    """How many are predicted rightly; none where there was nothing to learn from."""
+    """Count the correct predictions; none if there are no rows to learn from."""
     if len(np.unique(classes)) < 2 or not len(asked):
         return int(np.count_nonzero(truth == classes[:1])) if len(classes) else 0
     return int(np.count_nonzero(_predict(learnt, classes, asked) == truth))
@@ -122,10 +122,8 @@ def _predict(learnt: Floats, classes: Longs, asked: Floats) -> Any:
         from sklearn.linear_model import LogisticRegression
         from threadpoolctl import threadpool_limits
     except ImportError:
-        raise UsageError(
-            "the classifier needs scikit-learn, which comes with the extra covey[workload]"
-        ) from None
-    # One thread: sums are the same on every machine, and small matrices gain nothing by more.
+        raise UsageError("the classifier needs scikit-learn: install covey[workload]") from None
+    # One thread: sums are the same on every machine, and small matrices are not slower.
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # near the optimum is near enough
+        warnings.simplefilter("ignore", ConvergenceWarning)  # near the optimum is good enough
         return LogisticRegression(tol=1e-3).fit(learnt, classes).predict(asked)

@@ -1,4 +1,4 @@
-"""What a release has lost in bits: entropies of the original column within what cells cover."""
+"""The loss of a release in bits: entropies of the original column within released cells."""
 
 import math
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from covey.generalisation import ShownColumn
 class Bits(NamedTuple):
     """Bits per row."""
 
-    all: float  # what the cells of the released rows held
+    all: float  # the whole information in the released rows, before generalisation
     entropy: float
     monotone: float
     non_uniform: float | None
 
 
 def bits_lost(columns: Sequence[ShownColumn], suppressed: int) -> Bits:
-    """Over all columns, weighted; `suppressed` rows are not among those of the original."""
+    """The weighted sum over all columns; `suppressed` rows are not in the original."""
     weights = [column.attribute.column.weight for column in columns]
     found = [_column_bits(column, suppressed) for column in columns]
     non_uniform = [bits.non_uniform for bits in found if bits.non_uniform is not None]
@@ -41,11 +41,11 @@ def weighted(weights: Sequence[float], figures: Sequence[float]) -> float:
 
 
 def _column_bits(column: ShownColumn, suppressed: int) -> Bits:
-    """The cells of one column; a suppressed row misses as much as one of which nothing is shown.
+    """The bits of one column; a suppressed row loses as much as a row that shows nothing.
 
-    Whatever a cell covers is a run of the column's values in their order, so that what holds for
-    the rows it covers is a difference of two sums from the first value on. A missing cell that may
-    be any value is none of them, and which of them it misses nobody can tell.
+    Every cell covers a run of the column's values in their order, so a sum over the rows that it
+    covers is the difference of two cumulative sums. A missing cell that matches any value is not
+    counted as a value; its true value is unknown, so non-uniform entropy is unknown too.
     """
     attribute, counts = column.attribute, column.counts
     known = ~attribute.matches_anything
@@ -57,9 +57,9 @@ def _column_bits(column: ShownColumn, suppressed: int) -> Bits:
     logs = np.log2(np.maximum(covered, 1))
     parts = _times_log(frequency)
     entropies = np.maximum(logs - _sums(parts, *ends) / np.maximum(covered, 1), 0.0)
-    # A value alone has no entropy, though the difference of two long sums may not say so.
+    # A single value has no entropy, but the difference of two long sums may not be exactly 0.
     entropies[_sums(frequency > 0, *ends) < 2] = 0.0
-    # The logarithms of true shares are log2 c - log2 n, those of covered ones likewise.
+    # The logarithm of each share is log2 c - log2 n, summed separately.
     told = known.all() and covered[rows > 0].all()
     missing = _exact_sum(counts * logs[:-1], -parts) + suppressed * entropies[-1] if told else None
     own, total = len(known), len(known) + suppressed
@@ -72,7 +72,7 @@ def _column_bits(column: ShownColumn, suppressed: int) -> Bits:
 
 
 def information_lost(original: EncodedTable, groups: Groups, suppressed: int) -> float:
-    """By the groups of the rows that were released; each row that was not has lost everything."""
+    """The information lost in the groups of the released rows; other rows lose everything."""
     losses = [
         attribute.column.weight * _conditional(groups.labels[known], attribute.places[known])
         for attribute in original.attributes
@@ -93,18 +93,18 @@ def _conditional(labels: Longs, codes: Longs) -> float:
 
 
 def _sums(numbers: NDArray[Any], first: Longs, behind: Longs) -> NDArray[Any]:
-    """Sums of runs of the numbers."""
+    """Sums over runs of the numbers."""
     running = np.concatenate([[0], np.cumsum(numbers)])
     sums: NDArray[Any] = running[behind] - running[first]
     return sums
 
 
 def _exact_sum(*terms: Floats) -> float:
-    """A sum that does not depend on its order: what cancels out is 0."""
+    """A sum that does not depend on the order: terms that cancel give exactly 0."""
     return math.fsum(np.concatenate(terms).tolist())
 
 
 def _times_log(counts: Longs) -> Floats:
-    """c log2 c, which is 0 for 0."""
+    """c log2 c, with 0 for c = 0."""
     logs: Floats = np.log2(np.maximum(counts, 1))
     return logs * counts

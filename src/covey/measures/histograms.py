@@ -1,16 +1,17 @@
-"""How the values of each quasi-identifier are spread before and after, and how large classes are.
+"""Distributions of each quasi-identifier before and after, and the sizes of classes.
 
-A report may be read by anyone who has the release, so what is told of the original are counts of k
-people at least. Ranges of numbers and dates end at round ones and are open towards both sides, so
-that no end is anybody's value; a category is named only if k people have it. What is left is told
-together, and is never fewer than k either: else the difference to all rows would tell it.
+Anyone who has the release may read a report, so counts of the original are published only if they
+are at least k. Ranges of numbers and dates end at round values, and the first and last range are
+open, so no end is a person's value. A category is named only if k people have it. All other values
+are counted together, and never fewer than k either: the difference to all rows would reveal them.
 
-Whoever has the release knows which rows have a value for certain, and which may have it. Subtracted
-from a count of the original, that tells how many of those who may have it do. So a count is kept
-back unless k people do and k do not, or all is certain anyway; and so for all sums of counts.
+A reader of the release knows which rows certainly have a value, and which may have it. Subtracting
+the former from a count of the original gives how many of the latter have it. So a count is withheld
+unless at least k of them do and k do not, or all rows are certain anyway. The same applies to all
+sums of counts.
 
-After, rows are counted as an analyst of the release would: a cell may stand for any value that it
-covers, all of them equally likely.
+After, rows are counted as an analyst of the release would: all values that a cell covers are
+equally likely.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,18 +33,18 @@ from covey.measures.spans import Spans, released_spans
 MOST_BINS = 10
 OTHERS, EVERYTHING, MISSING = "other values", "all values", "missing"
 PRESENT, ANYTHING = "not missing", "any value"
-_TAILS = 20  # one row in so many lies beyond the first, and beyond the last round number
-_COVERED = 0.9  # of the rows under a node must be under children that can be named
+_TAILS = 20  # one in this many rows lies below the first round number, and above the last
+_COVERED = 0.9  # share of the rows under a node that must be under children with k people
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Some values of a column, and how many rows have them; None is fewer than k, or kept back."""
+    """Some values of a column and their counts; None if fewer than k, or withheld."""
 
     label: str
-    before: int | None  # kept back where, beside the release, it would tell of fewer than k
-    after: float | None  # expected, where a cell may stand for any value that it covers
-    certain: int | None  # rows among them whose cells cover no other values than these
+    before: int | None  # withheld if, with the release, it would reveal fewer than k
+    after: float | None  # expected, with all values that a cell covers equally likely
+    certain: int | None  # rows whose cells cover only values of this bin
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,13 @@ class Distribution:
 
     column: str
     bins: tuple[Bin, ...]
-    exact: float  # share of the released rows that still show one value
-    nothing: float  # share of those whose cell may stand for any value of the column
+    exact: float  # share of released rows that still show one value
+    nothing: float  # share of released rows whose cell covers all values of the column
 
 
 @dataclass(frozen=True)
 class ClassSizes:
-    """How many classes have from `least` to `most` rows, and how many rows these are."""
+    """The number of classes with `least` to `most` rows, and their rows in total."""
 
     least: int
     most: int
@@ -72,11 +73,10 @@ class ClassSizes:
 def distributions(
     view: View, k: int, *, persons: pl.Series | None = None
 ) -> tuple[Distribution, ...]:
-    """Every quasi-identifier before and after.
+    """The distribution of every quasi-identifier before and after.
 
-    What was known of rows that were left out would be the difference to what is released. So where
-    the original holds such rows, no count of it is told. `persons` tell whose row each is, where k
-    counts them.
+    Counts of an original with suppressed rows would reveal these rows by the difference to the
+    release, so they are withheld. `persons` gives the person of each row, if k counts persons.
     """
     persons = persons if view.same_rows else None
     columns = [column.on_shown_scale for column in view.publishable.columns]
@@ -89,14 +89,14 @@ def distributions(
 
 
 def _one_row_each(rows: int, persons: pl.Series | None) -> Mask:
-    """One row of each person: never more of them are in a bin than persons are."""
+    """Select one row of each person, so that a bin never counts more rows than persons."""
     if persons is None:
         return np.ones(rows, dtype=np.bool_)
     return (persons.is_first_distinct() & persons.is_not_null()).to_numpy()
 
 
 def rows_of(k: int, persons: pl.Series | None) -> int:
-    """So many rows are those of k people at least, whichever rows they are."""
+    """The number of rows that always belong to at least k people."""
     if persons is None:
         return k
     sizes = persons.drop_nulls().value_counts(name="rows")["rows"]
@@ -104,12 +104,12 @@ def rows_of(k: int, persons: pl.Series | None) -> int:
 
 
 class _Bins(NamedTuple):
-    """What the bins are called, which one each row has, and the share of each cell in each."""
+    """The labels of the bins, the bin of each row, and the share of each cell in each bin."""
 
     labels: list[str]
     rows: Longs
     cells: Floats
-    covers: Mask  # which cells may stand for a value of which bin
+    covers: Mask  # which cells cover a value of which bin
 
 
 def _distribution(
@@ -127,7 +127,7 @@ def _distribution(
     alone[bins.covers[:, [label == ANYTHING for label in bins.labels]].any(axis=1)] = False
     certain = (rows @ (bins.covers & alone[:, None])).tolist()
     told = (before >= k) & _tellable(before, rows, bins.covers, least)
-    # Where nobody of the release is, and no cell leads, somebody who was left out may have been.
+    # An empty bin that no cell covers is omitted: a suppressed person may have been in it.
     there = bins.covers.any(axis=0) | (before > 0 if same_rows else False)
     whole = column.hidden | _open(attribute, column)
     one = np.isnan(column.low) | (column.low == column.high) & ~whole
@@ -149,21 +149,21 @@ def _distribution(
 
 
 def _tellable(before: Longs, rows: Longs, covers: Mask, least: int) -> Mask:
-    """Bins whose counts may be told to somebody who has the release, and adds and subtracts.
+    """The bins whose counts may be published to a reader who has the release.
 
-    Of any set of bins whose counts he can add up, also by their difference to all rows, he knows
-    how many rows are in it for certain. The rest of the count are rows that show no more than that
-    they may be in it; there must be `least` of these, and as many that may be and are not.
+    For any set of bins whose counts the reader can add up, also by the difference to all rows, the
+    reader knows how many rows are certainly in it. The rest of the count are rows that only may be
+    in it. There must be at least `least` of these, and as many that may be in it and are not.
     """
     sets, bit = np.arange(1 << len(before)), 1 << np.arange(len(before))
     unsure = np.zeros(len(sets), dtype=np.int64)
     np.add.at(unsure, bit, before)
     np.subtract.at(unsure, covers @ bit, rows)
-    unsure[0] = 0  # a cell that leads nowhere, as a release of somebody else may have
-    for place in range(len(before)):  # sums over all subsets of a set, a bin at a time
+    unsure[0] = 0  # cells that cover no bin, possible in releases of other software
+    for place in range(len(before)):  # sums over all subsets of a set, one bin at a time
         without, within = unsure.reshape(-1, 2, 1 << place).swapaxes(0, 1)
         within += without
-    beyond = unsure[::-1]  # of all other bins
+    beyond = unsure[::-1]  # the same for all other bins
     margin = np.minimum(unsure, beyond)
     wrong = (margin < least) & ((unsure != 0) | (beyond != 0))
     told = np.ones(len(before), dtype=np.bool_)
@@ -175,7 +175,7 @@ def _tellable(before: Longs, rows: Longs, covers: Mask, least: int) -> Mask:
 
 
 def _open(attribute: Attribute, column: Spans) -> Mask:
-    """Which cells reach a bound of the column, and so stand for values that nobody names."""
+    """The cells that reach a bound of the column, and so cover values beyond it."""
     bottom, top = attribute.column.bounds
     reaching: Mask = (column.low <= bottom) | (column.high >= top)
     return reaching
@@ -187,7 +187,7 @@ def _open(attribute: Attribute, column: Spans) -> Mask:
 def _interval_bins(
     interval: Interval, column: Spans, k: int, counted: Mask, *, same_rows: bool
 ) -> _Bins:
-    """Ranges of k people at least; a missing number is one more, or told with the last."""
+    """Ranges of at least k people; missing is a bin of its own, or part of the last bin."""
     absent = interval.absent
     scale = _scale(interval, column.step, k)
     fine = np.searchsorted(scale.ends, interval.values, side="right")
@@ -200,7 +200,7 @@ def _interval_bins(
     labels = [scale.label(low, high) for low, high in pairwise(ends)]
     ranges = [(low, _before(high, column.step)) for low, high in pairwise(ends)]
     shares = [column.shares(low, high) for low, high in ranges]
-    if not interval.width:  # no cell shows from where to where values go
+    if not interval.width:  # no cell shows the range of values
         shares = [np.where(column.hidden, 1 / len(ranges), share) for share in shares]
     covers = [column.covers(low, high) for low, high in ranges]
     rows = np.searchsorted(ends[1:-1], interval.values, side="right").astype(np.int64)
@@ -229,7 +229,7 @@ def _before(end: float, step: float) -> float:
 
 
 def _kept_ends(counts: Longs, k: int) -> list[int]:
-    """The ends between neighbouring ranges of which each has k people."""
+    """Choose the ends so that each range has at least k people."""
     kept: list[int] = []
     behind, ahead = 0, int(counts.sum())
     for place, count in enumerate(counts[:-1].tolist()):
@@ -241,7 +241,7 @@ def _kept_ends(counts: Longs, k: int) -> list[int]:
 
 
 class _Scale(NamedTuple):
-    """Round numbers or days between which values are counted, and what a range is called."""
+    """Round numbers or days as ends of ranges, and a function for the label of a range."""
 
     ends: Floats
     label: Callable[[float, float], str]
@@ -259,12 +259,12 @@ def _scale(interval: Interval, step: float, k: int) -> _Scale:
     return _Scale(np.array([]), name)
 
 
-# Of so narrow a range, floats have no room for round numbers.
+# In a narrower range, floats cannot represent round numbers.
 _TINY = 1e-300
 
 
 def _round_between(low: float, high: float, step: float) -> Floats:
-    """Multiples of 1, 2 or 5 times a power of ten."""
+    """Multiples of 1, 2 or 5 times a power of ten, between two numbers."""
     wanted = max((high - low) / (MOST_BINS - 2), step)
     if wanted < _TINY:
         return np.array([])
@@ -272,7 +272,7 @@ def _round_between(low: float, high: float, step: float) -> Floats:
     width = next(w for w in (1, 2, 5, 10) if w * 10.0**power >= wanted * (1 - 1e-9))
     first, last = (floor(end / (width * 10.0**power)) for end in (low, high))
     ends = [width * multiple for multiple in range(first + 1, last + 1)]
-    # Divided by a whole number, an end is the number that its digits say.
+    # Dividing by a whole number gives the float nearest to the decimal end.
     scaled = [end * 10**power if power >= 0 else end / 10**-power for end in ends]
     return np.array(scaled, dtype=np.float64)
 
@@ -282,7 +282,7 @@ _MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 6000, 12000, 120_000)
 
 
 def _months_between(low: float, high: float) -> Floats:
-    """First days of months, quarters, half years, years, decades."""
+    """First days of months, quarters, half-years, years or decades, between two days."""
     months = [day.year * 12 + day.month - 1 for day in (_day(low), _day(high))]
     wanted = (months[1] - months[0]) / (MOST_BINS - 2)
     width = next(w for w in _MONTHS if w >= wanted)
@@ -342,7 +342,7 @@ def _first_day(days: float) -> str:
 def _category_bins(
     category: Category, column: Spans, k: int, counted: Mask, *, same_rows: bool
 ) -> _Bins:
-    """The nodes that k people are under, those of most rows first, and all other values."""
+    """The nodes with at least k people, sorted by rows, and all other values together."""
     tree = category.tree
     known = _known_leaves(category, column, same_rows=same_rows)
     ancestors = tree.ancestors[: tree.leaf_count]
@@ -352,7 +352,7 @@ def _category_bins(
             _under(category, every, every, np.bincount(own, minlength=tree.leaf_count))
             for own in (category.leaves, category.leaves[counted])
         )
-    else:  # what the release itself names is no secret, and what it does not may be
+    else:  # only values that the release shows may be named
         low, high = (end.astype(np.int64) for end in (column.low, column.high))
         rows = people = _under(category, low, high, np.bincount(column.cell, minlength=len(low)))
     named = _told(_cut(category, people, k), rows, people, k)
@@ -369,7 +369,7 @@ def _category_bins(
     low, behind = column.low.astype(np.int64), column.high.astype(np.int64) + 1
     leaves = until[behind] - until[low]
     if category.column.has_own_tree and not same_rows:
-        # Among how many values such cells may choose is known from the original alone.
+        # The number of values that such cells cover is known only from the original.
         leaves[~_telling(category, column)] = 0
         labels.append(ANYTHING)
         leaves = np.column_stack([leaves, ~_telling(category, column)])
@@ -378,17 +378,17 @@ def _category_bins(
 
 
 def _telling(category: Category, column: Spans) -> Mask:
-    """Which cells do not stand for all values there are."""
+    """The cells that do not cover all values of the column."""
     width = column.high - column.low
     telling: Mask = (width == 0) | (width < category.width)
     return telling
 
 
 def _known_leaves(category: Category, column: Spans, *, same_rows: bool) -> Mask:
-    """The leaves that a cell may stand for, as far as they may be known.
+    """The leaves that cells may cover, as far as readers may know them.
 
-    A leaf may be there for people who were left out alone, unless somebody has declared it. Those
-    of the others are known, or else those to which a cell leads that tells anything.
+    Unless it is declared, a leaf may exist only for suppressed people. So only leaves of released
+    rows are used or, if these are unknown, leaves under cells that do not cover everything.
     """
     leaves = category.tree.leaf_count
     if same_rows:
@@ -406,7 +406,7 @@ def _known_leaves(category: Category, column: Spans, *, same_rows: bool) -> Mask
 
 
 def _under(category: Category, low: Longs, high: Longs, rows: Longs) -> Longs:
-    """How many of the rows from so many lowest to highest leaves are under each node."""
+    """The number of rows under each node, from rows that span `low` to `high` leaves."""
     tree = category.tree
     found = np.zeros(len(tree.labels), dtype=np.int64)
     for first, last in zip(tree.ancestors[low].T, tree.ancestors[high].T, strict=True):
@@ -416,7 +416,7 @@ def _under(category: Category, low: Longs, high: Longs, rows: Longs) -> Longs:
 
 
 def _cut(category: Category, people: Longs, k: int) -> list[int]:
-    """Nodes across the tree, as low as there is room for and as k people are under them."""
+    """Nodes across the tree, as low as possible with few bins and at least k people each."""
     tree = category.tree
     below: list[list[int]] = [[] for _ in tree.labels]
     for node, above in enumerate(tree.parent[: tree.root].tolist()):
@@ -440,7 +440,7 @@ def _cut(category: Category, people: Longs, k: int) -> list[int]:
 
 
 def _told(cut: list[int], rows: Longs, people: Longs, k: int) -> list[int]:
-    """Those of most rows first; as many as there is room for, and as leave k to the others."""
+    """The nodes to name, sorted by rows: not too many, and with at least k people left over."""
     named = sorted(cut, key=lambda node: (-rows[node], node))
     if len(named) > MOST_BINS:
         named = named[: MOST_BINS - 1]
@@ -457,7 +457,7 @@ def _told(cut: list[int], rows: Longs, people: Longs, k: int) -> list[int]:
 
 
 def class_sizes(view: View) -> tuple[ClassSizes, ...]:
-    """How large classes are: size by size where these are few, else in ever wider ranges."""
+    """The sizes of classes: each size if there are few, otherwise in ever wider ranges."""
     _, sizes = view.boxes
     found = []
     for start, behind in pairwise(_starts(int(sizes.min()), int(sizes.max()))):
@@ -469,7 +469,7 @@ def class_sizes(view: View) -> tuple[ClassSizes, ...]:
 
 
 def _starts(smallest: int, largest: int) -> list[int]:
-    """Where ranges of sizes begin, the last behind them all."""
+    """The starts of ranges of sizes, and last the end of the last range."""
     if largest - smallest < MOST_BINS:
         return list(range(smallest, largest + 2))
     starts = [*range(smallest, 2 * smallest, ceil(smallest / 5)), 2 * smallest]

@@ -1,10 +1,10 @@
-"""How much a released table tells less than its original.
+"""Measure the information loss of a released table.
 
-Losses are computed from the released cells, whoever made them. Intervals are scaled by the declared
-domain, or else by the range that the released cells show, never by the original's: who divides
-would have it. Entropies also need how often each value occurs among the released rows, and the
-information kept in groups needs the groups. Of suppressed rows nothing but their number counts:
-each has lost everything.
+Losses are computed from the released cells, whatever software made them. Intervals are scaled by
+the declared domain, or else by the range of the released cells. The range of the original is never
+used, since readers could compute it from the losses. Entropies also need the frequencies of the
+values among the released rows, and the information lost in groups needs the groups. Of suppressed
+rows, only their number counts: each loses everything.
 """
 
 from collections.abc import Sequence
@@ -26,46 +26,50 @@ from covey.tables import html as pages
 from covey.verification.rounding import rounded
 
 DEFINITIONS = {
-    "total_il": "Total information loss: over all rows and quasi-identifiers, the width of the "
-    "released interval over that of the declared domain, or else of the range that all released "
-    "cells show, or the height of the released node over the height of its tree, times the "
-    "column's weight; a suppressed row loses the weight of every column.",
-    "columns": "Columns: the mean loss of the cells of each, by the measure of the schema, by NCP "
-    "and by LM, and its share: what its cells lose, times its weight, over the Total-IL.",
-    "worst": "Worst rows: of the 0.1 %, 1 % and 5 % of all original rows that lose most, rounded "
-    "up and suppressed rows among them, the Total-IL that they hold, its share of the whole, and "
-    "what the Total-IL is without them.",
-    "gcp": "Global certainty penalty: the mean over all cells of the released interval's width "
-    "over the domain's or the shown range's, or of the share of the tree's leaves under the "
-    "released node, a leaf itself costing nothing.",
-    "gcp_lm": "The same with Iyengar's loss metric for categories: the share of the other leaves, "
-    "(leaves - 1) / (all leaves - 1).",
-    "precision": "One minus the mean height loss of a cell: 1 where nothing was generalised, 0 "
-    "where nothing is left.",
-    "discernibility": "Sum over classes of their size squared, plus the number of all rows for "
-    "each suppressed row: how many rows each row cannot be told from.",
-    "average_class_size": "C_AVG: rows over the number of classes and k; 1 is the least possible.",
-    "classification": "Classification metric: share of rows that are suppressed or not of their "
-    "class's majority in the class column.",
-    "entropy": "Entropy: in bits per row, the entropy of the original column among the values that "
-    "the released cell covers, by the rows that are in the release, times the column's weight, "
-    "summed over columns; a suppressed row loses all bits of a column, and the share is that of "
-    "what it loses.",
-    "monotone_entropy": "Monotone entropy: the same, each cell's entropy times the share of these "
-    "rows that the cell covers.",
-    "non_uniform_entropy": "Non-uniform entropy: the same with the bits that are missing to name "
-    "the true value, minus log2 of its share among those of these rows that the cell covers.",
+    "total_il": "Total information loss: the sum of the losses of all cells of quasi-identifiers, "
+    "each times the weight of its column. A number loses the width of its released interval, "
+    "divided by that of the declared domain or, without one, of the range of all released cells. A "
+    "category loses the height of its released node, divided by the height of its tree. A "
+    "suppressed row loses the weight of every column.",
+    "columns": "Columns: for each column, the mean loss of its cells by the measure of the schema, "
+    "by NCP and by LM, and its share: the losses of its cells, times its weight, divided by the "
+    "Total-IL.",
+    "worst": "Worst rows: the 0.1 %, 1 % and 5 % of all original rows that lose most, rounded up "
+    "and including suppressed rows. For each: their Total-IL, its share of the whole, and the "
+    "Total-IL without them.",
+    "gcp": "Global certainty penalty: the mean NCP of all cells. For a number, it is the width of "
+    "the released interval, divided by that of the domain or of the range of all released cells. "
+    "For a category, it is the share of the tree's leaves under the released node, and 0 for a "
+    "leaf.",
+    "gcp_lm": "The same with Iyengar's loss metric (LM) for categories: the share of the other "
+    "leaves, (leaves - 1) / (all leaves - 1).",
+    "precision": "One minus the mean height loss of a cell: 1 if nothing was generalised, 0 if "
+    "nothing is left.",
+    "discernibility": "The sum of the squared sizes of all classes, plus the number of all rows "
+    "for each suppressed row: how many rows each row cannot be distinguished from.",
+    "average_class_size": "C_AVG: the number of rows, divided by the number of classes and by k; 1 "
+    "is the minimum.",
+    "classification": "Classification metric: the share of rows that are suppressed, or whose "
+    "value in the class column is not that of the majority of their class.",
+    "entropy": "Entropy: for each cell, the entropy of the original column in bits among the "
+    "values that the released cell covers, by the rows that are in the release; times the "
+    "weight of the column, summed over columns, per row. A suppressed row loses all bits of a "
+    "column. The share is the loss divided by that of a suppressed row.",
+    "monotone_entropy": "Monotone entropy: the same, with the entropy of each cell times the share "
+    "of these rows that the cell covers.",
+    "non_uniform_entropy": "Non-uniform entropy: the same with the bits needed to identify the "
+    "true value: minus log2 of its share among those of these rows that the cell covers.",
     "information": "Information lost: the mean over columns of the entropy of the original column "
-    "within groups over its entropy in all rows that are in groups; a suppressed row loses all.",
-    "queries": "Query error: of random queries that count the rows within two ranges of values, "
-    "the difference between the count over the release and the true one, over the true one or "
-    "0.1 % of the rows where that is more; median and mean.",
+    "within groups, divided by its entropy in all grouped rows; a suppressed row loses everything.",
+    "queries": "Query error: random queries count the rows within two ranges of values. The error "
+    "is the difference between the count over the release and the true count, divided by the true "
+    "count or by 0.1 % of the rows, whichever is more; median and mean.",
 }
 
 
 @dataclass(frozen=True)
 class ColumnLoss:
-    """What the cells of one column lose on average, from 0 to 1."""
+    """The mean losses of the cells of one column, from 0 to 1."""
 
     name: str
     weight: float
@@ -77,7 +81,7 @@ class ColumnLoss:
 
 @dataclass(frozen=True)
 class WorstRows:
-    """What the rows that lose most hold of the Total-IL."""
+    """The part of the Total-IL of the rows that lose most."""
 
     percent: float  # of all original rows
     rows: int
@@ -88,13 +92,12 @@ class WorstRows:
 
 @dataclass(frozen=True)
 class Losses:
-    """What a released table has lost; `DEFINITIONS` says what each figure means.
+    """The losses of a released table; `DEFINITIONS` defines each figure.
 
-    A figure is None where nothing could be told: of classes where the release has none, of a class
-    column that was not named, of groups that are not known, of queries that were not asked. The
-    non-uniform entropy is, where a cell covers no value of the original, or a missing one of it may
-    be any value. Where rows were left out and nobody knows which, all entropies are None, and so is
-    what counts the leaves of a tree that is made from the values of its column.
+    A figure is None if it is unknown: without classes, a class column, groups or queries. The
+    non-uniform entropy is also None if a cell covers no original value, or if a missing original
+    cell matches any value. If rows were suppressed and it is unknown which, all entropies are None,
+    and so are the figures that count the leaves of a tree built from the values of its column.
     """
 
     rows: int
@@ -115,7 +118,7 @@ class Losses:
     monotone_entropy_share: float | None
     non_uniform_entropy: float | None
     non_uniform_entropy_share: float | None
-    # Only who formed the groups can tell; the losses of the release are the same for all others.
+    # Known only with the groups; all other losses can be computed from the release.
     information: float | None = field(default=None, compare=False)
     queries: QueryError | None = None
 
@@ -124,7 +127,7 @@ class Losses:
         return asdict(rounded(self))
 
     def figures(self) -> list[tuple[str, str]]:
-        """What each figure that is told is called, and its value in writing."""
+        """The name of each known figure, and its value as text."""
         queries = self.queries
         return [
             (name, format(value, form))
@@ -150,7 +153,7 @@ class Losses:
         ]
 
     def by_column(self) -> list[tuple[str, ...]]:
-        """Of each column its name, weight, mean losses and share, in writing: see `COLUMN_HEAD`."""
+        """Name, weight, mean losses and share of each column as text: see `COLUMN_HEAD`."""
         return [
             (c.name, f"{c.weight:g}", *map(_percent, (c.il, c.ncp, c.lm, c.share)))
             for c in self.columns
@@ -180,12 +183,12 @@ def measure(
     classes: bool = True,
     groups: Groups | None = None,
 ) -> Losses:
-    """The losses of a released table; without `k`, the size of its smallest class is taken.
+    """Measure the losses of a released table; k defaults to the size of its smallest class.
 
-    The view's original are the rows behind the released ones; `suppressed` are so many others.
-    Where it has more rows than the release, those are suppressed too, but which they are is not
-    known. A release that does not show equal rows has no `classes` to be measured. `groups` are of
-    the original's rows.
+    The original of the view has the released rows; `suppressed` is the number of other rows. If the
+    original has more rows than the release, these are suppressed too, but it is unknown which. Pass
+    `classes=False` for a release without classes of equal rows. `groups` are the groups of the
+    original's rows.
     """
     left_out = view.original.rows - view.rows
     if left_out < 0:
@@ -248,17 +251,17 @@ def measure(
 
 
 def _refuse_counting_leaves(table: EncodedTable) -> None:
-    """Of a tree that is made from the values, the whole original would tell how many there are."""
+    """Refuse measures that would reveal how many values suppressed rows add to a built tree."""
     names = [repr(a.name) for a in table.attributes if a.counts_leaves]
     if names and table.measure in ("ncp", "lm"):
         raise TableError(
-            f"column {', '.join(names)}: the loss by {table.measure} is not known, since rows were "
-            "left out and nobody knows which; declare the taxonomy, or measure by height"
+            f"column {', '.join(names)}: the loss by {table.measure} is unknown, because rows were "
+            'suppressed and it is unknown which; declare the taxonomy, or set loss = "height"'
         )
 
 
 def _mean(weights: Sequence[float], means: Sequence[float | None]) -> float | None:
-    """Over columns, None where that of any is not told."""
+    """The weighted mean over columns; None if one of them is unknown."""
     told = [mean for mean in means if mean is not None]
     return weighted(weights, told) / sum(weights) if len(told) == len(means) else None
 
@@ -268,7 +271,7 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def _height(measure: Measure) -> Measure:
-    """Precision is told by heights: those of the schema, where it names some."""
+    """The measure for precision: heights, or levels if the schema uses them."""
     return "level" if measure == "level" else "height"
 
 
@@ -279,7 +282,7 @@ def _mean_loss(column: ShownColumn, way: Measure, suppressed: int) -> float:
 
 
 class GroupLosses(NamedTuple):
-    """What a release of groups would lose, without making it."""
+    """The losses of a release of groups, computed without making it."""
 
     total_il: float
     mean: float  # of a cell, by the same measure
@@ -287,7 +290,7 @@ class GroupLosses(NamedTuple):
 
 
 def measure_groups(original: EncodedTable, groups: Groups | Rings) -> GroupLosses:
-    """The losses of the release in which these groups are shown in the plain style."""
+    """The losses of a release of these groups in the plain style."""
     place = groups.place
     rows = np.bincount(place[place >= 0])
     shown = [attribute.fold(groups).on_shown_scale() for attribute in original.attributes]
@@ -301,13 +304,13 @@ def measure_groups(original: EncodedTable, groups: Groups | Rings) -> GroupLosse
     return GroupLosses(total_il, total_il / everything, total("ncp") / everything)
 
 
-# ── who pays ────────────────────────────────────────────────────────────────────────────────────
+# ── losses of rows ──────────────────────────────────────────────────────────────────────────────
 
 _WORST = (1, 10, 50)  # per mille of the rows
 
 
 def _worst(losses: Floats, rows: Longs) -> tuple[WorstRows, ...]:
-    """The rows that lose most, by the losses that occur and how many rows lose as much."""
+    """The rows that lose most, from losses and the number of rows with each."""
     levels, place = np.unique(losses, return_inverse=True)
     counts = np.bincount(place, weights=rows).astype(np.int64)[::-1]
     levels, total = levels[::-1], int(rows.sum())
@@ -324,15 +327,15 @@ def _worst(losses: Floats, rows: Longs) -> tuple[WorstRows, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowLosses:
-    """What each released row adds to the Total-IL; nothing of the original is in it."""
+    """The part of the Total-IL of each released row; it contains nothing of the original."""
 
-    weights: dict[str, float]  # of each attribute: what a suppressed row adds
+    weights: dict[str, float]  # of each attribute: the loss of a suppressed row
     losses: tuple[Floats, ...]  # of the distinct cells of each attribute, weighted
-    cells: tuple[Longs, ...]  # which of these each row has
+    cells: tuple[Longs, ...]  # index of the cell of each row
 
     @classmethod
     def of(cls, view: View) -> "RowLosses":
-        """By the measure of the schema, and by what is declared or shown."""
+        """Compute by the measure of the schema, and the declared or released domains."""
         columns = [column.on_shown_scale for column in view.publishable.columns]
         weights = {c.attribute.name: c.attribute.column.weight for c in columns}
         way = view.original.measure
@@ -343,7 +346,7 @@ class RowLosses:
         )
 
     def each(self) -> Floats:
-        """Row by row, what each attribute adds."""
+        """The loss of each row and attribute."""
         return np.column_stack(
             [lost[cell] for lost, cell in zip(self.losses, self.cells, strict=True)]
         )

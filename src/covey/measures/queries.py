@@ -1,7 +1,7 @@
-"""How far counts over a release are off.
+"""Measure the error of counts over a release.
 
-Counts are estimated as an analyst of the release would: a cell may stand for any value that it
-covers, all of them equally likely.
+Counts are estimated as an analyst of the release would: all values that a cell covers are equally
+likely.
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ from covey.errors import UsageError
 from covey.generalisation import View
 from covey.measures.spans import Spans, original_spans, released_spans
 
-SANITY = 0.001  # of all rows: a query with a smaller answer is judged as if it had this one
+SANITY = 0.001  # share of all rows: the error of a smaller true count is divided by this
 
 
 @dataclass(frozen=True)
 class QueryError:
-    """How far counts over a release are off, relative to the true ones."""
+    """The error of counts over a release, relative to the true counts."""
 
     queries: int
     median: float
@@ -30,9 +30,9 @@ class QueryError:
 
 
 class Query(NamedTuple):
-    """How many rows lie between these ends in all of these columns?"""
+    """A query: how many rows lie between these ends in all of these columns?"""
 
-    columns: tuple[int, ...]  # places among the attributes, ascending
+    columns: tuple[int, ...]  # indices of the attributes, ascending
     ends: tuple[tuple[float, float], ...]  # leaves by their places
 
 
@@ -46,10 +46,10 @@ def query_error(
 ) -> QueryError:
     """The relative errors of counts over the release, for random queries.
 
-    A query names `attributes` quasi-identifiers, and for each a range of values, such that about a
-    `selectivity` of the rows would lie in all of them if values were spread evenly (Xiao and Tao
-    2006). Answers of less than 0.1 % of the rows are taken for as many when an error is put in
-    relation to them (Xiao, Wang, Gehrke 2011). The same seed asks the same queries.
+    A query has `attributes` quasi-identifiers, each with a range of values. If values were evenly
+    distributed, a share of about `selectivity` of the rows would lie in all of its ranges (Xiao
+    and Tao 2006). The error is divided by the true count, or by 0.1 % of the rows if that is more
+    (Xiao, Wang, Gehrke 2011). The same seed gives the same queries.
     """
     original, (boxes, rows) = view.original, view.boxes
     asked = random_queries(original, queries, attributes, selectivity, seed)
@@ -64,11 +64,11 @@ def query_error(
 def random_queries(
     original: EncodedTable, queries: int, attributes: int, selectivity: float, seed: int
 ) -> list[Query]:
-    """Ranges from one value that occurs to another, equally many values in each of a column's."""
+    """Draw ranges between values that occur, all ranges of a column with equally many values."""
     if queries < 1 or attributes < 1 or not 0 < selectivity <= 1 or seed < 0:
         raise UsageError(
-            "queries are 1 or more, of 1 or more attributes, their selectivity is above 0 and at "
-            "most 1, and a seed is 0 or more"
+            "queries and attributes must be at least 1, selectivity must be above 0 and at most 1, "
+            "and the seed must be at least 0"
         )
     random = np.random.default_rng(seed)
     values = [_values(attribute) for attribute in original.attributes]
@@ -88,15 +88,15 @@ def random_queries(
 
 
 def _values(attribute: Attribute) -> Floats:
-    """Those that occur."""
+    """The values that occur."""
     values = np.unique(attribute.values).astype(np.float64)
     return values[~np.isnan(values)]
 
 
 def answers(spans: Sequence[Spans], rows: Longs, asked: Sequence[Query]) -> Floats:
-    """How many rows each query would count, if a cell were its share of a row.
+    """The expected number of rows of each query, each cell counting by its share in the range.
 
-    Queries that name the same columns are answered together, from the distinct rows of these.
+    Queries on the same columns are answered together, from the distinct rows of these columns.
     """
     found = np.empty(len(asked))
     for named in sorted({query.columns for query in asked}):
@@ -111,7 +111,7 @@ def answers(spans: Sequence[Spans], rows: Longs, asked: Sequence[Query]) -> Floa
 
 
 def _distinct_rows(cells: list[Longs], rows: Longs) -> tuple[list[Longs], Floats]:
-    """Sorted, so that sums repeat."""
+    """The distinct rows and their counts, sorted so that sums are reproducible."""
     frame = pl.DataFrame({str(place): cell for place, cell in enumerate(cells)})
     if not cells:
         return [], rows.astype(np.float64)

@@ -1,4 +1,4 @@
-"""From where to where cells go: an analyst takes any value that a cell covers as likely."""
+"""The ends of cells: an analyst takes all values that a cell covers as equally likely."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,27 +12,27 @@ from covey.generalisation import ShownColumn
 
 
 class Spans(NamedTuple):
-    """The distinct cells of a column, from where to where each goes, and which one a row has.
+    """The distinct cells of a column with their ends, and the cell of each row.
 
-    Categories are told by the places of their leaves in the tree's order, in which those under one
-    node are neighbours: so nodes are intervals too. The ends of a missing number are NaN.
+    Categories are given by the places of their leaves in the order of the tree. Leaves under one
+    node are neighbours there, so nodes are intervals too. The ends of a missing number are NaN.
     """
 
     low: Floats
     high: Floats
-    cell: Longs  # of each row
-    step: float  # from a value to the next: 1 for whole numbers, days and leaves, or else 0
-    hidden: Mask  # cells that stand for any number, or for none
+    cell: Longs  # index, for each row
+    step: float  # between neighbouring values: 1 for whole numbers, days and leaves, else 0
+    hidden: Mask  # cells that match any number, or a missing one
 
     def covers(self, low: float, high: float) -> Mask:
-        """Which distinct cells may stand for a value between two ends, both included."""
+        """The distinct cells that cover a value between two ends, both included."""
         return self.hidden | (np.minimum(self.high, high) >= np.maximum(self.low, low))
 
     def shares(self, low: float, high: float) -> Floats:
-        """Which share of the values of each distinct cell lies between two ends.
+        """The share of the values of each distinct cell that lies between two ends.
 
-        Values that lie a step apart are counted: [30, 39] is ten ages of the twenty in [30, 49].
-        Where they may lie anywhere, lengths are compared, and a number alone is in or out.
+        With a step, values are counted: [30, 39] is ten ages of the twenty in [30, 49]. Without
+        one, lengths are compared, and a single number is either in or out.
         """
         overlap = np.minimum(self.high, high) - np.maximum(self.low, low)
         width = self.high - self.low + self.step
@@ -41,7 +41,7 @@ class Spans(NamedTuple):
 
 
 def original_spans(original: EncodedTable) -> list[Spans]:
-    """The original's cells: each covers its own value only."""
+    """The cells of the original: each covers only its own value."""
     found = []
     for attribute in original.attributes:
         values, cell = np.unique(attribute.values, return_inverse=True)
@@ -51,5 +51,5 @@ def original_spans(original: EncodedTable) -> list[Spans]:
 
 
 def released_spans(columns: Sequence[ShownColumn]) -> list[Spans]:
-    """The released cells; a hidden one covers the whole domain, or all leaves."""
+    """The released cells; a hidden cell covers the whole domain, or all leaves."""
     return [Spans(*c.shown.ends, c.cell, c.attribute.step, c.shown.hidden) for c in columns]

@@ -1,4 +1,4 @@
-"""What a released table is still good for: counting people, and predicting a class."""
+"""Measure what a released table is still good for: counting people and predicting a class."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from covey.measures.queries import query_error
 
 @dataclass(frozen=True)
 class Workload:
-    """What a release is still good for; accuracies are None where no class column is named."""
+    """How useful a release still is; accuracies are None without a class column."""
 
     query_error_median: float
     query_error_mean: float
@@ -24,9 +24,9 @@ class Workload:
 def workload(
     view: View, rows: Longs, classes: pl.Series | None, *, queries: int = 1000, seed: int = 0
 ) -> Workload:
-    """By random queries, and by a classifier of the `classes` of the original if there are any.
+    """Measure by random queries, and by a classifier if the original's `classes` are given.
 
-    `rows` names the original row behind each released one.
+    `rows` gives the original row of each released row.
     """
     errors = query_error(view, queries=queries, seed=seed)
     counted = errors.median, errors.mean

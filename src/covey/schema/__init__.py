@@ -1,4 +1,4 @@
-"""What each column is: roles, types, taxonomies, and what is required of a release."""
+"""The schema: roles, types and taxonomies of the columns, and requirements on a release."""
 
 from covey.schema.columns import (
     LARGEST,

@@ -1,7 +1,7 @@
-"""What each column of a table is: its role, its type, and how it may be generalised.
+"""The schema of a table: the role and type of each column, and how to generalise it.
 
-One TOML file serves the command line and the library. A column without a role is refused, never
-passed through; no column is a quasi-identifier by default.
+The command line and the library read the same TOML file. covey refuses a table with a column that
+has no role; it never passes such a column through, and never assumes a quasi-identifier.
 """
 
 import hashlib
@@ -44,16 +44,16 @@ from covey.schema.taxonomy import Measure, Taxonomy
 
 
 class Role(StrEnum):
-    """What a column tells about a person, and so what becomes of it in a release."""
+    """What a column reveals about a person. It decides what a release does with the column."""
 
-    IDENTIFIER = "identifier"  # names the person: left out
-    QUASI = "quasi"  # known to others, and narrow in combination: generalised
-    SENSITIVE = "sensitive"  # what must not be learnt about a person: kept
-    INSENSITIVE = "insensitive"  # harmless: kept
+    IDENTIFIER = "identifier"  # names the person: removed
+    QUASI = "quasi"  # known to others, and identifying in combination: generalised
+    SENSITIVE = "sensitive"  # must not be linked to a person: released as it is
+    INSENSITIVE = "insensitive"  # harmless: released as it is
 
 
 class ColumnType(StrEnum):
-    """How the values of a column lie beside each other."""
+    """The type of the values of a column."""
 
     NUMERIC = "numeric"
     CATEGORICAL = "categorical"
@@ -61,15 +61,15 @@ class ColumnType(StrEnum):
 
 
 class MissingPolicy(StrEnum):
-    """What a row is worth in which this column is missing."""
+    """How to treat a row with a missing cell in this column."""
 
-    CATEGORY = "category"  # missing is one more value
-    WILDCARD = "wildcard"  # missing may be any value: the row shows what its group shows
-    DROP_ROW = "drop-row"  # the row is left out, and counted
+    CATEGORY = "category"  # missing is a value like any other
+    WILDCARD = "wildcard"  # a missing cell matches any value: the row shows the values of its group
+    DROP_ROW = "drop-row"  # the row is suppressed, and counted
     ERROR = "error"  # the table is refused
 
 
-# From here on, whole numbers are no longer told apart by a float64.
+# From here on, a float64 cannot represent every whole number.
 LARGEST = 2.0**53
 SMALLEST_GRID = 1e-9
 
@@ -88,7 +88,7 @@ class _Model(BaseModel):
 
 
 class TaxonomyBuilder(_Model):
-    """A taxonomy made from the column's own values."""
+    """A taxonomy built from the values of the column."""
 
     build: Literal["flat", "intervals", "prefixes", "dates"]
     widths: tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], ...] = ()
@@ -98,11 +98,11 @@ class TaxonomyBuilder(_Model):
     @model_validator(mode="after")
     def _intervals_have_widths(self) -> Self:
         if self.build == "intervals" and not self.widths:
-            raise ValueError("a taxonomy of intervals needs their widths, such as [5, 10, 20]")
+            raise ValueError("a taxonomy of intervals needs widths, such as widths = [5, 10, 20]")
         return self
 
     def over(self, values: Collection[str]) -> Taxonomy:
-        """The taxonomy over these values."""
+        """Build the taxonomy over these values."""
         match self.build if values else "flat":
             case "flat":
                 return trees.flat(values)
@@ -118,7 +118,7 @@ TaxonomySource = Taxonomy | TaxonomyBuilder | Path | dict[str, Any]
 
 
 def _taxonomy_source(value: object) -> TaxonomySource | None:
-    """A tree, a builder `{ build = "prefixes" }`, the path of a file, or a nested tree."""
+    """Accept a tree, a builder `{ build = "prefixes" }`, a file path or a nested tree."""
     match value:
         case None | Taxonomy() | TaxonomyBuilder() | Path():
             return value
@@ -129,24 +129,24 @@ def _taxonomy_source(value: object) -> TaxonomySource | None:
         case Mapping():
             return dict(value)
         case _:
-            raise ValueError("a taxonomy is a file, a nested table, or { build = ... }")
+            raise ValueError("a taxonomy must be a file name, a nested table, or { build = ... }")
 
 
 _EPOCH = date(1970, 1, 1)
 
 
 def _bound(value: object) -> float | date | None:
-    """A number, or a date; text is an ISO date."""
+    """Read a bound: a number or a date; a text must be an ISO date."""
     match value:
         case bool() | datetime():
             pass
         case None | date():
             return value
         case int() | float() if abs(value) < LARGEST:
-            return value + 0.0  # a negative zero would be a second name of zero
+            return value + 0.0  # turns a negative zero into zero
         case str() if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
             return date.fromisoformat(value)
-    raise ValueError("a bound is a number within 2^53, or a date such as 1990-01-31")
+    raise ValueError("a bound must be a number within ±2^53, or a date such as 1990-01-31")
 
 
 Bound = Annotated[float | date | None, BeforeValidator(_bound)]
@@ -155,16 +155,16 @@ Bound = Annotated[float | date | None, BeforeValidator(_bound)]
 class Column(_Model):
     """One column.
 
-    Everything but the role matters for quasi-identifiers alone, but for the type and the taxonomy
-    of a sensitive column, which tell how far apart its values are.
+    The role applies to every column. All other settings apply to quasi-identifiers; a sensitive
+    column also uses `type` and `taxonomy`, which define the distance between its values.
     """
 
     role: Role
     type: ColumnType | None = None
-    weight: float = Field(default=1.0, ge=1e-6, le=1e6)  # sums of losses stay finite
+    weight: float = Field(default=1.0, ge=1e-6, le=1e6)  # so that sums of losses stay finite
     missing: MissingPolicy = MissingPolicy.CATEGORY
     grid: float | Literal["month", "quarter", "year"] | None = None
-    bottom: Bound = None  # values below it count as it, and are shown as "20 and less"
+    bottom: Bound = None  # lower values are replaced by it, and shown as "20 and less"
     top: Bound = None
     domain: tuple[FiniteFloat, FiniteFloat] | None = None
     taxonomy: Annotated[TaxonomySource | None, PlainValidator(_taxonomy_source)] = None
@@ -176,40 +176,40 @@ class Column(_Model):
         judged = self.role is Role.SENSITIVE and self.type is not None
         wrong = list(self._misfits()) if self.role is Role.QUASI or judged else []
         if self.domain is not None and not -LARGEST < self.domain[0] < self.domain[1] < LARGEST:
-            wrong.append("a domain runs from a lower to a higher number, both within 2^53")
+            wrong.append("a domain must be a lower and a higher number, both within ±2^53")
         wrong += self._misfits_of_bounds()
         if wrong:
             raise ValueError("; ".join(wrong))
         return self
 
     def _misfits(self) -> Iterator[str]:
-        """What is wrong with the settings of a column that has a type, or needs one."""
+        """Find settings that do not fit the type of a column that has a type or needs one."""
         if self.type is None:
             yield 'a quasi-identifier needs a type: "numeric", "categorical" or "date"'
             return
         for name, kind in _BELONGS_TO.items():
             if getattr(self, name) is not None and self.type is not kind:
-                yield f'"{name}" goes with type = "{kind}", not "{self.type}"'
+                yield f'"{name}" is only for type = "{kind}", not for "{self.type}"'
         if self.grid is None:
             return
         if self.type is ColumnType.CATEGORICAL:
-            yield '"grid" goes with numbers and dates; a category has a taxonomy'
+            yield '"grid" is only for numbers and dates; use a taxonomy for categories'
         elif (self.type is ColumnType.DATE) is not isinstance(self.grid, str):
-            yield 'the grid of numbers is a number, that of dates "month", "quarter" or "year"'
+            yield 'the grid of numbers must be a number; of dates, "month", "quarter" or "year"'
         elif not isinstance(self.grid, str) and not SMALLEST_GRID <= self.grid <= LARGEST:
-            yield "a grid is a number above 0, neither below 1e-9 nor beyond 2^53"
+            yield "a grid must be a number between 1e-9 and 2^53"
 
     def _misfits_of_bounds(self) -> Iterator[str]:
-        """What is wrong with bottom and top: a bound that is not minded would be trusted."""
+        """Find mistakes in bottom and top: users would rely on a bound that had no effect."""
         given = [bound for bound in (self.bottom, self.top) if bound is not None]
         if not given or self.role is Role.IDENTIFIER:
             return
         if self.role is not Role.QUASI:
-            yield f'"bottom" and "top" go with role = "quasi": {self.role} cells stay as they are'
+            yield f'"bottom" and "top" are only for role = "quasi"; {self.role} cells never change'
         elif not self.is_ordered or any(
             isinstance(bound, date) is not (self.type is ColumnType.DATE) for bound in given
         ):
-            yield '"bottom" and "top" of numbers are numbers, of dates dates such as 1990-01-31'
+            yield '"bottom" and "top" must be numbers, or dates such as 1990-01-31, like the column'
         elif not self.bounds[0] < self.bounds[1]:
             yield '"bottom" must be below "top"'
         elif self.domain and any(
@@ -220,7 +220,7 @@ class Column(_Model):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """From `bottom` to `top`, infinite where there is none; dates are days since 1970-01-01."""
+        """`bottom` and `top`, infinite if not set; dates as days since 1970-01-01."""
         low, high = (
             (bound - _EPOCH).days if isinstance(bound, date) else bound
             for bound in (self.bottom, self.top)
@@ -229,18 +229,18 @@ class Column(_Model):
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the values are declared to stand in a line."""
+        """Whether the declared type has an order."""
         return self.type in (ColumnType.NUMERIC, ColumnType.DATE)
 
     @property
     def has_own_tree(self) -> bool:
-        """Whether the taxonomy is made from the column's own values, and not declared."""
+        """Whether the taxonomy is built from the values of the column, not declared."""
         return isinstance(self.taxonomy, TaxonomyBuilder | None)
 
     def taxonomy_over(self, values: Collection[str]) -> Taxonomy:
-        """The column's tree, made from `values` where it is not given as one.
+        """The tree of the column, built from `values` unless the schema declares one.
 
-        Its leaves are normalised like the cells of the column, so that they meet.
+        Its leaves are normalised like the cells of the column, so that they match.
         """
         tree = self._tree_over(values)
         if not self.normalise or self.has_own_tree:
@@ -264,13 +264,13 @@ class Column(_Model):
 class Require(_Model):
     """The `[require]` table of a schema file.
 
-    The models of sensitive values are given by column, each setting a number or a text as the
-    model reads it, or a list of several.
+    A model for sensitive values has one setting for each column: a number, a text that the model
+    parses, or a list of these.
     """
 
     k: int | None = Field(default=None, strict=True, ge=2)
     person: str | Literal[False] | None = None
-    composition: Literal["warn", "refuse"] = "warn"  # if earlier releases weaken a new one
+    composition: Literal["warn", "refuse"] = "warn"  # if earlier releases weaken this one
 
     @field_validator(*SENSITIVE_MODELS, check_fields=False)
     @classmethod
@@ -290,10 +290,10 @@ class Require(_Model):
     def _is_a_column_or_false(cls, person: object) -> Any:
         if person is None or person is False or (isinstance(person, str) and person):
             return person
-        raise ValueError("is the name of a column, or false to count rows")
+        raise ValueError("must be the name of a column, or false to count rows")
 
     def requirements(self) -> tuple[Requirement, ...]:
-        """The same as requirements."""
+        """Convert the table into requirements."""
         sizes = () if self.k is None else (KAnonymity(self.k, self.person),)
         return sizes + tuple(
             requirement
@@ -304,7 +304,7 @@ class Require(_Model):
 
 
 if not TYPE_CHECKING:
-    # A table of settings for each model, which nobody has to name here.
+    # Adds a table of settings for each model, so that the models are listed in one place only.
     _tables = dict.fromkeys(SENSITIVE_MODELS, (dict[str, Any], {}))
     Require = create_model("Require", __base__=Require, __doc__=Require.__doc__, **_tables)
 
@@ -315,38 +315,38 @@ def _parsed(model: str, on: str, setting: object) -> list[SensitiveRequirement]:
 
 
 class TableFormat(_Model):
-    """The `[table]` table of a schema file: what is not said is detected."""
+    """The `[table]` table of a schema file; covey detects what it does not set."""
 
     delimiter: str | None = Field(default=None, min_length=1, max_length=1)
     encoding: str | None = None
     decimal: Literal[".", ","] | None = None
     missing: tuple[str, ...] | None = None
-    header: bool | None = Field(default=None, strict=True)  # whether the first line has the names
-    names: tuple[str, ...] | None = Field(default=None, min_length=1)  # where it has not
+    header: bool | None = Field(default=None, strict=True)  # whether the first line is one
+    names: tuple[str, ...] | None = Field(default=None, min_length=1)  # for a file without a header
 
     @model_validator(mode="after")
     def _names_stand_in_for_a_header(self) -> Self:
         if self.names is not None and self.header is not False:
-            raise ValueError("names are given to a file without any: add header = false")
+            raise ValueError("names are only for a file without a header: add header = false")
         return self
 
 
 @dataclass(frozen=True, eq=False)
 class SchemaFile:
-    """The file that a schema was read from, and its columns as they were then."""
+    """The file that a schema was read from, and the columns it had."""
 
     name: str
     sha256: str
     columns: dict[str, Column]
 
     def __eq__(self, _: object) -> bool:
-        return True  # two schemas that say the same are equal, wherever they come from
+        return True  # schemas with the same content are equal, whatever their files
 
     __hash__ = None  # type: ignore[assignment]
 
 
 class Schema(_Model):
-    """The columns of a table, and what its release must keep."""
+    """The columns of a table, and the requirements on its release."""
 
     columns: dict[str, Column]
     require: Require = Require()
@@ -356,13 +356,13 @@ class Schema(_Model):
 
     @property
     def file(self) -> SchemaFile | None:
-        """The schema's file, as long as the columns are still those of the file."""
+        """The schema's file; None if the columns have been changed since."""
         unchanged = self._file is not None and self._file.columns is self.columns
         return self._file if unchanged else None
 
     @model_validator(mode="after")
     def _requirements_fit_the_columns(self) -> Self:
-        # The person may stand there without k, which the command line or `require` then gives.
+        # A schema may set person without k; then the command line or `require` gives k.
         asked = (KAnonymity(2, self.require.person), *self.require.requirements())
         wrong = list(dict.fromkeys(m for one in asked for m in one.misfits(self)))
         if wrong:
@@ -379,14 +379,14 @@ class Schema(_Model):
         insensitive: Sequence[str] = (),
         **settings: Any,
     ) -> Self:
-        """A schema from the names of the columns in each role.
+        """Make a schema from the names of the columns in each role.
 
-        A quasi-identifier comes with its type, `{"age": "numeric"}`, or with all its settings,
-        `{"zip": {"type": "categorical", "weight": 2, "taxonomy": {"build": "prefixes"}}}`. So may
-        a sensitive column, where it matters how far apart its values are.
+        Give each quasi-identifier its type, `{"age": "numeric"}`, or all its settings,
+        `{"zip": {"type": "categorical", "weight": 2, "taxonomy": {"build": "prefixes"}}}`. A
+        sensitive column may have them too, if a requirement depends on distances between values.
         """
         if not isinstance(quasi, Mapping):
-            raise SchemaError('quasi-identifiers come with their types: quasi={"age": "numeric"}')
+            raise SchemaError('give each quasi-identifier a type, as in quasi={"age": "numeric"}')
         columns: dict[str, Any] = {name: _quasi(name, setting) for name, setting in quasi.items()}
         for role, names in (
             (Role.SENSITIVE, sensitive),
@@ -401,7 +401,7 @@ class Schema(_Model):
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> Self:
-        """A schema from the nested tables of a TOML file; all its mistakes are told at once."""
+        """Make a schema from the nested tables of a TOML file; report all mistakes at once."""
         try:
             return cls.model_validate(settings)
         except ValidationError as error:
@@ -413,7 +413,7 @@ class Schema(_Model):
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Self:
-        """Read a schema file. Taxonomy files are looked for beside it."""
+        """Read a schema file. Paths of taxonomy files are relative to its folder."""
         try:
             data = Path(path).read_bytes()
             settings = tomllib.loads(data.decode())
@@ -422,11 +422,13 @@ class Schema(_Model):
         except RecursionError:
             raise SchemaError("the schema is nested too deeply") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            # The rest of the message may quote a value of a taxonomy.
+            # The rest of the message may quote a value from a taxonomy.
             place = re.search(r"at (line \d+, column \d+|end of document)", str(error))
-            raise SchemaError(f"the schema is not TOML{', ' + place[0] if place else ''}") from None
+            raise SchemaError(
+                f"the schema is not valid TOML{', ' + place[0] if place else ''}"
+            ) from None
         except ValueError:
-            raise SchemaError("the schema cannot be read: a number in it is too long") from None
+            raise SchemaError("the schema cannot be read: a number is too long") from None
         schema = cls.from_dict(settings)._beside(Path(path).parent)
         digest = hashlib.sha256(data).hexdigest()
         schema._file = SchemaFile(Path(path).name, digest, schema.columns)
@@ -452,22 +454,22 @@ class Schema(_Model):
     def requirements(
         self, asked: Requirement | Sequence[Requirement] | None = None
     ) -> tuple[Requirement, ...]:
-        """What was asked for, or else what the schema says.
+        """The given requirements, or else those of the schema.
 
-        Who is counted, and how far values are apart, is up to the schema where it was not asked.
+        The schema completes them: the person column and the distance, if a requirement has none.
         """
         if asked is None:
             asked = self.require.requirements()
         several = (asked,) if isinstance(asked, Requirement) else tuple(asked)
         if not all(isinstance(one, Requirement) for one in several):
-            raise SchemaError("a requirement is one of covey's, such as covey.KAnonymity(10)")
+            raise SchemaError("a requirement must be an object such as covey.KAnonymity(10)")
         wrong = [mistake for one in several for mistake in one.misfits(self)]
         if wrong:
             raise SchemaError("; ".join(wrong))
         return tuple(one.completed(self) for one in several)
 
     def role_of(self, name: str) -> Role | None:
-        """The role of a column, None if the schema has no such column."""
+        """The role of a column; None if the schema does not have it."""
         return self.columns[name].role if name in self.columns else None
 
 
@@ -485,23 +487,24 @@ def _quasi(name: str, setting: object) -> Column | dict[str, Any]:
         case Mapping() if setting.get("role", Role.QUASI) == Role.QUASI:
             return {**setting, "role": Role.QUASI}
         case _:
-            raise SchemaError(f"column {name!r}: a quasi-identifier is given by type or settings")
+            raise SchemaError(f"column {name!r}: give a quasi-identifier a type or settings")
 
 
 PLAIN_WORDS = {
-    "extra_forbidden": "there is no such setting",
-    "missing": "is needed",
-    "dict_type": "is a table, with a setting for each column",
-    "model_type": "is a table of settings",
+    "extra_forbidden": "unknown setting",
+    "missing": "is required",
+    "dict_type": "must be a table with one setting for each column",
+    "model_type": "must be a table of settings",
 }
 
 
 def _describe(error: Any) -> str:
-    """One mistake in a schema, by its place and without what was written there."""
+    """Describe one mistake in a schema: where it is, but not the value written there."""
     place = [str(part) for part in error["loc"]]
     where = (
         f"column {place[1]!r}" if place[:1] == ["columns"] and len(place) > 1 else ".".join(place)
     )
     setting = ".".join(place[2:]) if where.startswith("column ") else ""
-    message = PLAIN_WORDS.get(error["type"], error["msg"].removeprefix("Value error, "))
+    said = error["msg"].removeprefix("Value error, ").replace("Input should be", "must be", 1)
+    message = PLAIN_WORDS.get(error["type"], said)
     return ": ".join(part for part in (where, setting, message) if part)

@@ -1,17 +1,17 @@
-"""What a release must keep: parameters only, judged by `covey.verification`.
+"""Requirements on a release: parameters only. `covey.verification` checks them.
 
-A class is the released rows that are equal in all quasi-identifiers. In the definitions, q is the
-share of a sensitive value in a class and p its share in the whole released table. Missing is a
-value like others. Several requirements hold together, each on its own column.
+A class is a set of released rows that are equal in all quasi-identifiers. In the definitions, q is
+the share of a sensitive value in a class, and p its share in the whole released table. Missing is
+a value like any other. Several requirements must all hold, each on its own column.
 
-A number is meant as its digits say: 0.1 is one tenth. What has no digits is given as a fraction,
-`Fraction(2, 3)` or the text "2/3". `exactly` tells which number that is, to those who form groups
-and to those who judge them.
+A number means exactly what its digits say: 0.1 is one tenth. For a number without finite digits,
+give a fraction: `Fraction(2, 3)` or the text "2/3". `exactly` returns this exact number, both for
+forming groups and for checking them.
 
-A privacy model is one class here: its option, its grammar, its name and what it means. Whatever
-asks, stores or shows requirements takes these from the class. Besides it, a model needs its
-arithmetic: a rule in `covey.encoding.constraints` that enforces it, and a check in
-`covey.verification` that judges it, apart on purpose.
+Each privacy model is one class here, with its option, grammar, name and meaning. All code that
+asks for, stores or shows requirements reads them from the class. The arithmetic is elsewhere, and
+separate on purpose: a rule in `covey.encoding.constraints` enforces the model, and a check in
+`covey.verification` judges it.
 """
 
 import re
@@ -36,25 +36,25 @@ _LARGEST_WHOLE = 10**15
 
 
 class Model:
-    """What every requirement says of itself."""
+    """What every requirement describes about itself."""
 
-    option: ClassVar[str]  # in a schema's [require], on the command line and in a certificate
-    alike = True  # whether rows of a release that keeps it are equal
-    unbounded = ""  # why, where no figure would do
+    option: ClassVar[str]  # its key in [require], on the command line and in a certificate
+    alike = True  # whether a release that meets it has classes of equal rows
+    unbounded = ""  # the reason, if no number would hold
 
     @property
     def name(self) -> str:
-        """What it is called where it is judged."""
+        """Its name in results."""
         raise NotImplementedError
 
     @property
     def meaning(self) -> str:
-        """What it promises, in a sentence."""
+        """What it guarantees, in one sentence."""
         raise NotImplementedError
 
     @property
     def asked(self) -> Number:
-        """The figure that is compared with what is found."""
+        """The required number, to compare with the number found."""
         return getattr(self, self.option)  # type: ignore[no-any-return]
 
     @property
@@ -64,20 +64,20 @@ class Model:
 
     @property
     def counted(self) -> str:
-        """`"rows"` or `"persons"`, where it asks how many are alike."""
+        """What it counts in a class: `"rows"` or `"persons"`; empty if it counts neither."""
         return ""
 
     @property
     def headline(self) -> str:
-        """The first thing to say of a release that keeps it, if it asks how many are alike."""
+        """The first sentence about a release that meets it, if it counts rows or persons."""
         return ""
 
     def misfits(self, schema: "Schema") -> Iterator[str]:  # noqa: ARG002
-        """What is asked of a column that it cannot be asked of."""
+        """Find mistakes: columns that the requirement cannot apply to."""
         yield from ()
 
     def completed(self, schema: "Schema") -> Self:  # noqa: ARG002
-        """The same, with what is up to the schema where it was not asked."""
+        """The same requirement, completed with settings from the schema."""
         return self
 
     def _set(self, **values: Any) -> None:
@@ -89,10 +89,10 @@ class Model:
 class KAnonymity(Model):
     """Every row is equal to at least `k - 1` others in all its quasi-identifiers.
 
-    With `person`, the column that tells whose row it is, persons are counted instead of rows:
-    every class holds rows of at least `k` different persons. A row without one counts for nobody.
-    False counts rows, on purpose. None leaves it to the schema; where that does not say it either,
-    rows are counted, and a table whose identifiers repeat is refused.
+    With `person`, the column that identifies the person of each row, covey counts persons instead
+    of rows: every class has rows of at least `k` different persons. A row without a person does
+    not count. False counts rows explicitly. None uses the setting of the schema; if the schema has
+    none, covey counts rows, and refuses a table whose identifiers repeat.
 
     Samarati, Sweeney: Protecting privacy when disclosing information, 1998.
     """
@@ -105,76 +105,76 @@ class KAnonymity(Model):
     def __post_init__(self) -> None:
         self._set(k=_whole("k", self.k))
         if self.k < 2:
-            raise SchemaError(f"k must be at least 2, not {self.k}: k = 1 hides nobody")
+            raise SchemaError(f"k must be at least 2, not {self.k}: k = 1 protects no one")
         if self.person is not None and self.person is not False:
             _check_name("person", self.person)
 
     @property
     def name(self) -> str:
-        """What it is called where it is judged."""
+        """Its name in results."""
         return f"k-anonymity of persons ({self.person})" if self.person else "k-anonymity"
 
     @property
     def meaning(self) -> str:
-        """What it promises, in a sentence."""
+        """What it guarantees, in one sentence."""
         if self.person:
             return (
-                "Every row is equal to rows of others in all quasi-identifiers: together they "
-                "belong to at least this many different persons."
+                "Each row belongs to a class of rows with equal quasi-identifiers. Every class has "
+                "rows of at least this many different persons."
             )
         return (
-            "Every row is equal to others in all quasi-identifiers: together they are at least "
-            "this many."
+            "Each row belongs to a class of rows with equal quasi-identifiers. Every class has at "
+            "least this many rows."
         )
 
     @property
     def headline(self) -> str:
-        """What holds of everyone."""
+        """What it means for each person."""
         if self.person:
             return f"everyone hides among at least {self.k:,} people"
         return f"every row looks like at least {count(self.k - 1, 'other row')}"
 
     @property
     def counted(self) -> str:
-        """What is counted in a class."""
+        """What it counts in a class."""
         return "persons" if self.person else "rows"
 
     @property
     def column(self) -> str | None:
-        """The column of persons."""
+        """The person column."""
         return self.person or None
 
     def misfits(self, schema: "Schema") -> Iterator[str]:
-        """A person is told by a column that is not generalised."""
+        """The person column must exist, and must not be generalised."""
         if self.person and schema.role_of(self.person) in (None, "quasi"):
-            yield f"the person column {self.person!r} must be one of the schema, and not quasi"
+            yield f"the person column {self.person!r} must be in the schema, and not as quasi"
 
     def completed(self, schema: "Schema") -> Self:
-        """Who is counted is up to the schema where it was not asked."""
+        """Take the person column from the schema if none was given."""
         return self if self.person is not None else replace(self, person=schema.require.person)
 
 
 class SensitiveModel(Model):
-    """What the values of a sensitive column must keep in every class."""
+    """A requirement on the values of a sensitive column in every class."""
 
     on: str
-    written: ClassVar[str]  # examples of its grammar
+    written: ClassVar[str]  # examples of its settings
 
     def __post_init__(self) -> None:
         _check_name("on", self.on)
 
     @classmethod
     def parse(cls, on: str, setting: object) -> Self:
-        """What is asked of a column by a number, or by a text with colons between its parts."""
+        """Read a requirement on a column: a number, or a text with parts between colons."""
         parts = setting.split(":") if isinstance(setting, str) else [setting]
         found = cls._of_parts(on, parts)
         if found is None:
-            raise SchemaError(f"{cls.option} of a column is written like {cls.written}")
+            raise SchemaError(f"write {cls.option} of a column like {cls.written}")
         return found
 
     @classmethod
     def _of_parts(cls, on: str, parts: list[Any]) -> Self | None:
-        """The requirement, or None if the parts do not fit; most have one number."""
+        """The requirement, or None if the parts do not fit; most models take one number."""
         return cls(parts[0], on) if len(parts) == 1 else None  # type: ignore[call-arg]
 
     @property
@@ -187,7 +187,7 @@ class SensitiveModel(Model):
 
     @property
     def name(self) -> str:
-        """What it is called where it is judged, with its column."""
+        """Its name in results, with its column."""
         return f"{self._title} ({self.on}{self._details})"
 
     @property
@@ -196,19 +196,21 @@ class SensitiveModel(Model):
         return self.on
 
     def misfits(self, schema: "Schema") -> Iterator[str]:
-        """It is asked of a sensitive column."""
+        """The column must be sensitive."""
         if schema.role_of(self.on) != "sensitive":
             yield f"{self.name}: {self.on!r} is not a sensitive column of the schema"
 
 
 @dataclass(frozen=True)
 class LDiversity(SensitiveModel):
-    """Every class has `l` well-represented values in the column `on`. Well represented is, by kind,
+    """Every class has `l` well-represented values in the column `on`.
+
+    The kind says what well represented means:
 
     - `distinct`: at least `l` different values;
-    - `frequency`: no value in more than one of `l` rows, q ≤ 1/l (He et al. 2012, Definition 3);
+    - `frequency`: no value in more than 1/l of the rows, q ≤ 1/l (He et al. 2012, Definition 3);
     - `entropy`: - Σ q ln q ≥ ln l, where `l` may be a fraction;
-    - `recursive`: r₁ < c (r_l + … + r_m), where r₁ ≥ … ≥ r_m count the values of the class.
+    - `recursive`: r₁ < c (r_l + … + r_m), where r₁ ≥ … ≥ r_m are the counts of the values.
 
     Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam: ℓ-diversity, 2007. He, Chen, Chen, Dong,
     Wang, Huang: Clustering-based k-anonymity, 2012.
@@ -216,7 +218,7 @@ class LDiversity(SensitiveModel):
 
     option = "l"
     written = "3, frequency:3, entropy:2.5 or recursive:3:0.5 (l, then c)"
-    unbounded = "no c would do for a class of too few values"
+    unbounded = "a class has too few values, so no c holds"
 
     l: Number  # noqa: E741
     on: str
@@ -226,14 +228,14 @@ class LDiversity(SensitiveModel):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.kind not in get_args(Kind):
-            raise SchemaError(f"l-diversity is one of {', '.join(get_args(Kind))}")
+            raise SchemaError(f"the kind of l-diversity must be one of {', '.join(get_args(Kind))}")
         self._set(l=(_number if self.kind == "entropy" else _whole)("l", self.l))
         if self.l <= 1:
             wanted = "above 1" if self.kind == "entropy" else "at least 2"
-            raise SchemaError(f"l must be {wanted}, not {self.l}: it would ask for nothing")
+            raise SchemaError(f"l must be {wanted}, not {self.l}, which every class meets")
         if (self.kind == "recursive") is (self.c is None):
             raise SchemaError(
-                "recursive l-diversity needs c, as in recursive:3:0.5; others have none"
+                "recursive l-diversity needs c, as in recursive:3:0.5; other kinds take no c"
             )
         if self.c is not None:
             self._set(c=_above_zero("c", self.c))
@@ -251,41 +253,41 @@ class LDiversity(SensitiveModel):
 
     @property
     def _title(self) -> str:
-        recursive = self.kind == "recursive"  # then it is c that is asked for
+        recursive = self.kind == "recursive"  # then c is the required number
         return f"recursive (c, {self.l})-diversity" if recursive else f"{self.kind} l-diversity"
 
     @property
     def meaning(self) -> str:
-        """What it promises, in a sentence."""
+        """What it guarantees, in one sentence."""
         return {
             "distinct": "Every class has at least this many different values of the column.",
-            "frequency": "In no class has a value more than one of this many rows.",
-            "entropy": "The values of every class are as mixed as this many equally frequent ones, "
-            "at least.",
-            "recursive": "In no class is the most frequent value more frequent than this many "
-            "times all the rarer ones together.",
+            "frequency": "In every class, at most one in this many rows has the same value.",
+            "entropy": "The values of every class are at least as diverse as this many equally "
+            "frequent values.",
+            "recursive": "In every class, the most frequent value has fewer rows than this many "
+            "times the rarer values together.",
         }[self.kind]
 
     @property
     def asked(self) -> Number:
-        """Of recursive ones it is c that is compared."""
+        """The required l, or c for recursive l-diversity."""
         return self.l if self.c is None else self.c
 
 
 @dataclass(frozen=True)
 class TCloseness(SensitiveModel):
-    """The values of every class are spread like those of the table: EMD(q, p) ≤ t.
+    """The values of every class have nearly the distribution of the whole table: EMD(q, p) ≤ t.
 
     The earth mover's distance is the least cost of turning one distribution into the other. Moving
     a share from one value to another costs, by `distance`,
 
     - `equal`: the share;
-    - `ordered`: times the ranks between the two over those between the lowest and the highest, a
-      missing value ranking last;
-    - `hierarchical`: times the height of their lowest common ancestor over that of the taxonomy, a
-      missing value being a leaf right under the root.
+    - `ordered`: the share times the difference of their ranks, divided by that of the lowest and
+      the highest value; a missing value ranks last;
+    - `hierarchical`: the share times the height of their lowest common ancestor, divided by the
+      height of the taxonomy; a missing value is a leaf directly under the root.
 
-    None is `ordered` where the schema declares numbers or dates, and else `equal`.
+    None means `ordered` if the schema declares numbers or dates, and `equal` otherwise.
 
     Li, Li, Venkatasubramanian: t-closeness, 2007.
     """
@@ -294,7 +296,8 @@ class TCloseness(SensitiveModel):
     _title = "t-closeness"
     written = "0.2, equal:0.2, ordered:0.2 or hierarchical:0.2"
     meaning = (
-        "The values of every class are spread like those of the whole table, up to this distance."
+        "The distribution of the values in every class is within this distance of the distribution "
+        "in the whole table."
     )
 
     t: Number
@@ -305,9 +308,9 @@ class TCloseness(SensitiveModel):
         super().__post_init__()
         self._set(t=_number("t", self.t))
         if not 0 <= self.t <= 1:
-            raise SchemaError("t lies between 0 and 1")
+            raise SchemaError("t must be between 0 and 1")
         if self.distance is not None and self.distance not in get_args(Distance):
-            raise SchemaError(f"the distance of t is one of {', '.join(get_args(Distance))}")
+            raise SchemaError(f"the distance of t must be one of {', '.join(get_args(Distance))}")
 
     @classmethod
     def _of_parts(cls, on: str, parts: list[Any]) -> Self | None:
@@ -321,19 +324,19 @@ class TCloseness(SensitiveModel):
         return f", {self.distance}" if self.distance else ""
 
     def misfits(self, schema: "Schema") -> Iterator[str]:
-        """Distances need to know how the values lie beside each other."""
+        """The schema must declare what the distance needs: an order or a taxonomy."""
         wrong = [*super().misfits(schema)]
         yield from wrong
         if wrong:
             return
         column = schema.columns[self.on]
         if self.distance == "ordered" and not column.is_ordered:
-            yield f'{self.name}: declare type = "numeric" or "date" of column {self.on!r}'
+            yield f'{self.name}: declare type = "numeric" or "date" for column {self.on!r}'
         if self.distance == "hierarchical" and column.taxonomy is None:
-            yield f"{self.name}: declare a taxonomy of column {self.on!r}"
+            yield f"{self.name}: declare a taxonomy for column {self.on!r}"
 
     def completed(self, schema: "Schema") -> Self:
-        """How far values are apart is up to the schema where it was not asked."""
+        """Choose the distance by the type in the schema if none was given."""
         if self.distance is not None:
             return self
         return replace(self, distance="ordered" if schema.columns[self.on].is_ordered else "equal")
@@ -341,10 +344,10 @@ class TCloseness(SensitiveModel):
 
 @dataclass(frozen=True)
 class AlphaK(SensitiveModel):
-    """No value of the column `on`, or none of the listed `values`, has a share above `alpha`.
+    """In every class, no value of the column `on` has a share above `alpha`: q ≤ alpha.
 
-    In every class, q ≤ alpha. Together with k-anonymity this is (α, k)-anonymity; with all values
-    and alpha = 1/l, it is l-diversity by frequency.
+    With `values`, this applies to the listed values only. Together with k-anonymity it is
+    (α, k)-anonymity; with all values and alpha = 1/l, it is l-diversity by frequency.
 
     Wong, Li, Fu, Wang: (α, k)-anonymity, 2006.
     """
@@ -352,7 +355,9 @@ class AlphaK(SensitiveModel):
     option = "alpha"
     _title = "alpha"
     written = "0.5, 2/3 or 0.5:HIV:AIDS"
-    meaning = "In no class does a value have a larger share of the rows."
+    meaning = (
+        "In every class, each value (or each listed value) has at most this share of the rows."
+    )
 
     alpha: Number
     on: str
@@ -362,14 +367,14 @@ class AlphaK(SensitiveModel):
         super().__post_init__()
         self._set(alpha=_above_zero("alpha", self.alpha))
         if self.alpha >= 1:
-            raise SchemaError("alpha must be below 1: a share of 1 would ask for nothing")
+            raise SchemaError("alpha must be below 1: every class meets alpha = 1")
         if self.values is None:
             return
         if isinstance(self.values, str) or not isinstance(self.values, Iterable):
-            raise SchemaError("the values of alpha are a list of texts")
+            raise SchemaError("the values of alpha must be a list of texts")
         self._set(values=tuple(self.values))
         if not self.values or not all(isinstance(value, str) for value in self.values):
-            raise SchemaError("the values of alpha are a list of texts, with one at least")
+            raise SchemaError("the values of alpha must be a list of at least one text")
 
     @classmethod
     def _of_parts(cls, on: str, parts: list[Any]) -> Self:
@@ -377,15 +382,15 @@ class AlphaK(SensitiveModel):
         return cls(alpha, on, tuple(values) or None)
 
     @property
-    def _details(self) -> str:  # values are counted, not named
+    def _details(self) -> str:  # counts the values; cell values do not appear in names
         return "" if self.values is None else f", {len(self.values)} listed"
 
 
 @dataclass(frozen=True)
 class BetaLikeness(SensitiveModel):
-    """No value is much more likely in a class than in the table: (q - p) / p ≤ β where q > p.
+    """No value is much more frequent in a class than in the table: (q - p) / p ≤ β if q > p.
 
-    Enhanced, it is also at most -ln p, so that a frequent value cannot become certain.
+    The enhanced kind also limits it to -ln p, so that a frequent value cannot become certain.
 
     Cao, Karras: Publishing microdata with a robust privacy guarantee, 2012.
     """
@@ -393,10 +398,10 @@ class BetaLikeness(SensitiveModel):
     option = "beta"
     written = "1, basic:1 or enhanced:1"
     meaning = (
-        "No value is more likely in a class than in the whole table, by this part of its share at "
-        "most."
+        "In every class, the share of each value is at most its share in the whole table, plus "
+        "this many times that share."
     )
-    unbounded = "some value is too likely in a class for any beta"
+    unbounded = "a value is too frequent in a class, so no beta holds"
 
     beta: Number
     on: str
@@ -406,7 +411,7 @@ class BetaLikeness(SensitiveModel):
         super().__post_init__()
         self._set(beta=_above_zero("beta", self.beta))
         if not isinstance(self.enhanced, bool):
-            raise SchemaError("enhanced is true or false")
+            raise SchemaError("enhanced must be true or false")
 
     @classmethod
     def _of_parts(cls, on: str, parts: list[Any]) -> Self | None:
@@ -422,9 +427,9 @@ class BetaLikeness(SensitiveModel):
 
 @dataclass(frozen=True)
 class DeltaDisclosure(SensitiveModel):
-    """No value is much more or less likely in a class than in the table: \\|ln(q / p)\\| < δ.
+    """No value is much more or less frequent in a class than in the table: \\|ln(q / p)\\| < δ.
 
-    Every value of the table must be in every class, since ln 0 is infinite.
+    Every class must contain every value of the table, since ln 0 is infinite.
 
     Brickell, Shmatikov: The cost of privacy, 2008.
     """
@@ -433,10 +438,10 @@ class DeltaDisclosure(SensitiveModel):
     _title = "delta-disclosure"
     written = "0.7"
     meaning = (
-        "No value is much more or much less likely in a class than in the table: the logarithm of "
-        "the ratio stays below."
+        "No value is much more or much less frequent in a class than in the whole table: the "
+        "logarithm of the ratio of its two shares is below this number, up or down."
     )
-    unbounded = "some class lacks a value, and then no delta would do"
+    unbounded = "a class lacks a value, so no delta holds"
 
     delta: Number
     on: str
@@ -449,25 +454,25 @@ class DeltaDisclosure(SensitiveModel):
 SensitiveRequirement = LDiversity | TCloseness | AlphaK | BetaLikeness | DeltaDisclosure
 Requirement = KAnonymity | SensitiveRequirement
 
-# Each model by its option: all of them, and those that are asked of a sensitive column.
+# All models by option, and those that apply to a sensitive column.
 MODELS: dict[str, type[Requirement]] = {one.option: one for one in get_args(Requirement)}
 SENSITIVE_MODELS: dict[str, type[SensitiveRequirement]] = {
     one.option: one for one in get_args(SensitiveRequirement)
 }
 
 
-# ── what is judged and cannot be asked ──────────────────────────────────────────────────────────
+# ── checks that users do not ask for ─────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
 class DisjointMatchings(Model):
-    """What a method keeps whose rows are not alike: `k` pairings of people with released rows."""
+    """The guarantee of a method without classes: `k` pairings of people with released rows."""
 
     option = "k"
     name = "disjoint perfect matchings"
     meaning = (
-        "Everyone may be behind at least this many released rows. Rows are not alike, so this is "
-        "not k-anonymity."
+        "Each person matches at least this many released rows. Rows are not equal, so this is not "
+        "k-anonymity."
     )
     counted = "rows"
     alike = False
@@ -476,16 +481,16 @@ class DisjointMatchings(Model):
 
     @property
     def headline(self) -> str:
-        """What holds of everyone."""
-        return f"everyone may be behind {self.k:,} released rows. This is not k-anonymity"
+        """What it means for each person."""
+        return f"everyone matches at least {self.k:,} released rows. This is not k-anonymity"
 
 
 @dataclass(frozen=True)
 class NoIdentifiers(Model):
-    """What every release keeps."""
+    """The check of every release: it has no identifiers."""
 
     name = "no identifiers"
-    meaning = "No column that names people is in the release."
+    meaning = "The release has no column that identifies people directly."
     asked = 0
 
 
@@ -493,7 +498,7 @@ class NoIdentifiers(Model):
 
 
 def exactly(asked: Number) -> Fraction:
-    """The number that was asked for: of a float, the one that its digits say."""
+    """The required number as a fraction: a float means what its digits say."""
     return asked if isinstance(asked, Fraction) else Fraction(repr(float(asked)))
 
 
@@ -516,7 +521,7 @@ def _number(name: str, value: object) -> Number:
 def _is_finite(value: Real) -> bool:
     try:
         return isfinite(value)
-    except OverflowError:  # a whole number, or a fraction, beyond all floats
+    except OverflowError:  # a whole number or fraction too large for a float
         return False
 
 
@@ -529,7 +534,7 @@ def _above_zero(name: str, value: object) -> Number:
 
 def _check_name(what: str, value: object) -> None:
     if not isinstance(value, str) or not value:
-        raise SchemaError(f"{what} is the name of a column")
+        raise SchemaError(f"{what} must be the name of a column")
 
 
 _WHOLE = re.compile(r"[0-9]{1,15}")
@@ -538,9 +543,9 @@ _FRACTION = re.compile(r"([0-9]{1,15})/(0*[1-9][0-9]{0,14})")
 
 
 def _read(name: str, part: object) -> Number:
-    """A number as TOML gives it, or the digits of one; the requirement checks its range."""
+    """Read a number from TOML or from text; the requirement checks its range."""
     if not isinstance(part, str):
-        return part  # type: ignore[return-value]  # refused by the requirement if it is no number
+        return part  # type: ignore[return-value]  # the requirement refuses it if it is not a number
     if _WHOLE.fullmatch(part):
         return int(part)
     if _DECIMAL.fullmatch(part):

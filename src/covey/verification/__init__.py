@@ -1,4 +1,4 @@
-"""The independent check: it judges a table by its cells, whoever made it."""
+"""The independent verifier: it judges any table by its cells alone."""
 
 from covey.verification.verdict import Check, Risks, Verdict, verify
 

@@ -1,7 +1,7 @@
-"""How the values of one column spread over the classes of a released table, and every figure of it.
+"""Count the values of one column in the classes of a released table, and compute all figures.
 
-The arithmetic of the verifier, and of nothing else. Shares are ratios of whole numbers, so all but
-entropy is compared exactly: a class at the very border is judged as the definition says.
+Only the verifier uses this arithmetic. Shares are ratios of whole numbers, so all comparisons
+except those of entropy are exact, also for a class that just meets a requirement.
 """
 
 from dataclasses import dataclass
@@ -15,29 +15,29 @@ from numpy.typing import NDArray
 from covey.schema.taxonomy import Taxonomy
 from covey.tables.table import Longs
 
-Numbers = NDArray[Any]  # whole, or rounded where they would be too large
+Numbers = NDArray[Any]  # whole numbers, or floats if those would overflow
 
-# Logarithms are rounded, so an entropy may be this much lower than asked; so may, of the range of a
-# column, the numbers of a class be further apart than what counts as similar.
+# Allowance for rounding: an entropy may be this much below the required one, and the numbers of a
+# similar class may span this share of the column's range more.
 TOLERANCE = 1e-9
 
-# Whole numbers of numpy end at 2^63.
+# An int64 ends at 2^63.
 _EXACT = 2**62
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """The rows of each class and value that occur together: entries, by class and then by value."""
+    """The number of rows of each class and value, as entries sorted by class, then by value."""
 
-    sizes: Longs  # of each class
-    totals: Longs  # of each value, in the whole table
-    first: Longs  # entry of each class
-    value: Longs  # of each entry
-    rows: Longs  # of each entry
+    sizes: Longs  # rows of each class
+    totals: Longs  # rows of each value, in the whole table
+    first: Longs  # first entry of each class
+    value: Longs  # value of each entry
+    rows: Longs  # rows of each entry
 
     @classmethod
     def of(cls, sizes: Longs, values: Longs) -> "Spread":
-        """From the numbers of the values, row by row and one class after the other."""
+        """Count from the codes of the values, row by row, with the rows sorted by class."""
         totals = np.bincount(values)
         labels = np.repeat(np.arange(len(sizes)), sizes)
         keys = np.sort(labels * len(totals) + values)
@@ -53,12 +53,12 @@ class Spread:
 
     @property
     def total(self) -> int:
-        """The rows of the table."""
+        """The number of rows in the table."""
         return int(self.totals.sum())
 
     @cached_property
     def distinct(self) -> Longs:
-        """The number of different values of each class."""
+        """The number of distinct values in each class."""
         return np.diff(self.first, append=len(self.rows))
 
     @cached_property
@@ -83,12 +83,12 @@ class Spread:
 
     @property
     def least_entropy(self) -> float:
-        """The least entropy of a class, by the natural logarithm."""
+        """The lowest entropy of a class, with the natural logarithm."""
         parts = self._sums(self.rows * np.log(self.rows))
         return max(float((np.log(self.sizes) - parts / self.sizes).min()), 0.0)
 
     def recursive_bound(self, l: int) -> Fraction | None:  # noqa: E741
-        """What c must exceed in recursive (c, l)-diversity; None if a class has too few values."""
+        """The number that c must exceed in recursive (c, l)-diversity; None if no c holds."""
         if self.distinct.min() < l:
             return None
         falling = self.rows[np.lexsort((-self.rows, self.label))]
@@ -99,16 +99,16 @@ class Spread:
     # ── closeness ───────────────────────────────────────────────────────────────────────────────
 
     def equal_distance(self) -> Fraction:
-        """The largest EMD of a class if all values are equally far apart."""
+        """The largest EMD of a class, with all values at the same distance."""
         more = np.maximum(self.rows * self.total - self.totals[self.value] * self.size, 0)
         return _greatest(self._sums(more), self.sizes * self.total)
 
     def ordered_distance(self) -> Fraction:
-        """The largest EMD of a class if values stand in a line, in the order of their numbers.
+        """The largest EMD of a class, with the values on a line in the order of their codes.
 
-        Between neighbours in the line passes what the class has more up to there than the table,
-        |n a - s C| of s n shares. From one value of the class to its next, a stays the same and C
-        grows, so the sign changes once at most, and sums of C give the whole stretch.
+        The flow between two neighbours on the line is the surplus of the class up to there over
+        the table, |n a - s C| of s n shares. From one value of the class to the next, a stays the
+        same and C grows, so the sign changes at most once, and sums of C give the whole stretch.
         """
         steps = len(self.totals) - 1
         if not steps:
@@ -130,11 +130,11 @@ class Spread:
         return _greatest(before + self._sums(below + above), most)
 
     def tree_distance(self, tree: Taxonomy, leaf: Longs) -> Fraction:
-        """The largest EMD of a class by the heights of common ancestors; `leaf` is each value's.
+        """The largest EMD of a class over a tree; `leaf` gives the leaf of each value.
 
-        Every edge of the tree counts half the height that it spans, so that two leaves are as far
-        apart as their common ancestor is high. Through an edge passes what the class has more
-        below it than the table, |n c - s C| of s n shares.
+        Every edge of the tree counts half the height that it spans, so the distance of two leaves
+        is the height of their lowest common ancestor. The flow through an edge is the surplus of
+        the class below it over the table, |n c - s C| of s n shares.
         """
         if not tree.height:
             return Fraction(0)
@@ -145,7 +145,9 @@ class Spread:
             node = tree.ancestors[leaf, depth].astype(np.int64)
             known = node >= 0
             below = np.bincount(node[known], self.totals[known], len(tree.labels)).astype(np.int64)
-            cost += self.sizes * int((spans * below).sum())  # as if the class had none of it
+            cost += self.sizes * int(
+                (spans * below).sum()
+            )  # the cost if the class had no rows there
             label, at, rows = self._at_nodes(node, len(tree.labels))
             less = self.sizes[label] * below[at]
             passing = spans[at] * (abs(rows * self.total - less) - less)
@@ -153,7 +155,7 @@ class Spread:
         return _greatest(cost, self.sizes * (2 * tree.height * self.total))
 
     def _at_nodes(self, node: Longs, nodes: int) -> tuple[Longs, Longs, Longs]:
-        """The class, node and rows of what the entries come to under the node of each value."""
+        """Sum the entries by class and node: the class, node and rows of each sum."""
         at = node[self.value]
         keys = (self.label * nodes + at)[at >= 0]
         distinct, place = np.unique(keys, return_inverse=True)
@@ -165,7 +167,7 @@ class Spread:
 
     @cached_property
     def _expected(self) -> Longs:
-        """Of each entry, the rows that its class would have by the table's share, times n."""
+        """The rows expected of each entry by the share of its value in the table, times n."""
         return self.totals[self.value] * self.size
 
     def largest_gain(self) -> Fraction:
@@ -174,38 +176,38 @@ class Spread:
 
     @property
     def gains_are_bounded(self) -> bool:
-        """Whether (q - p) / p is at most -ln p everywhere, as enhanced likeness asks for."""
+        """Whether (q - p) / p is at most -ln p everywhere, as enhanced beta-likeness requires."""
         gain = (self.rows * self.total - self._expected) / self._expected
         return bool((gain <= -np.log(self.totals / self.total)[self.value]).all())
 
     def largest_log_ratio(self) -> float | None:
-        """The largest |ln(q / p)|; None where a class lacks a value."""
+        """The largest |ln(q / p)|; None if a class lacks a value."""
         if self.distinct.min() < len(self.totals):
             return None
         return float(abs(np.log(self.rows * self.total / self._expected)).max())
 
-    # ── what is given away ──────────────────────────────────────────────────────────────────────
+    # ── disclosure ───────────────────────────────────────────────────────────────────────────────
 
     def certain(self) -> float:
-        """The share of rows whose class has one value only."""
+        """The share of rows whose class has only one value."""
         return int(self.sizes[self.distinct == 1].sum()) / self.total
 
     def similar(self, numbers: NDArray[np.float64], within: float) -> float:
-        """The share of rows whose class spans at most this part of the range of the column.
+        """The share of rows whose class spans at most this share of the column's range.
 
-        `numbers` are those of the values, ascending; NaN, the last, is a missing one.
+        `numbers` are the values in ascending order; a missing value is NaN and comes last.
         """
         present = numbers[~np.isnan(numbers)]
         if not len(present):
             return 0.0
         lowest, highest = self.value[self.first], self.value[self.first + self.distinct - 1]
         width = (within + TOLERANCE) * (present[-1] - present[0])
-        alike = numbers[highest] - numbers[lowest] <= width  # never of NaN
+        alike = numbers[highest] - numbers[lowest] <= width  # false for NaN
         return int(self.sizes[alike].sum()) / self.total
 
 
 def _greatest(numerators: Numbers, denominators: Numbers) -> Fraction:
-    """The greatest of these ratios, exactly; 0 where there are none."""
+    """The greatest of these ratios, exactly; 0 if there are none."""
     if not len(numerators):
         return Fraction(0)
     ratios = numerators / denominators

@@ -1,6 +1,6 @@
-"""The classes of a table: rows whose cells of quasi-identifiers are equal, exactly as written.
+"""The classes of a table: rows whose quasi-identifiers are written exactly the same.
 
-Part of the verifier, so it shares no code with what made the table.
+This is part of the verifier, so it shares no code with the modules that make a release.
 """
 
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ ROWS = "rows"
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """The rows of a table, one class after the other."""
+    """The rows of a table, sorted by class."""
 
     rows: Longs
     sizes: Longs
 
     @classmethod
     def of(cls, table: Table, schema: Schema) -> "Classes":
-        """A missing cell is a value of its own."""
+        """Find the classes of a table; a missing cell is a value of its own."""
         cells = _numbered([table.frame[name] for name in _quasi_columns(table, schema)])
         grouped = cells.with_row_index(ROWS).group_by(cells.columns).agg(ROWS)[ROWS]
         return cls(
@@ -37,30 +37,30 @@ class Classes:
 
     @property
     def smallest(self) -> int:
-        """The rows of the smallest class."""
+        """The number of rows in the smallest class."""
         return int(self.sizes.min())
 
     def owned(self, persons: pl.Series) -> pl.DataFrame:
-        """How many rows of each class each person has; who is None is nobody known."""
+        """Count the rows of each person in each class; None is an unknown person."""
         if len(persons) != len(self.rows):
-            raise TableError("the column of persons has not one cell for each row")
+            raise TableError("the person column must have one cell for each row of the table")
         label = np.repeat(np.arange(len(self.sizes)), self.sizes)
         pairs = pl.DataFrame({"class": label, "person": persons.gather(self.rows)})
         return pairs.group_by("class", "person").agg(pl.len().cast(pl.Int64).alias(ROWS))
 
     def fewest_persons(self, persons: pl.Series) -> int:
-        """The different persons of the class that has the fewest of them."""
+        """The number of persons in the class with the fewest of them."""
         per_class = self.owned(persons).drop_nulls("person").group_by("class").len()["len"]
         return int(per_class.min()) if len(per_class) == len(self.sizes) else 0  # type: ignore[arg-type]
 
 
 def _numbered(columns: Sequence[pl.Series]) -> pl.DataFrame:
-    """Columns named by their place."""
+    """Name columns by their position."""
     return pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
 
 
 def _quasi_columns(table: Table, schema: Schema) -> list[str]:
-    """The columns that show quasi-identifiers: their own, or their low and high ends."""
+    """The released columns of the quasi-identifiers: the column, or its low and high ends."""
     present = table.frame.columns
     shown: list[str] = []
     for name in schema.quasi:
@@ -70,23 +70,23 @@ def _quasi_columns(table: Table, schema: Schema) -> list[str]:
             raise SchemaError(f"quasi-identifier {name!r} is not in the table")
         shown += found
     if not shown:
-        raise SchemaError("the schema names no quasi-identifier, so there is nothing to judge")
+        raise SchemaError("the schema has no quasi-identifier, so there is nothing to verify")
     tables.refuse_roleless(present, {*schema.columns, *shown})
     return shown
 
 
-# ── missing cells that match anything ───────────────────────────────────────────────────────────
+# ── missing cells that match any value ──────────────────────────────────────────────────────────
 
-# Pairs of patterns are compared, so their number is squared.
+# All pairs of patterns are compared, so the work grows with the square of their number.
 MOST_PATTERNS = 64
 
 
 def smallest_match(table: Table, schema: Schema, k: int) -> int | None:
-    """The fewest rows that any row cannot be told from when a missing cell matches anything.
+    """The fewest rows that match any row, itself included, if a missing cell matches any value.
 
-    Classes are compared pattern by pattern of missing cells: two patterns are joined on the
-    columns that both of them show. Only classes smaller than the best answer so far can lower it,
-    and none can lower it below `k`, since every row matches its own class.
+    Classes are compared by their patterns of missing cells: two patterns are joined on the columns
+    that are present in both. Only classes smaller than the best answer so far can lower it, and
+    none can lower it below `k`, since every row matches its own class.
     """
     cells = _numbered(_wildcards(table, schema))
     classes = cells.group_by(cells.columns).len(ROWS).cast({ROWS: pl.Int64})
@@ -102,9 +102,9 @@ def smallest_match(table: Table, schema: Schema, k: int) -> int | None:
 
 
 def _wildcards(table: Table, schema: Schema) -> list[pl.Series]:
-    """The cells of quasi-identifiers, null where missing.
+    """The cells of quasi-identifiers, null if missing.
 
-    Two ends are one cell: where one lacks and the other is shown, the interval is open there.
+    A low and a high end form one cell: if only one end is missing, the interval is open there.
     """
     return [
         table.cells(name)
@@ -121,7 +121,7 @@ def _one_cell(low: pl.Series, high: pl.Series) -> pl.Series:
 
 
 def _by_pattern(classes: pl.DataFrame) -> list[tuple[list[str], pl.DataFrame]]:
-    """The classes that show the same columns together, with those columns."""
+    """Group the classes by the columns that are present, and name these columns."""
     quasi = classes.columns[:-1]
     pattern = pl.concat_str(pl.col(quasi).is_null().cast(pl.Int8)).alias("missing")  # "0100"
     parts = classes.with_columns(pattern).partition_by("missing", as_dict=True, include_key=False)

@@ -1,9 +1,9 @@
-"""How many people of a population stand behind each class of a release.
+"""Count the people of a population who match each class of a release.
 
-A person may be behind a class if all her cells lie within what the class shows: numbers within its
-intervals, values under its nodes. Every column is a line of places, each class a box in as many
-dimensions, each person a point; points are counted in boxes. Nothing is promised by it: unlike the
-verifier, it reads released cells as covey itself does.
+A person matches a class if all their cells lie within its released cells: numbers within its
+intervals, values under its nodes. Each column is a line of positions, so each class is a box and
+each person a point; the module counts the points in each box. These figures are estimates, not
+guarantees: unlike the verifier, this module reads released cells with covey's own encoding.
 """
 
 from dataclasses import replace
@@ -20,17 +20,18 @@ from covey.schema import Role, Schema
 from covey.tables import Table
 from covey.verification import Risks, Verdict
 
-_POINTS_AT_A_TIME = 1024  # counted one by one; more are halved first
+_POINTS_AT_A_TIME = 1024  # at most this many are compared one by one; more are halved first
 _PAIRS_AT_A_TIME = 1 << 22
 
 
 def population_risks(verdict: Verdict, released: Any, population: Any, schema: Schema) -> Verdict:
-    """The verdict on a release with the risks against this population.
+    """Add the risks against this population to the verdict on a release.
 
-    `population` is a table of everybody, those of the release included, with all
-    quasi-identifiers as they are. A class that covers fewer of them than it has rows shows that
-    somebody is missing; it is counted as `uncovered`, and by its own rows. Where persons are
-    counted, nothing is told of the population: it does not say whose rows are whose.
+    `population` is a table of everyone, including the people of the release, with original
+    quasi-identifiers. If a class matches fewer people than it has rows, people are missing from
+    the population; the class is counted as `uncovered`, and its own rows are used. If the release
+    counts persons, the risks against the population stay unknown, since the population does not
+    say which rows belong to the same person.
     """
     people = tables.original(_quasi_only(tables.read(population, schema), schema), schema)
     view = View.of(tables.read(released, schema), encode(people, schema))
@@ -58,7 +59,7 @@ def population_risks(verdict: Verdict, released: Any, population: Any, schema: S
 
 
 def _quasi_only(people: Table, schema: Schema) -> Table:
-    """A register may hold anything besides; it is not going to be released."""
+    """Drop all other columns: the population may have any, since it is not released."""
     shared = [name for name in schema.quasi if name in people.frame.columns]
     kept = replace(people, frame=people.frame.select(shared))
     tables.check_roles(kept, schema, Role.QUASI)
@@ -68,10 +69,10 @@ def _quasi_only(people: Table, schema: Schema) -> Table:
 
 
 def _count(points: Longs, low: Longs, high: Longs) -> Longs:
-    """How many points lie in each box.
+    """Count the points in each box.
 
-    Points are halved along their widest dimension again and again. A half that lies in a box counts
-    whole, one beside it not at all, and only those across its sides go on.
+    Points are halved along their widest dimension again and again. If all points of a half lie in
+    a box, all count; if all lie outside, none do; only halves across its sides are split further.
     """
     found = np.zeros(len(low), dtype=np.int64)
     stack = [(points, np.arange(len(low)))]

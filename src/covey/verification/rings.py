@@ -1,11 +1,11 @@
-"""Judges a release whose rows are not alike, but each of which may stand for several people.
+"""Verify a release without classes of equal rows, in which each row matches several people.
 
 Draw a line from every released row to every person whose cells lie within it. A person hides among
-k released rows if each of k such lines could be the true one, that is, if k pairings of all people
-with all rows exist that have no line in common: k disjoint perfect matchings. Rings name these
-pairings; here each is checked against the cells that are released and those of the people.
+k released rows if each of k such lines could be the true one, that is, if there are k pairings of
+all people with all rows that have no line in common: k disjoint perfect matchings. Rings name these
+pairings; this module checks each of them against the released cells and the cells of the people.
 
-Which pairing is the true one must stay secret; no release can prove that it was drawn at random.
+The true pairing must stay secret; no release can prove that it was drawn at random.
 """
 
 from dataclasses import replace
@@ -24,12 +24,12 @@ from covey.tables import Table
 from covey.verification import Check, Verdict, verify
 
 LIMITS = (
-    "every person may be behind k of the released rows, by the quasi-identifiers named here, and "
-    "each of these rows may stand for k people. Rows are not alike, so this is not k-anonymity: "
-    "whoever can tell whose one row is, by a sensitive value for instance, can tell it of all rows "
-    "of its ring. It does not hide a sensitive value that all rows around a person share, does not "
-    "protect columns that were not named as quasi-identifiers, and may be weakened by what else is "
-    "known or by other releases of the same table."
+    "by the quasi-identifiers named here, every person matches k released rows, and each of these "
+    "rows matches k people. Rows are not equal, so this is not k-anonymity: anyone who links one "
+    "row to its person, for instance by a sensitive value, can link all rows of the ring. It does "
+    "not hide a sensitive value that all rows around a person share, does not protect columns that "
+    "are not quasi-identifiers, and background knowledge or other releases of the same table may "
+    "weaken it."
 )
 _ROWS_AT_A_TIME = 65_536
 
@@ -37,12 +37,12 @@ _ROWS_AT_A_TIME = 65_536
 def verify_rings(
     released: Table, schema: Schema, original: EncodedTable, rings: Rings, rows: Longs, k: int
 ) -> Verdict:
-    """How many disjoint perfect matchings there are between people and released rows.
+    """Count the disjoint perfect matchings between people and released rows.
 
-    `rows` tells of each released row which of the original it was made from.
+    `rows` gives the original row of each released row.
     """
     if released.frame.height != len(rows) or not _is_permutation(rows, original.rows):
-        raise ViolationError("the release has not one row for each row of the original")
+        raise ViolationError("the release must have exactly one row for each row of the original")
     columns = View.of(released, original).columns
     place = rings.place[rows]
     matched = 0
@@ -54,10 +54,10 @@ def verify_rings(
             matched += 1
     if not _are_disjoint(rings):
         matched = min(matched, 1)
-    # The true pairing must be one of them: shifts are below k, if cells are where those say.
+    # The true pairing must be one of them; then all shifts are below k.
     if not all(_covers(column, rows).all() for column in columns):
         matched = 0
-    # What remains of the usual verdict: classes as they are, and no identifiers.
+    # Of the usual verdict, only the classes as found and the check for identifiers apply.
     verdict = verify(released, schema, ())
     return replace(verdict, checks=(Check(DisjointMatchings(k), matched, matched >= k),))
 
@@ -67,7 +67,7 @@ def _is_permutation(rows: Longs, total: int) -> bool:
 
 
 def _are_disjoint(rings: Rings) -> bool:
-    """Whether no row is shown with another twice."""
+    """Whether no two pairings give a row the same person."""
     for first in range(0, len(rings.order), _ROWS_AT_A_TIME):
         some = slice(first, first + _ROWS_AT_A_TIME)
         members = np.sort([rings.member(step)[some] for step in range(rings.k)], axis=0)
@@ -77,7 +77,7 @@ def _are_disjoint(rings: Rings) -> bool:
 
 
 def _covers(column: ShownColumn, people: Longs) -> NDArray[np.bool_]:
-    """Whether the cell of each released row covers that of its person."""
+    """Whether the cell of each released row covers the cell of its person."""
     first, behind = (ends[column.cell] for ends in column.shown.places)
     place = column.attribute.places[people]
     return (first <= place) & (place < behind) | column.attribute.matches_anything[people]

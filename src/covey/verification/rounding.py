@@ -1,13 +1,13 @@
-"""How many digits of a figure are published: as many as are shown, and this module alone decides.
+"""Round figures for publication: a file has only the digits that people see.
 
-A figure with all its digits is an equation that has one solution. Objects in Python keep all of
-them; whatever is written to a file or printed as JSON does not.
+With all its digits, a figure may be an equation with a single solution. Python objects keep all
+digits; files and printed JSON do not. This module alone decides how many digits are published.
 """
 
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-_SHARE = ".4f"  # a hundredth of a percent
+_SHARE = ".4f"  # hundredths of a percent
 _SHOWN_AS = {
     "Losses.total_il": ".2f",
     "Losses.average_class_size": ".3f",
@@ -22,7 +22,7 @@ _SHOWN_AS = {
     "Risks.journalist": ".4g",
     "Risks.marketer": ".4g",
 }
-# Settings, requirements, and times, which tell nothing of a table.
+# Settings, requirements and times, which reveal nothing about a table.
 _EXACT = {
     "Check.requirement", "ColumnLoss.weight", "Point.seconds", "Run.seconds",
     "Run.clustering_seconds",
@@ -32,12 +32,12 @@ T = TypeVar("T")
 
 
 def share(number: float) -> float:
-    """A share of 1 as it is published."""
+    """Round a share between 0 and 1 for publication."""
     return _as_shown(number, _SHARE)
 
 
 def rounded(figures: T) -> T:
-    """The same figures, each with the digits that are shown of it."""
+    """The same figures, each rounded to the digits that are shown."""
     if isinstance(figures, tuple):
         return type(figures)(rounded(part) for part in figures)
     if not is_dataclass(figures) or isinstance(figures, type):
@@ -59,4 +59,4 @@ def _rounded(name: str, value: Any) -> Any:
 
 
 def _as_shown(number: float, form: str) -> float:
-    return float(format(number, form)) + 0.0  # no negative zero
+    return float(format(number, form)) + 0.0  # turns a negative zero into zero

@@ -1,8 +1,8 @@
-"""What the classes of a released table tell of a sensitive column: cells read, figures told.
+"""Read a sensitive column of a released table, and compute all figures of its classes.
 
-Part of the verifier, so it shares no code with what made the table. Numbers and dates are read by
-what they say where the schema declares them, texts by what a reader sees of them, all else as
-written; missing is one more value.
+This is part of the verifier, so it shares no code with the modules that make a release. Declared
+numbers and dates count by their value, texts by what a reader sees, and all other cells as they
+are written. Missing is a value like any other.
 """
 
 import math
@@ -27,17 +27,17 @@ SIMILAR = 0.05  # numbers within this share of their column's range are nearly t
 
 
 def _told(title: str, form: str, **default: Any) -> Any:
-    """A figure that is shown under this title and in this form."""
+    """A figure with its title and number format."""
     return field(metadata={"title": title, "form": form}, **default)
 
 
 @dataclass(frozen=True)
 class Achieved:
-    """What the classes keep of a sensitive column, whatever was asked.
+    """The strongest values that hold for a sensitive column, whatever was required.
 
-    The table has every l up to, and every c, t, α, β and δ from, what stands here; c and δ must be
-    above it. None is where no figure would do, or where the schema does not declare what the figure
-    needs.
+    Every l up to its figure here holds, and so does every t, α and β from its figure on; c and δ
+    must be above theirs. None means that no number holds, or that the schema does not declare what
+    the figure needs.
     """
 
     column: str
@@ -53,16 +53,16 @@ class Achieved:
     beta: float = _told("basic beta, at least", ".4g")
     enhanced_beta: float | None = _told("enhanced beta, at least", ".4g")
     delta: float | None = _told("delta, above", ".4g")
-    # Share of rows whose value is certain, since all of their class have it.
+    # Share of rows whose value is certain, since their whole class has it.
     certain: float = _told("rows whose value is certain", ".2%")
-    # Share of rows whose class has numbers that are nearly the same.
-    similar: float | None = _told("rows whose numbers are alike", ".2%")
-    # Spellings that were counted as another value, since they look alike.
+    # Share of rows whose class has nearly equal numbers.
+    similar: float | None = _told("rows whose numbers are nearly equal", ".2%")
+    # Spellings that were counted as another value, since both look the same.
     merged: int = _told("spellings that look like others", ",", default=0)
 
 
 def achieved_rows(columns: Sequence[Achieved]) -> list[tuple[str, ...]]:
-    """Each figure that is known of any column: its title, and how it is written of each of them."""
+    """One row for each figure that any column has: its title, and its value for each column."""
     rows = []
     for each in fields(Achieved)[1:]:
         figures = [getattr(column, each.name) for column in columns]
@@ -75,22 +75,22 @@ def achieved_rows(columns: Sequence[Achieved]) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SensitiveColumn:
-    """One sensitive column: how it spreads, and what its values are."""
+    """One sensitive column: its values, and their counts in the classes."""
 
     name: str
     spread: Spread
-    values: pl.Series  # the different ones, ascending, missing last
-    numbers: NDArray[np.float64] | None  # of the values, where they are numbers or days
+    values: pl.Series  # distinct, ascending, missing last
+    numbers: NDArray[np.float64] | None  # the values, if they are numbers or days
     tree: Taxonomy | None
     dialect: Dialect
     column: Column
-    merged: int  # spellings that look like another one
+    merged: int  # spellings that look like another value
 
     @classmethod
     def of(
         cls, table: Table, name: str, column: Column, rows: Longs, sizes: Longs
     ) -> "SensitiveColumn":
-        """The column of a table, whose rows come one class of these sizes after the other."""
+        """Read a column of a table; `rows` are sorted by class, and `sizes` are the class sizes."""
         with table.locating():
             written = _meanings(table.cells(name), column, table.dialect)
         cells, tree = labels.seen(written, table.dialect.missing), None
@@ -110,7 +110,7 @@ class SensitiveColumn:
         return cls(name, spread, values, numbers, tree, table.dialect, column, merged)
 
     def closeness(self, distance: str) -> Fraction | None:
-        """The t of the classes, where that distance is defined."""
+        """The least t that holds; None if the schema does not define this distance."""
         match distance:
             case "equal":
                 return self.spread.equal_distance()
@@ -122,19 +122,19 @@ class SensitiveColumn:
 
     @property
     def leaves(self) -> Longs:
-        """The leaf of each value in the tree; that of a missing one has no label."""
+        """The leaf of each value in the tree; the leaf of a missing value has no label."""
         assert self.tree is not None
         places = labels.places(self.tree.leaves)
         leaves = [places[value or ""] for value in self.values]
         return np.array(leaves, dtype=np.int64)
 
     def places(self, listed: Sequence[str]) -> Longs:
-        """Where those of the listed values that occur stand among the values."""
+        """The positions of the listed values that occur."""
         found = self._texts.is_in(self._listed(listed).drop_nulls().implode())
         return np.flatnonzero(found.fill_null(False).to_numpy())
 
     def absent(self, listed: Sequence[str]) -> int:
-        """How many of the listed values do not occur."""
+        """Count the listed values that do not occur."""
         known = set(self._texts.drop_nulls())
         return sum(known.isdisjoint(self._listed([value])) for value in set(listed))
 
@@ -143,13 +143,13 @@ class SensitiveColumn:
         return self.values.cast(pl.String)
 
     def _listed(self, listed: Sequence[str]) -> pl.Series:
-        """What is asked for, as the values are told apart; defused like formulas, too."""
+        """The listed values, read like the cells, also as defused formulas."""
         written = pl.Series(self.name, listed, dtype=pl.String)
         either = pl.concat([written, formulas.defused(written, self.dialect)])
         return labels.seen(_read(either, self.column, self.dialect)).cast(pl.String)
 
     def achieved(self) -> Achieved:
-        """All that can be asked for."""
+        """Compute all figures of the column."""
         spread = self.spread
         share, gain = spread.largest_share(), spread.largest_gain()
         return Achieved(
@@ -178,21 +178,21 @@ def rounded(figure: Fraction | None) -> float | None:
 
 
 def _meanings(cells: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
-    """What the cells say, each of them."""
+    """Read the cells by the type of the column; refuse cells that do not fit it."""
     try:
         found = _read(cells, column, dialect)
-    except pl.exceptions.PolarsError:  # its text may quote a cell
+    except pl.exceptions.PolarsError:  # its message may quote a cell
         raise TableError(f"sensitive column {cells.name!r} cannot be read as its type") from None
     wrong = (found.is_null() & cells.is_not_null()).to_numpy()
     if wrong.any():
         what = f"with a cell that is not of its type {column.type}"
-        remedy = "correct them, declare how the table is written, or leave the type out"
+        remedy = "correct them, declare the format of the table, or remove the type from the schema"
         raise about_cells(TableError, cells.name, wrong, what, remedy)
     return found
 
 
 def _read(cells: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
-    """Numbers, days since 1970, or the cells as they are; nothing where a cell is no such thing."""
+    """Numbers, days since 1970, or the cells as they are; null if a cell does not fit its type."""
     match column.type:
         case ColumnType.NUMERIC:
             return _numbers(cells, dialect)
@@ -213,7 +213,7 @@ def _numbers(cells: pl.Series, dialect: Dialect) -> pl.Series:
         )
         numbers = pl.select(written).to_series().cast(pl.Float64, strict=False)
     finite = pl.select(pl.when(numbers.is_finite()).then(numbers)).to_series()
-    return finite + 0.0  # a negative zero is zero
+    return finite + 0.0  # turns a negative zero into zero
 
 
 def _days(cells: pl.Series, written: str | None) -> pl.Series:
@@ -239,14 +239,14 @@ def _tree(
     uncovered = sum(label not in known for label in told)
     if uncovered:
         raise TaxonomyError(
-            f"sensitive column {name!r}: {count(uncovered, 'value')} that its taxonomy does not "
-            "cover; add them as leaves, or correct the rows"
+            f"sensitive column {name!r}: {count(uncovered, 'value')} not in its taxonomy; add them "
+            "as leaves, or correct the rows"
         )
     return tree, cells.replace(present, told)
 
 
 class _Leaves:
-    """The labels of a tree's leaves, however they are spelled."""
+    """The labels of a tree's leaves, in any spelling that looks the same."""
 
     def __init__(self, tree: Taxonomy) -> None:
         self._places = labels.places(tree.leaves)

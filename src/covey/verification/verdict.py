@@ -1,7 +1,7 @@
-"""Judges a released table by its cells alone.
+"""Verify a released table by its cells alone.
 
-It must be able to catch the mistakes of everything that made the table, so it imports none of it:
-no encoding, no groups, no clustering, no generalisation, no compiled code. It groups rows by the
+The verifier must catch the mistakes of all code that makes a release, so it imports none of it: no
+encoding, no groups, no clustering, no generalisation, no compiled code. It groups rows by the
 cells of their quasi-identifiers, exactly as written, and counts.
 """
 
@@ -36,17 +36,17 @@ from covey.verification.class_counts import TOLERANCE, Spread
 from covey.verification.classes import ROWS, Classes, smallest_match
 from covey.verification.sensitive import Achieved, SensitiveColumn, rounded
 
-VERDICT_HEAD = ("promise", "asked", "found", "holds")
+VERDICT_HEAD = ("requirement", "asked", "found", "holds")
 
 
 @dataclass(frozen=True)
 class Check:
-    """One requirement: what was asked, what the table achieves.
+    """The check of one requirement: what was asked, and what the table achieves.
 
-    `achieved` is None where no figure would do, or none can be known; then `reason` says why. It
-    may also say what is odd about a requirement that holds. There are three states: it `holds`; it
-    was judged and does not hold; or it could not be `judged`, and then it does not hold, but is not
-    known to be broken either.
+    `achieved` is None if no number holds, or if it is unknown; then `reason` says why. `reason` may
+    also carry a warning about a requirement that holds. There are three states: the requirement
+    `holds`; it was judged and does not hold; or it could not be `judged`. In the last case `holds`
+    is false, but the requirement is not known to be violated.
     """
 
     requirement: Model
@@ -57,27 +57,27 @@ class Check:
 
     @property
     def name(self) -> str:
-        """What the requirement is called."""
+        """The name of the requirement."""
         return self.requirement.name
 
     @property
     def asked(self) -> float:
-        """What was asked, as a number to compare with what is achieved."""
+        """The required number, to compare with the achieved one."""
         asked = self.requirement.asked
         return float(asked) if isinstance(asked, Fraction) else asked
 
     @property
     def found(self) -> str:
-        """What the table achieves, in writing."""
+        """The achieved number as text."""
         return "–" if self.achieved is None else f"{self.achieved:g}"
 
     @property
     def answer(self) -> str:
-        """Whether it holds, in a word."""
+        """Whether it holds: "yes", "no" or "not judged"."""
         return "yes" if self.holds else "no" if self.judged else "not judged"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; the requirement by its name, since it may list cells."""
+        """Plain values; the requirement by its name only, since it may list cell values."""
         return {"requirement": self.name, "asked": self.asked} | {
             each.name: getattr(self, each.name) for each in fields(self)[1:]
         }
@@ -92,41 +92,43 @@ class Check:
 
 @dataclass(frozen=True)
 class Risks:
-    """How likely a person is re-identified, if rows of a class cannot be told apart.
+    """The risk of re-identification, if the rows of a class are indistinguishable.
 
-    The prosecutor knows that his victim is in the table. The journalist wants anyone, and knows
-    everybody of the population; the marketer wants as many as possible, and is right about this
-    share. Where no population was given, the people of the table are all there are.
+    The prosecutor knows that their target is in the table. The journalist wants to find any one
+    person, and knows the whole population. The marketer wants to find as many people as possible,
+    and is right about this share. Without a population, the people of the table are taken as the
+    population.
 
-    Every row is somebody else's, unless persons are counted: then whoever has several rows of a
-    class is found by each of them. A figure is None where it cannot be told: all of them without
-    the column of persons, and those against a population, in which nobody tells persons apart.
+    Each row is assumed to be a different person. If persons are counted, someone with several rows
+    in a class is found by any of them. A figure is None if it is unknown: all figures without the
+    person column, and those against a population, which does not say which rows belong to the same
+    person.
     """
 
-    prosecutor: float | None  # the most that any row is at risk
+    prosecutor: float | None  # the highest risk of a row
     prosecutor_average: float | None  # over all rows
     journalist: float | None
     marketer: float | None
     population: int | None = None  # rows
-    uncovered: int = 0  # classes that hold fewer of the population than of the table
-    person: str | None = None  # the column that tells persons apart, where they are counted
+    uncovered: int = 0  # classes that match fewer people of the population than they have rows
+    person: str | None = None  # the person column, if persons are counted
 
     def rows(self) -> list[tuple[str, float, str]]:
-        """Who may try, their chance where it is known, and what they know and want."""
-        hers = "her row" if self.person is None else "one of her rows"
+        """Each attacker, their chance if it is known, and what they know and want."""
+        theirs = "their row" if self.person is None else "one of their rows"
         return [
             (who, risk, how)
             for who, risk, how in (
                 ("prosecutor, at most", self.prosecutor,
-                 "He knows that a person is in the table, and her quasi-identifiers. This is his "
-                 f"chance to pick {hers} where that is easiest."),
+                 "Knows that a person is in the table, and the person's quasi-identifiers. This is "
+                 f"the chance to pick {theirs}, for the person most at risk."),
                 ("prosecutor, on average", self.prosecutor_average,
-                 "The same, over all rows of the release."),
+                 "The same, on average over all released rows."),
                 ("journalist, at most", self.journalist,
-                 "He wants to find anyone at all, to show that it can be done, among everybody who "
+                 "Wants to find any one person, to show that it is possible, among everyone who "
                  "may be in the table."),
                 ("marketer", self.marketer,
-                 "He guesses for everyone, and is right about this share of the rows, at most."),
+                 "Guesses the person of every row, and is right for at most this share of them."),
             )
             if risk is not None
         ]  # fmt: skip
@@ -134,11 +136,11 @@ class Risks:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a table keeps of what was asked.
+    """Whether a table meets its requirements, and what it achieves.
 
-    `k` counts a missing cell as a value of its own, which is the stricter reading: the promise is
-    judged by it and then holds in both. `k_wildcard` lets a missing cell match anything; it is None
-    where cells are missing in too many patterns to count that.
+    `k` counts a missing cell as a value of its own. This is the stricter reading: what holds by it
+    also holds by the other. `k_wildcard` lets a missing cell match any value; it is None if cells
+    are missing in too many patterns to count the matches.
     """
 
     rows: int
@@ -146,67 +148,69 @@ class Verdict:
     k: int
     k_wildcard: int | None
     largest_class: int
-    identifiers: tuple[str, ...]  # columns of that role that the table still has
+    identifiers: tuple[str, ...]  # identifier columns that the table still has
     checks: tuple[Check, ...]
-    achieved: tuple[Achieved, ...]  # by each sensitive column
+    achieved: tuple[Achieved, ...]  # for each sensitive column
     risks: Risks
 
     @property
     def lines(self) -> tuple[Check, ...]:
-        """The checks of what was asked and of what every release must keep: no identifiers."""
+        """The checks of all requirements, and the check that no identifier is left."""
         left = len(self.identifiers)
         return (*self.checks, Check(NoIdentifiers(), left, holds=not left))
 
     @property
     def holds(self) -> bool:
-        """Whether every requirement was judged and is kept, and no identifier is left."""
+        """Whether every requirement was judged and holds, and no identifier is left."""
         return all(check.holds for check in self.lines)
 
     @property
     def broken(self) -> bool:
-        """Whether something was found that is wrong; what cannot be judged is not."""
+        """Whether a check was judged and does not hold."""
         return any(check.judged and not check.holds for check in self.lines)
 
     @property
     def alike(self) -> bool:
-        """Whether the rows of a class are promised to be equal."""
+        """Whether the requirements guarantee classes of equal rows."""
         return all(check.requirement.alike for check in self.checks)
 
     @property
     def sizes(self) -> str:
-        """How many classes there are, and how large they are, in writing."""
+        """The number of classes and their sizes, as text."""
         size = count(self.largest_class, "row")
         if self.largest_class > self.k:
             size = f"{self.k:,} to {size}"
         return f"{count(self.classes, 'class', 'classes')} of {size}"
 
     def complaints(self, *, judged: bool = False) -> list[str]:
-        """All that does not hold, or only what was judged and found wrong."""
+        """Describe all that does not hold, or only what was judged."""
         wrong = [c._complaint for c in self.checks if not c.holds and (c.judged or not judged)]
         if self.identifiers:
             names = ", ".join(map(repr, self.identifiers))
-            wrong.append(f"the table has {count(len(self.identifiers), 'identifier')}: {names}")
+            wrong.append(
+                f"the table still has {count(len(self.identifiers), 'identifier')}: {names}"
+            )
         return wrong
 
     def raise_if_violated(self) -> None:
-        """Raise `ViolationError` unless the verdict holds: also for what could not be judged.
+        """Raise `ViolationError` unless everything was judged and holds.
 
-        covey asks this before it publishes anything.
+        covey calls this before it writes a release.
         """
         _raise(self.complaints())
 
     def raise_if_broken(self) -> None:
-        """Raise `ViolationError` for what was found wrong, but not for what could not be judged.
+        """Raise `ViolationError` if something does not hold, but not if it could not be judged.
 
-        `covey verify` asks this of a release that no longer has the column of persons.
+        `covey verify` uses this for a release without the person column.
         """
         _raise(self.complaints(judged=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries and lists; what neither holds nor is broken could not be judged.
+        """Plain dictionaries and lists. If neither `holds` nor `broken`, a check was not judged.
 
-        Risks have the digits that are shown: where persons are counted, the table alone does not
-        tell them. All else anyone can work out from the table.
+        Risks are rounded as shown, since those of persons cannot be computed from the table alone.
+        Anyone can compute all other figures from the table.
         """
         return {
             "holds": self.holds,
@@ -217,7 +221,7 @@ class Verdict:
         }
 
     def table(self, *, explained: bool = False) -> pages.Html:
-        """What was asked, what was found, and whether that holds, as a table of HTML."""
+        """An HTML table of each requirement, what was found, and whether it holds."""
         rows = [
             (
                 pages.explained(check.name, check.requirement.meaning, check.reason)
@@ -232,9 +236,9 @@ class Verdict:
         return pages.table(VERDICT_HEAD, rows, numbers=(1, 2))
 
     def _repr_html_(self) -> str:
-        said = "holds" if self.holds else "does not hold" if self.broken else "could not be judged"
+        said = "hold" if self.holds else "do not hold" if self.broken else "could not be judged"
         return pages.snippet(
-            f"What was asked {said}",
+            f"The requirements {said}",
             self.table(),
             pages.element("p", f"{count(self.rows, 'row')} in {self.sizes}"),
         )
@@ -252,11 +256,11 @@ def verify(
     *,
     persons: Mapping[str, pl.Series | Sequence[object]] | None = None,
 ) -> Verdict:
-    """Judge any table, also one that covey did not make.
+    """Verify any table, also one that covey did not make.
 
-    Without `require`, the schema's own requirements are asked for; a table with none is still
-    told what it achieves. Where persons are to be counted but their column is left out of the
-    table, the custodian hands it over in `persons`, by its name and row by row.
+    Without `require`, the requirements of the schema apply. The verdict always says what the table
+    achieves, even without requirements. If persons are counted but the table does not have their
+    column, pass it in `persons`: its name, with one cell for each row of the table.
     """
     table = tables.read(frame, schema)
     if not table.frame.height:
@@ -295,10 +299,10 @@ def verify(
 def _check_size(
     requirement: KAnonymity, classes: Classes, columns: Mapping[str, pl.Series]
 ) -> Check:
-    """Rows or persons; nothing but their column says how many persons there are.
+    """Check the class sizes in rows, or in persons if their column is known.
 
-    Without it, rows are judged: no class has more persons than rows, so too few rows are too few
-    persons.
+    Without that column, rows are checked instead: no class has more persons than rows, so too few
+    rows are too few persons.
     """
     rows = classes.smallest
     found: int | None = rows
@@ -308,9 +312,9 @@ def _check_size(
     elif requirement.person and rows >= requirement.k:
         found = None
         reason = (
-            f"the column {requirement.person!r} is not in the table. Rows were judged instead of "
-            f"persons: every class has {rows:,} or more. If covey made this release, it counted "
-            "the persons before writing it"
+            f"the column {requirement.person!r} is not in the table. Rows were counted instead of "
+            f"persons: every class has at least {rows:,} rows. If covey made this release, it "
+            "counted the persons before writing it"
         )
     holds = found is not None and found >= requirement.k
     return Check(requirement, found, holds, reason, judged=found is not None)
@@ -322,7 +326,7 @@ def _owners(
     schema: Schema,
     given: Mapping[str, pl.Series | Sequence[object]],
 ) -> dict[str, pl.Series]:
-    """Whose row each is, by each column of persons: those of the table before those handed over."""
+    """The person of each row by each person column, taken from the table if it is there."""
     columns = {name: pl.Series(name, cells) for name, cells in given.items()}
     for name in _person_columns(requirements):
         if name in table.frame.columns:
@@ -331,7 +335,7 @@ def _owners(
 
 
 def _person_columns(requirements: Sequence[Requirement]) -> list[str]:
-    """The columns by which persons are to be counted."""
+    """The columns by which persons are counted."""
     return [r.person for r in requirements if isinstance(r, KAnonymity) and r.person]
 
 
@@ -341,7 +345,7 @@ def _person_columns(requirements: Sequence[Requirement]) -> list[str]:
 def _risks(
     requirements: Sequence[Requirement], classes: Classes, columns: Mapping[str, pl.Series]
 ) -> Risks:
-    """The risks of rows, or of persons where these are asked for; of several columns, the worst."""
+    """The risks of rows, or of persons if a requirement counts them; the worst of all columns."""
     asked = _person_columns(requirements)
     if not asked:
         k, average = classes.smallest, len(classes.sizes) / len(classes.rows)
@@ -354,11 +358,11 @@ def _risks(
 
 
 def _risks_of_persons(name: str, persons: pl.Series, classes: Classes) -> Risks:
-    """By the share that a person has of the rows of a class.
+    """The risks by the share that a person has of the rows of a class.
 
-    Any of her rows is a right one for whoever picks a row, so that is his chance. The marketer does
-    best if he calls all rows of a class by whoever has most of them. Rows of nobody known are
-    counted for that person too: they cannot be worse than hers.
+    An attacker who picks any of the person's rows is right, so the share is the chance. The
+    marketer does best by naming, for all rows of a class, the person with most of them. Rows of
+    unknown persons are added to that person: this is the worst case.
     """
     rows = pl.col(ROWS)
     most, nobody = (
@@ -423,16 +427,17 @@ def _check_diversity(requirement: LDiversity, spread: Spread) -> Check:
 
 
 def _check_share(requirement: AlphaK, column: SensitiveColumn) -> Check:
-    """A listed value that does not occur may be written wrong, and is then not protected."""
+    """Check the largest share; warn of listed values that do not occur.
+
+    Such a value may be misspelled, and then it is not protected.
+    """
     listed = requirement.values
     places = None if listed is None else column.places(listed)
     check = _at_most(requirement, column.spread.largest_share(places))
     absent = 0 if listed is None else column.absent(listed)
     if not absent:
         return check
-    return replace(
-        check, reason=f"{count(absent, 'listed value')} not found; mind how it is written"
-    )
+    return replace(check, reason=f"{count(absent, 'listed value')} not found; check the spelling")
 
 
 def _at_most(requirement: SensitiveRequirement, found: Fraction | None) -> Check:
