@@ -68,6 +68,19 @@ def count(number: int, noun: str, nouns: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
 
 
+THIN_SPACE = "\u2009"  # before a percent sign
+
+
+def percent(share: float) -> str:
+    """`34.2 %`: a share of 1 for people to read; only nothing is 0.0, and only all is 100.0."""
+    shown = f"{100 * share:.1f}"
+    if shown == "0.0" and share > 0:
+        shown = "< 0.1"
+    elif shown == "100.0" and share < 1:
+        shown = "> 99.9"
+    return f"{shown}{THIN_SPACE}%"
+
+
 def about_cells(kind: type[E], column: str, wrong: Bools, what: str, remedy: str = "") -> E:
     """The error that these rows have a cell in this column that is not as it should be.
 
