@@ -155,7 +155,7 @@ def test_options_reach_the_method(frame: pl.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("match", "request_"),
     [
-        ("no k to draw", {"ks": []}),
+        ("no k given", {"ks": []}),
         ("k must be at least 2", {"ks": [5, 1]}),
         ("k must be a whole number", {"ks": [2.5]}),
         ("k = 91 cannot be had", {"ks": [2, 91]}),
@@ -363,12 +363,12 @@ def test_another_method_and_a_class_column(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("code", "message", "request_"),
     [
-        (2, "k is a whole number", "-k five"),
+        (2, "whole number", "-k five"),
         (2, "k must be at least 2", "-k 1,5"),
         (1, "k = 121 cannot be had", "-k 5,121"),
         (2, "no method 'nope'", "--method nope"),
         (2, "no option 'ks'", "-O ks=3"),
-        (2, "end its name in", "-o out.pdf"),
+        (2, "must end in", "-o out.pdf"),
         (2, "overwrite", "-o out.csv -o out.csv"),
         (2, "cannot be written", "-o nowhere/out.csv"),
         (2, "not alike", "--method nh -o out.csv"),

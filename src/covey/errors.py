@@ -72,7 +72,8 @@ THIN_SPACE = "\u2009"  # before a percent sign
 
 
 def percent(share: float) -> str:
-    """`34.2 %`: a share of 1 for people to read; only nothing is 0.0, and only all is 100.0."""
+    """`34.2 %`: a share for people to read, in which 0.0 means nothing and 100.0 everything."""
+    share = round(share, 9)  # sums of floats miss 1 by less
     shown = f"{100 * share:.1f}"
     if shown == "0.0" and share > 0:
         shown = "< 0.1"

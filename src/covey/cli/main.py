@@ -116,7 +116,7 @@ def _unexpected(error: BaseException) -> tuple[str, int]:
     if memory.is_short(error):
         return memory.TOO_LITTLE, VIOLATED
     if isinstance(error, OSError) and terminal.is_unwritable(error):
-        return f"cannot write to standard output: {error.strerror}", WRONG_USAGE
+        return f"standard output cannot be written: {error.strerror}", WRONG_USAGE
     # A panic in polars is not an Exception, but an error like any other.
     kind = type(error).__name__
     if os.environ.get("COVEY_DEBUG") or not (

@@ -62,7 +62,9 @@ AsJson = Annotated[bool, Option("--json", help="Print the result as JSON.")]
 WithCurve = Annotated[bool, Option("--curve", help="Add the loss for each k to the report.")]
 ClassColumn = Annotated[
     str | None,
-    Option("--class-column", metavar="NAME", help="Column whose values the groups should not mix."),
+    Option(
+        "--class-column", metavar="NAME", help="Column of class labels that groups should not mix."
+    ),
 ]
 MethodName = Annotated[
     str, Option(metavar="NAME", help="Clustering method; `covey methods` lists them.")

@@ -107,7 +107,7 @@ def results() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise OutputError(f"cannot write to standard output: {error.strerror}") from None
+        raise OutputError(f"standard output cannot be written: {error.strerror}") from None
     except UnicodeEncodeError as error:
         raise OutputError(
             f"standard output is {error.encoding}, which lacks some characters: set PYTHONUTF8=1"

@@ -90,7 +90,7 @@ class Clustering:
     ] = None
     max_suppressed: Annotated[
         float | None,
-        Option(metavar="SHARE", help="Share of rows it may suppress to lower the loss: 0.01"),
+        Option(metavar="SHARE", help="Share of rows it may suppress to lower the loss, as 0.01."),
     ] = None
     refine: Annotated[
         bool, Option("--refine", help="Improve the groups of another method with covey's.")
