@@ -192,7 +192,7 @@ def _shown_by(
     if len(groups) != total or not shown.any() or shown.sum() != shown[kept.rows].sum():
         raise UsageError(
             f"the groups do not fit this table: they have {count(len(groups), 'row')}; the table "
-            f"has {count(total, 'row')}, {len(kept.rows):,} of them without dropped ones"
+            f"has {count(total, 'row')}, {len(kept.rows):,} of them not dropped"
         )
     some = people.take(Selection.where(kept.of(shown)))
     encoded, own = encode(some.table, schema), groups.released()

@@ -104,7 +104,7 @@ def of_labels(view: View, schema: Schema, *, least: int) -> Iterator[str]:
             if found:
                 yield (
                     f"column {name!r}: {found} look the same to a reader, in "
-                    f"{count(found.rows, 'row')}, and are counted as such; {_TO_MERGE}"
+                    f"{count(found.rows, 'row')}, and count as one value each; {_TO_MERGE}"
                 )
     for category in view.original.categories if view.same_rows else []:
         each = np.bincount(category.leaves, minlength=category.tree.leaf_count)

@@ -166,7 +166,7 @@ def _told(report: "Report") -> Iterator[tuple[str, str, str]]:
         risk = percent(report.verdict.risks.prosecutor)
         yield "highest risk", risk, "chance that someone who knows a person picks their row"
     lost = percent(share(report.mean_loss))
-    yield "information lost", lost, "of a cell of these columns, on average"
+    yield "information lost", lost, "per cell of these columns, on average"
     left_out = rows.read - rows.released
     yield "rows not released", f"{left_out:,}", f"of {count(rows.read, 'row')} in the original"
 
@@ -178,7 +178,7 @@ def _mind(report: "Report") -> Html:
         "Before you publish",
         element("p", "Nothing in this release needs a decision from you.")
         if not minded
-        else element("p", f"{count(len(minded), 'point')} of this release for you to check:"),
+        else element("p", f"{count(len(minded), 'point')} to check in this release:"),
         element("ul", *minded, class_="minded") if minded else None,
         element("p", "For every release:", class_="quiet"),
         element("ul", *general, class_="minded"),

@@ -164,8 +164,8 @@ class Earlier:
             register_at(self.register).releases()
         elif self.register is not None or refused:
             raise UsageError(
-                "earlier releases cannot be checked without the register: omit --no-register, or "
-                "omit --register and --refuse-composition (composition in the schema)"
+                "--no-register cannot be combined with --register or with refusing composition, "
+                "which need the register: omit one of them"
             )
         return refused
 
