@@ -257,7 +257,7 @@ def report_on(
 def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Table, Output | None]:
     """A released table, and the figures of its bytes if it is a file.
 
-    Numbers and missing cells are read as in the original; the rest of the format is detected.
+    Decimal sign and missing tokens are those of the original; the rest is declared or detected.
     """
     alike = {"decimal": dialect.decimal, "missing": dialect.missing}
     declared = schema.table.model_copy(update=alike)

@@ -388,8 +388,8 @@ def _paying_rows(report: "Report") -> Html:
         element(
             "p",
             "Unusual people cost most, because few others are like them. The table shows how much "
-            "of the loss falls on the original rows that lose most. Suppressed rows are among "
-            "them: they have lost everything.",
+            "of the loss falls on the original rows that lose most. Suppressed rows "
+            "count too: they have lost everything.",
         ),
         scrolled(table(head, rows, numbers=(1, 2)), head[0]),
     )
