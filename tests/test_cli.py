@@ -521,7 +521,7 @@ def test_verify_prints_what_was_asked_and_found(
     for check in checks:
         assert check["requirement"] in shown.out
     assert "strongest value that holds" in shown.out
-    assert "prosecutor, at most: 33.33%" in shown.out
+    assert "prosecutor, at most: 33.3 %" in shown.out
 
 
 def test_of_a_release_without_its_persons_rows_are_judged(judged: Folder) -> None:

@@ -188,7 +188,7 @@ def bars(names: Sequence[str], values: Sequence[Bar], *, thick: int) -> "alt.Lay
 # Pages show text in the reader's own font, which may be much wider than the one used for layout. So
 # names are measured in DejaVu Sans, the widest of the common fonts.
 _NARROW, _PLAIN, _BROAD = 0.42, 0.66, 1.0  # of the size of letters
-_NARROW_LETTERS = frozenset(" !'(),-./:;[]fijlrt|")
+_NARROW_LETTERS = frozenset(" \u2009!'(),-./:;[]fijlrt|")
 
 
 def text_width(text: str, size: float = _SMALL) -> float:
