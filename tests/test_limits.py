@@ -380,7 +380,7 @@ def test_a_process_that_dies_for_want_of_memory_is_told_by_its_parent(folder: Pa
     ) + LIMITED
     done = python("-c", dying, "3000", "verify", cwd=folder)
     assert done.returncode == 1
-    assert done.stderr.startswith("covey: error: there is not enough memory")
+    assert done.stderr.startswith("covey: error: not enough memory")
 
 
 @pytest.mark.parametrize(
