@@ -368,7 +368,7 @@ def test_two_releases_of_one_table_expose_most_people_and_covey_says_so(
     assert (found.earlier, found.shared) == (1, 1.0)
     (warning,) = found.warnings()
     assert warning in written.warnings
-    assert f"{100 * below:.1f} %" in warning
+    assert f"{100 * below:.1f}\u2009%" in warning
     assert found.delete[0] in warning
     with pytest.raises(covey.GuaranteeError, match=f"covey forget {found.delete[0]}"):
         second.write(tmp_path / "third.csv", refuse_composition=True)

@@ -208,7 +208,9 @@ def test_numbers_that_are_declared_are_read_as_strictly_as_before() -> None:
 
 
 def about(release: covey.Release, column: str) -> list[str]:
-    return [w for w in release.report.warnings if f"column {column!r}" in w and "look alike" in w]
+    return [
+        w for w in release.report.warnings if f"column {column!r}" in w and "look the same" in w
+    ]
 
 
 def test_look_alikes_are_reported_with_counts_and_without_labels() -> None:

@@ -351,10 +351,10 @@ def test_a_report_shows_a_curve_of_the_released_rows_only(
     release = covey.anonymize(people, schema, require=KAnonymity(5), max_suppressed=0.05)
     assert release.report.rows.suppressed == 2
     whole = covey.curve(people, schema, ks=[2, 5], effort="fast")
-    with pytest.raises(covey.UsageError, match="60 rows and the release has 58"):
+    with pytest.raises(covey.UsageError, match=r"60 rows.*58"):
         release.write(tmp_path / "out.csv", report=tmp_path / "r.json", curve=whole)
     assert not (tmp_path / "out.csv").exists()
-    with pytest.raises(covey.UsageError, match="60 rows and the release has 58"):
+    with pytest.raises(covey.UsageError, match=r"60 rows.*58"):
         covey.report_on(people, release.table, schema, require=KAnonymity(5), curve=whole)
     own = covey.curve(people[sorted(release.rows.tolist())], schema, ks=[2, 5], effort="fast")
     assert release.write(tmp_path / "out.csv", curve=own).curve == own

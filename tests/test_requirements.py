@@ -459,7 +459,7 @@ def test_values_that_were_defused_for_spreadsheets_are_still_known(tmp_path: Any
 def test_rows_that_are_not_alike_promise_k_alone() -> None:
     frame = pl.DataFrame({"q": list("abcdefgh"), "word": list("aabbccdd")})
     schema = covey.Schema.of(quasi={"q": "categorical"}, sensitive=["word"])
-    with pytest.raises(covey.UsageError, match="k only"):
+    with pytest.raises(covey.UsageError, match="only k"):
         covey.anonymize(frame, schema, require=[KAnonymity(2), LDiversity(2, "word")], method="nh")
 
 

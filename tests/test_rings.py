@@ -256,7 +256,7 @@ def test_a_release_is_judged_again_when_it_is_written(tmp_path: Any) -> None:
     done = release()
     report = done.write(tmp_path / "released.csv", report=tmp_path / "report.json")
     assert report.verdict.checks[0].requirement == DisjointMatchings(5)
-    assert any("not alike" in warning for warning in report.warnings)
+    assert any("not k-anonymous" in warning for warning in report.warnings)
     assert (tmp_path / "released.csv").exists()
 
 

@@ -18,6 +18,7 @@ import covey
 from covey.cli import main as cli
 from covey.cli import shown as display
 from covey.cli import terminal
+from covey.errors import percent
 from covey.tables.csv_files import Dialect
 from covey.tables.formulas import defused, meant, runs
 
@@ -99,6 +100,30 @@ def test_a_name_cannot_begin_a_line_of_its_own(capfd: pytest.CaptureFixture[str]
 
 
 # ── for the custodian alone ─────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("share", "written"),
+    [
+        (0.0, "0.0"),
+        (0.0004, "< 0.1"),
+        (0.34215, "34.2"),
+        (0.9999, "> 99.9"),
+        (sum([0.1] * 10), "100.0"),
+    ],
+)
+def test_percentages_need_no_sign_that_a_stream_may_lack(
+    share: float, written: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A page has a thin space before the percent sign, which few encodings know."""
+    assert percent(share) == f"{written}\u2009%"
+    terminal.out.print(percent(share))
+    terminal.say(percent(share))
+    assert capfd.readouterr() == (f"{written} %\n", f"covey: {written} %\n")
+    terminal.give(json.dumps(percent(share), ensure_ascii=False))
+    printed = capfd.readouterr().out
+    assert printed.isascii()
+    assert json.loads(printed) == percent(share)
 
 
 @pytest.mark.parametrize("before", [None, 0o644, 0o666])

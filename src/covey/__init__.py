@@ -1,4 +1,4 @@
-"""covey makes tables of people safer to publish.
+"""Make tables of people safer to publish.
 
 >>> import covey
 >>> schema = covey.Schema.of(quasi={"age": "numeric", "sex": "categorical"}, sensitive=["disease"])

@@ -68,6 +68,20 @@ def count(number: int, noun: str, nouns: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
 
 
+THIN_SPACE = "\u2009"  # before a percent sign
+
+
+def percent(share: float) -> str:
+    """`34.2 %`: a share for people to read, in which 0.0 means nothing and 100.0 everything."""
+    shown = f"{100 * round(share, 4):.1f}"  # from the digits that reports publish
+    exact = round(share, 9)  # sums of floats miss 1 by less
+    if shown == "0.0" and exact > 0:
+        shown = "< 0.1"
+    elif shown == "100.0" and exact < 1:
+        shown = "> 99.9"
+    return f"{shown}{THIN_SPACE}%"
+
+
 def about_cells(kind: type[E], column: str, wrong: Bools, what: str, remedy: str = "") -> E:
     """The error that these rows have a wrong cell in this column.
 

@@ -1,10 +1,10 @@
-"""From a table to its verified release, one stage a line.
+"""From a table to its verified release, stage by stage.
 
     read → order → encode → cluster → repair → generalise → verify → measure → remember
 
-Rows are put into an order that depends on their content and the custodian's key alone before they
-are clustered, and leave in another that depends on their released content alone: no position tells
-anything, and any permutation of the input gives the same release.
+Before clustering, rows are sorted by their content and the custodian's key alone. Released rows are
+sorted by their released content alone. So no position reveals anything, and any permutation of the
+input gives the same release.
 """
 
 import contextlib
@@ -63,18 +63,18 @@ def anonymize(
     progress: Progress = silent,
     **options: Any,
 ) -> Release:
-    """A verified release of a table of people.
+    """Make a verified release of a table of people.
 
-    `frame` is a path or a dataframe of polars, pandas or pyarrow; the release's table is of the
-    same kind (polars for a path), and the input is left as it was. What must hold is `require`, or
-    else what the schema says. `method` is a name in `METHODS` or a function like those; `options`
-    are its own. Random choices are drawn under the custodian's `key` (a file, 32 bytes, or by
-    default the one in the user's data folder): the same request gives the same release, and nobody
-    without the key can run it again. A `seed` takes its place in experiments; a release made with
-    one can be replayed by anyone who guesses it. The classes of `class_column` are to stay apart,
-    as far as the method knows how. With `refine`, covey's own method goes on from the groups of any
-    other, as long as that lowers the loss. `keep_order` releases the rows in the input's order,
-    which tells who is who to anyone who knows that order.
+    `frame` is a path or a dataframe of polars, pandas or pyarrow. The released table is of the same
+    kind (polars for a path), and the input is not changed. `require` are the requirements; by
+    default, those of the schema. `method` is a name in `METHODS` or such a function; `options` are
+    its options. Random choices are drawn with the custodian's `key` (a file, 32 bytes, or by
+    default the one in the user's data folder). The same request gives the same release, and no one
+    without the key can repeat it. A `seed` replaces the key in experiments; anyone who guesses it
+    can repeat the run. The groups avoid mixing the values of `class_column`, if the method supports
+    that. With `refine`, the covey method improves the groups of another method while that lowers
+    the loss. `keep_order` releases the rows in the input's order, which reveals whose row is whose
+    to anyone who knows that order.
     """
     request = Request.of(
         *(schema, require, method, options),
@@ -138,11 +138,11 @@ def cluster(
     progress: Progress = silent,
     **options: Any,
 ) -> Groups | Rings:
-    """The groups that a method forms, one label per row of the input, -1 for rows left out.
+    """Form groups with a method: one label per row of the input, -1 for rows in no group.
 
-    Rows are clustered in the input's order, as the papers describe; `anonymize` orders them first.
+    Rows are clustered in the input's order, as the papers describe; `anonymize` sorts them first.
     `progress` is called with each stage as it begins ("reading", "encoding", "clustering") and with
-    the share of it that is done. `STOPPED` is the stage when an interruption ends the work early.
+    the share of it that is done. The stage is `STOPPED` if an interrupt ends the work early.
     """
     request = Request.of(schema, [KAnonymity(k)], method, options, class_column=class_column)
     alone = replace(request, requirements=(KAnonymity(k, person=False),))  # groups have k rows
@@ -164,10 +164,10 @@ def measure(
     class_column: str | None = None,
     queries: int | None = None,
 ) -> Losses:
-    """What a released table has lost against its original, whoever released it.
+    """Measure what a released table has lost, even if covey did not make it.
 
-    `released` may also be the groups that `cluster` gave: then it is the release that would show
-    them. Asked for a number of `queries`, it also measures how far counts over the release are off.
+    `released` may also be the groups from `cluster`: then the release of these groups is measured.
+    With a number of `queries`, the error of counts over the release is measured too.
     """
     table = tables.original(original, schema, Role.QUASI)
     people = _in_order(table, schema)
@@ -186,13 +186,13 @@ def measure(
 def _shown_by(
     groups: Groups | Rings, people: People, schema: Schema, k: int | None, class_column: str | None
 ) -> tuple[View, Losses]:
-    """The release of these groups of the input, and what it loses."""
+    """The release of these groups, and its losses."""
     kept, total = people.selection, people.selection.total
     shown = groups.labels >= 0
     if len(groups) != total or not shown.any() or shown.sum() != shown[kept.rows].sum():
         raise UsageError(
-            f"the groups are not of this table: they have {count(len(groups), 'row')}, and the "
-            f"table {count(total, 'row')}, {len(kept.rows):,} of them to be released"
+            f"the groups do not fit this table: they have {count(len(groups), 'row')}; the table "
+            f"has {count(total, 'row')}, {len(kept.rows):,} of them not dropped"
         )
     some = people.take(Selection.where(kept.of(shown)))
     encoded, own = encode(some.table, schema), groups.released()
@@ -225,9 +225,10 @@ def report_on(
     curve: Costs | None = None,
     progress: Progress = silent,
 ) -> Report:
-    """The report on a released table, whoever released it, beside the table that it was made from.
+    """Report on a released table and its original, even if covey did not make the release.
 
-    What must hold is `require`, or else what the schema says; the report tells whether it does.
+    `require` are the requirements; by default, those of the schema. The report says whether they
+    hold.
     """
     asked = Asked(requirements=required(schema, require), class_column=class_column)
     stage = Stages(progress)
@@ -246,7 +247,7 @@ def report_on(
         found = Findings(
             *(asked, schema, view, verdict, losses),
             rows=Rows.counted(table.frame.height, len(people.selection.rows), losses.suppressed),
-            # Where rows were suppressed, nobody knows whose.
+            # If rows were suppressed, it is unknown whose.
             persons=_first(persons) if view.same_rows else None,
         )
         refuse_curve_of_others(curve, found.rows)
@@ -254,9 +255,9 @@ def report_on(
 
 
 def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Table, Output | None]:
-    """A released table, and its bytes in numbers where it is a file.
+    """A released table, and the figures of its bytes if it is a file.
 
-    Numbers and missing cells are written as in the original, whatever the files' other habits.
+    Decimal sign and missing tokens are those of the original; the rest is declared or detected.
     """
     alike = {"decimal": dialect.decimal, "missing": dialect.missing}
     declared = schema.table.model_copy(update=alike)
@@ -273,21 +274,21 @@ def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Tabl
 
 
 class Stages:
-    """Times the stages and tells of each as it begins."""
+    """Time the stages and report each as it begins."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self.seconds: dict[str, float] = {}
-        self.stopped = False  # whether an interruption has ended one early
+        self.stopped = False  # whether an interrupt has ended one early
 
     def tell(self, stage: str, done: float) -> None:
-        """Pass on how far a stage has come."""
+        """Report the progress of a stage."""
         self.stopped = self.stopped or stage == STOPPED
         self._progress(stage, done)
 
     @contextlib.contextmanager
     def __call__(self, name: str) -> Iterator[None]:
-        """Time one."""
+        """Time one stage."""
         began = time.perf_counter()
         self._progress(name, 0.0)
         yield
@@ -306,7 +307,7 @@ def encode_people(
     request: Request,
     persons: Mapping[str, pl.Series] | None = None,
 ) -> EncodedTable:
-    """The people as a method sees them; `persons` tell whose row each of the input is."""
+    """Encode the people for a method; `persons` identify the person of each input row."""
     if not people.table.frame.height:
         raise UsageError("the table has no rows to release")
     refuse_infeasible(people.table.frame.height, request.k)
@@ -321,7 +322,7 @@ def encode_people(
 def form_groups(
     encoded: EncodedTable, request: Request, seed: int, progress: Progress
 ) -> Groups | Rings:
-    """The groups of the method, repaired where they miss what is asked."""
+    """Form groups with the method, and repair those that miss a requirement."""
     extra = surplus(encoded, request.k, request.allowed(encoded.rows))
     if len(extra):
         left = request.allowed(encoded.rows) - len(extra)
@@ -342,8 +343,8 @@ def _form_groups(
     lost = partial(objective, encoded)
     chosen = request.options.get("max_suppressed") and groups.suppressed
     if chosen and repaired is not groups and lost(repaired) > lost(groups):
-        # Without the suppressed rows, values are spread otherwise, and groups that kept what is
-        # asked had to be changed: that may cost more than those rows would have.
+        # Without the suppressed rows, values are distributed differently, and groups that met the
+        # requirements had to change. That may cost more than keeping those rows.
         whole = _form_groups(encoded, request.suppressing(0.0), seed, progress)
         assert isinstance(whole, Groups)
         return min(repaired, whole, key=lost)
@@ -352,24 +353,24 @@ def _form_groups(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Draft:
-    """The released rows, not verified yet. Of suppressed rows it knows nothing but their number."""
+    """The released rows, not yet verified; of suppressed rows it holds only the number."""
 
     people: People
     encoded: EncodedTable
     groups: Groups | Rings
-    order: Selection  # of the people, as they leave
+    order: Selection  # of the people, as released
     released: Table
 
     @property
     def behind(self) -> Selection:
-        """The input's row behind each released one."""
+        """The input row of each released row."""
         return self.people.selection.then(self.order)
 
 
 def _draft(
     people: People, schema: Schema, encoded: EncodedTable, formed: Groups | Rings, request: Request
 ) -> _Draft:
-    """From here on no label, scale or frequency can depend on what is not released."""
+    """Generalise; from here on, no label, scale or frequency depends on unreleased rows."""
     if formed.suppressed:
         people = people.take(Selection.released(formed))
         encoded = encode(people.table, schema)
@@ -388,12 +389,12 @@ def _leaving_order(released: Table, people: Selection, *, keep_order: bool) -> S
 def _judge(
     schema: Schema, request: Request, draft: _Draft, persons: Mapping[str, pl.Series]
 ) -> Callable[[Table], Verdict]:
-    """Who judges the release: by its cells alone, or with the original if rows are not alike."""
+    """The verifier: from the cells alone, or with the original if rows form no classes."""
     if isinstance(draft.groups, Groups):
         whose = _of(draft.behind, persons)
         return partial(verify, schema=schema, require=request.requirements, persons=whose)
     if request.constrained:
-        raise UsageError("rows that are not alike can keep k only: ask for nothing else")
+        raise UsageError("this method can meet only k: remove the other requirements")
     return partial(
         rings.verify_rings,
         schema=schema,
@@ -422,7 +423,7 @@ def _findings(
 
 
 def _of(rows: Selection, persons: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
-    """Whose rows these are."""
+    """The persons of these rows."""
     return {name: rows.of(cells) for name, cells in persons.items()}
 
 

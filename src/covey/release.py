@@ -1,4 +1,4 @@
-"""A verified release, and how it is written."""
+"""A verified release, and how to write it."""
 
 import contextlib
 import hashlib
@@ -31,34 +31,37 @@ from covey.tables import Table, files
 from covey.tables.csv_files import Dialect
 from covey.verification import Verdict
 
-UNCERTAIN = "a release of this method is judged with its original, so nobody else can check it"
+UNCERTAIN = (
+    "a certificate is not possible for this method: only someone with the original table can check "
+    "the release"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Kept:
-    """What only the custodian may see: who is grouped with whom, and what the files need.
+    """What only the custodian may see: who shares a group, and what writing the files needs.
 
-    Of the original it holds what each released row has lost, and no cell. Only where rows are not
-    alike does the judge hold more, since such a release cannot be judged without its original.
+    Of the original it holds the loss of each released row, and no cell. Only if rows form no
+    classes does the verifier hold more, since it then needs the original.
     """
 
     groups: Groups | Rings
     people: Selection  # the rows of the input that no missing-value policy dropped
-    behind: Selection  # the row of the input behind each released one
+    behind: Selection  # the input row of each released row
     losses: RowLosses  # of each released row
     released: Table
     schema: Schema
     requirements: tuple[Requirement, ...]
     judge: Callable[[Table], Verdict]
-    trace: Footprint  # what the register will remember
+    trace: Footprint  # what the register will record
     inputs: tuple[str | Path, ...]  # files that no output may replace
 
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """A table that keeps its promise, and what the custodian may want to know about it.
+    """A table that meets the requirements, and what the custodian may want to know about it.
 
-    A copy, pickled or not, holds what may be published: the table, the verdict and the report.
+    A copy, pickled or not, holds only what may be published: the table, the verdict, the report.
     """
 
     table: Any
@@ -67,7 +70,7 @@ class Release:
     _kept: Kept | None
 
     def __repr__(self) -> str:
-        # What a dataclass would show of itself has cells in it, even original ones.
+        # The default repr of a dataclass would show cells, even original ones.
         rows, checks = self.report.rows, self.verdict.checks
         kept = ", ".join(f"{check.name} {check.achieved:g}" for check in checks)
         return f"Release({rows.released:,} of {rows.read:,} rows by {self.report.method}, {kept})"
@@ -81,7 +84,9 @@ class Release:
     @property
     def _own(self) -> Kept:
         if self._kept is None:
-            raise UsageError("this is a copy of a release: use the one that covey.anonymize gave")
+            raise UsageError(
+                "this is a copy of a release: use the one that covey.anonymize returned"
+            )
         return self._kept
 
     @property
@@ -91,20 +96,20 @@ class Release:
 
     @property
     def rows(self) -> Longs:
-        """The input's row behind each released one: for the custodian's eyes alone."""
+        """The input row of each released row; for the custodian only."""
         return self._own.behind.rows
 
     @property
     def costs(self) -> pl.DataFrame:
-        """What each row of the input has paid, for the custodian's eyes alone.
+        """The loss of each row of the input; for the custodian only.
 
-        One line per row: its number from 0, the label of its group, its loss, and what each
-        quasi-identifier adds to it, weighted. Sums are those of the report. A suppressed row has
-        the label -1 and has lost everything; a row that the missing-value policy left out has
-        neither label nor loss. There are no cells in it, but it tells who is grouped with whom.
+        One line per row: its number from 0, the label of its group, its loss, and the weighted
+        share of each quasi-identifier in it. The sums are those of the report. A suppressed row has
+        the label -1 and has lost everything. A row dropped by the missing-value policy has neither
+        label nor loss. There are no cells in it, but it reveals which rows share a group.
         """
         own = self._own
-        weights = own.losses.weights  # what a suppressed row has lost
+        weights = own.losses.weights  # the loss of a suppressed row
         losses = np.tile(list(weights.values()), (own.people.total, 1))
         losses[own.behind.rows] = own.losses.each()
         every = pl.DataFrame(
@@ -121,10 +126,10 @@ class Release:
     def workload(
         self, original: Any, *, class_column: str | None = None, queries: int = 1000, seed: int = 0
     ) -> Workload:
-        """What this release is still good for: to count people, and to predict their class.
+        """Measure how useful this release is for counting people and predicting their class.
 
-        `original` is the table that it was made from. The classifier needs scikit-learn, which
-        comes with the extra `covey[workload]`.
+        `original` is the table it was made from. The classifier needs scikit-learn, which comes
+        with the extra `covey[workload]`.
         """
         own = self._own
         table = tables.original(original, own.schema, Role.QUASI)
@@ -153,20 +158,20 @@ class Release:
         refuse_composition: bool | None = None,
         outputs: files.Outputs | None = None,
     ) -> Report:
-        """Write the release, and what is asked for beside it, once its bytes have been verified.
+        """Write the release and the files beside it, after verifying its bytes.
 
-        The bytes are read back under a temporary name and judged by the verifier. Only then do
-        all files get their names, in one step. Text that a spreadsheet would run as a formula gets
-        an apostrophe in front, unless `defuse` is off. A report is a page if its name ends in
-        .html, and JSON if in .json; a `curve` of the released rows that is handed over is shown in
-        it. The `costs` are for the custodian alone, so only the owner can read that file. A
-        `certificate` lies beside the release, under its name and .intoto.json. `outputs` are the
-        drafts of all these files, where they are open already.
+        The release is written under a temporary name, read back and verified. Only then do all
+        files get their names, in one step. Text that a spreadsheet would run as a formula gets a
+        leading apostrophe, unless `defuse` is off. A report is a web page if its name ends in
+        .html, and JSON if in .json; it shows the `curve` of the released rows, if given. The file
+        of `costs` is for the custodian only, so only the owner can read it. A `certificate` is
+        written beside the release, under its name and .intoto.json. `outputs` are the drafts of all
+        these files, if they are already open.
 
-        Before, the release is laid over all earlier ones in the `register`, the custodian's own
-        unless its path is given, and enters it; with False it does neither. The report that comes
-        back says what they keep together. If that is less than was asked, nothing is written where
-        `refuse_composition` says so, or else the schema.
+        Before that, the release is combined with all earlier ones in the `register` (the
+        custodian's own, unless a path is given) and recorded there; with False, neither happens.
+        The returned report says what holds for the combination. If that is less than required and
+        `refuse_composition` is set (by default, as in the schema), nothing is written.
         """
         own = self._own
         if certificate and isinstance(own.groups, Rings):
@@ -217,7 +222,7 @@ class Release:
     def _written(
         self, path: str | Path, outputs: files.Outputs, *, defuse: bool
     ) -> tuple[Table, Verdict, Output]:
-        """Write the table to its draft, and judge the bytes with nothing but the schema known."""
+        """Write the table to its draft, and verify the bytes with the schema alone."""
         own, draft = self._own, outputs[path]
         with files.output_errors():
             changed = tables.write(own.released, draft.file, Path(path).name, defuse=defuse)
@@ -226,7 +231,7 @@ class Release:
         again = tables.from_bytes(data, own.schema, written)
         ours, theirs = own.released.frame, again.frame
         if (ours.height, ours.columns) != (theirs.height, theirs.columns):
-            raise ViolationError("the written table has lost rows or columns; it is not published")
+            raise ViolationError("the written table has lost rows or columns: it is not published")
         verdict = own.judge(again)
         verdict.raise_if_violated()
         return again, verdict, output_of(data, again.dialect, changed)
@@ -239,23 +244,23 @@ def companions(
     *,
     certificate: bool = False,
 ) -> list[str | Path]:
-    """The files beside a release; a name that does not fit its content is refused."""
+    """The files beside a release; refuse a name that does not fit its content."""
     for name in reports:
         refuse_format(name)
     if costs is not None and Path(costs).suffix.lower() != ".csv":
-        raise UsageError("the costs are CSV: give them a name that ends in .csv")
+        raise UsageError("the file name of the costs must end in .csv")
     more = [name for name in (costs,) if name is not None]
     return [*reports, *more, *([certificates.beside(path)] if certificate else [])]
 
 
 def refuse_uncertain(method: str | Callable[..., Any] | Method) -> None:
-    """A certificate is of a release that others can judge."""
+    """Refuse a certificate if others could not check the release."""
     if not as_method(method).alike:
         raise UsageError(UNCERTAIN)
 
 
 def output_of(data: bytes, dialect: Dialect, defused: int) -> Output:
-    """The bytes of a released table in numbers."""
+    """The figures of a released file."""
     kinds = {b"PAR1": "parquet", b"\x1f\x8b\x08\x00": "gzipped csv"}
     kind, digest = kinds.get(data[:4], "csv"), hashlib.sha256(data).hexdigest()
     return Output(kind, len(data), digest, dialect.written, defused)

@@ -1,1 +1,1 @@
-"""The command line: it parses, calls the library, and shows what came back."""
+"""The command line: parse, call the library, show the result."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def read(
     path: str, schema: "Schema | None" = None, *, declared: "TableFormat | None" = None
 ) -> "Table":
-    """Read a table, and say what was detected."""
+    """Read a table and report what was detected."""
     from covey import tables
 
     table = tables.read(path, schema, declared=declared)
@@ -36,7 +36,7 @@ def refuse_overwriting(
     key: Path | None = None,
     register: Path | None = None,
 ) -> None:
-    """No output replaces what is read, nor what the custodian keeps."""
+    """Refuse an output that would replace an input or a file that the custodian keeps."""
     from covey.custody import keys
     from covey.tables import files
 
@@ -47,17 +47,17 @@ def refuse_overwriting(
 
 
 def custodian(path: Path | None) -> "Key":
-    """The custodian's key; it is said where a new one was put."""
+    """The custodian's key; report where a new one is stored."""
     from covey.custody.keys import Key
 
     key = Key.of(path)
     if key.is_new:
-        say(f"made your key, {key.path}: keep it, and keep it secret")
+        say(f"created your key {key.path}: keep it, and keep it secret")
     return key
 
 
 def register_at(path: Path | None) -> "Register":
-    """The register of releases, by default the custodian's own."""
+    """The register of releases; by default the custodian's own."""
     from covey.custody.register import Register
 
     found = Register.of(path)
@@ -66,7 +66,7 @@ def register_at(path: Path | None) -> "Register":
 
 
 def publish(result: "Report | Curve | Comparison", paths: list[Path], outputs: "Outputs") -> None:
-    """Write a result in the format of each name."""
+    """Write a result to each path, in the format of its name."""
     for path in paths:
         outputs[path].write(result.written_as(path))
     outputs.publish()

@@ -1,8 +1,8 @@
-"""The command line: it parses, calls the library, and shows what came back.
+"""The command line: parse, call the library, show the result.
 
 Results go to standard output, everything else to standard error. Exit codes: 0 the guarantee
-holds, 1 it does not or cannot be had, 2 wrong usage or a file that cannot be read or written,
-130 interrupted.
+holds, 1 it does not hold or is not possible, 2 wrong usage or a file that cannot be read or
+written, 130 interrupted.
 """
 
 import functools
@@ -66,28 +66,28 @@ def _covey(
 
 
 def main() -> None:
-    """Run the command line on the arguments of this process, and end it."""
+    """Run the command line on the arguments of this process, and exit."""
     terminal.open_streams()
     signal.signal(signal.SIGTERM, _terminate)
     compiling.listen(_tell_of_compiling)
     warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
     code = run(sys.argv[1:])
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left to be tidied up
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left to tidy up
     terminal.close_streams()
-    # `python -m` remembers that an interrupt has left code that was a string, as libraries have it,
-    # and would end by the signal whatever the code is. Another such string makes it forget.
+    # If an interrupt has left code that was run from a string, as some libraries do, `python -m`
+    # exits by the signal whatever the code is. Running another string resets that.
     exec("")  # noqa: S102
     sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command to its exit code; the one place where errors become codes."""
+    """Run a command and return its exit code; errors become codes only here."""
     try:
-        # Asked for help, or interrupted inside a command, typer returns a code of its own.
+        # After help, or an interrupt inside a command, typer returns a code of its own.
         if app(args=arguments or ["--help"], standalone_mode=False) == INTERRUPTED:
             raise KeyboardInterrupt
         with terminal.results():
-            pass  # all that was printed has been written now
+            pass  # flush what was printed
     except BaseException as error:
         message, code = _told(error)
         if message is not None:
@@ -97,7 +97,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _told(error: BaseException) -> tuple[str | None, int]:
-    """What is said of an error, if anybody listens, and its exit code."""
+    """The message for an error, if anyone can read it, and its exit code."""
     match error:
         case CoveyError():
             return str(error), VIOLATED if isinstance(error, GuaranteeError) else WRONG_USAGE
@@ -106,31 +106,34 @@ def _told(error: BaseException) -> tuple[str | None, int]:
         case KeyboardInterrupt() | typer.Abort():
             return "interrupted", INTERRUPTED
         case BrokenPipeError():
-            terminal.silence(sys.stdout)  # whoever read our output has gone
+            terminal.silence(sys.stdout)  # the reader of our output has gone
             return None, VIOLATED
     return _unexpected(error)
 
 
 def _unexpected(error: BaseException) -> tuple[str, int]:
-    """What no part of covey has expected; the text of a foreign error may quote a cell."""
+    """Handle an error that covey did not expect; its text may quote a cell, so it is hidden."""
     if memory.is_short(error):
         return memory.TOO_LITTLE, VIOLATED
     if isinstance(error, OSError) and terminal.is_unwritable(error):
         return f"standard output cannot be written: {error.strerror}", WRONG_USAGE
-    # A panic inside polars is no Exception, but an error like others.
+    # A panic in polars is not an Exception, but an error like any other.
     kind = type(error).__name__
     if os.environ.get("COVEY_DEBUG") or not (
         isinstance(error, Exception) or kind == "PanicException"
     ):
         raise error
-    return f"internal error ({kind}); COVEY_DEBUG=1 shows where, cells and all", VIOLATED
+    return (
+        f"internal error ({kind}): set COVEY_DEBUG=1 for a traceback, which may show cell values",
+        VIOLATED,
+    )
 
 
 def _terminate(_signal: int, _frame: Any) -> None:
-    """Leave through every `finally`, so that no draft stays behind."""
+    """Exit through every `finally`, so that no draft file remains."""
     sys.exit(128 + signal.SIGTERM)
 
 
 @functools.cache  # once
 def _tell_of_compiling() -> None:
-    say("compiling for this machine; that may take a minute, but only the first time")
+    say("compiling for this machine: this may take a minute, but only the first time")

@@ -1,10 +1,10 @@
-"""Too little memory, however it shows.
+"""Detect too little memory and say so, however it shows.
 
 Python and numpy raise `MemoryError`, the operating system refuses to map a library or to start a
-thread, and compiled libraries end the whole process, or wait for ever for a thread that could not
-be started. So where memory is limited (by `ulimit -v`, as batch systems do), what is surely too
-little is refused at once. With more, the work is done by a child, and its parent tells what has
-happened to it. Nothing is released by then: a release gets its name as the very last step.
+thread, and compiled libraries kill the process, or wait for ever for a thread that could not start.
+So if memory is limited (by `ulimit -v`, as batch systems do), a limit that is surely too low is
+refused at once. Otherwise a child process does the work, and its parent reports how it ended. A
+failed run releases nothing: a release gets its name in the very last step.
 """
 
 import contextlib
@@ -22,8 +22,8 @@ except ImportError:  # not a POSIX system
     resource = None  # type: ignore[assignment]
 
 TOO_LITTLE = (
-    "there is not enough memory: raise the limit (ulimit -v), use a larger machine, or release a "
-    "smaller table"
+    "not enough memory: raise the limit (ulimit -v), use a larger machine, or release a smaller "
+    "table"
 )
 _SIGNS = (
     "allocate memory",
@@ -32,8 +32,8 @@ _SIGNS = (
     "failed to map segment",
     "could not find/load shared object",
 )
-# Measured on a small table, in bytes of addresses: with the compiler loaded, and without it. More
-# threads are started where there are more processors, and tables take up many times their files.
+# Address space in bytes, measured on a small table: with the compiler loaded, and without it. More
+# processors start more threads, and a table takes many times the size of its file.
 _LEAST, _LEAST_TO_LOOK = 1.8 * 2**30, 0.9 * 2**30
 _LOOKING = ("verify", "inspect", "--help", "--version")
 _PER_PROCESSOR, _PROCESSORS = 0.05 * 2**30, 2
@@ -42,7 +42,7 @@ _ENDS = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGTRAP", "SIGKILL")
 
 
 def is_short(error: BaseException) -> bool:
-    """Whether an error comes from too little memory. Its text is looked at, and never shown."""
+    """Whether an error comes from too little memory. Its text is read but never shown."""
     if isinstance(error, MemoryError):
         return True
     if isinstance(error, OSError) and error.errno == errno.ENOMEM:
@@ -52,7 +52,7 @@ def is_short(error: BaseException) -> bool:
 
 
 def limit() -> int | None:
-    """The limit that this process has of its own, if it has one."""
+    """The memory limit of this process in bytes, if it has one."""
     if resource is None:
         return None
     kinds = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
@@ -61,7 +61,7 @@ def limit() -> int | None:
 
 
 def needed(arguments: Sequence[str]) -> float:
-    """What a command surely needs."""
+    """The bytes that a command needs at least."""
     least = _LEAST_TO_LOOK if not arguments or arguments[0] in _LOOKING else _LEAST
     more = max((os.cpu_count() or 1) - _PROCESSORS, 0) * _PER_PROCESSOR
     return least + more + _PER_BYTE * max(map(_size, arguments), default=0)
@@ -75,16 +75,16 @@ def _size(argument: str) -> int:
 
 
 def watched(arguments: Sequence[str], tell: Callable[[str], None]) -> None:
-    """Go on in a child if memory is limited; the parent never returns, but ends as the child has.
+    """Continue in a child if memory is limited; the parent never returns, and exits like it.
 
-    To be called before any thread is started.
+    Call this before any thread starts.
     """
     most = limit()
     if most is None:
         return
     if most < needed(arguments):
         have, want = (f"{size / 2**30:.1f} GiB" for size in (most, needed(arguments)))
-        tell(f"{TOO_LITTLE} (the limit is {have}, and this needs about {want})")
+        tell(f"{TOO_LITTLE} (the limit is {have}; this needs about {want})")
         os._exit(1)
     child = os.fork()
     if child:
@@ -94,7 +94,7 @@ def watched(arguments: Sequence[str], tell: Callable[[str], None]) -> None:
 
 
 def _hush() -> None:
-    """Keep what allocators print in their last moment from the terminal, but not our own words."""
+    """Hide what allocators print as they fail, but show covey's own messages."""
     with contextlib.suppress(OSError):
         words = os.dup(2)
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -104,7 +104,9 @@ def _hush() -> None:
 
 
 def _watch(child: int, tell: Callable[[str], None]) -> NoReturn:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to both; the child answers
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # the terminal sends it to both; the child handles it
     signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGTERM))
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if -code in [getattr(signal, name) for name in _ENDS]:

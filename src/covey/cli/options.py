@@ -1,6 +1,6 @@
-"""The options that commands share, each declared once, and in groups that say what they mean.
+"""The options that commands share, each declared once and grouped by purpose.
 
-A group is a dataclass of options. A command takes it as one parameter, and `command` spreads it out
+A group is a dataclass of options. A command takes it as one parameter, and `command` expands it
 for the command line.
 """
 
@@ -22,9 +22,9 @@ Command = Callable[..., None]
 
 
 def command(help: str) -> Callable[[Command], Command]:
-    """Declare a command: each group of options among its parameters is spread into its options.
+    """Declare a command, with each group of options expanded into its options.
 
-    The help is not the docstring, since `python -OO` forgets those.
+    The help is not the docstring, since `python -OO` drops docstrings.
     """
 
     def declared(function: Command) -> Command:
@@ -53,28 +53,32 @@ def command(help: str) -> Callable[[Command], Command]:
     return declared
 
 
-TablePath = Annotated[str, Argument(metavar="TABLE", help="CSV or Parquet file, - for stdin.")]
-_SCHEMA = Option("--schema", "-s", metavar="TOML", help="Roles and types.")
+TablePath = Annotated[str, Argument(metavar="TABLE", help="CSV or Parquet file; - for stdin.")]
+_SCHEMA = Option("--schema", "-s", metavar="TOML", help="Schema: roles and types of the columns.")
 SchemaPath = Annotated[Path, _SCHEMA]
 OptionalSchemaPath = Annotated[Path | None, _SCHEMA]
-K = Annotated[int | None, Option("-k", metavar="K", help="Rows that must be alike, at least.")]
+K = Annotated[int | None, Option("-k", metavar="K", help="Minimum number of rows in a class.")]
 AsJson = Annotated[bool, Option("--json", help="Print the result as JSON.")]
-WithCurve = Annotated[bool, Option("--curve", help="Show in the report what each k would cost.")]
+WithCurve = Annotated[bool, Option("--curve", help="Add the loss for each k to the report.")]
 ClassColumn = Annotated[
     str | None,
-    Option("--class-column", metavar="NAME", help="Column whose classes should stay apart."),
+    Option(
+        "--class-column", metavar="NAME", help="Column of class labels that groups should not mix."
+    ),
 ]
-MethodName = Annotated[str, Option(metavar="NAME", help="See `covey methods`.")]
+MethodName = Annotated[
+    str, Option(metavar="NAME", help="Clustering method; `covey methods` lists them.")
+]
 MethodOptions = Annotated[
     list[str] | None,
-    Option("--option", "-O", metavar="NAME=VALUE", help="Of the method; repeatable."),
+    Option("--option", "-O", metavar="NAME=VALUE", help="Option of the method; repeatable."),
 ]
 Seed = Annotated[
-    int | None, Option(help="Seed for experiments, instead of the key; can be replayed.")
+    int | None, Option(help="Seed for experiments, instead of your key; anyone can replay the run.")
 ]
 RegisterPath = Annotated[
     Path | None,
-    Option("--register", metavar="FILE", help="Register of releases, instead of your own."),
+    Option("--register", metavar="FILE", help="Register of releases to use instead of your own."),
 ]
 
 
@@ -88,27 +92,33 @@ class Source:
 
 @dataclass(frozen=True)
 class BeforeAndAfter:
-    """A table, what was released of it, and the schema of both."""
+    """An original table, its release, and the schema of both."""
 
-    original: Annotated[str, Argument(metavar="ORIGINAL", help="The table before.")]
-    released: Annotated[str, Argument(metavar="RELEASED", help="The table after.")]
+    original: Annotated[str, Argument(metavar="ORIGINAL", help="Original table.")]
+    released: Annotated[str, Argument(metavar="RELEASED", help="Released table.")]
     schema: SchemaPath
 
 
 @dataclass(frozen=True)
 class Format:
-    """How a CSV file is written, where that is not to be detected."""
+    """How a CSV file is written; what is not given is detected."""
 
-    delimiter: Annotated[str | None, Option(metavar="SIGN", help="Of the CSV file.")] = None
-    encoding: Annotated[str | None, Option(metavar="NAME", help="Of the CSV file.")] = None
-    decimal: Annotated[str | None, Option(metavar="SIGN", help="Of its numbers, . or ,")] = None
+    delimiter: Annotated[
+        str | None, Option(metavar="SIGN", help="Field delimiter of the CSV file.")
+    ] = None
+    encoding: Annotated[
+        str | None, Option(metavar="NAME", help="Character encoding of the CSV file.")
+    ] = None
+    decimal: Annotated[
+        str | None, Option(metavar="SIGN", help="Decimal sign of numbers, . or ,")
+    ] = None
     missing: Annotated[
         list[str] | None,
-        Option(metavar="TOKEN", help="What a missing cell holds; repeatable."),
+        Option(metavar="TOKEN", help="Text that marks a missing cell; repeatable."),
     ] = None
     header: Annotated[
         bool | None,
-        Option("--header/--no-header", help="Whether the first line of the CSV file has names."),
+        Option("--header/--no-header", help="Whether the CSV file starts with column names."),
     ] = None
 
     def declared(self) -> "TableFormat":
@@ -120,7 +130,7 @@ class Format:
         return Schema.from_dict({"columns": {}, "table": said}).table
 
     def schema(self, path: Path) -> "Schema":
-        """The schema file, with what the command line says about the table instead."""
+        """The schema file, overridden by what the command line says about the table."""
         from covey.schema import Schema
 
         said = self.declared().model_dump(exclude_none=True)
@@ -130,31 +140,33 @@ class Format:
 
 @dataclass(frozen=True)
 class Asked:
-    """The requirements that a command line asks for."""
+    """The requirements given on the command line."""
 
     k: K = None
     person: Annotated[
         str | None,
-        Option(metavar="COLUMN", help="Count persons by this column for k, instead of rows."),
+        Option(metavar="COLUMN", help="Count persons, identified by this column, for k."),
     ] = None
     count_rows: Annotated[
         bool, Option("--count-rows", help="Count rows for k, even if people have several.")
     ] = False
     l: Annotated[  # noqa: E741
         list[str] | None,
-        Option("-l", metavar="COLUMN=L", help="Also KIND:L, recursive:L:C; repeatable."),
+        Option(
+            "-l", metavar="COLUMN=L", help="l-diversity; also KIND:L or recursive:L:C; repeatable."
+        ),
     ] = None
     t: Annotated[
         list[str] | None,
-        Option("-t", metavar="COLUMN=T", help="Also DISTANCE:T; repeatable."),
+        Option("-t", metavar="COLUMN=T", help="t-closeness; also DISTANCE:T; repeatable."),
     ] = None
     alpha: Annotated[
         list[str] | None,
-        Option(metavar="COLUMN=ALPHA", help="Largest share of a value; repeatable."),
+        Option(metavar="COLUMN=ALPHA", help="Largest share of one value in a class; repeatable."),
     ] = None
     beta: Annotated[
         list[str] | None,
-        Option(metavar="COLUMN=BETA", help="Largest gain of a value; repeatable."),
+        Option(metavar="COLUMN=BETA", help="Largest relative gain of a value; repeatable."),
     ] = None
     delta: Annotated[
         list[str] | None,
@@ -162,13 +174,13 @@ class Asked:
     ] = None
 
     def applied(self, schema: "Schema") -> "Schema":
-        """The schema with what the command line asks for, model by model, instead of its own."""
+        """The schema, with its requirements replaced by those given here, model by model."""
         from covey.schema import Schema
         from covey.schema.requirements import KAnonymity
 
         person = self._counted()
         if self.k is not None:
-            KAnonymity(self.k, person)  # says more about a wrong k than the schema does
+            KAnonymity(self.k, person)  # explains a wrong k better than the schema's error
         said: dict[str, Any] = {"k": self.k, "person": person}
         for model in ("l", "t", "alpha", "beta", "delta"):
             said[model] = _by_column(model, getattr(self, model) or []) or None
@@ -178,33 +190,37 @@ class Asked:
         return schema.model_copy(update={"require": checked.require})
 
     def _counted(self) -> str | Literal[False] | None:
-        """Whom k counts: persons by a column, or rows if that is said."""
+        """What k counts: the column that identifies persons, or False for rows."""
         if self.person is not None and self.count_rows:
-            raise UsageError("k counts persons or rows: give --person or --count-rows")
+            raise UsageError(
+                "k counts either persons or rows: pass only one of --person and --count-rows"
+            )
         return False if self.count_rows else self.person
 
 
 @dataclass(frozen=True)
 class AskedBesideK(Asked):
-    """The requirements of a command that takes several k, each in turn."""
+    """The requirements of a command that tries several k."""
 
     k: None = field(default=None, init=False)
 
 
 def _by_column(model: str, settings: list[str]) -> dict[str, list[str]]:
-    """What a model asks of each column, from `COLUMN=VALUE`."""
+    """The values of each column, from `COLUMN=VALUE`."""
     asked: dict[str, list[str]] = {}
     for setting in settings:
         column, _, value = setting.rpartition("=")
         if not column:
-            raise UsageError(f"{model} is asked of a column, as COLUMN=VALUE")
+            raise UsageError(f"{model} needs a column: write COLUMN=VALUE")
         asked.setdefault(column, []).append(value)
     return asked
 
 
 def sizes(k: str | None) -> list[int] | None:
-    """The k of `5,10,50`, if any are given."""
+    """Parse `5,10,50` into numbers, if given."""
     try:
         return None if k is None else [int(size) for size in k.split(",")]
     except ValueError:
-        raise UsageError("k is a whole number, or several with commas between: 5,10,50") from None
+        raise UsageError(
+            "k must be a whole number, or several separated by commas: 5,10,50"
+        ) from None

@@ -1,4 +1,4 @@
-"""How far the work is."""
+"""The progress bar."""
 
 import contextlib
 import threading
@@ -15,7 +15,7 @@ SLOW = 2.0  # seconds of work before a bar appears
 
 @contextlib.contextmanager
 def progress_bar() -> "Iterator[Progress]":
-    """A bar on a terminal once the work has taken a while; silence in a pipe."""
+    """Show a bar on a terminal if the work takes a while; show nothing in a pipe."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     from covey.clustering.progress import STOPPED
@@ -28,7 +28,7 @@ def progress_bar() -> "Iterator[Progress]":
 
     def tell(stage: str, done: float) -> None:
         if stage == STOPPED:
-            say("interrupted: the groups are released as good as they are; once more to give up")
+            say("interrupted: releasing the best groups found so far; press Ctrl-C again to abort")
         bar.update(task, description=stage, completed=done)
 
     if err.is_terminal:

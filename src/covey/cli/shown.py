@@ -1,4 +1,4 @@
-"""What the terminal shows: verdicts, losses, comparisons and people, as tables that fit it.
+"""The tables on the terminal: verdicts, losses, comparisons and people.
 
 Results go to standard output, everything else to standard error.
 """
@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from covey.cli.terminal import out, visible
-from covey.errors import count
+from covey.errors import THIN_SPACE, count, percent
 
 if TYPE_CHECKING:
     from covey.custody.register import Entry
@@ -27,36 +27,39 @@ if TYPE_CHECKING:
 
 
 def show_release(report: "Report", console: Console) -> None:
-    """What was promised and found, what it cost, and what to look at before publishing."""
+    """What was required and found, what was lost, and what to check before publishing."""
     rows = report.rows
     show_verdict(report.verdict, console)
     show_losses(report.losses, console)
     left_out = [
         f"{number:,} {why}"
-        for number, why in ((rows.dropped, "dropped as missing"), (rows.suppressed, "suppressed"))
+        for number, why in (
+            (rows.dropped, "dropped for missing cells"),
+            (rows.suppressed, "suppressed"),
+        )
         if number
     ]
     console.print(
         f"{rows.released:,} of {rows.read:,} rows released"
         + (f" ({', '.join(left_out)})" if left_out else "")
-        + f" in {sum(report.seconds.values()):.1f} s by {report.method}"
+        + f" in {sum(report.seconds.values()):.1f} s (method {report.method})"
     )
     found = report.composition
     if found is not None and found.earlier and found.holds:
         console.print(
-            f"together with {count(found.earlier, 'earlier release')} of the same people, "
-            f"everybody still has {found.fewest:,} candidates or more",
+            f"combined with {count(found.earlier, 'earlier release')} of the same people, "
+            f"each person still has at least {found.fewest:,} candidates",
             soft_wrap=True,
         )
     if report.output is not None and report.output.defused:
         cells = count(report.output.defused, "cell")
-        console.print(f"{cells} with an apostrophe in front, or a spreadsheet would run them")
+        console.print(f"{cells} with a leading apostrophe, so that no spreadsheet runs them")
     for warning in report.warnings:
         console.print(Text(visible(f"note: {warning}", lines=False)), soft_wrap=True)
 
 
 def show_verdict(verdict: "Verdict", console: Console) -> None:
-    """What was asked of a table and what it keeps."""
+    """What was required of a table and what was found."""
     from covey.verification.verdict import VERDICT_HEAD
 
     _print(
@@ -71,13 +74,14 @@ def show_verdict(verdict: "Verdict", console: Console) -> None:
         if check.reason:
             console.print(Text(f"{check.name}: {check.reason}"), soft_wrap=True)
     if not verdict.alike:
-        console.print(f"{count(verdict.rows, 'row')}, which are not alike")
+        console.print(f"{count(verdict.rows, 'row')}, which form no classes")
         return
-    console.print(f"{verdict.sizes}, {count(verdict.rows, 'row')} in all")
+    console.print(f"{verdict.sizes}, {count(verdict.rows, 'row')} in total")
     if verdict.k_wildcard is None:
-        console.print("cells are missing in too many ways to count matches with them as wildcards")
+        console.print("missing cells as wildcards: not counted, too many combinations of columns")
     elif verdict.k_wildcard > verdict.k:
-        console.print(f"with missing cells as wildcards every row matches {verdict.k_wildcard:,}")
+        rows = count(verdict.k_wildcard, "row")
+        console.print(f"with missing cells as wildcards, every row matches at least {rows}")
 
 
 _ANSWERS = {"yes": ("yes", "green"), "no": ("NO", "bold red"), "not judged": ("not judged", "bold")}
@@ -86,7 +90,7 @@ _ANSWERS = {"yes": ("yes", "green"), "no": ("NO", "bold red"), "not judged": ("n
 def _print(
     head: Sequence[str], rows: Iterable[Sequence[str | Text]], console: Console, title: str = ""
 ) -> None:
-    """A table; names that others chose are text, and no markup."""
+    """Print a table; its cells are plain text, never markup."""
     grid = Grid(*head, title=title or None)
     for row in rows:
         grid.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
@@ -94,7 +98,7 @@ def _print(
 
 
 def _light_grid(titles: Sequence[str], right: Sequence[str] = (), **settings: Any) -> Grid:
-    """A table with a line under its titles and no other."""
+    """A table with a line under its titles and no other lines."""
     grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for title in titles:
         grid.add_column(title, justify="right" if title in right else "left", **settings)
@@ -102,35 +106,35 @@ def _light_grid(titles: Sequence[str], right: Sequence[str] = (), **settings: An
 
 
 def show_achieved(verdict: "Verdict", console: Console) -> None:
-    """What the classes keep of each sensitive column, whatever was asked."""
+    """The strongest requirements that hold for each sensitive column."""
     from covey.verification.sensitive import achieved_rows
 
     if verdict.achieved:
-        head = ("what could be asked", *(a.column for a in verdict.achieved))
+        head = ("strongest value that holds", *(a.column for a in verdict.achieved))
         _print(head, achieved_rows(verdict.achieved), console)
 
 
 def show_risks(risks: "Risks", console: Console) -> None:
-    """How likely people are re-identified, by whoever knows their quasi-identifiers."""
-    told = [f"{who}: {risk:.2%}" for who, risk, _ in risks.rows()]
-    of = "" if risks.person is None else f" by persons ({risks.person})"
+    """How likely re-identification is for someone who knows the quasi-identifiers."""
+    told = [f"{who}: {percent(risk)}" for who, risk, _ in risks.rows()]
+    of = "" if risks.person is None else f" for persons ({risks.person})"
     console.print(
         Text(
             f"risk of re-identification{of}: "
-            f"{'; '.join(told) or 'unknown, since their column is not in the table'}"
+            f"{'; '.join(told) or 'unknown: the person column is not in the table'}"
         ),
         soft_wrap=True,
     )
     if risks.population is not None:
         population = f"a population of {count(risks.population, 'row')}"
         console.print(
-            f"journalist and marketer against {population}"
+            f"journalist and marketer: against {population}"
             if risks.person is None
-            else f"{population} does not tell persons apart, so nothing is told against it"
+            else f"{population} does not identify persons: no risk against it is known"
         )
     if risks.uncovered:
         console.print(
-            f"classes that hold fewer of the population than of the table: {risks.uncovered:,}"
+            f"classes with fewer rows in the population than in the table: {risks.uncovered:,}"
         )
 
 
@@ -145,8 +149,8 @@ def show_losses(losses: "Losses", console: Console) -> None:
     console.print(totals)
     for worst in losses.worst:
         console.print(
-            f"the worst {worst.percent:g} % of rows ({worst.rows:,}) hold "
-            f"{100 * worst.share:.1f} % of the loss; without them it is {worst.without:,.2f}",
+            f"the worst {worst.percent:g}{THIN_SPACE}% of rows ({worst.rows:,}) carry "
+            f"{percent(worst.share)} of the loss; without them it is {worst.without:,.2f}",
             soft_wrap=True,
         )
 
@@ -158,9 +162,9 @@ def show_comparison(comparison: "Comparison") -> None:
 
 
 def show_runs(k: int, runs: "list[Run]") -> None:
-    """The releases with the least loss first, in as many tables as it takes to fit the screen."""
+    """The runs with the least loss first, in as many tables as needed to fit the screen."""
     rows = [run.figures() for run in runs if run.error is None]
-    # Rows that are not alike keep less of a promise, so they lose less: that is no victory.
+    # A method without classes guarantees less, so it loses less: it is listed last.
     rows.sort(key=lambda row: (row["classes"] is None, row["total_il"]))
     out.print(f"k = {k:,}", style="bold")
     for columns in _blocks([_column(name, rows) for name in _shown(rows)], _labels(rows)):
@@ -188,9 +192,9 @@ def _labels(rows: list[dict[str, Any]]) -> _Column:
 
 
 def _shown(rows: list[dict[str, Any]]) -> list[str]:
-    """The figures that any run has, those with a title of their own first."""
+    """The figures that any run has; those with a title of their own first."""
     told = {n: v for row in rows for n, v in row.items() if isinstance(v, int | float)}
-    # The same for all, or told by others.
+    # The same for all runs, or covered by other figures.
     left_out = {"k", "rows", "groups", "verified_k", "smallest_class"}
     if not any(row["suppressed"] for row in rows):
         left_out.add("suppressed")
@@ -211,7 +215,7 @@ def _column(name: str, rows: list[dict[str, Any]]) -> _Column:
 
 
 def _blocks(columns: list[_Column], labels: _Column) -> Iterator[list[_Column]]:
-    """Columns side by side as long as there is room, each time beside the labels."""
+    """Columns side by side while there is room, each block beside the labels."""
     block = [labels]
     for column in columns:
         if len(block) > 1 and sum(map(_width, [*block, column])) > out.width:
@@ -268,51 +272,51 @@ _FIGURES = {
     "accuracy": _Figure("accuracy", best=max),
     "accuracy_original": _Figure("of original", best=max),
     "accuracy_majority": _Figure("by majority", best=max),
-    "seconds": _Figure("s in all", ",.2f"),
+    "seconds": _Figure("total s", ",.2f"),
 }
 
 
 def show_curve(curve: "Curve") -> None:
-    """The loss of each k, and a bar that is full where every cell is lost."""
+    """The loss for each k, and a bar that is full if every cell is lost."""
     titles = ("k", "loss", "Total-IL", "groups", "largest", "seconds")
     grid = _light_grid(titles, right=titles, no_wrap=True)
-    grid.add_column("0 … 100 %", max_width=24)
+    grid.add_column(f"0 … 100{THIN_SPACE}%", max_width=24)
     for point in curve.points:
-        figures = (f"{point.k:,}", f"{point.loss:.2%}", f"{point.total_il:,.1f}",
+        figures = (f"{point.k:,}", percent(point.loss), f"{point.total_il:,.1f}",
                    f"{point.groups:,}", f"{point.largest:,}", f"{point.seconds:,.2f}")  # fmt: skip
         grid.add_row(*figures, Bar(1.0, 0.0, point.loss))
     out.print(grid)
-    out.print(f"{curve.rows:,} rows, method {curve.method}; covey anonymize makes the release")
+    out.print(f"{curve.rows:,} rows, method {curve.method}; to make a release, run covey anonymize")
 
 
 def show_releases(entries: "Sequence[Entry]") -> None:
-    """What the register remembers, the oldest release first."""
+    """The releases in the register, the oldest first."""
     titles = ("id", "date", "file", "rows", "k", "method", "key", "")
     grid = _light_grid(titles, right=("rows", "k"))
     for entry in entries:
-        state = "" if entry.published else "interrupted, perhaps published"
+        state = "" if entry.published else "interrupted; may be published"
         names = (entry.id, entry.date[:10], Text(entry.name), f"{entry.rows:,}", f"{entry.k:,}")
         grid.add_row(*names, Text(str(entry.request.get("method"))), entry.key, state)
     out.print(grid)
 
 
 def show_experiments(figures: Sequence["Figure"], examples: Sequence["Example"]) -> None:
-    """Each figure and worked example of the papers by its name, and what it shows."""
+    """The figures and worked examples of the papers: name, number, content."""
     grid = _light_grid(("name", "in the paper", "what it shows"), overflow="fold")
     for example in examples:
         grid.add_row(example.name, example.number, example.title)
     for figure in figures:
         grid.add_row(figure.name, figure.number, figure.title)
     out.print(grid)
-    out.print("he-6 names all its parts, he all of its paper, all everything")
+    out.print("he-6 runs all parts of that figure, he the whole paper, all everything")
 
 
 def show_people(before: Any, after: Any) -> None:
-    """Each column a line of what was known of some people, and under it what is released."""
+    """For each column, the cells of some people before, and below them what is released."""
     grid = Grid(title=f"{before.height} people before and after", show_header=False, box=None)
     for name in before.columns:
         known = ["" if cell is None else str(cell) for cell in before[name]]
-        told = ["left out"] * len(known)
+        told = ["removed"] * len(known)
         if name in after.columns:
             told = ["" if cell is None else str(cell) for cell in after[name]]
         grid.add_row(name, *(Text(cell, style="dim") for cell in known))

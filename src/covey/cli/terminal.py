@@ -1,11 +1,11 @@
-"""The two streams to the person at the keyboard, and the one way to write to them.
+"""The two streams to the user, and the only way to write to them.
 
-Names of columns, files and labels are chosen by others, and may hold signs that command a terminal:
-escape sequences that rewrite what stands there, or marks that turn the direction of writing around.
-All text goes through `visible`, which shows such signs instead of sending them.
+Others choose the names of columns, files and labels. These may contain control characters: escape
+sequences that rewrite the screen, or marks that reverse the direction of writing. All text goes
+through `visible`, which writes such characters out instead of sending them.
 
-Standard error tells how it goes; if nobody can read it, the work goes on and the exit code tells.
-Standard output has results; if these cannot be written, that is an error.
+Standard error shows how the work goes. If it cannot be written, the work continues, and the exit
+code shows the result. Standard output has the results; if it cannot be written, that is an error.
 """
 
 import contextlib
@@ -21,11 +21,11 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from covey.errors import OutputError
+from covey.errors import THIN_SPACE, OutputError
 
 
 def visible(text: str, *, lines: bool = True) -> str:
-    """The text with its control signs written out, as \\x1b; ends of `lines` may stay."""
+    """The text with its control characters written out, as \\x1b; with `lines`, newlines stay."""
     if text.isprintable():
         return text
     return "".join(
@@ -35,7 +35,7 @@ def visible(text: str, *, lines: bool = True) -> str:
 
 
 def _commands(sign: str) -> bool:
-    """Controls, marks of direction and of no width, lone surrogates, separators of lines."""
+    """Whether it is a control, a direction or zero-width mark, a lone surrogate, a separator."""
     return unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
@@ -43,25 +43,30 @@ def _written_out(sign: str) -> str:
     return sign.encode("unicode_escape").decode()
 
 
+def _shown(text: str) -> str:
+    """With plain spaces: a thin one is as wide on a terminal, and some encodings lack it."""
+    return visible(text).replace(THIN_SPACE, " ")
+
+
 class PlainConsole(Console):
-    """A console that takes nothing in a text for a command: no markup, no control signs."""
+    """A console that obeys nothing in a text: no markup, no control characters."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(highlight=False, markup=False, emoji=False, **settings)
 
     def render_str(self, text: str, **settings: Any) -> Text:
-        """As text of which widths are measured as it will be seen."""
+        """Convert before widths are measured, so that they are those of the text shown."""
         return super().render_str(visible(text), **settings)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """What is left of control signs is written out here; colours and cursors are rich's own."""
+        """Write out the remaining control characters; colours and cursor moves are rich's own."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=visible(segment.text))
+            yield segment if segment.control else segment._replace(text=_shown(segment.text))
 
     def print(self, *objects: Any, **settings: Any) -> None:
-        """Nobody need read standard error; standard output must be written."""
+        """Ignore errors on standard error; raise those on standard output."""
         with contextlib.suppress(OSError) if self.stderr else results():
             super().print(*objects, **settings)
 
@@ -71,13 +76,13 @@ err = PlainConsole(stderr=True)
 
 
 def say(message: str) -> None:
-    """A line for the person at the keyboard."""
+    """Show the user a line."""
     err.print(Text(visible(f"covey: {message}", lines=False)), soft_wrap=True)
 
 
 def give(text: str, *, toml: bool = False) -> None:
-    """Print JSON, or TOML: a control sign in a text is written out as both of them read it."""
-    for sign in {sign for sign in text if sign not in "\n\t" and _commands(sign)}:
+    """Print JSON or TOML, with control characters and thin spaces escaped as the format allows."""
+    for sign in {sign for sign in text if sign not in "\n\t" and _is_escaped(sign)}:
         written = f"\\U{ord(sign):08x}" if toml else json.dumps(sign)[1:-1]
         text = text.replace(sign, written)
     with results():
@@ -85,13 +90,17 @@ def give(text: str, *, toml: bool = False) -> None:
 
 
 def give_json(facts: Any, *, ensure_ascii: bool = True) -> None:
-    """Print as JSON, for other programs."""
+    """Print JSON, for other programs."""
     give(json.dumps(facts, indent=2, ensure_ascii=ensure_ascii) + "\n")
+
+
+def _is_escaped(sign: str) -> bool:
+    return _commands(sign) or sign == THIN_SPACE
 
 
 @contextlib.contextmanager
 def results() -> Iterator[None]:
-    """What cannot be written to standard output is told as such."""
+    """Raise a clear error if standard output cannot be written."""
     try:
         yield
         sys.stdout.flush()
@@ -101,21 +110,21 @@ def results() -> Iterator[None]:
         raise OutputError(f"standard output cannot be written: {error.strerror}") from None
     except UnicodeEncodeError as error:
         raise OutputError(
-            f"standard output is {error.encoding}, which lacks some signs; set PYTHONUTF8=1"
+            f"standard output is {error.encoding}, which lacks some characters: set PYTHONUTF8=1"
         ) from None
 
 
 def is_unwritable(error: BaseException) -> bool:
-    """Whether an error is that of a stream, which has no name, unlike a file."""
+    """Whether an error comes from a stream, which has no name, and not from a file."""
     signs = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EDQUOT)
     return isinstance(error, OSError) and error.filename is None and error.errno in signs
 
 
 def open_streams() -> None:
-    """Occupy the places of streams that are closed, or the next file would get one.
+    """Occupy the descriptors of closed streams, or the next file would get one.
 
-    Then whatever a library tells on standard error would be written into a release. A stream that
-    was closed stays useless: reading from it, or writing to it, is an error.
+    Then what a library prints on standard error would go into a release. A closed stream stays
+    useless: reading from it or writing to it is an error.
     """
     for place, flags in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_RDONLY)):
         try:
@@ -135,7 +144,7 @@ def _stream(place: int, mode: str) -> Any:
 
 
 def close_streams() -> None:
-    """Get rid of what a stream cannot write, or Python would try again at its end, and tell."""
+    """Discard what a stream cannot write, or Python would try again at exit, and complain."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -144,7 +153,7 @@ def close_streams() -> None:
 
 
 def silence(stream: IO[str]) -> None:
-    """Send what a stream still holds nowhere."""
+    """Discard what a stream still holds."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from covey._core.arrays import Longs
 from covey.custody.footprints import NOBODY, Footprint, Hashes, Values, are_unique
-from covey.errors import count
+from covey.errors import count, percent
 
 ABSENT = -1
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # separates the numbers that are added to hashes
@@ -91,15 +91,15 @@ class Composition:
     def figures(self) -> str:
         """Describe the remaining protection in a sentence."""
         values = "".join(
-            f"; the value of {one.column!r} is certain for {_percent(one.together)} "
-            f"(by this release alone for {_percent(one.alone)})"
+            f"; the value of {one.column!r} is certain for {percent(one.together)} "
+            f"(by this release alone for {percent(one.alone)})"
             for one in self.certain
             if one.together > one.alone
         )
         return (
             f"together with {count(self.earlier, 'earlier release')} of the same people, "
-            f"{_percent(self.below_k)} of the people have fewer than k = {self.k:,} candidates "
-            f"(fewest {self.fewest:,}) and {_percent(self.alone)} exactly one{values}"
+            f"{percent(self.below_k)} of the people have fewer than k = {self.k:,} candidates "
+            f"(fewest {self.fewest:,}) and {percent(self.alone)} exactly one{values}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -159,10 +159,6 @@ def compose(
         ),
     )
     return composed if composed.holds else replace(composed, delete=_to_delete(new, layers))
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 # ── which row of an earlier release is which ────────────────────────────────────────────────────

@@ -17,7 +17,7 @@ import polars as pl
 from covey._core.arrays import Floats, Longs
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups, Rings
-from covey.errors import TableError
+from covey.errors import TableError, percent
 from covey.generalisation import ShownColumn, View
 from covey.measures.entropy import bits_lost, information_lost, weighted
 from covey.measures.queries import QueryError
@@ -171,7 +171,7 @@ COLUMN_HEAD = ("column", "weight", "mean loss of a cell", "by NCP", "by LM", "sh
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.2%}"
+    return "–" if share is None else percent(share)
 
 
 def measure(

@@ -1,4 +1,4 @@
-"""What is said of a release: the report, its page and pictures, and the certificate."""
+"""The report on a release, its page and charts, and the certificate."""
 
 from covey.report.report import (
     LIMITS,

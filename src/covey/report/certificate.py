@@ -1,11 +1,11 @@
-"""A certificate: what was asked of a release and found in it, for others to check.
+"""A certificate: what was required of a release and found in it, for others to check.
 
 It is a Statement of the in-toto attestation framework, v1. Its subjects are the release, the schema
-and the reports, by their SHA-256. Its predicate says what was asked and found, and holds as much of
-the schema as it takes to judge the release again: whoever has both files needs nothing else.
+and the reports, by their SHA-256. Its predicate says what was required and found, and holds the
+part of the schema that the verifier needs: anyone with both files can check the release.
 
-It tells nothing of the original: no digest of it, no path, and no value that the release does not
-show. It proves nothing about who made it; for that, sign it.
+It reveals nothing of the original: no digest, no path, and no value that the release does not show.
+It does not prove who made it; for that, sign it.
 """
 
 import contextlib
@@ -36,17 +36,17 @@ from covey.verification.sensitive import SensitiveColumn
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "urn:covey:release:v1"
 ENDING = ".intoto.json"
-MOST_LISTED = 100_000  # values of which a requirement asks
-LARGEST = 64 << 20  # bytes of a certificate, or of a report that is read beside it
+MOST_LISTED = 100_000  # values that a requirement lists
+LARGEST = 64 << 20  # bytes of a certificate, or of a report beside it
 
-# Settings of a column by which it is generalised, and not judged.
+# Settings of a column that affect how it is generalised, not how it is checked.
 _NOT_JUDGED = {"taxonomy", "weight", "missing", "grid", "domain"}
 
 
 def beside(path: str | Path) -> Path:
-    """Where the certificate of a release lies."""
+    """The path of a release's certificate."""
     if path == files.STREAM:
-        raise UsageError("a certificate lies beside its release: write the release to a file")
+        raise UsageError("a certificate is written beside its release: write the release to a file")
     return Path(f"{path}{ENDING}")
 
 
@@ -62,7 +62,7 @@ def statement(
     released: Table,
     verdict: Verdict,
 ) -> bytes:
-    """The certificate of a release: its name, what is told of it, and its table as written."""
+    """The certificate of a release, from its name, its report and its table as written."""
     assert report.output is not None
     subjects = [
         _subject("release", name, report.output.sha256),
@@ -91,7 +91,7 @@ def statement(
 
 
 def _found(verdict: Verdict) -> dict[str, Any]:
-    """A verdict in which no order matters but that of the requirements."""
+    """A verdict as a dictionary, in which only the order of the requirements matters."""
     achieved = {column.column: asdict(column) for column in verdict.achieved}
     return verdict.to_dict() | {
         "achieved": achieved,
@@ -100,7 +100,7 @@ def _found(verdict: Verdict) -> dict[str, Any]:
 
 
 def canonical(schema: Schema) -> bytes:
-    """A schema that is no file, as the bytes of which its digest is taken."""
+    """The bytes for the digest of a schema that has no file."""
     columns = {
         name: column.model_dump(mode="json", exclude={"taxonomy"}, exclude_defaults=True)
         | _canonical_tree(column)
@@ -137,7 +137,7 @@ def _subject(role: str, name: str, sha256: str, form: str | None = None) -> dict
 
 
 def _with_names_once(subjects: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Reports of one name in several folders: names are unique, and paths are not told."""
+    """Make names unique: reports of one name may be in several folders, and paths are secret."""
     names = [subject["name"] for subject in subjects]
     return [
         subject | ({"name": "_"} if subject["name"] in names[:place] else {})
@@ -146,7 +146,7 @@ def _with_names_once(subjects: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _asked(one: Requirement, released: Table, schema: Schema) -> dict[str, Any]:
-    """A requirement by its parameters. Of listed values, those that the release shows."""
+    """A requirement by its parameters; of listed values, only those that the release shows."""
     said = {"model": one.option, **asdict(one)}
     if isinstance(one, AlphaK) and one.values is not None:
         column = _column(one.on, released, schema)
@@ -170,7 +170,7 @@ def _columns(schema: Schema, released: Table) -> dict[str, dict[str, Any]]:
 
 
 def _settings(schema: Schema) -> dict[str, dict[str, Any]]:
-    """What of each column matters to the verifier, but for taxonomies."""
+    """The settings of each column that matter to the verifier, except taxonomies."""
     judged = (Role.QUASI, Role.SENSITIVE)
     return {
         name: column.model_dump(
@@ -184,7 +184,7 @@ def _settings(schema: Schema) -> dict[str, dict[str, Any]]:
 
 
 def _column(name: str, released: Table, schema: Schema) -> SensitiveColumn:
-    """A sensitive column as the verifier reads it, all rows in one class."""
+    """A sensitive column as the verifier reads it, with all rows in one class."""
     rows = np.arange(released.frame.height)
     sizes = np.array([len(rows)])
     return SensitiveColumn.of(released, name, schema.columns[name], rows=rows, sizes=sizes)
@@ -193,8 +193,8 @@ def _column(name: str, released: Table, schema: Schema) -> SensitiveColumn:
 def _tree(column: SensitiveColumn) -> dict[str, str]:
     """The parent of each label, for the values that the release shows.
 
-    Other values of the taxonomy may be those of suppressed rows, so they are left out. Where they
-    hang deeper than those that remain, nameless nodes stand for them: distances are heights.
+    Other values of the taxonomy may be those of suppressed rows, so they are omitted. If they are
+    deeper than the remaining ones, nameless nodes replace them, since distances depend on heights.
     """
     tree = column.tree
     assert tree is not None
@@ -232,7 +232,7 @@ def _sha256(data: bytes) -> str:
 
 
 class _Said(BaseModel):
-    """What is not known is ignored, as in-toto has it; what is known is of its type."""
+    """Ignore unknown fields, as in-toto requires, and check the types of known ones."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore", hide_input_in_errors=True)
 
@@ -268,7 +268,7 @@ class _Method(_Said):
 
 
 class _Table(_Said):
-    model_config = ConfigDict(extra="allow")  # what else a later covey says of its tables
+    model_config = ConfigDict(extra="allow")  # fields that a later covey may add
 
     format: str
     delimiter: str
@@ -319,13 +319,13 @@ class _Statement(_Said):
 
 
 def read(path: str | Path) -> _Statement:
-    """A certificate, of which everything that covey reads has been checked for its form."""
+    """Read a certificate and check the form of everything that covey uses."""
     data = _read_file(path, "the certificate")
     try:
         found = _Statement.model_validate(_json(data))
     except ValidationError as error:
         place = ".".join(map(str, error.errors()[0]["loc"])) or "_type"
-        raise UsageError(f"the certificate is not one by covey: see {place!r}") from None
+        raise UsageError(f"this is not a certificate by covey: see {place!r}") from None
     except (ValueError, RecursionError):
         raise UsageError("the certificate is not JSON") from None
     try:
@@ -333,13 +333,15 @@ def read(path: str | Path) -> _Statement:
         found.predicate.schema_to_judge_by  # noqa: B018
     except (UsageError, TypeError, ValidationError) as error:
         why = f": {error}" if isinstance(error, UsageError) else ""
-        raise UsageError(f"the certificate asks what this covey cannot judge{why}") from None
+        raise UsageError(
+            f"this version of covey cannot check what the certificate requires{why}"
+        ) from None
     return found
 
 
 def _read_file(path: str | Path, what: str) -> bytes:
     try:
-        if Path(path).exists() and not Path(path).is_file():  # a pipe would make covey wait
+        if Path(path).exists() and not Path(path).is_file():  # covey would wait for a pipe
             raise UsageError(f"{what} is a folder or a device, not a file")
         with Path(path).open("rb") as file:
             data = file.read(LARGEST + 1)
@@ -348,14 +350,14 @@ def _read_file(path: str | Path, what: str) -> bytes:
     except UsageError:
         raise
     except ValueError:
-        raise UsageError(f"{what} cannot be read: there is no such path") from None
+        raise UsageError(f"{what} cannot be read: no such path") from None
     if len(data) > LARGEST:
         raise UsageError(f"{what} is larger than {LARGEST >> 20} MB")
     return data
 
 
 def _json(data: bytes) -> Any:
-    """Strict JSON: no name twice, no number that is none, or too large for one."""
+    """Parse strict JSON: no duplicate names, no NaN, no infinite or huge numbers."""
     return json.loads(
         data,
         object_pairs_hook=_each_once,
@@ -366,7 +368,7 @@ def _json(data: bytes) -> Any:
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """What stands twice is read differently by different programs."""
+    """Refuse duplicate names, which programs read differently."""
     if len(found := dict(pairs)) < len(pairs):
         raise ValueError
     return found
@@ -387,13 +389,13 @@ def _whole(written: str) -> int:
 def _requirement(said: Mapping[str, Any]) -> Requirement:
     kind = MODELS.get(str(said.get("model")))
     if kind is None:
-        raise UsageError("a model that this covey does not know")
+        raise UsageError("unknown privacy model")
     known = {one.name: said[one.name] for one in fields(kind) if one.name in said}
     if kind is AlphaK and isinstance(values := known.get("values"), list):
-        # Values that the release does not show are not told: others stand for them.
+        # Values that the release does not show are omitted: placeholders replace them.
         listed = said.get("listed", len(values))
         if type(listed) is not int or not len(values) <= listed <= MOST_LISTED:
-            raise UsageError("a number of listed values that cannot be")
+            raise UsageError("impossible number of listed values")
         known["values"] = (*values, *(f"\0{number}" for number in range(len(values), listed)))
     return kind(**known)
 
@@ -403,13 +405,13 @@ def _known(model: type[BaseModel], said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _taxonomy(said: Any) -> Taxonomy | TaxonomyBuilder:
-    """A tree or how to build one; never the path of a file."""
+    """A tree, or how to build one; never the path of a file."""
     match said:
         case {"build": _}:
             return TaxonomyBuilder.model_validate(_known(TaxonomyBuilder, said))
         case {"parents": dict() as parents} if all(isinstance(a, str) for a in parents.values()):
             return trees.build(parents)
-    raise UsageError("a taxonomy that this covey does not know")
+    raise UsageError("unknown kind of taxonomy")
 
 
 # ── checking ────────────────────────────────────────────────────────────────────────────────────
@@ -417,19 +419,19 @@ def _taxonomy(said: Any) -> Taxonomy | TaxonomyBuilder:
 
 @dataclass(frozen=True)
 class Checked:
-    """What a release and its certificate say of each other."""
+    """The result of checking a release against its certificate."""
 
-    verdict: Verdict | None  # None where the table cannot be judged as the certificate says
+    verdict: Verdict | None  # None if the table does not fit the certificate
     differences: tuple[str, ...]
-    unchecked: tuple[str, ...]  # what nobody can check who has nothing but the two files
+    unchecked: tuple[str, ...]  # what cannot be checked with the two files alone
 
     @property
     def holds(self) -> bool:
-        """Whether nothing differs and nothing that was asked is broken."""
+        """Whether nothing differs and no requirement is violated."""
         return not self.differences and self.verdict is not None and not self.verdict.broken
 
     def raise_if_wrong(self) -> None:
-        """Raise `ViolationError`, with all that differs or is broken."""
+        """Raise `ViolationError` with all differences and violations."""
         wrong = [*self.differences]
         if self.verdict is not None:
             wrong += self.verdict.complaints(judged=True)
@@ -453,9 +455,9 @@ def check(
     schema: str | Path | None = None,
     persons: Mapping[str, pl.Series | Sequence[object]] | None = None,
 ) -> Checked:
-    """Check the bytes of a release against its certificate, and judge it again.
+    """Check the bytes of a release against its certificate, and verify it again.
 
-    Schema and reports are checked where they lie beside the certificate, or are given.
+    Schema and reports are checked if they are beside the certificate; `schema` may lie elsewhere.
     """
     said = read(certificate)
     data = tables.read_bytes(released)
@@ -463,7 +465,7 @@ def check(
     for subject in said.subject:
         if subject.role == "release" and subject.digest.sha256 != _sha256(data):
             notes.differences.append(
-                "the bytes of the release are not those of the certificate (SHA-256)"
+                "the SHA-256 of the release differs from that in the certificate"
             )
         elif subject.role in ("schema", "report"):
             given = schema if subject.role == "schema" else None
@@ -489,20 +491,20 @@ def _judge(
         table = tables.from_bytes(data, schema, schema.table)
         verdict = verify(table, schema, said.requirements, persons=persons)
     except UsageError as error:
-        notes.differences.append(f"the table cannot be judged as the certificate says: {error}")
+        notes.differences.append(f"the table cannot be checked as the certificate says: {error}")
         return None
     notes.unchecked.extend(
         f"{check.name}: {check.reason}" for check in verdict.checks if not check.judged
     )
     if verdict.risks.person is not None and verdict.risks.prosecutor is None:
-        notes.unchecked.append("the risks by persons, for the same reason")
+        notes.unchecked.append("the risks for persons, for the same reason")
     notes.differences.extend(_differences(said.found, _found_again(verdict), "found"))
     notes.differences.extend(_differences(said.rows.released, verdict.rows, "rows.released"))
     return verdict
 
 
 def _found_again(verdict: Verdict) -> dict[str, Any]:
-    """What was found, without what was not judged again."""
+    """What was found, without what could not be checked again."""
     found = _found(verdict) | {"holds": not verdict.broken}
     found["checks"] = [
         check.to_dict()
@@ -520,15 +522,15 @@ def _check_companion(
 ) -> None:
     name = subject.name
     path = folder / name if given is None else Path(given)
-    # Whoever made the certificate chose the name: it leads nowhere else, and to no pipe.
+    # The maker of the certificate chose the name: it must not lead elsewhere, or to a pipe.
     plain = Path(name).name == name and subject.annotations.get("form", "file") == "file"
     if given is None and not (plain and _is_file(path)):
-        notes.unchecked.append(f"the {subject.role} {name!r} does not lie beside the certificate")
+        notes.unchecked.append(f"the {subject.role} {name!r} is not beside the certificate")
         return
     data = _read_file(path, f"the {subject.role}")
     if _sha256(data) != subject.digest.sha256:
         notes.differences.append(
-            f"the bytes of the {subject.role} {name!r} are not those of the certificate (SHA-256)"
+            f"the SHA-256 of the {subject.role} {name!r} differs from that in the certificate"
         )
     elif subject.role == "schema":
         notes.differences.extend(_against_schema(said, Schema.from_toml(path)))
@@ -548,11 +550,11 @@ def _against_schema(said: _Predicate, schema: Schema) -> Iterator[str]:
         settings = {**_known(Column, said.columns.get(name, {}))}
         settings.pop("taxonomy", None)
         if settings != ours.get(name):
-            yield f"column {name!r} is not in the certificate as in the schema"
+            yield f"column {name!r} differs between certificate and schema"
 
 
 def _against_report(said: _Predicate, data: bytes) -> Iterator[str]:
-    """What a report in JSON says too, and nobody can find out from the release."""
+    """Compare what a JSON report says too, and the release does not show."""
     ours = {
         "covey": said.verifier.version,
         "date": said.date,
@@ -567,7 +569,7 @@ def _against_report(said: _Predicate, data: bytes) -> Iterator[str]:
         yield "the report is not JSON"
         return
     for place, _, _ in _differing(report, ours, ()):
-        yield f"{place} is not in the certificate as in the report"
+        yield f"{place} differs between certificate and report"
 
 
 def _differences(said: Any, found: Any, place: str) -> Iterator[str]:
@@ -576,7 +578,7 @@ def _differences(said: Any, found: Any, place: str) -> Iterator[str]:
 
 
 def _differing(said: Any, found: Any, place: tuple[str, ...]) -> Iterator[tuple[str, Any, Any]]:
-    """Where two trees of plain values differ, of all that the second has."""
+    """Where two trees of plain values differ, for all that the second has."""
     if isinstance(found, Mapping) and isinstance(said, Mapping):
         for name, value in found.items():
             yield from _differing(said.get(name, _NOTHING), value, (*place, str(name)))
@@ -591,7 +593,7 @@ _NOTHING = object()
 
 
 def _equal(said: Any, found: Any) -> bool:
-    """Figures may differ in the last digits between machines."""
+    """Whether two values are equal; the last digits of figures depend on the machine."""
     numbers = [one for one in (said, found) if isinstance(one, float)]
     if numbers and all(type(one) in (int, float) for one in (said, found)):
         return said == found or (abs(said) < 1e300 and math.isclose(said, found, rel_tol=1e-9))
@@ -599,7 +601,7 @@ def _equal(said: Any, found: Any) -> bool:
 
 
 def _figure(value: Any) -> str:
-    """Numbers are shown; of all else, a certificate may hold whatever its maker chose."""
+    """Show numbers only: the maker of a certificate may have chosen any other text."""
     if value is None or isinstance(value, bool | int | float):
         return repr(value)[:40]
     return "nothing" if value is _NOTHING else "something else"

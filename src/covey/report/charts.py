@@ -1,7 +1,7 @@
-"""How covey's pictures look, and how they become files: drawn on this machine, nothing is fetched.
+"""The charts of covey and their files, drawn on this machine without any download.
 
-Altair and vl-convert come with the extra `covey[charts]`, so they are imported when something is
-drawn, and not before.
+Altair and vl-convert come with the extra `covey[charts]`, so they are imported only when a chart is
+drawn.
 """
 
 import json
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     import altair as alt
 
 PICTURES = (".svg", ".png")
-# Pages that show pictures know these colours by their names, and have others for the dark.
+# Pages know these colours by name, and replace them in dark mode.
 INK, LINE, QUIET, FAINT = "#1b1f24", "#1f5a7a", "#5c6670", "#d7dde2"
 SOFT, BEFORE = "#9fc3d6", "#a9b2ba"
-_PRINT = 3  # pixels for one on a screen
+_PRINT = 3  # pixels in print for one on the screen
 
 
 class _Look(NamedTuple):
-    """How one line of several is told from the others: by any one of these alone."""
+    """How one line differs from the others: each of these alone is enough."""
 
     colour: str
     mark: str
     dash: tuple[int, ...]
 
 
-# Colours that the colour-blind tell apart (after Okabe and Ito, darkened until they can be seen on
-# white), and marks and dashes for those who see or print no colour at all.
+# Colours that colour-blind people can distinguish (after Okabe and Ito, darkened to be visible on
+# white), and marks and dashes for those who see or print no colour.
 _LOOKS = (
     _Look("#0072b2", "square", (1, 0)),
     _Look("#c8500a", "triangle-up", (7, 3)),
@@ -47,20 +47,18 @@ _OWN = _Look(INK, "circle", (1, 0))
 
 
 def available() -> bool:
-    """Whether pictures can be drawn here."""
+    """Whether the packages for charts are installed."""
     return all(find_spec(name) is not None for name in ("altair", "vl_convert"))
 
 
 def refuse_without_charts() -> None:
-    """Pictures need packages that not everybody wants."""
+    """Refuse to draw if the packages for charts are not installed."""
     if not available():
-        raise UsageError(
-            "pictures need Altair and vl-convert, which come with the extra covey[charts]"
-        )
+        raise UsageError("charts need Altair and vl-convert: install covey[charts]")
 
 
 def title(text: str, *below: str) -> "alt.TitleParams":
-    """A title above the left end of a picture, and lines below it that explain."""
+    """A title at the top left of a chart, with lines of explanation below it."""
     import altair as alt
 
     return alt.TitleParams(
@@ -112,10 +110,10 @@ def picture(chart: Any, ending: str) -> bytes:
 
 # ── bars ────────────────────────────────────────────────────────────────────────────────────────
 
-_WIDE = 382  # pixels for bars, their names, and numbers behind them
-_NAMES = (124, 186)  # of these for names, from their right end: at least, and at most
+_WIDE = 382  # pixels for bars, their names, and the numbers after them
+_NAMES = (124, 186)  # of these for names: at least, and at most
 _GAP = 8  # between a name and its bar
-_TOLD = 45  # for numbers behind bars, at least
+_TOLD = 45  # for the numbers after bars, at least
 _SMALL = 11.5  # the size of letters
 
 
@@ -127,14 +125,14 @@ class Bar(NamedTuple):
     high: float
     colour: str
     lane: int = 0  # beside others of the same name
-    told: str = ""  # what stands behind it
+    told: str = ""  # the text after it
 
 
 def bars(names: Sequence[str], values: Sequence[Bar], *, thick: int) -> "alt.LayerChart":
-    """Horizontal bars, several beside each other where they stand in lanes.
+    """Horizontal bars, in several lanes if a name has more than one.
 
-    Names are told by their place, so that two may be the same; long ones are shortened. Where
-    numbers stand behind the bars, there is no axis.
+    Names are identified by their place, so two may be the same. Long ones are shortened. If there
+    are numbers after the bars, there is no axis.
     """
     import altair as alt
 
@@ -187,14 +185,14 @@ def bars(names: Sequence[str], values: Sequence[Bar], *, thick: int) -> "alt.Lay
     )
 
 
-# Pages show letters in the reader's own face, which may be far wider than the one that pictures are
-# laid out in. So names are measured as DejaVu Sans shows them, the widest of the common faces.
+# Pages show text in the reader's own font, which may be much wider than the one used for layout. So
+# names are measured in DejaVu Sans, the widest of the common fonts.
 _NARROW, _PLAIN, _BROAD = 0.42, 0.66, 1.0  # of the size of letters
-_NARROW_LETTERS = frozenset(" !'(),-./:;[]fijlrt|")
+_NARROW_LETTERS = frozenset(" \u2009!'(),-./:;[]fijlrt|")
 
 
 def text_width(text: str, size: float = _SMALL) -> float:
-    """The pixels that a text takes at most in any face that a page may be shown in."""
+    """The pixels that a text takes at most, in any common font."""
     return size * sum(map(_letter_width, text))
 
 
@@ -222,7 +220,7 @@ def shortened(text: str, room: float) -> str:
 
 
 class Point(NamedTuple):
-    """A point of a line, and how far the runs that it is the mean of lie apart."""
+    """A point of a line, the mean of several runs, and their range."""
 
     line: str
     x: float
@@ -241,7 +239,7 @@ def lines(
     head: "alt.TitleParams | None" = None,
     background: str = "white",
 ) -> "alt.LayerChart":
-    """Up to six lines, the last of which stands out; bands show how far runs lie apart."""
+    """Up to six lines, the last one emphasised; bands show the range of the runs."""
     import altair as alt
 
     *rest, own = names
@@ -285,7 +283,7 @@ def _key() -> "alt.Legend":
         orient="top",
         direction="horizontal",
         columns=6,
-        columnPadding=28,  # pages may show names in a wider face than they are measured in
+        columnPadding=28,  # pages may show names in a wider font
         offset=12,
         symbolSize=70,
         symbolOpacity=1,
@@ -297,7 +295,7 @@ def _key() -> "alt.Legend":
 
 
 def _x(places: list[float], title: str) -> "alt.X":
-    """An axis with a tick at each place that has points, as far as there is room for labels."""
+    """An axis with a tick at each place that has points, if there is room for its label."""
     import altair as alt
 
     ends = [places[0], places[-1]] if places else [0, 1]
@@ -333,7 +331,7 @@ _MARK = 6.0  # from the middle of a mark to its edge
 
 
 class Spot(NamedTuple):
-    """A point with its name beside it; a hollow one does not count in full."""
+    """A point with its label; a hollow one counts only in part."""
 
     series: str
     label: str
@@ -343,7 +341,7 @@ class Spot(NamedTuple):
 
 
 class Box(NamedTuple):
-    """Where something lies in the field: pixels from the left and from the top."""
+    """A rectangle of the chart: pixels from the left and from the top."""
 
     left: float
     top: float
@@ -358,7 +356,7 @@ class Box(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a label may stand beside its mark."""
+    """A possible place of a label beside its mark."""
 
     dx: float
     dy: float
@@ -371,7 +369,7 @@ class _Place(NamedTuple):
         return Box(left, middle - _LETTER / 2, left + wide, middle + _LETTER / 2)
 
 
-# The better ones first.
+# In order of preference.
 _PLACES = (
     _Place(10, 0, "left"),
     _Place(-10, 0, "right"),
@@ -449,7 +447,7 @@ def scatter(
 
 
 def _label(base: "alt.Chart", spot: Spot, place: _Place, *, bold: bool, halo: bool) -> "alt.Chart":
-    """The label of one point, or the white that parts it from what lies below."""
+    """The label of one point, or the white halo that separates it from what is below."""
     import altair as alt
 
     own = base.properties(data=alt.InlineData([spot._asdict()])).encode(text="label:N")
@@ -470,7 +468,7 @@ def _label(base: "alt.Chart", spot: Spot, place: _Place, *, bold: bool, halo: bo
 
 
 def _ends(values: Sequence[float]) -> list[float]:
-    """A little more than all of them, by ratio."""
+    """The ends of a logarithmic axis: a little beyond all values."""
     least, most = min(values), max(values)
     room = max(1.25, (most / least) ** 0.06)
     return [least / room, most * room]
@@ -502,9 +500,9 @@ def _along(line: Sequence[tuple[float, float]], thick: float = 3.0) -> Iterator[
 def beside(
     middles: Sequence[tuple[float, float]], labels: Sequence[str], taken: Sequence[Box] = ()
 ) -> list[_Place]:
-    """Where to put the labels of marks so that they cover no mark, each other, or what is taken.
+    """Place the labels of marks so that they cover no mark, no other label and nothing `taken`.
 
-    Each in turn goes where it disturbs least, until none moves.
+    Each label in turn moves to where it covers least, until none moves.
     """
     marks = [Box(x - _MARK, y - _MARK, x + _MARK, y + _MARK) for x, y in middles]
     places = [_PLACES[0]] * len(labels)

@@ -1,4 +1,4 @@
-"""A release beside its original: what every report says, whoever made the release."""
+"""What a report says of a release and its original, even if covey did not make the release."""
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -21,8 +21,8 @@ from covey.tables.csv_files import Dialect
 from covey.verification import Verdict, rings
 
 BY_CONTENT = "by released content"
-AS_READ = "as in the input: positions may tell who is who"
-UNKNOWN = "not known: somebody else has made the release"
+AS_READ = "as in the input: positions may reveal whose row is whose"
+UNKNOWN = "unknown: the release was made elsewhere"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,14 +32,14 @@ class Made:
     request: Request
     original: EncodedTable  # the rows in the release
     groups: Groups | Rings
-    key: Key | None  # None where a seed was chosen instead
-    timed: bool  # whether the groups depend on how long the method worked
+    key: Key | None  # None if a seed was set instead
+    timed: bool  # whether the groups depend on how long the method ran
     doubts: list[str]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings:
-    """What was found out about a release."""
+    """Everything known about a release."""
 
     asked: Asked
     schema: Schema
@@ -47,8 +47,8 @@ class Findings:
     verdict: Verdict
     losses: Losses
     rows: Rows
-    persons: pl.Series | None = None  # whose row each is, if k counts persons
-    made: Made | None = None  # None where somebody else has made the release
+    persons: pl.Series | None = None  # the person of each row, if k counts persons
+    made: Made | None = None  # None if the release was made elsewhere
 
     def report(self, dialect: Dialect, seconds: dict[str, float], **more: Any) -> Report:
         """The report on it."""
@@ -73,7 +73,7 @@ class Findings:
         )
 
     def _making(self) -> dict[str, Any]:
-        """How the release was made, as far as that is known."""
+        """How the release was made, as far as known."""
         if self.made is None:
             classes = class_sizes(self.view)
             return {
@@ -95,10 +95,10 @@ class Findings:
         }
 
     def _configuration(self, dialect: Dialect) -> dict[str, Any]:
-        """The request as it was understood; trees by their shape, since labels may name people.
+        """The request as covey understood it; trees by shape, since labels may name people.
 
-        Where it is not known which rows are behind the release, a tree that was made from the
-        values of all of them is left out.
+        If it is unknown which rows were released, a tree built from the values of all of them is
+        omitted.
         """
         view = self.view
         trees = {
@@ -126,7 +126,7 @@ class Findings:
             "require": {
                 "k": self.asked.k,
                 "person": self.asked.person,
-                # As the verdict names them; there stands what was asked of each.
+                # As in the verdict, which gives the required values.
                 "besides": [asked.name for asked in self.asked.besides],
             },
             "loss": self.schema.loss,

@@ -1,13 +1,13 @@
-"""The report as a page for people: what was promised, what holds, and what it has cost.
+"""The report as a web page: what was required, what holds, and what was lost.
 
-Every figure is one of the report's. The first screen answers a custodian's first question in plain
-words; what follows explains, and the numbers behind each picture are there for whoever asks.
+Every figure comes from the report. The first screen answers a custodian's first question in plain
+words. The rest explains, and gives the numbers of each chart to anyone who wants them.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from covey.errors import count
+from covey.errors import THIN_SPACE, count, percent
 from covey.measures.histograms import Distribution
 from covey.measures.loss import DEFINITIONS, ColumnLoss
 from covey.report import charts
@@ -47,7 +47,7 @@ def page(report: "Report") -> str:
             _curve(report),
             _configuration(report),
         ),
-        element("footer", element("p", f"What this does not promise: {report.limits}")),
+        element("footer", element("p", f"What this does not guarantee: {report.limits}")),
     )
 
 
@@ -80,18 +80,18 @@ def _header(report: "Report") -> Html:
 
 
 def _state(report: "Report") -> tuple[str, str]:
-    """What the verdict is, as a colour and in words."""
+    """The verdict as a colour and in words."""
     if report.verdict.holds:
-        return "good", "✓ verified: the promise holds"
+        return "good", "✓ verified: the requirements hold"
     if report.verdict.broken:
-        return "bad", "✗ the promise does not hold"
-    return "mind", "? the promise could not be judged"
+        return "bad", "✗ the requirements do not hold"
+    return "mind", "? the requirements could not all be checked"
 
 
 def _sizes_asked(report: "Report") -> list[Check]:
-    """What was asked of the size of classes: of rows, of persons, or of both."""
+    """The checks of class sizes: in rows, in persons, or in both."""
     sizes = [c for c in report.verdict.checks if c.requirement.counted]
-    # Of several alike, the largest asks for the others too.
+    # The largest of several of one name includes the others.
     return list({c.name: c for c in sorted(sizes, key=lambda c: c.asked)}.values())
 
 
@@ -99,7 +99,7 @@ def _headline(report: "Report") -> str:
     if report.verdict.broken:
         return "Do not publish this table as it is."
     if not report.verdict.holds:
-        return "Nobody can tell from this table alone whether it keeps the promise."
+        return "This table alone does not show whether the requirements hold."
     return _sentence(" and ".join(check.requirement.headline for check in _sizes_asked(report)))
 
 
@@ -107,13 +107,13 @@ def _lead(report: "Report") -> Sequence[Part]:
     columns = _listed([element("strong", column.name) for column in report.losses.columns])
     if not report.verdict.holds:
         wrong = *_broken(report), *_unjudged(report)
-        return *wrong, "What was judged are the columns ", columns, "."
+        return *wrong, "The columns checked are ", columns, "."
     if not report.verdict.alike:
         said = (
-            f"There are {report.k:,} pairings of people with released rows that have no pair in "
-            "common, and each may be the true one. This was judged by "
+            f"There are {report.k:,} ways to match people with released rows. They have no match "
+            "in common, and each may be the true one. This was checked on "
         )
-        return said, columns, ", with the original at hand."
+        return said, columns, ", with the original table."
     fewer = [
         f"to rows of fewer than {check.asked:,.0f} persons"
         if check.requirement.counted == "persons"
@@ -122,28 +122,28 @@ def _lead(report: "Report") -> Sequence[Part]:
         for check in _sizes_asked(report)
     ]
     found = (
-        f" alone. The verifier found this in the {'written file' if report.output else 'cells'}, "
-        "cell by cell, and shares no code with what made them."
+        f" alone. The verifier checked every cell of the {'file' if report.output else 'table'}. "
+        "It shares no code with the part of covey that makes releases."
     )
-    return f"Nobody can be linked {' or '.join(fewer)} by ", columns, found
+    return f"No one can be linked {' or '.join(fewer)} by ", columns, found
 
 
 def _broken(report: "Report") -> Iterator[Part]:
     """What is wrong with the release."""
     broken = [c.name for c in report.verdict.checks if c.judged and not c.holds]
     if broken:
-        yield "The verifier found that the released cells do not keep "
+        yield "The verifier found that the released cells do not meet "
         yield from (_listed(broken), ". ")
     if report.verdict.identifiers:
-        yield "Columns that name people are still there: "
+        yield "The table still has columns that identify people: "
         yield from (_listed(report.verdict.identifiers), ". ")
 
 
 def _unjudged(report: "Report") -> Iterator[Part]:
-    """What the verifier could not tell, and why."""
+    """What the verifier could not check, and why."""
     for check in report.verdict.checks:
         if not check.judged:
-            yield f"Whether the release keeps {check.name} could not be judged: "
+            yield f"It is unknown whether the release meets {check.name}: "
             yield f"{check.reason}. "
 
 
@@ -157,22 +157,18 @@ def _listed(parts: Sequence[Part]) -> Html:
 
 def _told(report: "Report") -> Iterator[tuple[str, str, str]]:
     rows, alike = report.rows, report.verdict.alike
-    same = "cannot be told apart" if alike else "may be anyone's"
+    same = "cannot be distinguished" if alike else "may be anyone's"
     for size in _sizes_asked(report):
         found = size.found if size.judged else size.answer
-        said = f"{size.requirement.counted} that {same}, at least"
-        yield "k, asked and found", f"{size.asked:,.0f} → {found}", said
+        said = f"minimum number of {size.requirement.counted} that {same}"
+        yield "k, required and found", f"{size.asked:,.0f} → {found}", said
     if alike and report.verdict.risks.prosecutor is not None:
-        risk = _percent(report.verdict.risks.prosecutor)
-        yield "highest risk", risk, "that whoever knows a person picks a row of theirs"
-    lost = _percent(share(report.mean_loss))
-    yield "information lost", lost, "of what a cell of these columns told, on average"
+        risk = percent(report.verdict.risks.prosecutor)
+        yield "highest risk", risk, "chance that someone who knows a person picks their row"
+    lost = percent(share(report.mean_loss))
+    yield "information lost", lost, "per cell of these columns, on average"
     left_out = rows.read - rows.released
-    yield "rows left out", f"{left_out:,}", f"of {count(rows.read, 'row')} in the original"
-
-
-def _percent(part: float) -> str:
-    return f"{100 * part:.3g} %"
+    yield "rows not released", f"{left_out:,}", f"of {count(rows.read, 'row')} in the original"
 
 
 def _mind(report: "Report") -> Html:
@@ -180,13 +176,11 @@ def _mind(report: "Report") -> Html:
     general = [element("li", _sentence(text), class_="plain") for text in report.reminders]
     return _section(
         "Before you publish",
-        element("p", "Nothing was found in this release that needs a decision of yours.")
+        element("p", "Nothing in this release needs a decision from you.")
         if not minded
-        else element(
-            "p", f"{count(len(minded), 'thing')} found in this release, for you to judge:"
-        ),
+        else element("p", f"{count(len(minded), 'point')} to check in this release:"),
         element("ul", *minded, class_="minded") if minded else None,
-        element("p", "Of every release:", class_="quiet"),
+        element("p", "For every release:", class_="quiet"),
         element("ul", *general, class_="minded"),
     )
 
@@ -195,13 +189,13 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
-# ── what was promised ───────────────────────────────────────────────────────────────────────────
+# ── requirements ────────────────────────────────────────────────────────────────────────────────
 
 
 def _promise(report: "Report") -> Html:
     return _section(
-        "What was promised, and what the verifier found",
-        scrolled(report.verdict.table(explained=True), "promises"),
+        "What was required, and what the verifier found",
+        scrolled(report.verdict.table(explained=True), "requirements"),
         _missing_cells(report),
     )
 
@@ -212,8 +206,8 @@ def _missing_cells(report: "Report") -> Html | None:
         return None
     return element(
         "p",
-        "A missing cell counts as a value of its own here, which is the stricter reading. If it is "
-        f"taken to match anything, every row matches {verdict.k_wildcard:,}.",
+        "Here a missing cell counts as a value of its own, which is the stricter reading. If it "
+        f"matches any value, every row matches at least {count(verdict.k_wildcard, 'row')}.",
         class_="quiet",
     )
 
@@ -225,60 +219,61 @@ def _risks(report: "Report") -> Html | None:
     verdict, risks = report.verdict, report.verdict.risks
     if not report.verdict.alike:
         return None
-    rows = [(explained(who, how), _percent(risk)) for who, risk, how in risks.rows()]
+    rows = [(explained(who, how), percent(risk)) for who, risk, how in risks.rows()]
     if rows:
         told = [
             element(
-                "p", "Three people who try, each of whom knows the quasi-identifiers of everybody:"
+                "p", "Three kinds of attacker, each of whom knows everyone's quasi-identifiers:"
             ),
-            scrolled(table(("who", "risk"), rows, numbers=(1,)), "risks"),
+            scrolled(table(("attacker", "risk"), rows, numbers=(1,)), "risks"),
             element("p", _whom(risks), class_="quiet"),
         ]
     else:
         unknown = (
-            "That cannot be told: who has several rows in a class is found more easily, and the "
-            f"column {risks.person} that would tell is not in the table."
+            "This is unknown: a person with several rows in a class is easier to find, and the "
+            f"column {risks.person}, which identifies persons, is not in the table."
         )
         told = [element("p", unknown)]
     more = _sensitive(report) if verdict.achieved else ()
-    return _section("How likely somebody is found again", *told, *more)
+    return _section("How likely re-identification is", *told, *more)
 
 
 def _whom(risks: Risks) -> str:
-    """Who may be behind the rows."""
+    """Whose rows these may be."""
     if risks.population is not None:
         return f"Journalist and marketer face a population of {count(risks.population, 'row')}."
     persons = ""
     if risks.person is not None:
         persons = (
-            f"Persons are told apart by {risks.person}: the more rows of a class one has, the more "
-            "easily one of them is picked. "
+            f"Persons are identified by {risks.person}: the more rows of a class a person has, the "
+            "easier it is to pick one of them. "
         )
     return persons + (
-        "No table of the whole population was given, so the people of the release are all there "
-        "are. In a larger population, journalist and marketer have a smaller chance."
+        "No table of the whole population was given, so the release counts as the population. In a "
+        "larger one, the risks from journalist and marketer are lower."
     )
 
 
 def _sensitive(report: "Report") -> Iterator[Html]:
-    """What classes tell of sensitive values, whether anything was asked of them or not."""
+    """What classes reveal about sensitive values, whether or not anything was required."""
     rows = [
-        (a.column, _percent(a.certain), f"{a.distinct_l:,}", _percent(a.alpha), f"{a.t_equal:.3f}")
+        (a.column, percent(a.certain), f"{a.distinct_l:,}", percent(a.alpha), f"{a.t_equal:.3f}")
         for a in report.verdict.achieved
     ]
     head = (
         "sensitive column",
         "rows whose value is certain",
-        "values in a class, at least",
-        "share of one value in a class, at most",
-        "distance from the whole table, at most",
+        "fewest values in a class",
+        "largest share of one value in a class",
+        "largest distance from the whole table",
     )
-    yield element("h3", "What a class tells about sensitive columns")
+    yield element("h3", "What a class reveals about sensitive columns")
     yield element(
         "p",
-        "Nobody needs to know which row is hers if all rows of her class say the same. A value is "
-        "certain where a class has no other. The distance is that of t-closeness: at 0 every class "
-        "is like the table, at 1 it has nothing in common with it.",
+        "If all rows of a person's class have the same value, no one needs to know which row is "
+        "theirs. A value is certain if its class has no other. The distance is that of "
+        "t-closeness: at 0 every class is like the whole table, at 1 it has nothing in common "
+        "with it.",
     )
     yield scrolled(table(head, rows, numbers=range(1, 5)), "sensitive columns")
 
@@ -309,11 +304,11 @@ def _classes(report: "Report") -> Html | None:
     )
     said = element(
         "p",
-        "A class is the rows that are equal in all quasi-identifiers. Here "
-        f"{'is' if verdict.classes == 1 else 'are'} {verdict.sizes}. Classes that are larger than "
-        "k protect better, and cost more than they would have to.",
+        "A class is a set of rows that are equal in all quasi-identifiers. There "
+        f"{'is' if verdict.classes == 1 else 'are'} {verdict.sizes}. Classes larger than k protect "
+        "better, but cost more than necessary.",
     )
-    caption = "How many rows are in classes of each size."
+    caption = "Number of rows in classes of each size."
     name = "Rows in classes of each size"
     return _section(
         "How large the classes are",
@@ -322,7 +317,7 @@ def _classes(report: "Report") -> Html | None:
 
 
 def _beside(*parts: Html) -> Html:
-    """Side by side where there is room."""
+    """Side by side if there is room."""
     return element("div", *parts, class_="pair")
 
 
@@ -336,15 +331,15 @@ def _sizes(least: int, most: int) -> str:
 def _loss(report: "Report") -> Html:
     losses = report.losses
     everything = sum(column.weight for column in losses.columns) * losses.rows
-    lost = _percent(share(report.mean_loss))
+    lost = percent(share(report.mean_loss))
     return _section(
-        "What it costs",
+        "What was lost",
         element(
             "p",
-            f"On average, a cell of the quasi-identifiers has lost {lost} of "
-            "what it told: 0 % where it is as it was, 100 % where it tells nothing. Over all rows "
-            f"that is a Total-IL of {losses.total_il:,.1f}, of {everything:,.0f} if nothing were "
-            "left.",
+            f"On average, a cell of the quasi-identifiers has lost {lost} of its information: "
+            f"0{THIN_SPACE}% if it is unchanged, 100{THIN_SPACE}% if nothing is left. Over all "
+            f"rows, Total-IL is {losses.total_il:,.1f}; it would be {everything:,.0f} if nothing "
+            "were left.",
         ),
         _beside(_paying_columns(report), _paying_rows(report)),
         element("h3", "Column by column"),
@@ -366,13 +361,13 @@ def _paying_columns(report: "Report") -> Html:
     columns = _by_share(report)
     drawn = charts.bars(
         [column.name for column in columns],
-        [Bar(i, 0, c.share, LINE, told=_percent(c.share)) for i, c in enumerate(columns)],
+        [Bar(i, 0, c.share, LINE, told=percent(c.share)) for i, c in enumerate(columns)],
         thick=18,
     )
-    caption = "Each column's share of the whole loss."
+    caption = "Each column's share of the total loss."
     return element(
         "div",
-        element("h3", "Which columns pay"),
+        element("h3", "Which columns lose most"),
         figure(charts.svg(drawn), "Share of the loss by column", caption),
     )
 
@@ -380,17 +375,21 @@ def _paying_columns(report: "Report") -> Html:
 def _paying_rows(report: "Report") -> Html:
     head = ("rows that lose most", "share of the loss", "Total-IL without them")
     rows = [
-        (f"{worst.percent:g} % ({worst.rows:,})", _percent(worst.share), f"{worst.without:,.1f}")
+        (
+            f"{worst.percent:g}{THIN_SPACE}% ({worst.rows:,})",
+            percent(worst.share),
+            f"{worst.without:,.1f}",
+        )
         for worst in report.losses.worst
     ]
     return element(
         "div",
-        element("h3", "Which rows pay"),
+        element("h3", "Which rows lose most"),
         element(
             "p",
-            "Unusual people cost most, because few are like them. Of all original rows, those that "
-            "lose most hold this share of the loss; suppressed rows are among them and have lost "
-            "everything.",
+            "Unusual people cost most, because few others are like them. The table shows how much "
+            "of the loss falls on the original rows that lose most. Suppressed rows "
+            "count too: they have lost everything.",
         ),
         scrolled(table(head, rows, numbers=(1, 2)), head[0]),
     )
@@ -398,13 +397,13 @@ def _paying_rows(report: "Report") -> Html:
 
 def _column_losses(report: "Report") -> Html:
     shown = {column.column: column for column in report.distributions}
-    head = ("column", "weight", "lost of a cell", "share of the loss")
+    head = ("column", "weight", "mean loss of a cell", "share of the loss")
     rows = [
         (
             explained(column.name, _in_words(column.il, shown[column.name])),
             f"{column.weight:g}",
-            _percent(column.il),
-            _percent(column.share),
+            percent(column.il),
+            percent(column.share),
         )
         for column in _by_share(report)
     ]
@@ -419,18 +418,18 @@ def _in_words(il: float, shown: Distribution) -> str:
 
 def _shown(column: Distribution) -> str:
     return (
-        f"{_percent(column.exact)} of the rows still show one value, "
-        f"{_percent(column.nothing)} show nothing"
+        f"{percent(column.exact)} of the rows still show one value, "
+        f"{percent(column.nothing)} show nothing"
     )
 
 
 _WORDS = (
-    (0.0, "Released as it was"),
-    (0.05, "Nearly as it was"),
-    (0.3, "Told somewhat more coarsely"),
-    (0.6, "Told far more coarsely"),
-    (0.9, "Little is left of it"),
-    (2.0, "Next to nothing is left of it"),
+    (0.0, "Unchanged"),
+    (0.05, "Nearly unchanged"),
+    (0.3, "Somewhat coarser"),
+    (0.6, "Much coarser"),
+    (0.9, "Little is left"),
+    (2.0, "Almost nothing is left"),
 )
 
 
@@ -441,40 +440,40 @@ def _before_and_after(report: "Report") -> Html:
     told = any(bin_.before is not None for d in report.distributions for bin_ in d.bins)
     keys = (
         *((("before", "before: rows of the original"),) if told else ()),
-        ("certain", "after: rows that say so for certain"),
-        ("spread", "after: rows that may, spread evenly over what their cells cover"),
+        ("certain", "after: rows that certainly have the value"),
+        ("spread", "after: rows that may have it, spread evenly over what their cells cover"),
     )
     hidden = (
-        f"No number below k = {report.k:,} is told, of the original or of the release, and no "
-        f"value that fewer than {report.k:,} people have is named. Ranges end at round numbers, "
-        "not at anybody's."
+        f"Numbers below k = {report.k:,} are not shown, for the original or the release, and "
+        f"values of fewer than {report.k:,} people are not named. Ranges end at round numbers, "
+        "not at anyone's value."
     )
     if told:
         hidden += (
-            " A number before is kept back if, less the rows that say so for certain, it would "
-            f"tell what fewer than {report.k:,} of the other rows hide, or that none of them has "
-            "the value, or all."
+            " A number before is withheld if subtracting the rows that certainly have the value "
+            f"would reveal what fewer than {report.k:,} of the other rows hide, or that none or "
+            "all of them have it."
         )
     left = report.rows.dropped + report.rows.suppressed
     without = ""
     if left:
         without = (
-            " Rows that were left out are not counted before either: the difference would tell of "
-            "them."
+            " Rows that were not released are not counted before either: the difference would "
+            "reveal them."
             if told
-            else " Rows were left out, and which is not known, so nothing is told of the original: "
-            "the difference would tell of them."
+            else " Some rows were not released, and it is unknown which. So nothing of the "
+            "original is shown: the difference would reveal them."
         )
     return _section(
         "Each column before and after",
         element(
             "p",
-            "How many rows have which values. Where both bars of a value are equally long, the "
-            "release still tells how many people have it. The first part of the lower bar are rows "
-            "whose cells leave no doubt."
+            "How many rows have which values. If both bars of a value are equally long, the "
+            "release still shows how many people have it. The first part of the lower bar counts "
+            "rows whose cells leave no doubt."
             if told
-            else "How many rows of the release have which values. The first part of a bar are rows "
-            "whose cells leave no doubt.",
+            else "How many rows of the release have which values. The first part of a bar counts "
+            "rows whose cells leave no doubt.",
         ),
         element("p", hidden + without, class_="quiet"),
         element(
@@ -498,11 +497,11 @@ def _column(column: Distribution, k: int) -> Html:
         ]
     drawn = charts.bars([bin_.label for bin_ in column.bins], values, thick=8 if before else 12)
     numbers = table(
-        ("value", *(("before",) if before else ()), "after", "of them certain"),
+        ("value", *(("before",) if before else ()), "after", "certain"),
         [
             (
                 bin_.label,
-                *((_number(bin_.before, "kept back"),) if before else ()),
+                *((_number(bin_.before, "withheld"),) if before else ()),
                 *(_number(number, f"< {k:,}") for number in (bin_.after, bin_.certain)),
             )
             for bin_ in column.bins
@@ -528,23 +527,23 @@ def _curve(report: "Report") -> Html | None:
     numbers = table(
         ("k", "loss", "Total-IL", "groups"),
         [
-            (f"{p['k']:,}", _percent(p["loss"]), f"{p['total_il']:,.1f}", f"{p['groups']:,}")
+            (f"{p['k']:,}", percent(p["loss"]), f"{p['total_il']:,.1f}", f"{p['groups']:,}")
             for p in points
         ],
         numbers=(0, 1, 2, 3),
     )
     return _section(
-        "What another k would cost",
+        "What other values of k would cost",
         element(
             "p",
-            "The loss of groups that were formed for each k, and for nothing but k. Where the "
-            "curve is flat, a larger k is nearly free. No point is a release, and none was "
-            "verified. Its groups are formed with the effort that many runs can afford, so the "
-            "loss at the mark need not be that of this release.",
+            "The loss of groups formed for each k, with no other requirement. Where the curve is "
+            "flat, a larger k costs almost nothing. The points are not releases, and none was "
+            "verified. Their groups are formed with less effort, since there are many runs, so "
+            "the loss at the mark may differ from that of this release.",
         ),
         figure(
             charts.svg(report.curve.chart(chosen=report.k)),
-            f"Mean loss of a cell for each k, with a mark at k = {report.k:,}, which was asked for",
+            f"Mean loss of a cell for each k, with a mark at the required k = {report.k:,}",
             numbers=numbers,
             wide=True,
         ),
@@ -569,21 +568,21 @@ def _configuration(report: "Report") -> Html:
             ("its format and size", f"{output.format}, {output.bytes:,} bytes"),
         ]
         if output.defused:
-            what = "cells with an apostrophe in front, against formulas"
+            what = "cells with a leading apostrophe, against formulas"
             written.append((what, f"{output.defused:,}"))
     rest: list[tuple[Part, Part]] = [
         *written,
-        ("rows read, left out as missing, suppressed, released",
+        ("rows read, dropped for missing cells, suppressed, released",
          " · ".join(f"{n:,}" for n in (report.rows.read, report.rows.dropped,
                                        report.rows.suppressed, report.rows.released))),
-        ("method", report.method or "not known: somebody else has made the release"),
+        ("method", report.method or "unknown: the release was made elsewhere"),
         *((f"option {name}", str(value)) for name, value in report.options.items()),
         ("order of the rows", report.order),
         *((("fingerprint of the key", element("code", report.key)),) if report.key else ()),
-        ("asked besides k", ", ".join(settings["require"]["besides"]) or "nothing"),
-        ("loss of categories by", settings["loss"]),
-        *((f"shown as: {name}", str(value)) for name, value in (settings["style"] or {}).items()),
-        *((f"of the file: {name}", _plain(value)) for name, value in settings["table"].items()),
+        ("requirements other than k", ", ".join(settings["require"]["besides"]) or "none"),
+        ("loss measure of categories", settings["loss"]),
+        *((f"style: {name}", str(value)) for name, value in (settings["style"] or {}).items()),
+        *((f"file: {name}", _plain(value)) for name, value in settings["table"].items()),
         ("time", f"{sum(report.seconds.values()):.1f} s"),
         ("made by", f"covey {report.version} on {report.date}"),
     ]  # fmt: skip
@@ -597,13 +596,15 @@ def _configuration(report: "Report") -> Html:
 
 
 def _checksum(report: "Report") -> str:
-    """What the checksum is good for."""
+    """How to use the checksum."""
     if report.output is None:
-        return "The table was handed over in memory, so there is no checksum of a file."
+        return "The table was passed in memory, so there is no checksum of a file."
     if not report.verdict.holds:
-        return "The SHA-256 is that of the file that was judged: it is not one to publish as it is."
+        return (
+            "The SHA-256 is that of the file that was checked: do not publish that file as it is."
+        )
     return (
-        "Before you publish a file, compare its SHA-256 with the one here: if they differ, it is "
+        "Before you publish a file, compare its SHA-256 with the one here. If they differ, it is "
         "not the file that was verified."
     )
 

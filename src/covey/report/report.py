@@ -1,10 +1,10 @@
-"""What was promised, what was found, what it cost: numbers and column names, never cells."""
+"""What was required, found and lost: numbers and column names, never cells."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from covey.custody.composition import Composition
-from covey.errors import UsageError, count
+from covey.errors import UsageError, count, percent
 from covey.measures.histograms import ClassSizes, Distribution
 from covey.measures.loss import DEFINITIONS, Losses
 from covey.report import charts
@@ -14,29 +14,28 @@ from covey.verification import Verdict
 from covey.verification.rounding import rounded, share
 
 LIMITS = (
-    "k-anonymity keeps a person from being linked to fewer than k rows by the quasi-identifiers "
-    "named here. It does not hide a sensitive value that all rows of a class share, does not "
-    "protect columns that were not named as quasi-identifiers, and may be weakened by what else is "
-    "known or by other releases of the same table."
+    "k-anonymity prevents linking a person to fewer than k rows by the quasi-identifiers named "
+    "here. It does not hide a sensitive value that all rows of a class share. It does not protect "
+    "columns that were not named as quasi-identifiers. Other knowledge, or other releases of the "
+    "same table, may weaken it."
 )
 
-# What holds of every release, and cannot be seen from one.
+# What applies to every release, and cannot be seen from one.
 _OTHER_RELEASES = (
-    "two releases about the same people can be laid over each other, and people who hide among k "
-    "rows in each may be alone in both"
+    "two releases can be combined, and a person hidden among k rows in each may be the only match "
+    "in both"
 )
 NOT_LOOKED_UP = (
-    "earlier releases were not looked up: if this table, or another one about the same people, was "
-    f"or will be released in any other form, mind that {_OTHER_RELEASES}"
+    "earlier releases were not checked. Find out whether this table, or another about the same "
+    f"people, was or will be released in any other form: {_OTHER_RELEASES}"
 )
 LOOKED_UP = (
-    "only releases that covey wrote and that are in this register were looked up: if somebody "
-    "else, or another program, has released anything about these people, mind that "
-    f"{_OTHER_RELEASES}"
+    "only releases that covey wrote and that are in this register were checked. Find out whether "
+    f"anyone released other data about these people: {_OTHER_RELEASES}"
 )
 REMINDERS = (
-    "the promise is about the columns that were named as quasi-identifiers: a column that somebody "
-    "else knows, and that is called sensitive or insensitive here, may still single people out",
+    "the requirements cover only the columns named as quasi-identifiers. A column named sensitive "
+    "or insensitive may still single people out, if someone else knows its values",
 )
 
 
@@ -51,7 +50,7 @@ class Rows:
 
     @classmethod
     def counted(cls, read: int, kept: int, suppressed: int) -> "Rows":
-        """By those that no policy dropped, and those of them that were suppressed."""
+        """From the rows that no policy dropped, and how many of them were suppressed."""
         return cls(read, read - kept, suppressed, kept - suppressed)
 
 
@@ -63,21 +62,21 @@ class Output:
     bytes: int
     sha256: str
     written: dict[str, Any]  # delimiter, encoding, decimal sign and missing tokens
-    defused: int = 0  # cells with an apostrophe in front, so that no spreadsheet runs them
+    defused: int = 0  # cells with a leading apostrophe, so that no spreadsheet runs them
 
 
 class Costs(Protocol):
-    """What each k would cost: a curve."""
+    """A curve: the loss for each k."""
 
     @property
     def rows(self) -> int:
-        """How many rows it is about."""
+        """The number of rows it was made from."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists."""
 
     def chart(self, *, chosen: int | None = None) -> Any:
-        """The curve as a picture, with a mark where the chosen k is."""
+        """The curve as a chart, with a mark at the chosen k."""
 
 
 @dataclass(frozen=True)
@@ -91,48 +90,48 @@ class Report(Written):
     rows: Rows
     verdict: Verdict
     losses: Losses
-    method: str | None  # None where somebody else has made the release
+    method: str | None  # None if the release was made elsewhere
     options: dict[str, Any]
-    key: str | None  # the fingerprint of the key under which random choices were drawn
+    key: str | None  # the fingerprint of the key that random choices were drawn with
     order: str
     configuration: dict[str, Any]
     warnings: tuple[str, ...]
     seconds: dict[str, float]
-    classes: tuple[ClassSizes, ...]  # none where rows are not alike
+    classes: tuple[ClassSizes, ...]  # none if rows form no classes
     distributions: tuple[Distribution, ...]
     output: Output | None = None
     curve: Costs | None = None
     limits: str = LIMITS
-    composition: Composition | None = None  # None where earlier releases were not looked up
+    composition: Composition | None = None  # None if earlier releases were not checked
 
     def composed(self, found: Composition | None, warnings: tuple[str, ...]) -> "Report":
-        """The report with what this release and the earlier ones keep together."""
+        """The report, with what holds for this release combined with earlier ones."""
         return replace(self, composition=found, warnings=(*warnings, *self.warnings))
 
     @property
     def reminders(self) -> tuple[str, ...]:
-        """What holds of every release, and cannot be seen from one."""
+        """What applies to every release, and cannot be seen from one."""
         return (NOT_LOOKED_UP if self.composition is None else LOOKED_UP, *REMINDERS)
 
     @property
     def request(self) -> dict[str, Any]:
-        """What was asked for, without the columns."""
+        """The method, its options and the requirements, without the columns."""
         asked = {check.name: check.asked for check in self.verdict.checks}
         return {"method": self.method, "options": self.options, "require": asked}
 
     @property
     def k(self) -> int:
-        """What was asked for: no count of fewer people is told."""
+        """The k required; no count below it is shown."""
         return int(self.configuration["require"]["k"])
 
     @property
     def mean_loss(self) -> float:
-        """What a cell has lost on average, 0 … 1."""
+        """The mean loss of a cell, 0 … 1."""
         weights = sum(column.weight for column in self.losses.columns)
         return self.losses.total_il / (self.losses.rows * weights)
 
     def published(self) -> "Report":
-        """The same with the digits that are published."""
+        """The same, with only the digits that are published."""
         return replace(self, losses=rounded(self.losses), distributions=rounded(self.distributions))
 
     def to_dict(self) -> dict[str, Any]:
@@ -161,7 +160,7 @@ class Report(Written):
         }
 
     def to_html(self) -> str:
-        """The report as a page of its own, which needs the extra `covey[charts]`."""
+        """The report as a web page; needs the extra `covey[charts]`."""
         from covey.report.page import page
 
         charts.refuse_without_charts()
@@ -173,15 +172,15 @@ class Report(Written):
         return snippet(
             f"{rows.released:,} of {count(rows.read, 'row')} released{by}",
             self.verdict.table(),
-            element("p", f"Mean loss of a cell: {self.mean_loss:.2%}"),
+            element("p", f"Mean loss of a cell: {percent(self.mean_loss)}"),
             *(element("p", f"Note: {warning}") for warning in self.warnings),
         )
 
 
 def refuse_curve_of_others(curve: Costs | None, rows: Rows) -> None:
-    """A curve of rows that are not in the release would tell of them."""
+    """Refuse a curve of other rows than those released: it would reveal something of them."""
     if curve is not None and curve.rows != rows.released:
         raise UsageError(
-            f"the curve is of {count(curve.rows, 'row')} and the release has {rows.released:,}: a "
-            "report shows the curve of the released rows only"
+            f"the curve covers {count(curve.rows, 'row')}, but the release has {rows.released:,}: "
+            "make the curve from the released rows only"
         )

@@ -1,4 +1,4 @@
-"""Results that are written to a file in the format that the ending of its name asks for."""
+"""Results that are written to a file in the format of its name's ending."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from covey.verification.rounding import rounded
 
 
 class Written:
-    """A result with `to_dict`, and for other formats than JSON `frame`, `to_html` or `chart`."""
+    """A result with `to_dict`, and `frame`, `to_html` or `chart` for formats other than JSON."""
 
     formats: ClassVar[tuple[str, ...]]
 
@@ -38,17 +38,17 @@ class Written:
         return charts.picture(shown.chart(), ending)
 
     def write(self, path: str | Path) -> None:
-        """Write it as the name's ending asks, whole or not at all."""
+        """Write a file in the format of its name's ending, whole or not at all."""
         files.write(path, self.written_as(path))
 
     @classmethod
     def refuse_format(cls, path: str | Path) -> None:
-        """Refuse an ending that it is not written as, or pictures that nobody here can draw."""
+        """Refuse an unknown ending, or a chart if the packages for charts are missing."""
         ending = _ending(path)
         if ending not in cls.formats:
             *some, last = cls.formats
             known = f"{', '.join(some)} or {last}"
-            raise OutputError(f"a {cls.__name__.lower()} is a file: end its name in {known}")
+            raise OutputError(f"the file name of a {cls.__name__.lower()} must end in {known}")
         if ending in (".html", *PICTURES):
             charts.refuse_without_charts()
 

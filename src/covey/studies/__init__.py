@@ -1,1 +1,1 @@
-"""Many releases beside each other: methods compared, and the loss for every k."""
+"""Studies of many runs: methods compared, and the loss for each k."""

@@ -1,7 +1,7 @@
-"""Methods side by side: each on the same table, for each k, by every metric.
+"""Compare methods: each on the same table, for each k, by every metric.
 
-A run is a whole release, verified like any other, of a table that is read once. Nothing is
-published: a comparison holds names of columns and numbers, never cells.
+A run is a whole release, verified like any other. The table is read once. Nothing is published: a
+comparison holds column names and numbers, never cells.
 """
 
 import contextlib
@@ -45,9 +45,9 @@ Asked = str | Callable[..., Any]  # a name with options, a function, or a Method
 
 @dataclass(frozen=True)
 class Run:
-    """One method at one k, or the `error` with which it refused."""
+    """One method at one k, or the `error` it ended with."""
 
-    method: str  # as asked for, with its options
+    method: str  # as given, with its options
     name: str
     options: dict[str, Any]
     k: int
@@ -56,9 +56,9 @@ class Run:
     verdict: Verdict | None = None
     losses: Losses | None = None
     workload: Workload | None = None
-    clustering_seconds: float | None = None  # of forming groups alone
-    seconds: float | None = None  # of all stages
-    peak_memory: int | None = None  # bytes that forming groups took more, where it can be known
+    clustering_seconds: float | None = None  # to form the groups
+    seconds: float | None = None  # for all stages
+    peak_memory: int | None = None  # additional bytes to form the groups, if known
     error: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Run:
 
     def figures(self) -> dict[str, Any]:
         """The run as one row of a table."""
-        # A release without classes, whose rows are not alike, has no figures of them either.
+        # A release without classes has no figures of classes.
         alike = self.losses is not None and self.losses.average_class_size is not None
         classes = self.verdict if alike else None
         return {
@@ -98,7 +98,7 @@ class Run:
 
 
 def _flat(figures: Losses | Workload | None, without: Sequence[str] = ()) -> dict[str, Any]:
-    """Figures side by side, those of a figure that has several named after it."""
+    """Figures in one dictionary; the parts of a compound figure are named after it."""
     flat: dict[str, Any] = {}
     for name, value in (asdict(figures) if figures else {}).items():
         if isinstance(value, dict):
@@ -116,7 +116,7 @@ _COUNTS = ("k", "rows", "suppressed", "groups", "verified_k", "classes",
 
 @dataclass(frozen=True)
 class Comparison(Written):
-    """What came of several methods, and what it cost."""
+    """The runs of several methods, with their figures."""
 
     formats = (".csv", ".json")
 
@@ -126,7 +126,7 @@ class Comparison(Written):
     def frame(self) -> pl.DataFrame:
         """One row per run, one column per figure: see `covey.measures.loss.DEFINITIONS`."""
         rows = [run.figures() for run in self.runs]
-        # A refused run has fewer figures than others, whose order counts.
+        # A refused run has fewer figures; the order is that of the others.
         names = dict.fromkeys(name for row in sorted(rows, key=len, reverse=True) for name in row)
         kinds = {
             name: pl.String if name in _TEXTS else pl.Int64 if name in _COUNTS else pl.Float64
@@ -149,7 +149,7 @@ class Comparison(Written):
 
 
 def _written(run: Run) -> tuple[str, ...]:
-    """Some figures of a run in writing, or why there are none."""
+    """The main figures of a run as text, or why there are none."""
     if run.losses is None or run.verdict is None or run.seconds is None:
         return ("", "", "", "", run.error or "")
     figures = run.figures()
@@ -172,19 +172,18 @@ def compare(
     workload: bool = False,
     progress: Progress = silent,
 ) -> Comparison:
-    """Methods side by side: time, memory and every metric of their releases.
+    """Compare methods by time, memory and every metric of their releases.
 
-    `methods` are functions or methods, or names in `METHODS`, each with options behind colons,
-    such as `"mondrian:relaxed=true"` or `"cb:l=3:tries=5"`; a text holds several with commas
-    between, and `"all"` stands for every method and the variants that their papers describe. The
-    `class_column` is measured by CM; a method minds it only if its options name a penalty, and
-    else is given `penalty=0`.
-    With `workload`, queries are counted and the class is predicted over each release as well.
+    `methods` are functions or methods, or names in `METHODS`, each with options after colons, such
+    as `"mondrian:relaxed=true"` or `"cb:l=3:tries=5"`. A string may list several, separated by
+    commas, and `"all"` means every method and the variants that their papers describe. CM measures
+    the `class_column`; a method uses it only if its options name a penalty, and otherwise gets
+    `penalty=0`. With `workload`, query errors and class prediction are measured too.
 
-    Each run is what `anonymize` gives for the same request. A method that refuses it ends with
-    its error in the run, and the others go on. Before any time is taken, each method has been run
-    once on a small sample, so that no figure holds the time of compilation. Memory is what forming
-    the groups took at most above what was held when it began; None where the system does not tell.
+    Each run is what `anonymize` gives for the same request. If a method refuses it, the run holds
+    the error, and the others continue. Each method is first run once on a small sample, so that no
+    time includes compilation. Memory is the peak while the groups are formed, above what was in use
+    before; None if the system does not report it.
     """
     return Comparison(
         tuple(
@@ -213,7 +212,7 @@ def runs(
     workload: bool = False,
     progress: Progress = silent,
 ) -> Iterator[Run]:
-    """The runs of `compare`, one k after another, each as soon as it is done."""
+    """The runs of `compare`, one k after another, each as soon as it is finished."""
     requirements, besides = _requirements(k, schema)
     contenders = _contenders(methods, schema, class_column)
     progress("reading", 0.0)
@@ -241,7 +240,7 @@ class _Contender:
 def _requirements(
     k: int | Sequence[int], schema: Schema
 ) -> tuple[list[KAnonymity], tuple[Requirement, ...]]:
-    """Each k, and what the schema asks for besides."""
+    """A requirement for each k, and the other requirements of the schema."""
     sizes = k if isinstance(k, Sequence) else [k]
     asked = [KAnonymity(size, schema.require.person) for size in sizes]
     _refuse_none("k", asked)
@@ -269,7 +268,7 @@ def _is_all(asked: Asked) -> bool:
 
 
 def _all(schema: Schema, class_column: str | None) -> list[str]:
-    """Every method, and the variants that their papers describe, where they apply."""
+    """Every method, and the variants from their papers that apply."""
     variants = {
         "k-member:penalty=1": class_column is not None,
         "mondrian:relaxed=true": True,
@@ -280,7 +279,7 @@ def _all(schema: Schema, class_column: str | None) -> list[str]:
 
 
 def _contender(asked: Asked, class_column: str | None) -> _Contender:
-    """A method that is told nothing about classes is not to mind them: they are only measured."""
+    """A method with its options; without one about classes, it must ignore them."""
     if isinstance(asked, str):
         label = asked.strip()
         name, *written = label.split(":")
@@ -299,38 +298,38 @@ _CLASS_OPTIONS = {"penalty", "penalise_leftovers"}
 
 
 def parse_options(written: Iterable[str]) -> dict[str, Any]:
-    """Options of a method as `NAME=VALUE`, values as in TOML; what is not TOML is text."""
+    """Parse method options `NAME=VALUE`; a value that is not TOML is text."""
     parsed: dict[str, Any] = {}
     for option in written:
         name, equals, value = option.partition("=")
         if not equals or not name.isidentifier():
-            raise UsageError("a method's option is written NAME=VALUE")
+            raise UsageError("write a method option as NAME=VALUE")
         if name in inspect.signature(pipeline.anonymize).parameters:
-            raise UsageError(f"{name!r} is no option of a method")
+            raise UsageError(f"{name!r} is not a method option")
         try:
             parsed[name] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
             parsed[name] = value
         except (RecursionError, ValueError):  # nested too deeply, or thousands of digits
-            raise UsageError(f"the value of the method's option {name!r} is too long") from None
+            raise UsageError(f"the value of the method option {name!r} is too long") from None
     return parsed
 
 
 def _refuse_none(what: str, asked: list[Any]) -> None:
     if not asked:
-        raise UsageError(f"there is no {what} to compare")
+        raise UsageError(f"no {what} given to compare")
 
 
 def _refuse_repeated(asked: Iterable[Hashable]) -> None:
     for what, times in Counter(asked).items():
         if times > 1:
-            raise UsageError(f"{what} is asked for {times} times; once is enough")
+            raise UsageError(f"{what} is given {times} times: give it once")
 
 
 # ── runs ────────────────────────────────────────────────────────────────────────────────────────
 
-_SAMPLE = 200  # rows that compile whatever a method compiles, and take no time
-_SAMPLE_K = 3  # leaves some of them over
+_SAMPLE = 200  # rows: enough to compile a method, and fast
+_SAMPLE_K = 3  # leaves some rows over
 _CLUSTERING = "clustering"
 
 
@@ -343,12 +342,12 @@ class _Task:
     seed: int | None
     class_column: str | None
     workload: bool
-    besides: tuple[Requirement, ...]  # what is asked for besides k
+    besides: tuple[Requirement, ...]  # requirements other than k
 
     def release(
         self, contender: _Contender, requirement: KAnonymity, progress: Progress
     ) -> Release:
-        """What the contender makes of the table."""
+        """The release that the contender makes of the table."""
         return pipeline.anonymize(
             self.table,
             self.schema,
@@ -361,13 +360,13 @@ class _Task:
         )
 
     def worth(self, release: Release, **settings: int) -> Workload | None:
-        """What the release is still good for, if asked."""
+        """How useful the release is, if that is wanted."""
         if not self.workload:
             return None
         return release.workload(self.table, class_column=self.class_column, **settings)
 
     def check(self) -> None:
-        """Whatever is wrong with the request is told before the first run."""
+        """Raise errors in the request before the first run."""
         release = pipeline.anonymize(
             self.table,
             self.schema,
@@ -379,7 +378,7 @@ class _Task:
         self.worth(release, queries=1)
 
     def warm_up(self, contender: _Contender) -> None:
-        """Compile what a run needs; what it refuses is told when it runs."""
+        """Compile what a run needs; errors are raised when it runs."""
         some = self.table.frame.gather_every(max(1, self.table.frame.height // _SAMPLE))
         sample = replace(self, table=self.table.with_frame(some))
         with contextlib.suppress(CoveyError):
@@ -400,11 +399,11 @@ def _run(task: _Task, contender: _Contender, requirement: KAnonymity, tell: Prog
         release = task.release(contender, requirement, watch)
         worth = task.worth(release)
     except ViolationError:
-        raise  # nothing that was asked for: covey has made a mistake, and must not hide it
+        raise  # not a fault of the request but of covey, which must not hide it
     except CoveyError as error:
         return replace(run, error=str(error))
     except MemoryError:
-        return replace(run, error="there is not enough memory for this table")
+        return replace(run, error="not enough memory for this table")
     seconds = release.report.seconds
     return replace(
         run,
@@ -420,7 +419,7 @@ def _run(task: _Task, contender: _Contender, requirement: KAnonymity, tell: Prog
 
 
 class _Watch:
-    """Follows a release stage by stage, to know how much memory forming the groups takes."""
+    """Follow a release stage by stage, to measure the memory needed to form the groups."""
 
     def __init__(self, tell: Progress) -> None:
         self._tell = tell
@@ -443,11 +442,11 @@ class _Watch:
 
 # ── memory ──────────────────────────────────────────────────────────────────────────────────────
 
-_PROCESS = Path("/proc/self")  # what Linux tells; elsewhere there is none
+_PROCESS = Path("/proc/self")  # exists on Linux only
 
 
 def _memory(what: str) -> int | None:
-    """One of the process's figures in bytes, None where the system does not tell."""
+    """A memory figure of the process in bytes; None if the system does not report it."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         for line in (_PROCESS / "status").read_text(encoding="ascii").splitlines():
             if line.startswith(f"{what}:"):
@@ -456,7 +455,7 @@ def _memory(what: str) -> int | None:
 
 
 def _forget_peak() -> bool:
-    """Begin to look for the most memory in use anew; whether that can be done."""
+    """Reset the peak of memory use; return whether that worked."""
     try:
         (_PROCESS / "clear_refs").write_text("5", encoding="ascii")
     except OSError:
@@ -465,6 +464,6 @@ def _forget_peak() -> bool:
 
 
 def _give_back_memory() -> None:
-    """Memory that was freed but is still held would be used again, and so not be counted."""
+    """Return freed memory to the system; otherwise it would be reused and not counted."""
     with contextlib.suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,8 +1,8 @@
-"""How much privacy costs: the loss for every k, in one run, as a table and a picture.
+"""What privacy costs: the loss for each k, in one run, as a table and a chart.
 
-The table is read, put in order and encoded once; then groups are formed for one k after another and
-their loss is taken from the groups. Nothing is released or verified here: `anonymize` does that,
-once the custodian has chosen a k. A curve holds numbers, never cells.
+The table is read, sorted and encoded once. Then groups are formed for one k after another, and
+their loss is measured. Nothing is released or verified here: `anonymize` does that after the
+custodian has chosen a k. A curve holds numbers, never cells.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from covey.custody.ordering import ordered_people
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups, Rings
 from covey.encoding.selection import Selection
-from covey.errors import CoveyError, UsageError
+from covey.errors import THIN_SPACE, CoveyError, UsageError, percent
 from covey.measures.loss import measure_groups
 from covey.report import charts
 from covey.report.charts import FAINT, INK, LINE, PICTURES
@@ -40,24 +40,24 @@ if TYPE_CHECKING:
     import altair as alt
 
 KS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200)
-EFFORT = "quick"  # of the own method, where none is asked for: a curve is many runs
+EFFORT = "quick"  # default of the covey method here: a curve needs many runs
 
 DEFINITIONS = {
-    "k": "The least number of rows in a group.",
-    "total_il": "Total-IL of the groups, suppressed rows with it.",
-    "loss": "Mean loss of a cell: Total-IL over that of a table in which every cell is lost.",
+    "k": "Minimum number of rows in a group.",
+    "total_il": "Total-IL of the groups, including suppressed rows.",
+    "loss": "Mean loss of a cell: Total-IL divided by that of a table with every cell lost.",
     "gcp": "GCP of the same groups.",
     "groups": "Number of groups.",
     "largest": "Rows in the largest group.",
     "suppressed": "Rows in no group.",
-    "found_for": "The k that the groups were formed for: a larger one, where that lost less.",
+    "found_for": "The k that the groups were formed for: a larger one if that lost less.",
     "seconds": "Time to form groups for this k.",
 }
 
 
 @dataclass(frozen=True)
 class Point:
-    """What the best groups that were found for one k lose; `DEFINITIONS` explains the figures."""
+    """The loss of the best groups found for one k; `DEFINITIONS` explains the figures."""
 
     k: int
     total_il: float
@@ -88,26 +88,28 @@ class Curve(Written):
         return pl.DataFrame([asdict(point) for point in self.points])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries and lists, as the JSON file has them, with the digits it has."""
+        """Plain dictionaries and lists, as in the JSON file, with its digits."""
         return {"covey": version("covey"), "definitions": DEFINITIONS, **asdict(rounded(self))}
 
     def chart(self, *, chosen: int | None = None) -> "alt.LayerChart":
-        """The curve as an Altair chart, which comes with the extra `covey[charts]`.
+        """The curve as an Altair chart; needs the extra `covey[charts]`.
 
-        A `chosen` k is marked if it lies on the curve.
+        A `chosen` k is marked if it is within the curve.
         """
         charts.refuse_without_charts()
         return _chart(rounded(self), chosen)
 
     def _repr_svg_(self) -> str | None:
-        """What a notebook shows, where the extra is there: a picture that asks nobody."""
+        """What a notebook shows if the extra is installed: a picture without scripts."""
         return charts.svg(self.chart()) if charts.available() else None
 
 
 def refuse_method(method: str | Callable[..., Any]) -> None:
-    """A curve is of groups whose rows are alike."""
+    """Refuse a method whose groups form no classes."""
     if not as_method(method).alike:
-        raise UsageError("a curve is of k-anonymity, and the rows of this method are not alike")
+        raise UsageError(
+            "a curve is not possible for this method: its releases are not k-anonymous"
+        )
 
 
 refuse_format = Curve.refuse_format
@@ -131,11 +133,11 @@ def curve(
     """The loss for each of `ks`, by default twenty from 2 to 200 or to the number of rows.
 
     `frame`, `schema`, `method`, `key`, `seed`, `class_column` and `options` are those of
-    `anonymize`. With the same seed and options, a point is what `anonymize` loses for its k, unless
-    a larger k has found groups that lose less: those do for smaller k too. covey's own method works
-    with the effort that a curve can afford, unless `effort` is among the options, so that a release
-    of its default effort loses somewhat less than the curve says. Without a `seed`, one is derived
-    under the key, the same whatever `ks` are.
+    `anonymize`. With the same seed and options, a point is the loss of `anonymize` for its k,
+    unless groups found for a larger k lose less: they are valid for the smaller k too. The covey
+    method uses a low effort, unless `effort` is among the options, so a release with its default
+    effort loses somewhat less than the curve shows. Without a `seed`, one is derived from the key;
+    it does not depend on `ks`.
     """
     task = prepare(
         frame,
@@ -153,7 +155,7 @@ def curve(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Task:
-    """A table that is ready for any k, and which ks are asked for."""
+    """A table that is ready for any k, and the ks to try."""
 
     ks: tuple[int, ...]
     request: Request
@@ -161,7 +163,7 @@ class Task:
     seed: int
 
     def points(self, progress: Progress) -> Iterator[Point]:
-        """What the groups for each k lose, one k after another, each as soon as it is known."""
+        """The loss for each k, one k after another, each as soon as it is known."""
         for done, k in enumerate(self.ks):
             tell = part_of(progress, f"{done + 1} of {len(self.ks)}: k = {k}", done, len(self.ks))
             began = time.perf_counter()
@@ -170,7 +172,7 @@ class Task:
             yield self._point(k, groups, time.perf_counter() - began)
 
     def _point(self, k: int, groups: Groups | Rings, seconds: float) -> Point:
-        assert isinstance(groups, Groups)  # others are refused before any work
+        assert isinstance(groups, Groups)  # other methods are refused earlier
         losses = measure_groups(self.encoded, groups)
         return Point(
             k=k,
@@ -203,10 +205,10 @@ def prepare(
     options: Mapping[str, Any],
     progress: Progress,
 ) -> Task:
-    """Read and encode; whatever is wrong with the request is told here."""
+    """Read and encode; raise errors in the request here."""
     asked = [KAnonymity(k) for k in (KS[:1] if ks is None else ks)]
     if not asked:
-        raise UsageError("there is no k to draw a curve of")
+        raise UsageError("no k given for the curve")
     chosen = {**({"effort": EFFORT} if method == "covey" else {}), **options}
     request = Request.of(schema, asked, method, chosen, class_column=class_column)
     request = replace(request, requirements=(KAnonymity(request.k, person=False),))
@@ -221,17 +223,17 @@ def prepare(
     task = Task(tuple(k for k in sizes if k <= encoded.rows), request, encoded, people.seed)
     progress("warming up", 0.0)
     sample = people.take(Selection.where(np.arange(encoded.rows) < _SAMPLE))
-    with contextlib.suppress(CoveyError):  # what the method refuses is told when it runs
+    with contextlib.suppress(CoveyError):  # errors are raised when it runs
         some = encode(sample.table, schema, class_column=class_column)
         list(replace(task, ks=KS[:1], encoded=some).points(silent))
     return task
 
 
-_SAMPLE = 200  # rows that compile whatever a method compiles, so that no point holds that time
+_SAMPLE = 200  # rows: enough to compile a method, so that no point includes that time
 
 
 def rising(points: Sequence[Point]) -> list[Point]:
-    """For each k the groups that lose least among those found for it or for a larger one."""
+    """For each k, the groups with the least loss among those found for it or a larger one."""
     best: list[Point] = []
     for point in reversed(points):
         if best and best[-1].total_il < point.total_il:
@@ -247,20 +249,20 @@ _HEIGHT = 320  # of the field, in pixels
 
 
 def _chart(curve: Curve, chosen: int | None) -> "alt.LayerChart":
-    """Loss over k, which counts by ratio: from 2 to 4 is as far as from 50 to 100."""
+    """Loss over k, on a logarithmic axis: from 2 to 4 is as far as from 50 to 100."""
     import altair as alt
 
     ks = [point.k for point in curve.points]
-    values = [{"k": p.k, "loss": p.loss, "label": f"{100 * p.loss:.3g} %"} for p in curve.points]
+    values = [{"k": p.k, "loss": p.loss, "label": percent(p.loss)} for p in curve.points]
     room = max(ks[-1] / ks[0], 2.0) ** 0.1
-    x = alt.X("k:Q", title="k, the least number of people who are shown alike").scale(
+    x = alt.X("k:Q", title="k, the minimum number of rows in a class").scale(
         type="log", domain=[ks[0] / room, ks[-1] * room**0.3], nice=False
     )
     y = alt.Y("loss:Q", title="mean loss of a cell").scale(domainMin=0, nice=True)
-    percent = "format(datum.value * 100, '.3~g') + ' %'"
+    written = f"format(datum.value * 100, '.3~g') + '{THIN_SPACE}%'"
     base = alt.Chart(alt.InlineData(values)).encode(
         x=x.axis(values=apart(ks, 0.07), format=",d", grid=False, tickSize=5),
-        y=y.axis(labelExpr=percent, tickCount=6, gridColor=FAINT, domain=False, ticks=False),
+        y=y.axis(labelExpr=written, tickCount=6, gridColor=FAINT, domain=False, ticks=False),
     )
     # The curve never falls, so there is room on the left above a point.
     text = base.transform_filter(alt.FieldOneOfPredicate("k", apart(ks, 0.13)))
@@ -288,7 +290,7 @@ def _chart(curve: Curve, chosen: int | None) -> "alt.LayerChart":
         title=charts.title(
             "What privacy costs",
             f"{curve.rows:,} rows, method {curve.method}; "
-            "at 0 % every cell is as it was, at 100 % none tells anything",
+            f"0{THIN_SPACE}%: every cell is unchanged, 100{THIN_SPACE}%: nothing is left",
         ),
         width=560,
         height=_HEIGHT,
@@ -299,7 +301,7 @@ def _chart(curve: Curve, chosen: int | None) -> "alt.LayerChart":
 
 
 def _mark(chosen: int, x: "alt.X", ks: Sequence[int]) -> "list[alt.Chart]":
-    """An upright line at a k, told below the curve, where nothing else is written."""
+    """A vertical line at a k, labelled below the curve, where there is no other text."""
     import altair as alt
 
     base = alt.Chart(alt.InlineData([{"k": chosen, "told": f"k = {chosen:,}"}])).encode(x=x)
@@ -318,7 +320,7 @@ def _mark(chosen: int, x: "alt.X", ks: Sequence[int]) -> "list[alt.Chart]":
 
 
 def apart(ks: Sequence[int], share: float) -> list[int]:
-    """Some of the ks, by ratio at least a share of the whole range apart.
+    """Some of the ks, at least a share of the whole logarithmic range apart.
 
     The ends come first, then round numbers, then others.
     """

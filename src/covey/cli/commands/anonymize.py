@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Paths(Source):
-    """From which files to which."""
+    """The input files and the output file."""
 
     output: Annotated[
-        str, Option("--output", "-o", metavar="FILE", help="Released table, - for stdout.")
+        str, Option("--output", "-o", metavar="FILE", help="Released table; - for stdout.")
     ]
 
 
 @dataclass(frozen=True)
 class Beside:
-    """What is written or printed beside the released table."""
+    """What is written or printed along with the released table."""
 
     report: Annotated[
         list[Path] | None,
@@ -48,16 +48,16 @@ class Beside:
     curve: WithCurve = False
     costs: Annotated[
         Path | None,
-        Option(metavar="CSV", help="Write what each row has lost; not for publication."),
+        Option(metavar="CSV", help="Write the loss of each row; do not publish it."),
     ] = None
     certificate: Annotated[
         bool,
-        Option("--certificate", help="Write OUTPUT.intoto.json, for others to check."),
+        Option("--certificate", help="Write OUTPUT.intoto.json, so that others can check."),
     ] = False
     as_json: AsJson = False
 
     def files(self, output: str, method: str) -> list[str | Path]:
-        """The files beside this output; what cannot be had of this method is refused."""
+        """The files beside this output; refuse those that the method does not allow."""
         from covey.release import companions, refuse_uncertain
         from covey.studies import curves
 
@@ -66,7 +66,9 @@ class Beside:
         if self.certificate:
             refuse_uncertain(method)
         if self.curve and not (reports or self.as_json):
-            raise UsageError("the curve is shown in a report: ask for one, or use `covey curve`")
+            raise UsageError(
+                "--curve needs a report: pass --report or --json, or use `covey curve`"
+            )
         if self.curve:
             curves.refuse_method(method)
         if output == "-" and self.as_json:
@@ -81,30 +83,30 @@ class Clustering:
     method: MethodName = "covey"
     effort: Annotated[
         str | None,
-        Option(metavar="NAME", help="Of the own method: fast, quick, balanced or best."),
+        Option(metavar="NAME", help="fast, quick, balanced or best (covey method only)."),
     ] = None
     budget: Annotated[
-        float | None, Option(metavar="SECONDS", help="Of the own method: best in this time.")
+        float | None, Option(metavar="SECONDS", help="Time limit in seconds (covey method only).")
     ] = None
     max_suppressed: Annotated[
         float | None,
-        Option(metavar="SHARE", help="Of rows that may be left out if that pays: 0.01"),
+        Option(metavar="SHARE", help="Share of rows it may suppress to lower the loss, as 0.01."),
     ] = None
     refine: Annotated[
-        bool, Option("--refine", help="Improve the groups of another method by the own one.")
+        bool, Option("--refine", help="Improve the groups of another method with covey's.")
     ] = False
     option: MethodOptions = None
     key: Annotated[
         Path | None,
         Option(
-            "--key", metavar="FILE", help="Custodian's key file; by default in your data folder."
+            "--key", metavar="FILE", help="Your key file; by default the one in your data folder."
         ),
     ] = None
     seed: Seed = None
     class_column: ClassColumn = None
 
     def options(self) -> dict[str, Any]:
-        """The options of the method; each has one value."""
+        """The options of the method; refuse one that is given twice."""
         from covey.studies import comparison
 
         own = {name: getattr(self, name) for name in ("effort", "budget", "max_suppressed")}
@@ -112,7 +114,7 @@ class Clustering:
         for option in self.option or []:
             name = option.partition("=")[0]
             if name in own:
-                raise UsageError(f"{name!r} is given twice; once is enough")
+                raise UsageError(f"{name!r} is given twice: give it once")
         return comparison.parse_options(self.option or []) | own
 
 
@@ -124,17 +126,17 @@ class Cells:
         bool, Option("--value-sets", help="Show {a, b} instead of the common ancestor.")
     ] = False
     low_high: Annotated[
-        bool, Option("--low-high", help="Two typed columns instead of [low, high].")
+        bool, Option("--low-high", help="Write two typed columns instead of [low, high].")
     ] = False
     keep_order: Annotated[
-        bool, Option("--keep-order", help="Keep the input's order, which identifies rows.")
+        bool, Option("--keep-order", help="Keep the input's order; it reveals whose row is whose.")
     ] = False
     formulas: Annotated[
-        bool, Option("--formulas", help="Keep text that a spreadsheet runs as a formula.")
+        bool, Option("--formulas", help="Keep text that a spreadsheet would run as a formula.")
     ] = False
 
     def style(self) -> "Style":
-        """The forms of a group's cells."""
+        """How the cells of a group are written."""
         from covey.generalisation import Style
 
         return Style(
@@ -144,11 +146,11 @@ class Cells:
 
 @dataclass(frozen=True)
 class Earlier:
-    """How earlier releases of the same people are minded."""
+    """How earlier releases of the same people are taken into account."""
 
     register: RegisterPath = None
     no_register: Annotated[
-        bool, Option("--no-register", help="Neither look up earlier releases nor remember.")
+        bool, Option("--no-register", help="Neither check earlier releases nor record this one.")
     ] = False
     refuse_composition: Annotated[
         bool,
@@ -156,19 +158,19 @@ class Earlier:
     ] = False
 
     def refused(self, schema: "Schema") -> bool:
-        """Whether they may not weaken this one; a register that cannot be used is told now."""
+        """Whether a weakened release is refused; an unusable register is an error now."""
         refused = self.refuse_composition or schema.require.composition == "refuse"
         if not self.no_register:
             register_at(self.register).releases()
         elif self.register is not None or refused:
             raise UsageError(
-                "without the register, earlier releases cannot be looked up: leave out "
-                "--no-register, or what needs it"
+                "--no-register cannot be combined with --register or with refusing composition, "
+                "which need the register: omit one of them"
             )
         return refused
 
 
-@command("Release a table in which everyone hides among at least k rows.")
+@command("Release a table in which each person is hidden among at least k rows.")
 def anonymize(
     paths: Paths,
     asked: Asked,
@@ -197,7 +199,7 @@ def anonymize(
         "class_column": clustering.class_column,
     }
     private = [beside.costs] if beside.costs else []
-    # A place that cannot be written is better known before the work than after.
+    # If a place cannot be written, the user should know before the work, not after.
     with (
         files.outputs(paths.output, *companions, private=private) as outputs,
         progress_bar() as progress,
@@ -215,7 +217,7 @@ def anonymize(
         )
         curve = None
         if beside.curve:
-            # Of the released rows: a curve of the others too would tell of them.
+            # Of the released rows only: a curve of all rows would reveal something of the others.
             shown = table.with_frame(table.frame[sorted(release.rows.tolist())])
             needed = {n: v for n, v in options.items() if n not in ("budget", "max_suppressed")}
             curve = curves.curve(shown, schema, progress=progress, **request, **needed)
@@ -232,7 +234,7 @@ def anonymize(
             outputs=outputs,
         )
     if beside.costs is not None:
-        say("the costs tell which rows are grouped together: keep that file, and do not publish it")
+        say(f"{beside.costs.name} reveals which rows share a group: do not publish it")
     if beside.as_json:
         give(written.to_json())
     else:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trial:
-    """What is tried, what it is judged by, and where the figures go."""
+    """Which methods run, what is measured, and where the figures go."""
 
     methods: Annotated[
-        str, Option(metavar="NAMES", help="Such as k-member,mondrian:relaxed=true")
+        str, Option(metavar="NAMES", help="Methods, such as k-member,mondrian:relaxed=true")
     ] = "all"
     output: Annotated[
         list[Path] | None,
@@ -29,20 +29,20 @@ class Trial:
     seed: Seed = None
     class_column: Annotated[
         str | None,
-        Option(metavar="NAME", help="Column for CM, for a penalty, and to be predicted."),
+        Option(metavar="NAME", help="Column for CM, for penalties and for prediction."),
     ] = None
     workload: Annotated[
-        bool, Option("--workload", help="Also count queries and predict the class.")
+        bool, Option("--workload", help="Also measure query errors and class prediction.")
     ] = False
     as_json: AsJson = False
 
 
-@command("Run several methods and show what each costs: time, memory and every metric.")
+@command("Run several methods on a table and compare time, memory and every metric.")
 def compare(
     *,
     source: Source,
     k: Annotated[
-        str | None, Option("-k", metavar="K,K", help="Each the least size of a class.")
+        str | None, Option("-k", metavar="K,K", help="Values of k, the minimum rows in a class.")
     ] = None,
     asked: AskedBesideK,
     trial: Trial,
@@ -75,7 +75,7 @@ def compare(
                 ):
                     finished.append(run)
         finally:
-            # Interrupted or not: what has been found out may have taken hours.
+            # Even if interrupted: the finished runs may have taken hours.
             if finished:
                 result = comparison.Comparison(tuple(finished))
                 publish(result, paths, outputs)

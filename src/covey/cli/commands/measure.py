@@ -10,14 +10,14 @@ from covey.cli.terminal import give_json, out, say
 QUERIES = 1000
 
 
-@command("Measure what a released table has lost against its original.")
+@command("Measure how much information a released table has lost.")
 def measure(
     *,
     tables: BeforeAndAfter,
     k: K = None,
     class_column: ClassColumn = None,
     queries: Annotated[
-        bool, Option("--queries", help="Also tell how far counts over the release are off.")
+        bool, Option("--queries", help="Also measure the error of counts over the release.")
     ] = False,
     as_json: AsJson = False,
     format: Format,
@@ -38,4 +38,4 @@ def measure(
     else:
         show_losses(losses, out)
     if losses.queries is not None and losses.suppressed:
-        say("the query error depends on the rows that were left out: do not publish it")
+        say("the query error depends on the suppressed rows: do not publish it")

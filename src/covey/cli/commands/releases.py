@@ -9,7 +9,7 @@ from covey.cli.terminal import give_json, out, say
 from covey.errors import count
 
 
-@command("List the releases that the register remembers.")
+@command("List the releases in the register.")
 def releases(*, register: RegisterPath = None, as_json: AsJson = False) -> None:
     known = register_at(register)
     entries = known.releases()
@@ -22,11 +22,11 @@ def releases(*, register: RegisterPath = None, as_json: AsJson = False) -> None:
         out.print("the register has no releases")
 
 
-@command("Remove releases from the register that were never published.")
+@command("Remove releases that were never published from the register.")
 def forget(
     *,
-    ids: Annotated[list[str], Argument(metavar="ID...", help="As `covey releases` lists them.")],
+    ids: Annotated[list[str], Argument(metavar="ID...", help="IDs, as shown by `covey releases`.")],
     register: RegisterPath = None,
 ) -> None:
     register_at(register).forget(*ids)
-    say(f"{count(len(ids), 'release')} forgotten: new releases are no longer compared with them")
+    say(f"{count(len(ids), 'release')} forgotten: new releases are no longer checked against them")

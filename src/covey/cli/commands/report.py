@@ -12,7 +12,7 @@ from covey.cli.terminal import err, say
 from covey.errors import UsageError
 
 
-@command("Report on a released table: what it keeps, what it lost, what to look at first.")
+@command("Report on a released table: what holds, what was lost, what to check.")
 def report(
     *,
     tables: BeforeAndAfter,
@@ -41,8 +41,8 @@ def report(
         )
         if curve and found.rows.suppressed:
             raise UsageError(
-                "rows were left out, and it is not known which: a curve would tell of them; "
-                "leave --curve out, or use that of covey anonymize"
+                "--curve is not possible: rows are missing in the release, and a curve would "
+                "reveal something of them; omit --curve, or pass it to covey anonymize"
             )
         if curve:
             drawn = curves.curve(source, schema, class_column=class_column, progress=progress)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from covey.verification import Verdict
 
 
-@command("Judge a table by its cells, whoever made it.")
+@command("Check from the cells of a table whether it meets the requirements.")
 def verify(
     *,
     table: TablePath,
@@ -21,7 +21,7 @@ def verify(
     asked: Asked,
     population: Annotated[
         str | None,
-        Option(metavar="TABLE", help="Everybody with their quasi-identifiers, for risks."),
+        Option(metavar="TABLE", help="Table of the whole population, for the risks."),
     ] = None,
     certificate: Annotated[
         Path | None,
@@ -32,7 +32,7 @@ def verify(
 ) -> None:
     if certificate is not None:
         if (asked, population, format) != (Asked(), None, Format()):
-            raise UsageError("the certificate says what to judge and how: leave other options out")
+            raise UsageError("the certificate states what to check: omit the other options")
         _check_certificate(table, certificate, schema, as_json=as_json)
         return
     if schema is None:
