@@ -152,7 +152,7 @@ def constraints_of(
 # ── feasibility ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _of_whole(
+def _of_whole(  # noqa: PLR0911 - one case a model
     requirement: Requirement,
     counts: Longs,
     bound: Flags,
@@ -278,7 +278,9 @@ class _Edges:
     height: int  # of the tree
 
 
-def _rule(requirement: Requirement, place: int, column: Coded) -> _Rule:
+def _rule(  # noqa: C901, PLR0911 - one case a model
+    requirement: Requirement, place: int, column: Coded
+) -> _Rule:
     from covey._core import rules
 
     shares, number, rows = column.shares, len(column.known), len(column.values)

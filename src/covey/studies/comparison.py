@@ -161,7 +161,19 @@ def _written(run: Run) -> tuple[str, ...]:
 refuse_format = Comparison.refuse_format
 
 
-def compare(
+@dataclass(frozen=True)
+class Setting:
+    """What all runs of a comparison have in common."""
+
+    seed: int | None = None
+    class_column: str | None = None
+    workload: bool = False
+
+
+_PLAIN = Setting()
+
+
+def compare(  # noqa: PLR0913 - each is a choice of the researcher's
     frame: Any,
     schema: Schema,
     *,
@@ -185,19 +197,9 @@ def compare(
     time includes compilation. Memory is the peak while the groups are formed, above what was in use
     before; None if the system does not report it.
     """
+    setting = Setting(seed, class_column, workload)
     return Comparison(
-        tuple(
-            runs(
-                frame,
-                schema,
-                k=k,
-                methods=methods,
-                seed=seed,
-                class_column=class_column,
-                workload=workload,
-                progress=progress,
-            )
-        )
+        tuple(runs(frame, schema, k=k, methods=methods, setting=setting, progress=progress))
     )
 
 
@@ -207,16 +209,14 @@ def runs(
     *,
     k: int | Sequence[int],
     methods: Asked | Sequence[Asked] = "all",
-    seed: int | None = None,
-    class_column: str | None = None,
-    workload: bool = False,
+    setting: Setting = _PLAIN,
     progress: Progress = silent,
 ) -> Iterator[Run]:
     """The runs of `compare`, one k after another, each as soon as it is finished."""
     requirements, besides = _requirements(k, schema)
-    contenders = _contenders(methods, schema, class_column)
+    contenders = _contenders(methods, schema, setting.class_column)
     progress("reading", 0.0)
-    task = _Task(tables.read(frame, schema), schema, seed, class_column, workload, besides)
+    task = _Task(tables.read(frame, schema), schema, setting, besides)
     task.check()
     for contender in contenders:
         progress(f"warming up {contender.label}", 0.0)
@@ -339,9 +339,7 @@ class _Task:
 
     table: Table
     schema: Schema
-    seed: int | None
-    class_column: str | None
-    workload: bool
+    setting: Setting
     besides: tuple[Requirement, ...]  # requirements other than k
 
     def release(
@@ -353,17 +351,17 @@ class _Task:
             self.schema,
             require=[requirement, *self.besides],
             method=contender.method,
-            seed=self.seed,
-            class_column=self.class_column,
+            seed=self.setting.seed,
+            class_column=self.setting.class_column,
             progress=progress,
             **contender.options,
         )
 
     def worth(self, release: Release, **settings: int) -> Workload | None:
         """How useful the release is, if that is wanted."""
-        if not self.workload:
+        if not self.setting.workload:
             return None
-        return release.workload(self.table, class_column=self.class_column, **settings)
+        return release.workload(self.table, class_column=self.setting.class_column, **settings)
 
     def check(self) -> None:
         """Raise errors in the request before the first run."""
@@ -372,8 +370,8 @@ class _Task:
             self.schema,
             require=[KAnonymity(2, self.schema.require.person), *self.besides],
             method=_together,
-            seed=self.seed,
-            class_column=self.class_column,
+            seed=self.setting.seed,
+            class_column=self.setting.class_column,
         )
         self.worth(release, queries=1)
 

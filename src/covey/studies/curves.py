@@ -118,7 +118,7 @@ refuse_format = Curve.refuse_format
 # ── finding it ──────────────────────────────────────────────────────────────────────────────────
 
 
-def curve(
+def curve(  # noqa: PLR0913 - those of anonymize
     frame: Any,
     schema: Schema,
     *,
@@ -139,17 +139,9 @@ def curve(
     effort loses somewhat less than the curve shows. Without a `seed`, one is derived from the key;
     it does not depend on `ks`.
     """
-    task = prepare(
-        frame,
-        schema,
-        ks=ks,
-        method=method,
-        key=key,
-        seed=seed,
-        class_column=class_column,
-        options=options,
-        progress=progress,
-    )
+    sizes = None if ks is None else list(ks)
+    request = requested(schema, sizes, method, options, class_column)
+    task = prepare(frame, schema, request, ks=sizes, key=key, seed=seed, progress=progress)
     return task.curve(tuple(task.points(progress)))
 
 
@@ -193,38 +185,46 @@ class Task:
         return Curve(lowest, self.encoded.rows, name, options, self.encoded.measure)
 
 
-def prepare(
-    frame: Any,
+def requested(
     schema: Schema,
-    *,
-    ks: Iterable[int] | None,
+    ks: Sequence[int] | None,
     method: str | Callable[..., Any],
-    key: Key | bytes | str | Path | None = None,
-    seed: int | None,
-    class_column: str | None,
     options: Mapping[str, Any],
-    progress: Progress,
-) -> Task:
-    """Read and encode; raise errors in the request here."""
+    class_column: str | None,
+) -> Request:
+    """The request for the largest k, or an error if anything about it is wrong."""
     asked = [KAnonymity(k) for k in (KS[:1] if ks is None else ks)]
     if not asked:
         raise UsageError("no k given for the curve")
     chosen = {**({"effort": EFFORT} if method == "covey" else {}), **options}
     request = Request.of(schema, asked, method, chosen, class_column=class_column)
-    request = replace(request, requirements=(KAnonymity(request.k, person=False),))
     refuse_method(method)
+    return replace(request, requirements=(KAnonymity(request.k, person=False),))
+
+
+def prepare(
+    frame: Any,
+    schema: Schema,
+    request: Request,
+    *,
+    ks: Sequence[int] | None,
+    key: Key | bytes | str | Path | None = None,
+    seed: int | None,
+    progress: Progress,
+) -> Task:
+    """Read the table, put it in order and encode it."""
     progress("reading", 0.0)
     table = tables.original(frame, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
-    seeded = [request.method.name, chosen, "curve", class_column]
+    seeded = [request.method.name, request.options, "curve", request.class_column]
     custodian = Key.of(key) if seed is None else None
     people = ordered_people(table, schema, seeded, seed=seed, key=custodian)
     encoded = pipeline.encode_people(people, schema, request)
-    sizes = KS if ks is None else sorted({requirement.k for requirement in asked})
+    sizes = KS if ks is None else sorted(set(ks))
     task = Task(tuple(k for k in sizes if k <= encoded.rows), request, encoded, people.seed)
     progress("warming up", 0.0)
     sample = people.take(Selection.where(np.arange(encoded.rows) < _SAMPLE))
     with contextlib.suppress(CoveyError):  # errors are raised when it runs
-        some = encode(sample.table, schema, class_column=class_column)
+        some = encode(sample.table, schema, class_column=request.class_column)
         list(replace(task, ks=KS[:1], encoded=some).points(silent))
     return task
 

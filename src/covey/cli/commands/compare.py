@@ -63,15 +63,10 @@ def compare(
     with files.outputs(*paths) as outputs:
         try:
             with progress_bar() as progress:
+                table = read(source.table, schema)
+                setting = comparison.Setting(trial.seed, trial.class_column, trial.workload)
                 for run in comparison.runs(
-                    read(source.table, schema),
-                    schema,
-                    k=ks,
-                    methods=trial.methods,
-                    seed=trial.seed,
-                    class_column=trial.class_column,
-                    workload=trial.workload,
-                    progress=progress,
+                    table, schema, k=ks, methods=trial.methods, setting=setting, progress=progress
                 ):
                     finished.append(run)
         finally:

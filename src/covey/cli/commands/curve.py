@@ -64,16 +64,10 @@ def curve(
     finished: list[Point] = []
     with files.outputs(*paths) as outputs:
         with progress_bar() as progress:
-            task = curves.prepare(
-                read(source.table, schema),
-                schema,
-                ks=ks,
-                method=trial.method,
-                seed=trial.seed,
-                class_column=trial.class_column,
-                options=comparison.parse_options(trial.option or []),
-                progress=progress,
-            )
+            options = comparison.parse_options(trial.option or [])
+            request = curves.requested(schema, ks, trial.method, options, trial.class_column)
+            table = read(source.table, schema)
+            task = curves.prepare(table, schema, request, ks=ks, seed=trial.seed, progress=progress)
         try:
             with progress_bar() as progress:
                 finished.extend(task.points(progress))
