@@ -23,7 +23,7 @@ from covey.cli import shown as display
 from covey.cli import terminal
 from covey.encoding import Category, EncodedTable, encode
 from covey.encoding.groups import Groups
-from covey.errors import SchemaError, TableError, UsageError
+from covey.errors import SchemaError, TableError, UsageError, percent
 from covey.generalisation import Style, View, generalise
 from covey.measures import classifier
 from covey.measures.classifier import FOLDS, Accuracy, classifier_accuracy
@@ -521,7 +521,7 @@ def test_queries_on_the_command_line(
     assert QueryError(**json.loads(capfd.readouterr().out)["queries"]) == told
     assert cli.run([*measure, "--queries"]) == 0
     shown = capfd.readouterr().out.splitlines()
-    assert f"{expected.median:.1%}" in next(line for line in shown if "error, median" in line)
+    assert percent(expected.median) in next(line for line in shown if "error, median" in line)
     assert f"{expected.mean:.1%}" in next(line for line in shown if "error, mean" in line)
     assert cli.run(measure) == 0
     assert "query error" not in capfd.readouterr().out

@@ -18,7 +18,7 @@ import polars as pl
 import tomlkit
 
 from covey import tables
-from covey.errors import TableError, UsageError
+from covey.errors import TableError, UsageError, percent
 from covey.inspection import tails
 from covey.inspection.persons import Repeats, repeats
 from covey.schema import (
@@ -218,7 +218,7 @@ def _draft(table: Table, name: str, taxonomies: dict[str, Path]) -> ColumnDraft:
     identifying = _identifying(name, present, distinct)
     if identifying:
         return ColumnDraft(name, Column(role=Role.IDENTIFIER), identifying)
-    facts = f"{distinct:,} values, {cells.null_count() / len(cells):.1%} missing"
+    facts = f"{distinct:,} values, {percent(cells.null_count() / len(cells))} missing"
     if _SENSITIVE_NAMES.search(_snake(name)):
         reason = f"the column name suggests a sensitive value; {facts}"
         return ColumnDraft(name, Column(role=Role.SENSITIVE), reason)

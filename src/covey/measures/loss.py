@@ -130,7 +130,7 @@ class Losses:
         """The name of each known figure, and its value as text."""
         queries = self.queries
         return [
-            (name, format(value, form))
+            (name, percent(value) if form == "%" else format(value, form))
             for name, value, form in (
                 (f"Total-IL by {self.measure}", self.total_il, ",.2f"),
                 ("GCP, mean NCP of a cell", self.gcp, ".4f"),
@@ -146,8 +146,8 @@ class Losses:
                 ("non-uniform entropy, bits per row", self.non_uniform_entropy, ".3f"),
                 ("  share of all bits", self.non_uniform_entropy_share, ".4f"),
                 ("information lost in groups", self.information, ".4f"),
-                ("query error, median", queries and queries.median, ".1%"),
-                ("query error, mean", queries and queries.mean, ".1%"),
+                ("query error, median", None if queries is None else queries.median, "%"),
+                ("query error, mean", None if queries is None else queries.mean, "%"),
             )
             if value is not None
         ]

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from covey.errors import TableError, TaxonomyError, about_cells, count
+from covey.errors import TableError, TaxonomyError, about_cells, count, percent
 from covey.schema import Column, ColumnType, labels
 from covey.schema.taxonomy import Taxonomy
 from covey.tables import Table, formulas
@@ -54,9 +54,9 @@ class Achieved:
     enhanced_beta: float | None = _told("enhanced beta, at least", ".4g")
     delta: float | None = _told("delta, above", ".4g")
     # Share of rows whose value is certain, since their whole class has it.
-    certain: float = _told("rows whose value is certain", ".2%")
+    certain: float = _told("rows whose value is certain", "%")
     # Share of rows whose class has nearly equal numbers.
-    similar: float | None = _told("rows whose numbers are nearly equal", ".2%")
+    similar: float | None = _told("rows whose numbers are nearly equal", "%")
     # Spellings that were counted as another value, since both look the same.
     merged: int = _told("spellings that look like others", ",", default=0)
 
@@ -67,10 +67,15 @@ def achieved_rows(columns: Sequence[Achieved]) -> list[tuple[str, ...]]:
     for each in fields(Achieved)[1:]:
         figures = [getattr(column, each.name) for column in columns]
         if any(figure not in (None, each.default) for figure in figures):
-            form = each.metadata["form"]
-            cells = ("–" if figure is None else format(figure, form) for figure in figures)
+            cells = (_written(figure, each.metadata["form"]) for figure in figures)
             rows.append((each.metadata["title"], *cells))
     return rows
+
+
+def _written(figure: float | None, form: str) -> str:
+    if figure is None:
+        return "–"
+    return percent(figure) if form == "%" else format(figure, form)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
