@@ -89,7 +89,7 @@ def test_what_takes_a_method_takes_a_function_a_name_and_an_object() -> None:
     with_options = covey.compare(FRAME, SCHEMA, k=3, methods="sorted-blocks:backwards=true")
     assert with_options.runs[0].options == {"backwards": True}
     assert covey.compare(FRAME, SCHEMA, k=3, methods=blocks).runs[0].name == "blocks"
-    with pytest.raises(covey.UsageError, match="blocks is asked for 2 times"):
+    with pytest.raises(covey.UsageError, match="blocks is given 2 times"):
         covey.compare(FRAME, SCHEMA, k=3, methods=[blocks, blocks])
 
 
