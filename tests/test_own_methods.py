@@ -147,11 +147,11 @@ def test_labels_may_be_any_whole_numbers(labels: Any) -> None:
 @pytest.mark.parametrize(
     ("labels", "error", "fact"),
     [
-        ([0] * 5, covey.GuaranteeError, "5 rows; the table has 7 rows"),
-        ([], covey.GuaranteeError, "0 rows; the table has 7 rows"),
+        ([0] * 5, covey.GuaranteeError, "5 rows, but the table has 7 rows"),
+        ([], covey.GuaranteeError, "0 rows, but the table has 7 rows"),
         ([0, 0, 0, 0, 0, 1, 1], covey.GuaranteeError, "group of only 2 rows, but k = 3"),
-        ([-1] * 7, covey.GuaranteeError, "too small: 0 rows"),
-        (covey.Groups([0, 0, 0, 2, 2, 2, 2]), covey.GuaranteeError, "too small: 0 rows"),
+        ([-1] * 7, covey.GuaranteeError, "group of only 0 rows"),
+        (covey.Groups([0, 0, 0, 2, 2, 2, 2]), covey.GuaranteeError, "group of only 0 rows"),
         ([0.0, 0, 0, 0, 0, 0, float("nan")], covey.UsageError, "'given'.*whole number"),
         ([*"aaaaaaa"], covey.UsageError, "whole number"),
         ([-2] * 7, covey.UsageError, "one whole number per row"),

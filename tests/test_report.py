@@ -628,7 +628,7 @@ def test_objects_show_themselves_in_a_notebook(release: covey.Release) -> None:
     assert f"{100 * report.mean_loss:.1f} %" in text
     assert "k-anonymity 5 5 yes" in Page(release.verdict._repr_html_()).text
     broken = covey.verify(release.table, demo.schema(), KAnonymity(100))
-    assert "does not hold" in Page(broken._repr_html_()).text
+    assert "do not hold" in Page(broken._repr_html_()).text
     assert f"k-anonymity 100 {broken.k} no" in Page(broken._repr_html_()).text
     losses = Page(report.losses._repr_html_()).text
     assert all(
