@@ -108,9 +108,9 @@ def test_interrupted_it_stops_soon_and_releases_nothing(
 def test_interrupted_inside_of_a_library_it_still_ends_with_its_own_code(folder: Path) -> None:
     """Libraries run code that is made from strings, after which CPython would die by the signal."""
     (folder / "interrupted.py").write_text(
-        "from covey import pipeline\n"
         "from covey.cli import main as cli\n"
-        "pipeline.form_groups = lambda *a, **o: exec('raise KeyboardInterrupt')\n"
+        "from covey.clustering.request import Request\n"
+        "Request.cluster = lambda *a, **o: exec('raise KeyboardInterrupt')\n"
         "cli.main()\n"
     )
     request = ["anonymize", "people.csv", "-s", "people.toml", "-k", str(K), "-o", "never.csv"]

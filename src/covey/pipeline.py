@@ -27,18 +27,16 @@ from covey.custody.keys import Key
 from covey.custody.ordering import People, canonical_order, ordered_people
 from covey.encoding import EncodedTable, encode, rows_to_keep
 from covey.encoding.groups import Groups, Rings
-from covey.encoding.imputation import without_gaps
 from covey.encoding.selection import Selection
 from covey.errors import UsageError, count
 from covey.generalisation import Style, View, generalise
 from covey.inspection.persons import refuse_unsaid, whose_rows
 from covey.measures import loss
 from covey.measures.loss import Losses, RowLosses
-from covey.measures.objective import objective
 from covey.measures.queries import query_error
 from covey.release import Kept, Release, output_of
 from covey.repair.repair import repair
-from covey.repair.surplus import surplus
+from covey.repair.surplus import without_surplus
 from covey.report import Costs, Output, Report, Rows, refuse_curve_of_others
 from covey.report.findings import Findings, Made
 from covey.schema import Role, Schema
@@ -93,8 +91,10 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
         people = ordered_people(table, schema, request.seeded, seed=seed, key=custodian)
     with stage("encoding"):
         encoded = encode_people(people, schema, request, persons)
+        rest, some, limited = without_surplus(encoded, request)
     with stage("clustering"):
-        formed = form_groups(encoded, request, people.seed, stage.tell)
+        groups = limited.cluster(some, people.seed, stage.tell)
+        formed = rest.back(repair(some, groups, limited, people.seed, stage.tell))
     with stage("generalising"):
         draft = _draft(people, schema, encoded, formed, request)
     with stage("verifying"):
@@ -152,7 +152,7 @@ def cluster(
     with stage("encoding"):
         encoded = encode_people(people, schema, alone)
     with stage("clustering"):
-        return people.selection.back(form_groups(encoded, alone, seed, progress))
+        return people.selection.back(alone.cluster(encoded, seed, progress))
 
 
 def measure(
@@ -317,38 +317,6 @@ def encode_people(
         require=request.requirements,
         persons=_of(people.selection, persons or {}),
     )
-
-
-def form_groups(
-    encoded: EncodedTable, request: Request, seed: int, progress: Progress
-) -> Groups | Rings:
-    """Form groups with the method, and repair those that miss a requirement."""
-    extra = surplus(encoded, request.k, request.allowed(encoded.rows))
-    if len(extra):
-        left = request.allowed(encoded.rows) - len(extra)
-        others = Selection.where(~np.isin(np.arange(encoded.rows), extra))
-        some, share = encoded.take(others.rows), left / len(others.rows)
-        return others.back(_form_groups(some, request.suppressing(share), seed, progress))
-    return _form_groups(encoded, request, seed, progress)
-
-
-def _form_groups(
-    encoded: EncodedTable, request: Request, seed: int, progress: Progress
-) -> Groups | Rings:
-    table = without_gaps(encoded)
-    groups = request.method(table, request.k, seed=seed, progress=progress, **request.options)
-    if isinstance(groups, Rings):
-        return groups
-    repaired = repair(table, groups, request, seed, progress)
-    lost = partial(objective, encoded)
-    chosen = request.options.get("max_suppressed") and groups.suppressed
-    if chosen and repaired is not groups and lost(repaired) > lost(groups):
-        # Without the suppressed rows, values are distributed differently, and groups that met the
-        # requirements had to change. That may cost more than keeping those rows.
-        whole = _form_groups(encoded, request.suppressing(0.0), seed, progress)
-        assert isinstance(whole, Groups)
-        return min(repaired, whole, key=lost)
-    return repaired
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,7 +10,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from covey.clustering import Method, as_method
-from covey.encoding import Style
+from covey.clustering.progress import Progress
+from covey.encoding import EncodedTable, Style
+from covey.encoding.groups import Groups, Rings
 from covey.errors import SchemaError, UsageError
 from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity, Requirement
@@ -123,10 +125,20 @@ class Request(Asked):
             name: value if isinstance(value, plain) else "…" for name, value in self.options.items()
         }
 
+    def cluster(self, table: EncodedTable, seed: int, progress: Progress) -> Groups | Rings:
+        """Form groups with the method, which sees the table without gaps."""
+        filled = table.without_gaps
+        return self.method(filled, self.k, seed=seed, progress=progress, **self.options)
+
     def allowed(self, rows: int) -> int:
         """The number of rows that may be suppressed; the method refuses an invalid share."""
         share = self.options.get("max_suppressed", 0.0)
         return int(share * rows + 1e-9) if 0 <= share < 1 else 0
+
+    @property
+    def suppresses(self) -> bool:
+        """Whether the method may suppress rows."""
+        return bool(self.options.get("max_suppressed"))
 
     def suppressing(self, share: float) -> "Request":
         """The same request, with this share of rows that may be suppressed."""

@@ -71,6 +71,16 @@ class EncodedTable:
         weights = np.array([a.column.weight for a in self.intervals], dtype=np.float64)
         return Cells(numbers, weights, codes)
 
+    @cached_property
+    def without_gaps(self) -> "EncodedTable":
+        """The table as methods see it: a missing cell that matches anything holds a typical value.
+
+        Worked out once, for the method and the repair.
+        """
+        from covey.encoding.imputation import without_gaps
+
+        return without_gaps(self)
+
     def take(self, rows: Longs) -> "EncodedTable":
         """Select some rows; domains and trees stay those of the whole table."""
         return replace(

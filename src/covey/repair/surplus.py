@@ -11,11 +11,29 @@ from dataclasses import replace
 import numpy as np
 
 from covey._core.arrays import Floats, Ints, Longs
+from covey.clustering.request import Request
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
-from covey.encoding.imputation import blocks_of, typical, without_gaps
+from covey.encoding.imputation import blocks_of, typical
+from covey.encoding.selection import Selection
 from covey.errors import InfeasibleError, count
 from covey.measures.objective import losses_per_group
+
+
+def without_surplus(
+    table: EncodedTable, request: Request
+) -> tuple[Selection, EncodedTable, Request]:
+    """The rows that can meet the constraints: which, the rows themselves, and the request for them.
+
+    The surplus counts towards the rows that the request allows to suppress.
+    """
+    allowed = request.allowed(table.rows)
+    extra = surplus(table, request.k, allowed)
+    rest = Selection.where(~np.isin(np.arange(table.rows), extra))
+    if rest.is_all:
+        return rest, table, request
+    left = request.suppressing((allowed - len(extra)) / len(rest.rows))
+    return rest, table.take(rest.rows), left
 
 
 def surplus(table: EncodedTable, k: int, most: int) -> Longs:
@@ -74,7 +92,7 @@ def _first_of_each(values: Ints, wanted: Longs) -> Longs:
 
 def _expected_losses(table: EncodedTable, k: int) -> Floats:
     """The loss of each row in a group with a typical neighbour."""
-    table = without_gaps(table)
+    table = table.without_gaps
     both = [
         replace(row, values=np.concatenate([row.values, neighbour.values]))
         for row, neighbour in zip(

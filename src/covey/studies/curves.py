@@ -160,7 +160,7 @@ class Task:
             tell = part_of(progress, f"{done + 1} of {len(self.ks)}: k = {k}", done, len(self.ks))
             began = time.perf_counter()
             request = replace(self.request, requirements=(KAnonymity(k, person=False),))
-            groups = pipeline.form_groups(self.encoded, request, self.seed, tell)
+            groups = request.cluster(self.encoded, self.seed, tell)
             yield self._point(k, groups, time.perf_counter() - began)
 
     def _point(self, k: int, groups: Groups | Rings, seconds: float) -> Point:
