@@ -372,9 +372,9 @@ def test_a_method_that_forms_small_groups_is_caught() -> None:
     frame = pl.DataFrame({"age": [1, 2, 3, 4]})
     schema = covey.Schema.of(quasi={"age": "numeric"})
     for labels, fact in (
-        ([0, 0, 0, 1], "too small: 1 row"),
-        ([0, 0, 2, 2], "too small: 0 rows"),
-        ([0, 0], "2 rows; the table has 4"),
+        ([0, 0, 0, 1], "only 1 row, but k = 2"),
+        ([0, 0, 2, 2], "only 0 rows, but k = 2"),
+        ([0, 0], "2 rows, but the table has 4"),
     ):
         with pytest.raises(covey.GuaranteeError, match=fact):
             covey.anonymize(frame, schema, require=[KAnonymity(2)], method=given_groups(labels))
