@@ -83,6 +83,17 @@ def test_a_release_of_classes_holds_no_cell_of_the_original() -> None:
     assert all(not exact & set(frame["age"].cast(pl.String)) for frame in kept)
 
 
+def test_a_release_that_counts_persons_holds_nobody_s_name() -> None:
+    schema = SCHEMA.model_copy(
+        update={"require": SCHEMA.require.model_copy(update={"person": "name"})}
+    )
+    made = covey.anonymize(PEOPLE, schema, require=covey.KAnonymity(4), key=bytes(32))
+    assert made.verdict.holds
+    held = [cells.cast(pl.String).str.to_lowercase() for cells in found_in(made, pl.Series)]
+    assert held  # the persons of the rows, by number
+    assert not any(cells.str.contains(SECRET.lower()).any() for cells in held)
+
+
 def found_in(thing: Any, *kinds: type) -> list[Any]:
     """All objects of some kinds that can be reached from another, through closures too."""
     found, seen, open_ = [], set(), [thing]

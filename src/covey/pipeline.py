@@ -359,7 +359,7 @@ def _judge(
 ) -> Callable[[Table], Verdict]:
     """The verifier: from the cells alone, or with the original if rows form no classes."""
     if isinstance(draft.groups, Groups):
-        whose = _of(draft.behind, persons)
+        whose = {name: _numbered(cells) for name, cells in _of(draft.behind, persons).items()}
         return partial(verify, schema=schema, require=request.requirements, persons=whose)
     if request.constrained:
         raise UsageError("this method can meet only k: remove the other requirements")
@@ -393,6 +393,13 @@ def _findings(
 def _of(rows: Selection, persons: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
     """The persons of these rows."""
     return {name: rows.of(cells) for name, cells in persons.items()}
+
+
+def _numbered(persons: pl.Series) -> pl.Series:
+    """Persons as the number of their first row: a release keeps these, and no one's name."""
+    rows = pl.DataFrame({"who": persons}).with_row_index("row")
+    first = pl.when(pl.col("who").is_not_null()).then(pl.col("row").min().over("who"))
+    return rows.select(first).to_series()
 
 
 def _first(persons: Mapping[str, pl.Series]) -> pl.Series | None:
