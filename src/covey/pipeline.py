@@ -24,8 +24,13 @@ from covey.clustering.progress import STOPPED, Progress, silent
 from covey.clustering.request import PLAIN, Asked, Request, required
 from covey.custody.footprints import footprint
 from covey.custody.keys import Key
-from covey.custody.ordering import People, canonical_order, ordered_people
-from covey.encoding import EncodedTable, encode, rows_to_keep
+from covey.custody.ordering import (
+    People,
+    canonical_order,
+    ordered_people,
+    people_as_read,
+)
+from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups, Rings
 from covey.encoding.selection import Selection
 from covey.errors import UsageError, count
@@ -148,7 +153,7 @@ def cluster(
     alone = replace(request, requirements=(KAnonymity(k, person=False),))  # groups have k rows
     stage = Stages(progress)
     with stage("reading"):
-        people = _in_order(tables.original(frame, schema, Role.QUASI), schema, seed)
+        people = people_as_read(tables.original(frame, schema, Role.QUASI), schema, seed)
     with stage("encoding"):
         encoded = encode_people(people, schema, alone)
     with stage("clustering"):
@@ -170,7 +175,7 @@ def measure(
     With a number of `queries`, the error of counts over the release is measured too.
     """
     table = tables.original(original, schema, Role.QUASI)
-    people = _in_order(table, schema)
+    people = people_as_read(table, schema)
     asked = schema.require.k if k is None else KAnonymity(k).k
     if isinstance(released, Groups | Rings):
         view, losses = _shown_by(released, people, schema, asked, class_column)
@@ -234,7 +239,7 @@ def report_on(
     stage = Stages(progress)
     with stage("reading"):
         table = tables.original(original, schema, Role.QUASI)
-        people = _in_order(table, schema)
+        people = people_as_read(table, schema)
         shown, output = _read_release(released, schema, table.dialect)
     with stage("encoding"):
         encoded = encode(people.table, schema)
@@ -293,12 +298,6 @@ class Stages:
         self._progress(name, 0.0)
         yield
         self.seconds[name] = time.perf_counter() - began
-
-
-def _in_order(table: Table, schema: Schema, seed: int = 0) -> People:
-    """The rows that no missing-value policy drops, in the input's order."""
-    kept = rows_to_keep(table, schema)
-    return People(table.with_rows(kept.of(table.frame), kept.rows), kept, seed)
 
 
 def encode_people(

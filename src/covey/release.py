@@ -15,8 +15,9 @@ from covey._core.arrays import Longs
 from covey.clustering import Method, as_method
 from covey.clustering.request import refuse_class_column
 from covey.custody.footprints import Footprint
+from covey.custody.ordering import people_as_read
 from covey.custody.register import Register, remember
-from covey.encoding import encode, rows_to_keep
+from covey.encoding import encode
 from covey.encoding.groups import Groups, Rings
 from covey.encoding.selection import Selection
 from covey.errors import UsageError, ViolationError
@@ -132,15 +133,13 @@ class Release:
         with the extra `covey[workload]`.
         """
         own = self._own
-        table = tables.original(original, own.schema, Role.QUASI)
-        kept = rows_to_keep(table, own.schema)
-        people = table.with_rows(kept.of(table.frame), kept.rows)
+        people = people_as_read(tables.original(original, own.schema, Role.QUASI), own.schema)
         if class_column is not None:
             refuse_class_column(own.schema, class_column)
         return workload(
-            View.of(own.released, encode(people, own.schema)),
-            np.searchsorted(kept.rows, self.rows),
-            None if class_column is None else people.frame[class_column],
+            View.of(own.released, encode(people.table, own.schema)),
+            np.searchsorted(people.selection.rows, self.rows),
+            None if class_column is None else people.table.frame[class_column],
             queries=queries,
             seed=seed,
         )

@@ -116,12 +116,12 @@ def show_achieved(verdict: "Verdict", console: Console) -> None:
 
 def show_risks(risks: "Risks", console: Console) -> None:
     """How likely re-identification is for someone who knows the quasi-identifiers."""
-    told = [f"{who}: {percent(risk)}" for who, risk, _ in risks.rows()]
+    stated = [f"{who}: {percent(risk)}" for who, risk, _ in risks.rows()]
     of = "" if risks.person is None else f" for persons ({risks.person})"
     console.print(
         Text(
             f"risk of re-identification{of}: "
-            f"{'; '.join(told) or 'unknown: the person column is not in the table'}"
+            f"{'; '.join(stated) or 'unknown: the person column is not in the table'}"
         ),
         soft_wrap=True,
     )
@@ -193,12 +193,12 @@ def _labels(rows: list[dict[str, Any]]) -> _Column:
 
 def _shown(rows: list[dict[str, Any]]) -> list[str]:
     """The figures that any run has; those with a title of their own first."""
-    told = {n: v for row in rows for n, v in row.items() if isinstance(v, int | float)}
+    numbers = {n: v for row in rows for n, v in row.items() if isinstance(v, int | float)}
     # The same for all runs, or covered by other figures.
     left_out = {"k", "rows", "groups", "verified_k", "smallest_class"}
     if not any(row["suppressed"] for row in rows):
         left_out.add("suppressed")
-    return sorted(told.keys() - left_out, key=[*_FIGURES, *told].index)
+    return sorted(numbers.keys() - left_out, key=[*_FIGURES, *numbers].index)
 
 
 def _column(name: str, rows: list[dict[str, Any]]) -> _Column:
@@ -316,10 +316,10 @@ def show_people(before: Any, after: Any) -> None:
     grid = Grid(title=f"{before.height} people before and after", show_header=False, box=None)
     for name in before.columns:
         known = ["" if cell is None else str(cell) for cell in before[name]]
-        told = ["removed"] * len(known)
+        cells = ["removed"] * len(known)
         if name in after.columns:
-            told = ["" if cell is None else str(cell) for cell in after[name]]
+            cells = ["" if cell is None else str(cell) for cell in after[name]]
         grid.add_row(name, *(Text(cell, style="dim") for cell in known))
-        if told != known:
-            grid.add_row("  → released", *(Text(cell, style="bold") for cell in told))
+        if cells != known:
+            grid.add_row("  → released", *(Text(cell, style="bold") for cell in cells))
     out.print(grid)

@@ -190,7 +190,7 @@ def matched(new: Footprint, old: Footprint) -> Longs | None:
     if not columns and not enough:
         return None
     somebody, known = ours != NOBODY, theirs != NOBODY
-    whole = ours + new.told(common) * _ODD, theirs + old.told(common) * _ODD
+    whole = ours + new.hashes_of(common) * _ODD, theirs + old.hashes_of(common) * _ODD
     same = _match(
         *(classes, old.classes),
         _rows(whole[0], somebody | enough),  # a row without identifiers is matched by other cells
@@ -209,8 +209,8 @@ def _tell_apart(some: Footprint, columns: Sequence[str]) -> bool:
     """Whether these columns distinguish at least half as many rows as all columns do."""
     if len(columns) == len(some.content):
         return bool(columns)
-    return bool(columns) and 2 * _different(some.told(columns)) >= _different(
-        some.told(list(some.content))
+    return bool(columns) and 2 * _different(some.hashes_of(columns)) >= _different(
+        some.hashes_of(list(some.content))
     )
 
 

@@ -88,7 +88,7 @@ class Footprint:
         """The identifiers with a different value in every row and no missing cell."""
         return [name for name, hashes in self.who.items() if are_unique(hashes)]
 
-    def told(self, columns: Sequence[str]) -> Hashes:
+    def hashes_of(self, columns: Sequence[str]) -> Hashes:
         """The cells of each row in some columns, as one hash."""
         return combined([self.content[name] for name in columns], self.rows)
 

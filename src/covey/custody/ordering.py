@@ -38,6 +38,12 @@ class People:
         return replace(self, table=table, selection=self.selection.then(some))
 
 
+def people_as_read(table: Table, schema: Schema, seed: int = 0) -> People:
+    """The rows that no missing-value policy drops, in the input's order."""
+    kept = rows_to_keep(table, schema)
+    return People(table.with_rows(kept.of(table.frame), kept.rows), kept, seed)
+
+
 def ordered_people(
     table: Table, schema: Schema, request: Sequence[Any], *, seed: int | None, key: Key | None
 ) -> People:

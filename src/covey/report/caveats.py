@@ -53,7 +53,6 @@ def of_making(made: "Made", *, least: int) -> Iterator[str]:
         )
     if request.keep_order:
         yield "the rows are in the input's order: anyone who knows it knows whose row is whose"
-
     for attribute in made.original.attributes:
         if filled := filled_in(attribute, made.groups):
             number = count(filled, "row") if filled >= least else f"fewer than {least:,} rows"

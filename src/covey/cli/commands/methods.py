@@ -21,9 +21,9 @@ def methods(
         give(bibliography())
         return
     if as_json:
-        told = ("name", "summary", "paper", "cost", "specified")
-        facts = [{name: getattr(method, name) for name in told} for method in METHODS.values()]
-        give_json(facts, ensure_ascii=False)
+        facts = ("name", "summary", "paper", "cost", "specified")
+        listed = [{name: getattr(method, name) for name in facts} for method in METHODS.values()]
+        give_json(listed, ensure_ascii=False)
         return
     grid = Grid("method", "what it does", "paper", "cost", "specified")
     for m in METHODS.values():
