@@ -7,8 +7,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from covey.clustering import _growth
-from covey.clustering.progress import Progress, in_steps, silent
+from covey._core.arrays import Longs
+from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
 from covey.errors import UsageError
@@ -40,8 +40,8 @@ def k_member(
     near-linear time on real tables, O(n²) at worst, memory O(n). Ties go to the lowest row number,
     so the result depends only on the rows and the seed.
     """
-    # Compiled code is loaded when first needed, because loading takes longer than all the rest.
-    from covey._core import k_member as kernel
+    # Compiled code is loaded when first needed, so that commands without it start quickly.
+    from covey._core import kernels
 
     if seed_ref not in get_args(SeedRef):
         raise UsageError(f"seed_ref must be one of {', '.join(get_args(SeedRef))}")
@@ -55,15 +55,13 @@ def k_member(
         random.permutation(left),
     )
 
-    boxes, grown = _growth.plant(table, k, start=start, ranked=seed_ref == "random")
-    price = _growth.penalty(table, boxes, float(penalty))
+    classes = np.empty(0, dtype=np.int32) if table.classes is None else table.classes
     rule = get_args(SeedRef).index(seed_ref)
 
-    def work(rows: int) -> int:
-        return kernel.grow(table.cells, table.forest, boxes, grown, price, picks, rule, k, rows)
+    def work(watch: "kernels.Watch") -> Longs:
+        return kernels.k_member(
+            *(table.core, k, rule, start, picks, order),
+            *(classes, float(penalty), penalise_leftovers, watch),
+        )
 
-    in_steps(work, groups * k, progress)
-    if not penalise_leftovers:
-        price = _growth.no_penalty()
-    _growth.place_leftovers(table, grown, price, order, progress)
-    return Groups(grown.labels)
+    return Groups(watched(work, progress))

@@ -6,7 +6,13 @@ share of it that is done, and decides what to show.
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, TypeVar
 
+if TYPE_CHECKING:
+    from covey._core.kernels import Watch
+
+T = TypeVar("T")
 Progress = Callable[[str, float], None]
 STOPPED = "stopped early"  # reported when an interruption ends a stage and its result is kept
 
@@ -40,3 +46,27 @@ def in_steps(work: Callable[[int], int], total: int, progress: Progress) -> None
         done = int(work(step))
         step = step * 2 if time.monotonic() - began < _SECONDS_AT_A_TIME else max(step // 2, 1)
         progress("clustering", min(done / total, 1.0))
+
+
+_SECONDS_BETWEEN_REPORTS = 0.1
+
+
+def watched(work: "Callable[[Watch], T]", progress: Progress) -> T:
+    """Run a kernel in a thread of its own and report its progress.
+
+    Compiled code hears no signals. This thread does: an interrupt, or an error raised by `progress`,
+    stops the kernel.
+    """
+    from covey._core.kernels import Watch
+
+    watch = Watch()
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            running = thread.submit(work, watch)
+            while wait([running], _SECONDS_BETWEEN_REPORTS).not_done:
+                progress("clustering", watch.done)
+        except BaseException:
+            watch.stop()
+            raise
+    progress("clustering", 1.0)
+    return running.result()

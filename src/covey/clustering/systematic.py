@@ -4,10 +4,11 @@ Kabir, Wang, Bertino: Efficient systematic clustering method for k-anonymization
 Informatica 2011.
 """
 
+from functools import partial
+
 import numpy as np
 
-from covey.clustering import _growth
-from covey.clustering.progress import Progress, in_steps, silent
+from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
 
@@ -21,17 +22,8 @@ def systematic(
     text was not available: this is inferred from its abstract and from what others report. A tree
     of boxes finds the rows: near-linear time on real tables, O(n²) at worst, memory O(n).
     """
-    from covey._core import k_member as kernel
+    from covey._core import kernels
 
-    groups = table.rows // k
     first = int(np.random.default_rng(seed).random() * k)
-    seeds = table.lexicographic[first::k][:groups].copy()
-    boxes, grown = _growth.plant(table, k, seeds=seeds)
-    cells, forest, free, none = table.cells, table.forest, _growth.no_penalty(), np.empty(0)
-
-    def work(rows: int) -> int:
-        return kernel.grow(cells, forest, boxes, grown, free, none, kernel.GIVEN, k, rows)
-
-    in_steps(work, groups * k, progress)
-    _growth.place_leftovers(table, grown, free, np.arange(table.rows % k), progress)
-    return Groups(grown.labels)
+    seeds = table.lexicographic[first::k][: table.rows // k].copy()
+    return Groups(watched(partial(kernels.systematic, table.core, k, seeds), progress))

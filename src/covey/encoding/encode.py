@@ -13,6 +13,7 @@ to the last bit, whatever the order of the columns in the table.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -30,6 +31,9 @@ from covey.schema.taxonomy import ROOT, Measure, Taxonomy
 from covey.tables import Table
 from covey.tables.cells import as_days, as_numbers, parse_dates, parse_numbers
 from covey.tables.csv_files import Dialect
+
+if TYPE_CHECKING:
+    from covey._core import kernels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,6 +74,13 @@ class EncodedTable:
             codes[:, place] = category.leaves + self.forest.first[place]
         weights = np.array([a.column.weight for a in self.intervals], dtype=np.float64)
         return Cells(numbers, weights, codes)
+
+    @cached_property
+    def core(self) -> "kernels.Table":
+        """Cells and forest as one object for the kernels."""
+        from covey._core import kernels
+
+        return kernels.Table(*self.cells, *self.forest)
 
     @cached_property
     def without_gaps(self) -> "EncodedTable":

@@ -1,0 +1,58 @@
+// How arrays cross the border between Python and the kernels.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <stdexcept>
+#include <vector>
+
+#include "core.hpp"
+
+namespace covey {
+
+namespace nb = nanobind;
+
+// Arrays of Python's: contiguous, of exactly this type and number of dimensions. A function that
+// takes them converts nothing: covey's Python hands over what fits.
+template <class T> using Array1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using Array2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using Array3 = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+inline void require(bool fine, const char *what) {
+    if (!fine) throw std::invalid_argument(what);
+}
+
+// Hand a vector over to Python as an array, without a copy.
+template <class T> using Given = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+template <class T> Given<T> give(std::vector<T> values) {
+    auto *kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+    return Given<T>(kept->data(), {kept->size()}, owner);
+}
+
+// The bit generator inside a numpy.random.Generator; the generator must outlive it.
+inline Random random_of(nb::handle generator) {
+    nb::object capsule = generator.attr("bit_generator").attr("capsule");
+    void *inside = PyCapsule_GetPointer(capsule.ptr(), "BitGenerator");
+    if (!inside) throw nb::python_error();
+    return *static_cast<Random *>(inside);
+}
+
+// A table whose arrays are Python's; it keeps them alive.
+struct BoundTable : Table {
+    std::vector<nb::object> kept;
+};
+
+// Kernels run without the interpreter's lock, so that other threads go on.
+template <class Work> auto unlocked(Work work) {
+    nb::gil_scoped_release release;
+    return work();
+}
+
+using nb::literals::operator""_a;
+
+// Each binds the kernels of one file.
+void bind_growth(nb::module_ &m);
+
+}  // namespace covey

@@ -1,0 +1,69 @@
+"""The compiled kernels, built from the C++ sources beside this file.
+
+Arrays must be contiguous and of exactly these types: nothing is converted. Kernels release the
+interpreter's lock; a `Watch` shows how far they are and stops them, in which case they raise
+`Stopped`. `table` is `EncodedTable.core`, and labels are the group of each row.
+"""
+
+import numpy as np
+
+from covey._core.arrays import Floats, Ints, Longs
+
+SOURCES: str  # the hash of the sources that the module was built from
+
+class Stopped(Exception):
+    """A kernel was asked to stop."""
+
+class Watch:
+    """A window into a running kernel, for another thread."""
+
+    def __init__(self) -> None: ...
+    def stop(self) -> None: ...
+    @property
+    def stopped(self) -> bool: ...
+    @property
+    def done(self) -> float:
+        """The share of the work that is done."""
+
+class Table:
+    """The rows of a table and the trees of its categories: `Table(*cells, *forest)`.
+
+    The last three shape the boxes of a search: they change its speed, never its result.
+    """
+
+    def __init__(
+        self,
+        numbers: Floats,
+        weights: Floats,
+        codes: Ints,
+        ancestors: Ints,
+        depth: Ints,
+        loss: Floats,
+        first: Ints,
+        leaves: Ints,
+        begin: Ints,
+        end: Ints,
+        leaf_rows: int = 16,
+        bits: int = 64,
+        sample: int = 32,
+    ) -> None: ...
+
+def tile(table: Table, rows: Ints, most: int) -> tuple[Ints, Longs]:
+    """Some rows by blocks of similar ones, none of more than so many, and where each block ends."""
+
+# Groups that grow by the free rows that cost them least. Rows left over come in the given `order`.
+
+def k_member(
+    table: Table,
+    k: int,
+    rule: int,
+    start: int,
+    picks: Floats,
+    order: Longs,
+    classes: Ints,
+    penalty: float,
+    penalise_leftovers: bool,
+    watch: Watch,
+) -> Longs: ...
+def systematic(table: Table, k: int, seeds: Longs, watch: Watch) -> Longs: ...
+def gaa_cp(table: Table, k: int, picks: Floats, watch: Watch) -> Longs: ...
