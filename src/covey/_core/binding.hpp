@@ -54,5 +54,6 @@ using nb::literals::operator""_a;
 
 // Each binds the kernels of one file.
 void bind_growth(nb::module_ &m);
+void bind_refinement(nb::module_ &m);
 
 }  // namespace covey

@@ -74,4 +74,5 @@ NB_MODULE(kernels, m) {
             "bits"_a = BoxShape{}.bits, "sample"_a = BoxShape{}.sample);
     m.def("tile", &tile, "table"_a, "rows"_a.noconvert(), "most"_a);
     bind_growth(m);
+    bind_refinement(m);
 }
