@@ -11,7 +11,7 @@ from covey._core.arrays import Flags, Floats, Ints, Longs
 
 SOURCES: str  # the hash of the sources that the module was built from
 
-class Stopped(Exception):
+class Stopped(Exception):  # noqa: N818 - it is no error
     """A kernel was asked to stop."""
 
 class Watch:

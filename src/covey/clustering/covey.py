@@ -266,7 +266,7 @@ class _Work:
     def comply(self) -> None:
         """Repair groups that miss the constraints; from here on every move must meet them.
 
-        Groups search the whole table, because similar rows often also have similar sensitive values.
+        Groups search the whole table, because similar rows often have similar sensitive values.
         """
         self.marks = self._marks(self.table.constraints)
         self._permit(self.allowed)
@@ -438,7 +438,6 @@ def _shaken(cells: Cells, forest: Forest, random: np.random.Generator) -> "kerne
     factors = 3.0 ** random.uniform(-1, 1, len(cells.weights) + len(forest.first))
     sizes = np.diff(np.append(forest.first, len(forest.depth)))
     by_node = np.repeat(factors[len(cells.weights) :], sizes)
-    return kernels.Table(
-        *cells._replace(weights=cells.weights * factors[: len(cells.weights)]),
-        *forest._replace(loss=forest.loss * by_node),
-    )
+    cells = cells._replace(weights=cells.weights * factors[: len(cells.weights)])
+    forest = forest._replace(loss=forest.loss * by_node)
+    return kernels.Table(*(*cells, *forest))

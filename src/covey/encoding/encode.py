@@ -80,7 +80,7 @@ class EncodedTable:
         """Cells and forest as one object for the kernels."""
         from covey._core import kernels
 
-        return kernels.Table(*self.cells, *self.forest)
+        return kernels.Table(*(*self.cells, *self.forest))
 
     @cached_property
     def without_gaps(self) -> "EncodedTable":
