@@ -1,5 +1,7 @@
 #include "partition.hpp"
 
+#include <cmath>
+
 namespace covey {
 
 // ── rows of a block ─────────────────────────────────────────────────────────────────────────────
@@ -59,6 +61,7 @@ void Partition<Marked>::reset(const Block &block, const Objective &objective, i6
     head.assign(groups, NOBODY), size.assign(groups, 0), loss.assign(groups, 0.0), extra.assign(groups, 0.0);
     low_.resize(groups * block.space->intervals), high_.resize(groups * block.space->intervals);
     first_.resize(groups * block.space->categories), last_.resize(groups * block.space->categories);
+    sieve_.reset(*block.space, groups);
     if constexpr (Marked) {
         counts_.resize(std::max<size_t>(counts_.size(), groups * block.marks->columns));
         for (Counts &counts : counts_) counts.clear();
@@ -132,6 +135,8 @@ template <bool Marked> void Partition<Marked>::include(i64 group, i64 row) {
 template <bool Marked> void Partition<Marked>::weigh(i64 group) {
     loss[group] = size[group] > 0 ? own_loss(group) : 0.0;
     extra[group] = extra_of(group, {});
+    if (size[group] > 0) sieve_.set(group, hull(group), size[group], loss[group], larger(group));
+    else sieve_.erase(group);
 }
 
 template <bool Marked> void Partition<Marked>::recount(i64 group) {
@@ -227,27 +232,76 @@ template <bool Marked> double Partition<Marked>::missed(i64 group, const Change 
 template <bool Marked>
 typename Partition<Marked>::Offer Partition<Marked>::cheapest(i64 row, i64 own, double limit, bool minding) {
     Hull here = rows->of(row);
-    double even = aim.evenness / double(aim.k);
     Offer best{NOBODY, limit};
+    const float *bounds = sieve_.on() ? sieve_.rises(here) : nullptr;
     for (i64 group = 0; group < groups(); ++group) {
-        double number = double(size[group]), before = loss[group];
-        double larger = even * double(2 * size[group] + 1 - aim.k);
+        if (bounds && (group = Sieve::next(bounds, group, groups(), best.rise)) == groups()) break;
+        double number = double(size[group]), before = loss[group], more = larger(group);
         // A row raises a group's loss at least by what it loses there itself.
-        if (size[group] == 0 || group == own || before + larger >= best.rise) continue;
-        double most = (best.rise - larger + number * before) / (number + 1);
+        if (size[group] == 0 || group == own || before + more >= best.rise) continue;
+        double most = (best.rise - more + number * before) / (number + 1);
         double after = rows->space->loss(hull(group), here, most);
         if (after >= most) continue;
-        double rise = (number + 1) * after - number * before + larger;
+        double rise = (number + 1) * after - number * before + more;
         if constexpr (Marked) {
             if (minding && rise < best.rise) {
                 Change change{NOBODY, row};
-                rise += extra_of(group, change) - extra[group] - larger;
+                rise += extra_of(group, change) - extra[group] - more;
                 if (rise < best.rise && !complies(group, change)) continue;
             }
         }
         if (rise < best.rise) best = {group, rise};
     }
     return best;
+}
+
+// By how much the loss would rise if two groups were one, or INF if it is not below the limit.
+template <bool Marked>
+double Partition<Marked>::rise_of_union(i64 group, i64 other, double limit) const {
+    double own = double(size[group]), theirs = double(std::min(size[other], 2 * size[group]));
+    double now = own * loss[group] + theirs * loss[other];
+    double most = (limit + now) / (own + theirs);
+    double together = rows->space->loss(hull(group), hull(other), most);
+    return together < most ? (own + theirs) * together - now : INF;
+}
+
+template <bool Marked> std::vector<i64> Partition<Marked>::nearest(i64 group, i64 most) {
+    std::vector<i64> found;
+    std::vector<double> rises;
+    auto limit = [&] { return i64(found.size()) == most ? rises.back() : INF; };
+    auto insert = [&](i64 other) {
+        double rise = rise_of_union(group, other, limit());
+        if (rise == INF) return;
+        if (i64(found.size()) == most) found.pop_back(), rises.pop_back();
+        i64 place = i64(found.size());
+        while (place > 0 && rises[place - 1] > rise) --place;
+        found.insert(found.begin() + place, other);
+        rises.insert(rises.begin() + place, rise);
+    };
+    const float *bounds = sieve_.on() ? sieve_.unions(hull(group), size[group], loss[group]) : nullptr;
+    double enough = INF;  // no group above this can be among the best
+    if (bounds) {
+        // Those with the lowest bounds are likely to be the best, and say how good one has to be.
+        std::vector<std::pair<float, i64>> lowest;
+        for (i64 other = 0; other < groups(); ++other) {
+            double worst = i64(lowest.size()) == most ? lowest.back().first : INF;
+            if ((other = Sieve::next(bounds, other, groups(), worst)) == groups()) break;
+            if (other == group) continue;
+            if (i64(lowest.size()) == most) lowest.pop_back();
+            std::pair<float, i64> here{bounds[other], other};
+            lowest.insert(std::upper_bound(lowest.begin(), lowest.end(), here), here);
+        }
+        if (i64(lowest.size()) == most) {
+            enough = -INF;
+            for (auto &[bound, other] : lowest) enough = std::max(enough, rise_of_union(group, other, INF));
+            enough += 1e-6 * (1.0 + std::abs(enough));
+        }
+    }
+    for (i64 other = 0; other < groups(); ++other) {
+        if (bounds && (other = Sieve::next(bounds, other, groups(), std::min(enough, limit()))) == groups()) break;
+        if (other != group && size[other] > 0) insert(other);
+    }
+    return found;
 }
 
 template class Partition<false>;

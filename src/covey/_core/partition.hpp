@@ -6,6 +6,7 @@
 #pragma once
 
 #include "rules.hpp"
+#include "sieve.hpp"
 #include "space.hpp"
 
 namespace covey {
@@ -101,6 +102,10 @@ template <bool Marked> class Partition {
     };
     Offer cheapest(i64 row, i64 own, double limit, bool minding = true);
 
+    // The groups that fit best together with one, the best first. Of a large group, only twice the
+    // rows of this one count: more are not likely to take part.
+    std::vector<i64> nearest(i64 group, i64 most);
+
     double extra_of(i64 group, const Change &change);
     double missed(i64 group, const Change &change = {});  // by how much it misses the rules
     bool complies(i64 group, const Change &change = {}) { return missed(group, change) == 0.0; }
@@ -116,12 +121,17 @@ template <bool Marked> class Partition {
     const i32 *last(i64 group) const { return last_.data() + group * rows->space->categories; }
 
   private:
+    double larger(i64 group) const {  // what a row more costs a group for its size
+        return aim.evenness / double(aim.k) * double(2 * size[group] + 1 - aim.k);
+    }
     i64 majority(i64 group, const Change &change);
     void count(i64 group, i64 row, i32 sign);
+    double rise_of_union(i64 group, i64 other, double limit) const;
 
     std::vector<double> low_, high_;  // (groups, intervals)
     std::vector<i32> first_, last_;   // (groups, categories)
     std::vector<Counts> counts_;      // (groups, columns) values of the members
+    Sieve sieve_;
     Counts scratch_;
     std::vector<i32> seen_;
 };

@@ -94,11 +94,12 @@ template <bool Marked> void Moves<Marked>::grow(Parts &parts, const Random &rand
     int intervals = rows.space->intervals, categories = rows.space->categories;
     i64 k = parts.aim.k;
     numbers_ = rows.numbers, codes_ = rows.codes;
-    free_.resize(rows.count), left_ = rows.count;
+    free_.resize(rows.count), least_.resize(rows.count), left_ = rows.count;
     std::iota(free_.begin(), free_.end(), 0);
     if (Marked) step_ = 0, looked_.assign(rows.sort_count, 0), fits_.assign(rows.sort_count, 0);
     for (i64 group = 0; group < rows.count / k && left_ >= k; ++group) {
         parts.open(group);
+        std::fill_n(least_.begin(), left_, 0.0);
         double own = 0.0, best = 0.0;
         i64 choice = random.below(left_);
         while (choice >= 0) {
@@ -107,7 +108,7 @@ template <bool Marked> void Moves<Marked>::grow(Parts &parts, const Random &rand
             parts.include(group, row);
             i64 size = ++parts.size[group];
             left_ -= 1;
-            free_[choice] = free_[left_];
+            free_[choice] = free_[left_], least_[choice] = least_[left_];
             std::copy_n(numbers_.data() + left_ * intervals, intervals, numbers_.data() + choice * intervals);
             std::copy_n(codes_.data() + left_ * categories, categories, codes_.data() + choice * categories);
             double most = parts.missed(group, {NOBODY, NOBODY, NOBODY, k});
@@ -142,6 +143,7 @@ i64 Moves<Marked>::next_row(Parts &parts, i64 group, i64 last, i64 place, double
         // If nobody keeps the rules, anyone will do the second time around.
         if (look == left_ && (choice >= 0 || size >= k)) break;
         place = place + 1 < left_ ? place + 1 : 0;
+        if (least_[place] >= best) continue;
         double loss = 0.0;
         if constexpr (Marked)
             if (!rows.classes.empty() && rows.classes[free_[place]] != rows.classes[last])
@@ -149,6 +151,8 @@ i64 Moves<Marked>::next_row(Parts &parts, i64 group, i64 last, i64 place, double
         const double *numbers = numbers_.data() + place * space.intervals;
         const i32 *codes = codes_.data() + place * space.categories;
         loss = space.loss(hull, {numbers, numbers, codes, codes}, best, loss);
+        // A group only widens, so whatever a row costs now, it will not cost less.
+        if (!Marked || rows.classes.empty()) least_[place] = loss;
         if (loss >= best) continue;
         if (parts.has_rules() && look < left_) {
             i64 sort = rows.sorts[free_[place]];
@@ -374,7 +378,7 @@ template <bool Marked> class BlockRefinery : public Refinery {
             }
             std::vector<i64> chosen{group};
             i64 size = parts_.size[group];
-            for (i64 other : nearest(group, neighbours)) {
+            for (i64 other : parts_.nearest(group, neighbours)) {
                 if (size + parts_.size[other] > largest) continue;
                 chosen.push_back(other);
                 size += parts_.size[other];
@@ -392,30 +396,6 @@ template <bool Marked> class BlockRefinery : public Refinery {
     }
 
   private:
-    // The groups that fit best together with one, the best first.
-    std::vector<i64> nearest(i64 group, i64 most) const {
-        std::vector<i64> found;
-        std::vector<double> rises;
-        i64 size = parts_.size[group];
-        for (i64 other = 0; other < parts_.groups(); ++other) {
-            if (other == group || parts_.size[other] == 0) continue;
-            // Of a large group, only some rows are likely to take part.
-            double theirs = double(std::min(parts_.size[other], 2 * size)), both = double(size) + theirs;
-            double now = double(size) * parts_.loss[group] + theirs * parts_.loss[other];
-            bool full = i64(found.size()) == most;
-            double limit = full ? (rises.back() + now) / both : INF;
-            double loss = block_.space->loss(parts_.hull(group), parts_.hull(other), limit);
-            if (loss >= limit) continue;
-            double rise = both * loss - now;
-            if (full) found.pop_back(), rises.pop_back();
-            i64 place = i64(found.size());
-            while (place > 0 && rises[place - 1] > rise) --place;
-            found.insert(found.begin() + place, other);
-            rises.insert(rises.begin() + place, rise);
-        }
-        return found;
-    }
-
     // Form some groups again from their rows, if that pays.
     void regroup(const std::vector<i64> &chosen, i64 tries, const Random &random, Watch &watch) {
         own_.clear();

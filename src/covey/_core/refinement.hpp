@@ -80,6 +80,7 @@ template <bool Marked> class Moves {
     Extremes ends_, theirs_, without_;
     // The rows that are free while groups grow, kept together.
     std::vector<i64> free_;
+    std::vector<double> least_;  // what each costs the growing group at least
     std::vector<double> numbers_;
     std::vector<i32> codes_;
     i64 left_ = 0, step_ = 0;
