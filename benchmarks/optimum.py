@@ -19,8 +19,8 @@ from covey.encoding.groups import Groups, Rings
 from covey.tables import Table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from covey.reference.model import Categorical, Column, Numeric
 from oracles.metrics import total_il
-from oracles.model import Categorical, Column, Numeric
 from oracles.optimum import optimum
 
 SIZES = (2, 3, 4)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from covey.clustering import METHODS, Method, method_named
 from covey.encoding import EncodedTable, encode
 from covey.errors import InfeasibleError, UsageError
+from covey.reference import k_member as oracle
 from covey.schema import Schema
 from covey.tables import Table
-from oracles import k_member as oracle
 from oracles.metrics import total_il
 from oracles.optimum import optimum
 from tables_of_people import People, people

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from covey.clustering import METHODS
 from covey.encoding import MISSING_LEAF, Category, EncodedTable, encode
 from covey.errors import InfeasibleError, UsageError
+from covey.reference import cb, gaa_cp, kaca, kacpc, mdav, mondrian, oka, systematic, wf_c_means
+from covey.reference.model import MISSING, Categorical, Column, Numeric
 from covey.schema import Schema
 from covey.tables import Table
-from oracles import cb, centre_point, gaa_cp, kaca, mdav, mondrian, oka, systematic, wf_c_means
 from oracles.metrics import total_il
-from oracles.model import MISSING, Categorical, Column, Numeric
 from oracles.optimum import optimum, optimum_by_program
 from tables_of_people import CLASS, People, people
 
@@ -41,8 +41,8 @@ def leaf_orders(encoded: EncodedTable) -> dict[str, list[str]]:
 TWINS: Mapping[str, Twin] = {
     "mondrian": mondrian.mondrian,
     "mdav": mdav.mdav,
-    "kacpc": centre_point.kacpc,
-    "ikac": centre_point.ikac,
+    "kacpc": kacpc.kacpc,
+    "ikac": kacpc.ikac,
     "gaa-cp": gaa_cp.gaa_cp,
     "oka": oka.oka,
     "systematic": systematic.systematic,

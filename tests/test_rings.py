@@ -18,13 +18,13 @@ from covey.encoding.groups import Groups, Rings
 from covey.errors import UsageError, ViolationError
 from covey.generalisation import Style, View, generalise
 from covey.measures import loss
+from covey.reference import nh
+from covey.reference.model import attribute_order, column_loss, record_loss
 from covey.schema import Schema
 from covey.schema.requirements import DisjointMatchings, KAnonymity
 from covey.tables import Table
 from covey.verification.rings import verify_rings
-from oracles import nh
 from oracles.matchings import disjoint_perfect_matchings, matchable_counts
-from oracles.model import attribute_order, column_loss, record_loss
 from tables_of_people import CLASS, People, as_shown, people
 from test_methods import leaf_orders
 

@@ -5,8 +5,19 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from covey.reference.k_member import SeedRef, k_member, majority
+from covey.reference.model import (
+    Categorical,
+    Measure,
+    Numeric,
+    Table,
+    attribute_order,
+    flat_tree,
+    record_loss,
+    row_count,
+)
+
 from .anonymity import smallest_class, smallest_match
-from .k_member import SeedRef, k_member, majority
 from .metrics import (
     average_class_size,
     classification_metric,
@@ -16,16 +27,6 @@ from .metrics import (
     per_column,
     precision,
     total_il,
-)
-from .model import (
-    Categorical,
-    Measure,
-    Numeric,
-    Table,
-    attribute_order,
-    flat_tree,
-    record_loss,
-    row_count,
 )
 from .optimum import optimum
 

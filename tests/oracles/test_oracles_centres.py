@@ -9,16 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from .centre_point import (
-    all_pairs,
-    ikac,
-    ikac_dist_c,
-    kacpc,
-    kacpc_dist_c,
-    most_frequent_number,
-    normalised_dist_c,
-)
-from .centres import (
+from covey.reference.centres import (
     Centre,
     LeafOrders,
     attribute_distances,
@@ -34,9 +25,18 @@ from .centres import (
     rise,
     shuffle,
 )
-from .gaa_cp import gaa_cp
-from .mdav import mdav, squared_gap, standardised, widest
-from .model import (
+from covey.reference.gaa_cp import gaa_cp
+from covey.reference.kacpc import (
+    all_pairs,
+    ikac,
+    ikac_dist_c,
+    kacpc,
+    kacpc_dist_c,
+    most_frequent_number,
+    normalised_dist_c,
+)
+from covey.reference.mdav import mdav, squared_gap, standardised, widest
+from covey.reference.model import (
     MISSING,
     Categorical,
     Measure,
@@ -47,8 +47,8 @@ from .model import (
     leaves_below,
     tree_of,
 )
-from .mondrian import mondrian
-from .oka import oka, running_centre
+from covey.reference.mondrian import mondrian
+from covey.reference.oka import oka, running_centre
 
 KEEP = 0.999  # as a draw of a shuffle: swap the item with itself
 

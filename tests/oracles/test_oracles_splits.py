@@ -11,20 +11,12 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from .cb import cb, deal, he_split, ordered, two_means
-from .centres import Centre, LeafOrders, Rng, centre_of_row
-from .k_member import k_member
-from .kaca import distance as class_distance
-from .kaca import equal_classes, kaca
-from .matchings import (
-    Graph,
-    disjoint_perfect_matchings,
-    matchable,
-    matchable_counts,
-    perfect_matching,
-)
-from .metrics import gcp, total_il
-from .model import (
+from covey.reference.cb import cb, deal, he_split, ordered, two_means
+from covey.reference.centres import Centre, LeafOrders, Rng, centre_of_row
+from covey.reference.k_member import k_member
+from covey.reference.kaca import distance as class_distance
+from covey.reference.kaca import equal_classes, kaca
+from covey.reference.model import (
     MISSING,
     Categorical,
     Column,
@@ -40,11 +32,20 @@ from .model import (
     row_count,
     tree_of,
 )
-from .nh import nh, tour
+from covey.reference.nh import nh, tour
+from covey.reference.systematic import systematic
+from covey.reference.wf_c_means import feature_weights, wf_c_means
+
+from .matchings import (
+    Graph,
+    disjoint_perfect_matchings,
+    matchable,
+    matchable_counts,
+    perfect_matching,
+)
+from .metrics import gcp, total_il
 from .optimum import optimum, optimum_by_program
-from .systematic import systematic
 from .test_oracles import MEASURES, UNBALANCED, line, partitions, random_table
-from .wf_c_means import feature_weights, wf_c_means
 
 STAY = 0.999  # a shuffle of such draws keeps the order
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from .centres import LeafOrders, Rng, below, check_k, rise, shuffle
-from .k_member import labels_of
-from .model import Measure, Table, record_loss
+from covey.reference.centres import LeafOrders, Rng, below, check_k, rise, shuffle
+from covey.reference.k_member import labels_of
+from covey.reference.model import Measure, Table, record_loss
 
 
 def furthest(table: Table, row: int, group: Sequence[int], measure: Measure) -> int:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from .model import Measure, Table, record_loss, row_count
+from covey.reference.model import Measure, Table, record_loss, row_count
 
 SeedRef: TypeAlias = Literal["last", "seed", "first", "random"]
 

@@ -1,8 +1,8 @@
 """GAA-CP, which gathers all nearest rows at once (specification B6)."""
 
-from .centres import Rng, below, check_k, rise
-from .k_member import labels_of
-from .model import Measure, Table, record_loss
+from covey.reference.centres import Rng, below, check_k, rise
+from covey.reference.k_member import labels_of
+from covey.reference.model import Measure, Table, record_loss
 
 
 def gaa_cp(table: Table, k: int, *, rng: Rng, measure: Measure = "height") -> list[int]:

@@ -1,8 +1,8 @@
 """Systematic clustering (Kabir, Wang, Bertino 2011, specification B9)."""
 
-from .centres import LeafOrders, Rng, below, check_k, lexicographic, rise
-from .k_member import labels_of
-from .model import Measure, Table, record_loss
+from covey.reference.centres import LeafOrders, Rng, below, check_k, lexicographic, rise
+from covey.reference.k_member import labels_of
+from covey.reference.model import Measure, Table, record_loss
 
 
 def systematic(

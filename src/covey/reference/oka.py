@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .centres import (
+from covey.reference.centres import (
     Centre,
     Rng,
     categorical_columns,
@@ -13,8 +13,8 @@ from .centres import (
     numeric_columns,
     shuffle,
 )
-from .k_member import labels_of
-from .model import Measure, Table, lowest_common_ancestor, tree_of
+from covey.reference.k_member import labels_of
+from covey.reference.model import Measure, Table, lowest_common_ancestor, tree_of
 
 
 def running_centre(table: Table, members: Sequence[int]) -> Centre:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import TypeAlias
 
-from .centres import (
+from covey.reference.centres import (
     Centre,
     LeafOrders,
     Rng,
@@ -16,8 +16,8 @@ from .centres import (
     mode,
     numeric_columns,
 )
-from .k_member import labels_of
-from .model import (
+from covey.reference.k_member import labels_of
+from covey.reference.model import (
     Table,
     Tree,
     depth,

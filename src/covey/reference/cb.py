@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
-from .centres import (
+from covey.reference.centres import (
     Centre,
     LeafOrders,
     Rng,
@@ -25,8 +25,8 @@ from .centres import (
     rise,
     shuffle,
 )
-from .k_member import labels_of
-from .model import Column, Measure, Numeric, Table, leaves_of_rows, record_loss
+from covey.reference.k_member import labels_of
+from covey.reference.model import Column, Measure, Numeric, Table, leaves_of_rows, record_loss
 
 Pair: TypeAlias = tuple[list[int], list[int]]
 Distances: TypeAlias = dict[int, float]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
 
-from .model import (
+from covey.reference.model import (
     Categorical,
     Measure,
     Numeric,

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from .centres import LeafOrders, Rng, below, check_k
-from .k_member import labels_of
-from .model import (
+from covey.reference.centres import LeafOrders, Rng, below, check_k
+from covey.reference.k_member import labels_of
+from covey.reference.model import (
     Categorical,
     Column,
     Measure,

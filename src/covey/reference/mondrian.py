@@ -2,9 +2,16 @@
 
 from collections.abc import Sequence
 
-from .centres import LeafOrders, centre_of_row, check_k, sort_key
-from .k_member import labels_of
-from .model import Categorical, Table, attribute_order, leaves_below, numeric_loss, tree_of
+from covey.reference.centres import LeafOrders, centre_of_row, check_k, sort_key
+from covey.reference.k_member import labels_of
+from covey.reference.model import (
+    Categorical,
+    Table,
+    attribute_order,
+    leaves_below,
+    numeric_loss,
+    tree_of,
+)
 
 
 def spread(table: Table, name: str, rows: Sequence[int], leaf_orders: LeafOrders) -> float:

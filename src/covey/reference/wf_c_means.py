@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from .centres import (
+from covey.reference.centres import (
     Centre,
     LeafOrders,
     Rng,
@@ -12,8 +12,8 @@ from .centres import (
     check_k,
     shuffle,
 )
-from .k_member import labels_of
-from .model import Measure, Table, attribute_order
+from covey.reference.k_member import labels_of
+from covey.reference.model import Measure, Table, attribute_order
 
 Features = Mapping[str, float]
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from .centres import (
+from covey.reference.centres import (
     Centre,
     LeafOrders,
     categorical_columns,
@@ -12,8 +12,8 @@ from .centres import (
     mode,
     numeric_columns,
 )
-from .k_member import labels_of
-from .model import Table, normalised
+from covey.reference.k_member import labels_of
+from covey.reference.model import Table, normalised
 
 
 def standardised(numbers: Sequence[float | None]) -> list[float | None]:

@@ -1,0 +1,1 @@
+"""Every published method in plain Python, as its paper reads."""
