@@ -13,7 +13,9 @@ namespace covey {
 
 namespace {
 
+constexpr u64 ALL = ~u64(0);  // sorts
 constexpr size_t CANDIDATES = 16;  // rows that a group looks at more closely before it takes one in
+constexpr i64 MOST_VISITS = 4096;  // rows that a search looks at
 constexpr i64 LARGEST_BY_STEPS = 1024;  // rows of a group that still grows step by step
 
 // ── near rows ───────────────────────────────────────────────────────────────────────────────────
@@ -32,33 +34,48 @@ class Finder {
     explicit Finder(const Block &rows)
         : rows_(rows), space_(*rows.space), boxes_(split(rows)), low_(boxes_.first.size() * space_.intervals),
           high_(low_), first_(boxes_.first.size() * space_.categories), last_(first_),
-          sorts_(boxes_.first.size(), 0), point_(space_.intervals), leaf_(space_.categories),
+          takes_(boxes_.first.size(), 0), point_(space_.intervals), leaf_(space_.categories),
           home_(rows.count) {
         for (i64 box = i64(boxes_.first.size()) - 1; box >= 0; --box) enclose(box);
     }
 
-    // `wanted` has a bit for each sort that may be acceptable (sorts 64 apart share one).
+    // Boxes in which nobody takes one of the sorts `given` in exchange are passed over; 0 passes over
+    // none. After MOST_VISITS rows the search ends with what it has.
     template <class Accept>
-    void nearest(const Hull &hull, u64 wanted, size_t most, Accept accept, std::vector<Near> &found) {
+    void nearest(const Hull &hull, u64 given, size_t most, Accept accept, std::vector<Near> &found) {
         found.clear();
+        i64 visits = 0;
         stack_.assign(1, {0.0, 0});
-        while (!stack_.empty()) {
+        while (!stack_.empty() && visits < MOST_VISITS) {
             auto [bound, box] = stack_.back();
             stack_.pop_back();
-            if (found.size() == most && bound > found.back().loss) continue;
+            if (found.size() == most && bound >= found.back().loss) continue;
             if (boxes_.left[box] >= 0) {
-                push_children(hull, wanted, box);
+                push_children(hull, given, box);
                 continue;
             }
+            visits += boxes_.last[box] - boxes_.first[box];
             for (i64 i = boxes_.first[box]; i < boxes_.last[box]; ++i) {
                 Near near{0.0, boxes_.rows[i]};
                 double limit = found.size() == most ? found.back().loss : INF;
-                near.loss = space_.loss(hull, rows_.of(near.row));
-                if (near.loss > limit || (found.size() == most && !(near < found.back()))) continue;
-                if (!accept(near.row)) continue;
+                near.loss = space_.loss(hull, rows_.of(near.row), limit);
+                if (near.loss >= limit || !accept(near.row)) continue;
                 if (found.size() == most) found.pop_back();
                 found.insert(std::upper_bound(found.begin(), found.end(), near), near);
             }
+        }
+    }
+
+    // The sorts for which a row is given have changed; `takes` says which they are now.
+    template <class Takes> void update(i64 row, Takes takes) {
+        i64 box = home_[row];
+        u64 now = 0;
+        for (i64 i = boxes_.first[box]; i < boxes_.last[box]; ++i) now |= takes(boxes_.rows[i]);
+        while (now != takes_[box]) {
+            takes_[box] = now;
+            box = boxes_.parent[box];
+            if (box < 0) return;
+            now = takes_[boxes_.left[box]] | takes_[boxes_.left[box] + 1];
         }
     }
 
@@ -96,13 +113,11 @@ class Finder {
         };
         if (i64 left = boxes_.left[box]; left >= 0) {
             take(hull_of(left)), take(hull_of(left + 1));
-            sorts_[box] = sorts_[left] | sorts_[left + 1];
             return;
         }
         for (i64 i = boxes_.first[box]; i < boxes_.last[box]; ++i) {
             i64 row = boxes_.rows[i];
             take(rows_.of(row));
-            sorts_[box] |= u64(1) << (rows_.sorts[row] & 63);
             home_[row] = box;
         }
     }
@@ -122,10 +137,10 @@ class Finder {
         return space_.loss(hull, {point_.data(), point_.data(), leaf_.data(), leaf_.data()});
     }
 
-    void push_children(const Hull &hull, u64 wanted, i64 box) {
+    void push_children(const Hull &hull, u64 given, i64 box) {
         std::pair<double, i64> one{INF, boxes_.left[box]}, other{INF, boxes_.left[box] + 1};
-        if (sorts_[one.second] & wanted) one.first = bound(hull, one.second);
-        if (sorts_[other.second] & wanted) other.first = bound(hull, other.second);
+        if (!given || takes_[one.second] & given) one.first = bound(hull, one.second);
+        if (!given || takes_[other.second] & given) other.first = bound(hull, other.second);
         if (one.first < other.first) std::swap(one, other);  // the nearer child goes on top
         if (one.first < INF) stack_.push_back(one);
         if (other.first < INF) stack_.push_back(other);
@@ -136,7 +151,7 @@ class Finder {
     Boxes boxes_;
     std::vector<double> low_, high_;
     std::vector<i32> first_, last_;
-    std::vector<u64> sorts_;
+    std::vector<u64> takes_;  // (boxes,) bits of the sorts for which rows are given (sorts 64 apart share one)
     std::vector<double> point_;
     std::vector<i32> leaf_;
     std::vector<i64> home_;  // (rows,) the leaf box of each
@@ -166,9 +181,11 @@ class Memo {
 class Repair {
   public:
     explicit Repair(Partition<true> &parts)
-        : parts_(parts), rows_(*parts.rows), finder_(rows_), after_(rows_.sort_count), steps_(rows_.sort_count) {}
+        : parts_(parts), rows_(*parts.rows), finder_(rows_), after_(rows_.sort_count), steps_(rows_.sort_count),
+          takes_(parts.groups(), 0) {}
 
     void run(Watch &watch) {
+        for (i64 group = 0; group < parts_.groups(); ++group) offer(group);
         for (i64 group = 0; group < parts_.groups(); ++group) {
             mend(group);
             watch.reach(group + 1, parts_.groups());
@@ -176,7 +193,8 @@ class Repair {
     }
 
   private:
-    // A step towards the rules: what it costs per unit of violation removed.
+    // A step towards the rules: what it costs per unit of violation removed. A violation counts for
+    // each member of the group, or a union of two groups that miss the rules alike would be a gain.
     struct Step {
         double rate = INF;
         i64 row = NOBODY, back = NOBODY;  // who comes, and who leaves for it
@@ -191,11 +209,47 @@ class Repair {
             find_candidates(group, missed);
             Union both = best_union(group, missed);
             if (take_in(group, missed, both.rate)) continue;
-            if (both.group < 0 || parts_.size[group] + parts_.size[both.group] > std::max(LARGEST_BY_STEPS, 16 * parts_.aim.k))
-                return merge_around(group);
+            if (both.group < 0) return merge_around(group);
             parts_.unite(group, both.group);
             group = both.group;
+            offer(group);
         }
+    }
+
+    static u64 bit(i64 sort) { return u64(1) << (sort & 63); }
+
+    // Find out for which sorts a group would give a row away: it must not miss the rules by more then.
+    // Where there are many sorts, every row is asked itself.
+    void offer(i64 group) {
+        u64 taken = rows_.sort_count > 64 ? ALL : 0;
+        double now = parts_.size[group] > 0 ? parts_.missed(group) : 0.0;
+        for (i64 sort = 0; sort < rows_.sort_count && taken != ALL; ++sort)
+            if (parts_.size[group] > 0 && would_take(group, example(sort), now)) taken |= bit(sort);
+        takes_[group] = taken;
+        auto takes = [&](i64 row) {
+            u64 known = parts_.labels[row] >= 0 ? takes_[parts_.labels[row]] : 0;
+            return rows_.sort_count > 64 ? known : known & ~bit(rows_.sorts[row]);
+        };
+        for (i64 row = parts_.head[group]; row >= 0; row = parts_.next[row]) finder_.update(row, takes);
+    }
+
+    // Whether a group would take a row for one of another sort.
+    bool would_take(i64 group, i64 joining, double now) {
+        steps_.forget();
+        steps_.set(rows_.sorts[joining], INF);
+        for (i64 row = parts_.head[group]; row >= 0; row = parts_.next[row]) {
+            auto find = [&] { return parts_.missed(group, {row, joining}); };
+            if (steps_.of(rows_.sorts[row], find) <= now) return true;
+        }
+        return false;
+    }
+
+    i64 example(i64 sort) {
+        if (example_.empty()) {
+            example_.assign(rows_.sort_count, NOBODY);
+            for (i64 row = 0; row < rows_.count; ++row) example_[rows_.sorts[row]] = row;
+        }
+        return example_[sort];
     }
 
     // The rows of other groups that widen one least, of those which bring it nearer to the rules.
@@ -206,28 +260,32 @@ class Repair {
             return after_.of(rows_.sorts[row], find) < missed - LEAST_GAIN;
         };
         auto foreign = [&](i64 row) { return parts_.labels[row] >= 0 && parts_.labels[row] != group; };
-        finder_.nearest(parts_.hull(group), ~u64(0), CANDIDATES, foreign, around_);
-        auto helpful = [&](i64 row) { return foreign(row) && helps(row); };
-        finder_.nearest(parts_.hull(group), wanted_sorts(group, missed), CANDIDATES, helpful, near_);
+        finder_.nearest(parts_.hull(group), 0, CANDIDATES, foreign, around_);
+        auto [given, back] = surplus(group, missed);
+        auto helpful = [&](i64 row) {
+            if (!foreign(row) || !helps(row)) return false;
+            i64 home = parts_.labels[row];
+            return parts_.missed(home, {row, back}) <= parts_.missed(home) + LEAST_GAIN;
+        };
+        finder_.nearest(parts_.hull(group), given, CANDIDATES, helpful, near_);
     }
 
-    // The bits of the sorts that would help, where there are few enough to try them all.
-    u64 wanted_sorts(i64 group, double missed) {
-        if (rows_.sort_count > 64) return ~u64(0);
-        if (example_.empty()) {
-            example_.assign(rows_.sort_count, NOBODY);
-            for (i64 row = 0; row < rows_.count; ++row) example_[rows_.sorts[row]] = row;
+    // The sorts of members without which a group misses the rules by no more, and a member of the best.
+    std::pair<u64, i64> surplus(i64 group, double missed) {
+        steps_.forget();
+        u64 given = 0;
+        i64 choice = parts_.head[group];
+        double best = INF;
+        for (i64 row = parts_.head[group]; row >= 0; row = parts_.next[row]) {
+            auto find = [&] { return parts_.missed(group, {row}); };
+            double rest = steps_.of(rows_.sorts[row], find);
+            if (rest <= missed) given |= bit(rows_.sorts[row]);
+            if (rest < best) best = rest, choice = row;
         }
-        u64 wanted = 0;
-        for (i64 sort = 0; sort < rows_.sort_count; ++sort) {
-            double after = parts_.missed(group, {NOBODY, example_[sort]});
-            after_.set(sort, after);
-            if (after < missed - LEAST_GAIN) wanted |= u64(1) << sort;
-        }
-        return wanted;
+        return {given ? given : ALL, choice};
     }
 
-    // Of the groups nearby: the one with which this one keeps the rules at least cost, or the cheapest.
+    // Of the groups nearby: the one with which this one keeps the rules at least cost, or the nearest.
     Union best_union(i64 group, double missed) {
         double best = INF, least = INF, size = double(parts_.size[group]);
         i64 choice = NOBODY, nearest = NOBODY;
@@ -235,16 +293,15 @@ class Repair {
             for (const Near &near : *list) {
                 i64 other = parts_.labels[near.row];
                 double theirs = double(parts_.size[other]);
+                if (size + theirs > double(std::max(LARGEST_BY_STEPS, 16 * parts_.aim.k))) continue;
                 double loss = rows_.space->loss(parts_.hull(group), parts_.hull(other));
                 double rise = (size + theirs) * loss - size * parts_.loss[group] - theirs * parts_.loss[other];
                 if (rise < least) least = rise, nearest = other;
                 if (rise < best && parts_.complies(group, {NOBODY, NOBODY, other})) best = rise, choice = other;
             }
         }
-        if (choice < 0) choice = nearest, best = least;
-        if (choice < 0) return {};
-        double before = missed + parts_.missed(choice), after = parts_.missed(group, {NOBODY, NOBODY, choice});
-        return {best / std::max(before - after, LEAST_GAIN), choice};
+        if (choice < 0) return {INF, nearest};  // only if there is no other step
+        return {best / (size * missed + double(parts_.size[choice]) * parts_.missed(choice)), choice};
     }
 
     // Take rows in as long as these are the cheapest steps; whether any was taken.
@@ -261,7 +318,9 @@ class Repair {
                 if (step.rate < best.rate || (step.rate <= merging && best.row < 0)) best = step;
             }
             if (best.row < 0) break;
+            i64 home = parts_.labels[best.row];
             parts_.swap(group, best.row, best.back);
+            offer(home), offer(group);
             missed = parts_.missed(group), took = true;
         }
         return took;
@@ -300,7 +359,7 @@ class Repair {
         double own = missed - parts_.missed(group, {other, row});
         if (own <= LEAST_GAIN) return 0.0;
         double rest = theirs - parts_.missed(home, {row, other});
-        return rest >= 0.0 ? own + rest : 0.0;
+        return rest >= 0.0 ? double(parts_.size[group]) * own + double(parts_.size[home]) * rest : 0.0;
     }
 
     // Where steps lead nowhere: merge all groups of the smallest box that keeps the rules as a whole.
@@ -315,6 +374,7 @@ class Repair {
             }
             return parts_.complies(group);
         });
+        offer(group);
     }
 
     Partition<true> &parts_;
@@ -324,6 +384,7 @@ class Repair {
     Memo after_;  // by how much the group would miss the rules with a row of a sort
     Memo steps_;  // the violation that its leaving for another row would remove
     std::vector<i64> example_;  // (sorts,) a row of each
+    std::vector<u64> takes_;    // (groups,) bits of the sorts for which it gives a row away
     Extremes ends_, their_ends_, without_, spare_;
 };
 
