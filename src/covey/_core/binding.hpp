@@ -54,5 +54,10 @@ using nb::literals::operator""_a;
 
 // Each binds the kernels of one file.
 void bind_growth(nb::module_ &m);
+void bind_kaca(nb::module_ &m);
+void bind_mdav(nb::module_ &m);
+void bind_oka(nb::module_ &m);
+void bind_wf_c_means(nb::module_ &m);
+void bind_centre_point(nb::module_ &m);
 
 }  // namespace covey

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <exception>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 namespace covey {
@@ -90,6 +91,14 @@ struct Random {
     // Put items into random order, each order as likely as any other.
     template <class T> void shuffle(T *items, i64 count) const {
         for (i64 i = count - 1; i > 0; --i) std::swap(items[i], items[below(i + 1)]);
+    }
+
+    // The numbers from 0 to count - 1 in random order.
+    std::vector<i64> order(i64 count) const {
+        std::vector<i64> numbers(count);
+        std::iota(numbers.begin(), numbers.end(), i64(0));
+        shuffle(numbers.data(), count);
+        return numbers;
     }
 };
 

@@ -67,3 +67,33 @@ def k_member(
 ) -> Longs: ...
 def systematic(table: Table, k: int, seeds: Longs, watch: Watch) -> Longs: ...
 def gaa_cp(table: Table, k: int, picks: Floats, watch: Watch) -> Longs: ...
+
+# Groups around centres. Numbers at `missing` stand for none.
+
+def kaca(
+    table: Table, k: int, classes: Longs, climb: Floats, random: np.random.Generator, watch: Watch
+) -> Longs:
+    """Merge classes of equal rows. `climb` is the cost by tree, from one depth to another."""
+
+def mdav(table: Table, k: int, caps: Floats, missing: Floats, watch: Watch) -> Longs:
+    """Count squares of differences, each up to its cap."""
+
+def oka(
+    table: Table, k: int, missing: float, random: np.random.Generator, watch: Watch
+) -> Longs: ...
+def wf_c_means(
+    table: Table,
+    k: int,
+    iterations: int,
+    missing: float,
+    weights: Floats,
+    losses: Floats,
+    random: np.random.Generator,
+    watch: Watch,
+) -> Longs:
+    """`losses` are those of the forest's nodes, without the weights of the attributes."""
+
+def kacpc(table: Table, k: int, pairs: Floats, numbers: Floats, codes: Ints, watch: Watch) -> Longs:
+    """Start at the row nearest to a point. `pairs` is by node, the distance of leaves below it."""
+
+def ikac(table: Table, k: int, pairs: Floats, start: int, watch: Watch) -> Longs: ...
