@@ -23,6 +23,10 @@ inline void require(bool fine, const char *what) {
     if (!fine) throw std::invalid_argument(what);
 }
 
+template <class Array> bool has_shape(const Array &array, std::initializer_list<i64> shape) {
+    return std::equal(shape.begin(), shape.end(), array.shape_ptr());
+}
+
 // Hand a vector over to Python as an array, without a copy.
 template <class T> using Given = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 template <class T> Given<T> give(std::vector<T> values) {

@@ -1,73 +1,97 @@
 // Groups gathered around centres that are chosen by their distances to all earlier ones.
+#include <cmath>
+
 #include "binding.hpp"
 #include "heap.hpp"
-#include "prices.hpp"
 
 namespace covey {
 
 namespace {
 
-// The distances of rows from one point. Two leaves are as far from each other as their common
-// ancestor and their depths say.
-class Distances {
+// Some rows, laid out so that their distances from a point are summed fast: numbers by column.
+class Crowd {
   public:
-    Distances(const Table &table, const double *pair) : forest_(table.forest), pair_(pair), price_(forest_.nodes, 0.0) {}
-
-    void start(const double *numbers, const i32 *codes) {
-        numbers_ = numbers;
-        for (int tree = 0; tree < forest_.trees; ++tree) {
-            i32 own = codes[tree], first = forest_.first[tree];
-            for (i32 leaf = first; leaf < first + forest_.leaves[tree]; ++leaf)
-                price_[leaf] = leaf == own ? 0.0 : pair(forest_.common_ancestor(own, leaf), own, leaf);
-        }
+    Crowd(const Cells &cells, const std::vector<i64> &rows)
+        : cells_(cells), lengths_(rows.size()) {
+        for (int j = 0; j < cells.intervals; ++j)
+            for (i64 row : rows) numbers_.push_back(cells.number(row)[j]);
+        for (i64 row : rows) codes_.insert(codes_.end(), cells.code(row), cells.code(row) + cells.categories);
     }
 
-    double to(const Cells &cells, i64 row) const { return distance(cells, row, numbers_, price_.data()); }
+    // From a point with these numbers, if leaves have these prices.
+    const std::vector<double> &distances(const double *centre, const double *price) {
+        std::fill(lengths_.begin(), lengths_.end(), 0.0);
+        const double *number = numbers_.data();
+        for (int j = 0; j < cells_.intervals; ++j) {
+            const double middle = centre[j], weight = cells_.weights[j];
+            for (double &length : lengths_) {
+                double width = std::abs(*number++ - middle);
+                length += weight * (width < 1.0 ? width : 1.0);
+            }
+        }
+        const i32 *code = codes_.data();
+        for (double &length : lengths_) {
+            double total = length;
+            for (int j = 0; j < cells_.categories; ++j) total += price[*code++];
+            length = total;
+        }
+        return lengths_;
+    }
 
   private:
-    double pair(i32 above, i32 one, i32 other) const {
-        return pair_[(i64(above) * forest_.levels + forest_.depth[one]) * forest_.levels + forest_.depth[other]];
-    }
-
-    Forest forest_;
-    const double *pair_;  // (nodes, levels, levels) of two leaves at these depths under this node
-    const double *numbers_ = nullptr;
-    std::vector<double> price_;  // (nodes,) of each leaf from those of the point
+    Cells cells_;
+    std::vector<double> numbers_, lengths_;  // (intervals, rows), (rows,)
+    std::vector<i32> codes_;                 // (rows, categories)
 };
+
+// The place of the least, the first of several.
+i64 least(const std::vector<double> &values) {
+    return std::min_element(values.begin(), values.end()) - values.begin();
+}
 
 class Gathering {
   public:
-    Gathering(const Table &table, i64 k, const double *pair, bool furthest)
-        : cells_(table.cells), k_(k), furthest_(furthest), distances_(table, pair), free_(cells_.rows),
-          rows_(cells_.rows), numbers_(cells_.numbers, cells_.number(cells_.rows)),
-          codes_(cells_.codes, cells_.code(cells_.rows)), sums_(cells_.rows, 0.0), labels_(cells_.rows, -1) {
-        std::iota(rows_.begin(), rows_.end(), i64(0));
-    }
+    Gathering(const Table &table, i64 k, const double *pairs, bool furthest, Watch &watch)
+        : cells_(table.cells), forest_(table.forest), k_(k), free_(cells_.rows), pairs_(pairs), furthest_(furthest),
+          watch_(watch), price_(forest_.nodes), rows_(all_rows(cells_.rows)), crowd_(cells_, rows_),
+          sums_(cells_.rows, 0.0), labels_(cells_.rows, -1) {}
 
-    i64 nearest_to(const double *numbers, const i32 *codes) {
-        distances_.start(numbers, codes);
-        double best = INF;
-        i64 choice = -1;
-        for (i64 row = 0; row < cells_.rows; ++row)
-            if (double length = distances_.to(cells_, row); length < best) best = length, choice = row;
-        return choice;
-    }
+    i64 nearest(const double *numbers, const i32 *codes) { return least(distances(crowd_, numbers, codes)); }
 
-    // Groups of k around one centre after another, the first of which is given.
-    std::vector<i64> labels(i64 start, Watch &watch) {
-        for (i64 centre = start; free_ >= k_; centre = next_centre()) {
-            centres_.push_back(rows_[centre]);
-            take(centre);
-            look_around(rows_[centre]);
-            for (auto [length, place] : nearest_.entries()) take(place);
+    // Groups of k around one centre after another. Each is the free row nearest to all before, or
+    // the furthest from them: that with the least sum of distances, or of negative ones.
+    std::vector<i64> labels(i64 start) {
+        for (i64 place = start; free_ >= k_; place = least(sums_)) {
+            watch_.reach(cells_.rows - free_, cells_.rows);
+            centres_.push_back(rows_[place]);
+            take(place);
+            look_around(rows_[place]);
+            for (auto [length, other] : nearest_.entries()) take(other);
             if (8 * free_ < 7 * i64(rows_.size())) close_up();
-            watch.reach(cells_.rows - free_, cells_.rows);
         }
-        place_leftovers(watch);
+        // Rows that are left join the groups of the nearest centres.
+        Crowd centres(cells_, centres_);
+        for (i64 row : rows_) {
+            watch_.reach(1, 1);
+            if (labels_[row] < 0) labels_[row] = least(distances(centres, cells_.number(row), cells_.code(row)));
+        }
         return std::move(labels_);
     }
 
   private:
+    // Two leaves are as far from each other as their common ancestor and their depths say.
+    const std::vector<double> &distances(Crowd &crowd, const double *numbers, const i32 *codes) {
+        const i64 levels = forest_.levels;
+        for (int tree = 0; tree < forest_.trees; ++tree) {
+            i32 own = codes[tree], first = forest_.first[tree];
+            for (i32 leaf = first; leaf < first + forest_.leaves[tree]; ++leaf) {
+                i64 at = forest_.common_ancestor(own, leaf) * levels + forest_.depth[own];
+                price_[leaf] = leaf == own ? 0.0 : pairs_[at * levels + forest_.depth[leaf]];
+            }
+        }
+        return crowd.distances(numbers, price_.data());
+    }
+
     // The row at this place joins the last group.
     void take(i64 place) {
         labels_[rows_[place]] = i64(centres_.size()) - 1;
@@ -77,66 +101,40 @@ class Gathering {
 
     // Add the distance of every free row from a centre to its sum, and find the k - 1 nearest.
     void look_around(i64 centre) {
-        distances_.start(cells_.number(centre), cells_.code(centre));
+        const std::vector<double> &lengths = distances(crowd_, cells_.number(centre), cells_.code(centre));
+        double sign = furthest_ ? -1.0 : 1.0, *sum = sums_.data();
         nearest_.start(k_ - 1);
-        Cells by_place{numbers_.data(), cells_.weights, codes_.data(), i64(rows_.size()), cells_.intervals,
-                       cells_.categories};
-        for (i64 place = 0; place < by_place.rows; ++place) {
-            if (sums_[place] == INF) continue;
-            double length = distances_.to(by_place, place);
-            // To look for the furthest is to look for the least of negative sums.
-            sums_[place] += furthest_ ? -length : length;
-            nearest_.offer(length, place);
+        for (i64 place = 0; place < i64(lengths.size()); ++place) {
+            sum[place] += sign * lengths[place];
+            if (sum[place] < INF) nearest_.offer(lengths[place], place);
         }
     }
-
-    i64 next_centre() const { return std::min_element(sums_.begin(), sums_.end()) - sums_.begin(); }
 
     // Free rows move up to the places of those that were taken.
     void close_up() {
-        i64 to = 0;
-        for (i64 place = 0; place < i64(rows_.size()); ++place) {
-            if (sums_[place] == INF) continue;
-            rows_[to] = rows_[place], sums_[to] = sums_[place];
-            std::copy_n(cells_.number(rows_[to]), cells_.intervals, numbers_.data() + to * cells_.intervals);
-            std::copy_n(cells_.code(rows_[to]), cells_.categories, codes_.data() + to * cells_.categories);
-            ++to;
-        }
-        rows_.resize(to), sums_.resize(to);
-    }
-
-    // Rows that are left join the groups of the nearest centres.
-    void place_leftovers(Watch &watch) {
-        for (i64 row = 0; row < cells_.rows; ++row) {
-            if (labels_[row] >= 0) continue;
-            distances_.start(cells_.number(row), cells_.code(row));
-            double best = INF;
-            for (size_t group = 0; group < centres_.size(); ++group) {
-                double length = distances_.to(cells_, centres_[group]);
-                if (length < best) best = length, labels_[row] = i64(group);
-            }
-            watch.reach(1, 1);
-        }
+        auto is_taken = [&](i64 row) { return labels_[row] >= 0; };
+        rows_.erase(std::remove_if(rows_.begin(), rows_.end(), is_taken), rows_.end());
+        sums_.erase(std::remove(sums_.begin(), sums_.end(), INF), sums_.end());
+        crowd_ = Crowd(cells_, rows_);
     }
 
     Cells cells_;
-    i64 k_;
-    bool furthest_;  // whether centres are far from earlier ones, or near
-    Distances distances_;
-    i64 free_;
-    std::vector<i64> centres_;     // (groups,) the row at the centre of each
-    std::vector<i64> rows_;        // by place, ascending; most of them free
-    std::vector<double> numbers_;  // (places, intervals) side by side, so that scans are fast
-    std::vector<i32> codes_;       // (places, categories)
-    std::vector<double> sums_;     // by place: of the distances to all centres, infinite once taken
+    Forest forest_;
+    i64 k_, free_;
+    const double *pairs_;  // (nodes, levels, levels)
+    bool furthest_;
+    Watch &watch_;
+    std::vector<double> price_;  // (nodes,) how far each leaf is from those of a point
+    std::vector<i64> centres_;   // (groups,) the row at the centre of each
+    std::vector<i64> rows_;      // by place, ascending; most of them free
+    Crowd crowd_;                // of these rows
+    std::vector<double> sums_;   // by place: of the distances to all centres, infinite once taken
     Least nearest_;
     std::vector<i64> labels_;
 };
 
-void check_pairs(const Table &table, const Array3<double> &pairs) {
-    size_t levels = size_t(table.forest.levels);
-    require(i64(pairs.shape(0)) == table.forest.nodes && pairs.shape(1) == levels && pairs.shape(2) == levels,
-            "a distance for each node and each two levels");
+bool has_pairs(const Forest &forest, const Array3<double> &pairs) {
+    return has_shape(pairs, {forest.nodes, forest.levels, forest.levels});
 }
 
 }  // namespace
@@ -146,21 +144,21 @@ void bind_centre_point(nb::module_ &m) {
         "kacpc",
         [](const BoundTable &table, i64 k, Array3<double> pairs, Array1<double> numbers, Array1<i32> codes,
            Watch &watch) {
-            check_pairs(table, pairs);
-            require(i64(numbers.size()) == table.cells.intervals && i64(codes.size()) == table.cells.categories,
-                    "a point has a cell for each attribute");
+            require(has_pairs(table.forest, pairs), "a distance for each node and two levels");
+            require(has_shape(numbers, {table.cells.intervals}), "a number for each interval");
+            require(has_shape(codes, {table.cells.categories}), "a code for each category");
             return give(unlocked([&] {
-                Gathering gathering(table, k, pairs.data(), false);
-                return gathering.labels(gathering.nearest_to(numbers.data(), codes.data()), watch);
+                Gathering gathering(table, k, pairs.data(), false, watch);
+                return gathering.labels(gathering.nearest(numbers.data(), codes.data()));
             }));
         },
         "table"_a, "k"_a, "pairs"_a.noconvert(), "numbers"_a.noconvert(), "codes"_a.noconvert(), "watch"_a);
     m.def(
         "ikac",
         [](const BoundTable &table, i64 k, Array3<double> pairs, i64 start, Watch &watch) {
-            check_pairs(table, pairs);
+            require(has_pairs(table.forest, pairs), "a distance for each node and two levels");
             require(start >= 0 && start < table.cells.rows, "the first centre is a row");
-            return give(unlocked([&] { return Gathering(table, k, pairs.data(), true).labels(start, watch); }));
+            return give(unlocked([&] { return Gathering(table, k, pairs.data(), true, watch).labels(start); }));
         },
         "table"_a, "k"_a, "pairs"_a.noconvert(), "start"_a, "watch"_a);
 }

@@ -75,6 +75,12 @@ struct Scale {
     bool squared;           // whether the squares of widths count
 };
 
+inline std::vector<i64> all_rows(i64 count) {
+    std::vector<i64> rows(count);
+    std::iota(rows.begin(), rows.end(), i64(0));
+    return rows;
+}
+
 // numpy's own bit generator, so that kernels draw the same numbers as Python would.
 struct Random {
     void *state;
@@ -93,12 +99,11 @@ struct Random {
         for (i64 i = count - 1; i > 0; --i) std::swap(items[i], items[below(i + 1)]);
     }
 
-    // The numbers from 0 to count - 1 in random order.
+    // That many rows in random order.
     std::vector<i64> order(i64 count) const {
-        std::vector<i64> numbers(count);
-        std::iota(numbers.begin(), numbers.end(), i64(0));
-        shuffle(numbers.data(), count);
-        return numbers;
+        std::vector<i64> rows = all_rows(count);
+        shuffle(rows.data(), count);
+        return rows;
     }
 };
 

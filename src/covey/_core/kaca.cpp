@@ -1,8 +1,6 @@
 // Classes of equal rows that merge with their closest until all are large enough.
 #include "binding.hpp"
 #include "centres.hpp"
-#include "fenwick.hpp"
-#include "summaries.hpp"
 
 namespace covey {
 
@@ -11,40 +9,35 @@ namespace {
 class Kaca {
   public:
     Kaca(const Table &table, const i64 *classes, i64 count, const double *climb, i64 k)
-        : cells_(table.cells), forest_(table.forest), classes_(classes), climb_(climb), k_(k), small_(count),
-          summaries_(count, table.cells, table.forest), ranks_(count), alive_(count), mergers_(count) {
-        std::iota(alive_.begin(), alive_.end(), i64(0));
+        : cells_(table.cells), forest_(table.forest), climb_(climb), k_(k), summaries_(count, cells_, forest_),
+          alive_(all_rows(count)), mergers_(count) {
         for (i64 row = 0; row < cells_.rows; ++row) summaries_.add(classes[row], row);
-        for (i64 number = 0; number < count; ++number)
-            if (!is_small(number)) count_out(number);
+        std::copy_if(alive_.begin(), alive_.end(), std::back_inserter(small_), [&](i64 one) { return is_small(one); });
     }
 
-    // While there are small classes, merge a random one with the closest class.
-    std::vector<i64> labels(const Random &random, Watch &watch) {
-        for (i64 start = small_; small_ > 0 && alive_.size() > 1;) {
-            i64 one = ranks_.ranked(random.below(small_)), other = closest(one);
+    // While there are small classes, a random one merges with the closest class.
+    Mergers &merge(const Random &random, Watch &watch) {
+        for (i64 all = i64(small_.size()), left = all; left > 0 && alive_.size() > 1; left = i64(small_.size())) {
+            watch.reach(all - left, all);
+            i64 one = small_[random.below(left)], other = closest(one);
             merge(std::max(one, other), std::min(one, other));
-            watch.reach(start - small_, start);
         }
-        return mergers_.labels(classes_, cells_.rows);
+        return mergers_;
     }
 
   private:
-    bool is_small(i64 number) const { return summaries_.size[number] < k_; }
+    bool is_small(i64 one) const { return summaries_.size[one] < k_; }
 
-    void count_out(i64 number) {
-        ranks_.remove(number);
-        small_ -= 1;
-    }
+    // Those behind move up, which is far cheaper than to search for the closest.
+    static void erase(std::vector<i64> &from, i64 one) { from.erase(std::lower_bound(from.begin(), from.end(), one)); }
 
     void merge(i64 gone, i64 kept) {
         bool was_small = is_small(kept);
-        if (is_small(gone)) count_out(gone);
+        if (is_small(gone)) erase(small_, gone);
         summaries_.unite(kept, gone);
-        if (was_small && !is_small(kept)) count_out(kept);
+        if (was_small && !is_small(kept)) erase(small_, kept);
+        erase(alive_, gone);
         mergers_.merge(gone, kept);
-        // What comes behind moves up: far cheaper than the search before.
-        alive_.erase(std::lower_bound(alive_.begin(), alive_.end(), gone));
     }
 
     // The class whose merging with this one distorts the rows of both least.
@@ -63,7 +56,7 @@ class Kaca {
     double distortion(i64 one, i64 other, double best) {
         const double *low = summaries_.low(one), *high = summaries_.high(one);
         const double *bottom = summaries_.low(other), *top = summaries_.high(other);
-        const double count = double(summaries_.size[one]), others = double(summaries_.size[other]);
+        const double rows = double(summaries_.size[one]), rows_there = double(summaries_.size[other]);
         double ours = 0.0, theirs = 0.0;
         for (int j = 0; j < cells_.intervals; ++j) {
             double width = std::min(std::max(high[j], top[j]) - std::min(low[j], bottom[j]), 1.0);
@@ -72,12 +65,12 @@ class Kaca {
         }
         const i32 *node = summaries_.node(one), *node_there = summaries_.node(other);
         for (int j = 0; j < cells_.categories; ++j) {
+            if (rows * ours + rows_there * theirs > best) return INF;
             i32 above = forest_.depth[forest_.common_ancestor(node[j], node_there[j])];
             ours += climb(j, node[j], above);
             theirs += climb(j, node_there[j], above);
-            if (count * ours + others * theirs > best) return INF;
         }
-        return count * ours + others * theirs;
+        return rows * ours + rows_there * theirs;
     }
 
     // What it costs a row to climb from a node of a tree to a level above it.
@@ -87,12 +80,10 @@ class Kaca {
 
     Cells cells_;
     Forest forest_;
-    const i64 *classes_;   // (rows,)
     const double *climb_;  // (trees, levels, levels)
-    i64 k_, small_;        // how many classes have fewer than k rows
+    i64 k_;
     Summaries summaries_;
-    Fenwick ranks_;  // of the small classes
-    std::vector<i64> alive_;
+    std::vector<i64> alive_, small_;  // all classes, and those with fewer than k rows, ascending
     Mergers mergers_;
 };
 
@@ -103,14 +94,14 @@ void bind_kaca(nb::module_ &m) {
         "kaca",
         [](const BoundTable &table, i64 k, Array1<i64> classes, Array3<double> climb, nb::object generator,
            Watch &watch) {
-            size_t levels = size_t(table.forest.levels);
-            require(i64(classes.size()) == table.cells.rows, "a class for each row");
-            require(i64(climb.shape(0)) == table.forest.trees && climb.shape(1) == levels && climb.shape(2) == levels,
-                    "a cost for each tree and each two levels");
+            i64 levels = table.forest.levels;
+            require(has_shape(classes, {table.cells.rows}), "a class for each row");
+            require(has_shape(climb, {table.forest.trees, levels, levels}), "a cost for each tree and two levels");
             Random random = random_of(generator);
             return give(unlocked([&] {
-                i64 count = *std::max_element(classes.data(), classes.data() + classes.size()) + 1;
-                return Kaca(table, classes.data(), count, climb.data(), k).labels(random, watch);
+                const i64 *first = classes.data(), *last = first + classes.size();
+                Kaca kaca(table, first, *std::max_element(first, last) + 1, climb.data(), k);
+                return kaca.merge(random, watch).labels(first, table.cells.rows);
             }));
         },
         "table"_a, "k"_a, "classes"_a.noconvert(), "climb"_a.noconvert(), "random"_a, "watch"_a);

@@ -79,13 +79,13 @@ def mdav(table: Table, k: int, caps: Floats, missing: Floats, watch: Watch) -> L
     """Count squares of differences, each up to its cap."""
 
 def oka(
-    table: Table, k: int, missing: float, random: np.random.Generator, watch: Watch
+    table: Table, k: int, missing: Floats, random: np.random.Generator, watch: Watch
 ) -> Longs: ...
 def wf_c_means(
     table: Table,
     k: int,
     iterations: int,
-    missing: float,
+    missing: Floats,
     weights: Floats,
     losses: Floats,
     random: np.random.Generator,

@@ -9,64 +9,22 @@ namespace {
 
 class Oka {
   public:
-    // Each of the first n / k rows starts a group. Numbers at `missing` stand for none.
-    Oka(const Table &table, i64 k, double missing, std::vector<i64> order)
-        : table_(table), cells_(table.cells), order_(std::move(order)), k_(k), groups_(table.cells.rows / k),
-          missing_(missing), caps_(cells_.intervals, 1.0), scale_{cells_.weights, caps_.data(), false},
-          centres_(cells_, order_.data(), groups_), sums_(groups_ * cells_.intervals, 0.0),
-          present_(groups_ * cells_.intervals, 0), sizes_(groups_, 0), labels_(cells_.rows, -1) {}
+    // Each of the first n / k rows starts a group.
+    Oka(const Table &table, i64 k, const double *missing, std::vector<i64> order, Watch &watch)
+        : table_(table), cells_(table.cells), order_(std::move(order)), k_(k), groups_(cells_.rows / k), watch_(watch),
+          caps_(cells_.intervals, 1.0), scale_{cells_.weights, caps_.data(), false},
+          centres_(table, order_.data(), groups_), means_(groups_, cells_, missing), sizes_(groups_, 0),
+          labels_(cells_.rows, -1) {}
 
-    std::vector<i64> labels(Watch &watch) {
-        cluster(watch);
-        adjust(surplus(), watch);
+    std::vector<i64> labels() {
+        cluster();
+        adjust(surplus());
         return std::move(labels_);
     }
 
   private:
-    // Centres are means of the numbers present and common ancestors, so they may be at inner nodes.
-    BoxTree boxes() const { return BoxTree(centres_.instead_of_rows(table_), true); }
-
-    // Put each row into the group of the nearest centre, which follows at once.
-    void cluster(Watch &watch) {
-        BoxTree tree = boxes();
-        for (i64 i = 0; i < cells_.rows; ++i) {
-            i64 row = order_[i], group = i < groups_ ? i : nearest(tree, row);
-            put(row, group);
-            follow(group, row);
-            tree.move(group, centres_.number(group), centres_.code(group));
-            watch.reach(i, cells_.rows);
-        }
-    }
-
-    // Put rows into the nearest groups with fewer than k rows and, when there are none, into any.
-    void adjust(const std::vector<i64> &rows, Watch &watch) {
-        BoxTree open = boxes(), all = boxes();
-        for (i64 group = 0; group < groups_; ++group)
-            if (sizes_[group] >= k_) open.remove(group);
-        for (i64 row : rows) {
-            bool needed = open.free() > 0;
-            i64 group = nearest(needed ? open : all, row);
-            put(row, group);
-            if (needed && sizes_[group] == k_) open.remove(group);
-            watch.reach(1, 1);
-        }
-    }
-
-    // The rows that groups of more than k give up, furthest from the centre first.
-    std::vector<i64> surplus() {
-        std::vector<double> distance(cells_.rows);
-        for (i64 row = 0; row < cells_.rows; ++row) distance[row] = distance_from_centre(row);
-        Members members(labels_, groups_);
-        std::vector<i64> rows;
-        for (i64 group = 0; group < groups_; ++group) {
-            if (sizes_[group] <= k_) continue;
-            i64 *own = members.begin(group);
-            std::stable_sort(own, members.end(group), [&](i64 a, i64 b) { return distance[a] > distance[b]; });
-            rows.insert(rows.end(), own, own + (sizes_[group] - k_));
-            sizes_[group] = k_;
-        }
-        return rows;
-    }
+    // Centres are at common ancestors: inner nodes.
+    BoxTree boxes() { return BoxTree(centres_.instead_of_rows(table_), true); }
 
     i64 nearest(BoxTree &tree, i64 row) const { return tree.nearest(scale_, cells_.number(row), cells_.code(row)); }
 
@@ -75,43 +33,60 @@ class Oka {
         sizes_[group] += 1;
     }
 
-    // The centre moves to the middle of the group and one more row.
-    void follow(i64 group, i64 row) {
-        const double *numbers = cells_.number(row);
-        for (int j = 0; j < cells_.intervals; ++j) {
-            if (numbers[j] == missing_) continue;
-            i64 at = group * cells_.intervals + j;
-            sums_[at] += numbers[j];
-            present_[at] += 1;
-            centres_.number(group)[j] = sums_[at] / double(present_[at]);
+    // Put each row into the group of the nearest centre, which follows at once.
+    void cluster() {
+        BoxTree tree = boxes();
+        for (i64 i = 0; i < cells_.rows; ++i) {
+            i64 row = order_[i], group = i < groups_ ? i : nearest(tree, row);
+            put(row, group);
+            means_.count(group, row, 1);
+            i32 *node = centres_.code(group);
+            for (int j = 0; j < cells_.intervals; ++j) centres_.move(group, j, means_.of(group, j));
+            for (int j = 0; j < cells_.categories; ++j)
+                node[j] = table_.forest.common_ancestor(node[j], cells_.code(row)[j]);
+            tree.move(group, centres_.number(group), node);
+            watch_.reach(i, cells_.rows);
         }
-        i32 *codes = centres_.code(group);
-        for (int j = 0; j < cells_.categories; ++j)
-            codes[j] = table_.forest.common_ancestor(codes[j], cells_.code(row)[j]);
     }
 
-    double distance_from_centre(i64 row) {
-        const double *numbers = cells_.number(row), *middle = centres_.number(labels_[row]);
-        const i32 *codes = cells_.code(row), *nodes = centres_.code(labels_[row]);
-        double total = 0.0;
-        for (int j = 0; j < cells_.intervals; ++j)
-            total += cells_.weights[j] * std::min(std::abs(numbers[j] - middle[j]), 1.0);
-        for (int j = 0; j < cells_.categories; ++j)
-            total += table_.forest.loss[table_.forest.common_ancestor(codes[j], nodes[j])];
-        return total;
+    // The rows that groups of more than k give up, furthest from the centre first.
+    std::vector<i64> surplus() {
+        std::vector<double> distance(cells_.rows);
+        std::vector<i64> rows = all_rows(cells_.rows), result;
+        for (i64 row : rows) distance[row] = centres_.loss_with(labels_[row], row);
+        std::stable_sort(rows.begin(), rows.end(), [&](i64 a, i64 b) {
+            return labels_[a] != labels_[b] ? labels_[a] < labels_[b] : distance[a] > distance[b];
+        });
+        for (i64 row : rows) {
+            i64 &size = sizes_[labels_[row]];
+            if (size > k_) result.push_back(row), --size;
+        }
+        return result;
+    }
+
+    // Put rows into the nearest groups with fewer than k rows and, when there are none, into any.
+    void adjust(const std::vector<i64> &rows) {
+        BoxTree open = boxes(), all = boxes();
+        for (i64 group = 0; group < groups_; ++group)
+            if (sizes_[group] >= k_) open.remove(group);
+        for (i64 row : rows) {
+            i64 group = nearest(open.free() > 0 ? open : all, row);
+            put(row, group);
+            if (sizes_[group] == k_) open.remove(group);
+            watch_.reach(1, 1);
+        }
     }
 
     Table table_;
     Cells cells_;
     std::vector<i64> order_;
     i64 k_, groups_;
-    double missing_;
+    Watch &watch_;
     std::vector<double> caps_;
     Scale scale_;
     Centres centres_;
-    std::vector<double> sums_;           // (groups, intervals) of the numbers present
-    std::vector<i64> present_;           // (groups, intervals) how many these are
-    std::vector<i64> sizes_, labels_;    // (groups,), (rows,)
+    Means means_;
+    std::vector<i64> sizes_, labels_;
 };
 
 }  // namespace
@@ -119,11 +94,14 @@ class Oka {
 void bind_oka(nb::module_ &m) {
     m.def(
         "oka",
-        [](const BoundTable &table, i64 k, double missing, nb::object generator, Watch &watch) {
+        [](const BoundTable &table, i64 k, Array1<double> missing, nb::object generator, Watch &watch) {
+            require(has_shape(missing, {table.cells.intervals}), "a place of missing numbers for each interval");
             Random random = random_of(generator);
-            return give(unlocked([&] { return Oka(table, k, missing, random.order(table.cells.rows)).labels(watch); }));
+            return give(unlocked([&] {
+                return Oka(table, k, missing.data(), random.order(table.cells.rows), watch).labels();
+            }));
         },
-        "table"_a, "k"_a, "missing"_a, "random"_a, "watch"_a);
+        "table"_a, "k"_a, "missing"_a.noconvert(), "random"_a, "watch"_a);
 }
 
 }  // namespace covey

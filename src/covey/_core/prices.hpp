@@ -8,19 +8,6 @@
 
 namespace covey {
 
-// How far a row is from a point with these numbers, if its leaves have these prices.
-inline double distance(const Cells &cells, i64 row, const double *centre, const double *price) {
-    const double *numbers = cells.number(row);
-    const i32 *codes = cells.code(row);
-    double total = 0.0;
-    for (int j = 0; j < cells.intervals; ++j) {
-        double width = numbers[j] > centre[j] ? numbers[j] - centre[j] : centre[j] - numbers[j];
-        total += cells.weights[j] * (width < 1.0 ? width : 1.0);
-    }
-    for (int j = 0; j < cells.categories; ++j) total += price[codes[j]];
-    return total;
-}
-
 class Prices {
   public:
     explicit Prices(const Forest &forest)
@@ -44,8 +31,17 @@ class Prices {
     template <class Row>
     void distances(const Cells &cells, const double *centre, const Row *rows, i64 count,
                    double *into) const {
-        for (i64 place = 0; place < count; ++place)
-            into[place] = distance(cells, rows[place], centre, price_.data());
+        for (i64 place = 0; place < count; ++place) {
+            const double *numbers = cells.number(rows[place]);
+            const i32 *codes = cells.code(rows[place]);
+            double total = 0.0;
+            for (int j = 0; j < cells.intervals; ++j) {
+                double width = numbers[j] > centre[j] ? numbers[j] - centre[j] : centre[j] - numbers[j];
+                total += cells.weights[j] * (width < 1.0 ? width : 1.0);
+            }
+            for (int j = 0; j < cells.categories; ++j) total += price_[codes[j]];
+            into[place] = total;
+        }
     }
 
   private:

@@ -22,5 +22,6 @@ def oka(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = sile
     """
     from covey._core import kernels
 
+    missing = np.full(len(table.intervals), MISSING_AT)
     random = np.random.default_rng(seed)
-    return Groups(watched(partial(kernels.oka, table.core, k, MISSING_AT, random), progress))
+    return Groups(watched(partial(kernels.oka, table.core, k, missing, random), progress))

@@ -4,9 +4,10 @@ Chiu, Tsai: A k-anonymity clustering method for effective data privacy preservat
 (WF-C-means).
 """
 
+from functools import partial
+
 import numpy as np
 
-from covey._core.arrays import Longs
 from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import MISSING_AT, EncodedTable
 from covey.encoding.groups import Groups
@@ -34,12 +35,11 @@ def wf_c_means(
 
     if not isinstance(iterations, int) or iterations < 1:
         raise UsageError("iterations must be a whole number, 1 or more")
-    losses = [a.tree.losses(table.measure) for a in table.categories]
-
-    def work(watch: "kernels.Watch") -> Longs:
-        return kernels.wf_c_means(
-            *(table.core, k, min(iterations, _MOST_ITERATIONS), MISSING_AT, table.weights),
-            *(np.concatenate([np.empty(0), *losses]), np.random.default_rng(seed), watch),
-        )
-
+    losses = [np.empty(0), *(a.tree.losses(table.measure) for a in table.categories)]
+    work = partial(
+        kernels.wf_c_means,
+        *(table.core, k, min(iterations, _MOST_ITERATIONS)),
+        *(np.full(len(table.intervals), MISSING_AT), table.weights, np.concatenate(losses)),
+        np.random.default_rng(seed),
+    )
     return Groups(watched(work, progress))
