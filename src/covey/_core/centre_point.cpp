@@ -62,18 +62,18 @@ class Gathering {
     // the furthest from them: that with the least sum of distances, or of negative ones.
     std::vector<i64> labels(i64 start) {
         for (i64 place = start; free_ >= k_; place = least(sums_)) {
-            watch_.reach(cells_.rows - free_, cells_.rows);
             centres_.push_back(rows_[place]);
             take(place);
             look_around(rows_[place]);
             for (auto [length, other] : nearest_.entries()) take(other);
             if (8 * free_ < 7 * i64(rows_.size())) close_up();
+            watch_.reach(cells_.rows - free_, cells_.rows);
         }
         // Rows that are left join the groups of the nearest centres.
         Crowd centres(cells_, centres_);
         for (i64 row : rows_) {
-            watch_.reach(1, 1);
             if (labels_[row] < 0) labels_[row] = least(distances(centres, cells_.number(row), cells_.code(row)));
+            watch_.reach(1, 1);
         }
         return std::move(labels_);
     }

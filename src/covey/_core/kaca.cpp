@@ -17,10 +17,11 @@ class Kaca {
 
     // While there are small classes, a random one merges with the closest class.
     Mergers &merge(const Random &random, Watch &watch) {
-        for (i64 all = i64(small_.size()), left = all; left > 0 && alive_.size() > 1; left = i64(small_.size())) {
-            watch.reach(all - left, all);
-            i64 one = small_[random.below(left)], other = closest(one);
+        i64 all = i64(small_.size());
+        while (!small_.empty() && alive_.size() > 1) {
+            i64 one = small_[random.below(i64(small_.size()))], other = closest(one);
             merge(std::max(one, other), std::min(one, other));
+            watch.reach(all - i64(small_.size()), all);
         }
         return mergers_;
     }

@@ -22,6 +22,7 @@ class Mdav {
             form_group(tree_.furthest(scale_, cells_.number(seed), cells_.code(seed)));
         }
         if (tree_.free() >= 2 * k_) form_group(furthest_from_middle());
+        watch_.reach(1, 1);
         std::replace(labels_.begin(), labels_.end(), i64(-1), groups_);
         return std::move(labels_);
     }
@@ -47,10 +48,10 @@ class Mdav {
     }
 
     void take(i64 row) {
-        watch_.reach(cells_.rows - tree_.free(), cells_.rows);
         labels_[row] = groups_;
         tree_.remove(row);
         count(row, -1);
+        watch_.reach(cells_.rows - tree_.free(), cells_.rows);
     }
 
     void count(i64 row, int sign) {

@@ -45,7 +45,7 @@ class Oka {
             for (int j = 0; j < cells_.categories; ++j)
                 node[j] = table_.forest.common_ancestor(node[j], cells_.code(row)[j]);
             tree.move(group, centres_.number(group), node);
-            watch_.reach(i, cells_.rows);
+            watch_.reach(i + 1, cells_.rows);
         }
     }
 

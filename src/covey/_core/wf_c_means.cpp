@@ -118,7 +118,7 @@ class WfCMeans {
         BoxTree tree = boxes();
         for (i64 group : labels_) sizes[group] += 1;
         for (i64 group = 0; group < centres_.count(); ++group) sizes[group] > 0 ? queue(group) : tree.remove(group);
-        for (; !small.empty() && tree.free() > 1; watch_.reach(1, 1)) {
+        for (watch_.reach(1, 1); !small.empty() && tree.free() > 1; watch_.reach(1, 1)) {
             auto [size, group] = small.top();
             small.pop();
             if (sizes[group] != size || mergers.is_gone(group)) continue;  // it has grown since
