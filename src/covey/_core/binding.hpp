@@ -54,5 +54,8 @@ using nb::literals::operator""_a;
 
 // Each binds the kernels of one file.
 void bind_growth(nb::module_ &m);
+void bind_mondrian(nb::module_ &m);
+void bind_cb(nb::module_ &m);
+void bind_nh(nb::module_ &m);
 
 }  // namespace covey

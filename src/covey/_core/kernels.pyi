@@ -67,3 +67,32 @@ def k_member(
 ) -> Longs: ...
 def systematic(table: Table, k: int, seeds: Longs, watch: Watch) -> Longs: ...
 def gaa_cp(table: Table, k: int, picks: Floats, watch: Watch) -> Longs: ...
+
+# Nodes that are split from the top. `random` continues where Python left it.
+
+def mondrian(
+    table: Table, places: Ints, weights: Floats, k: int, relaxed: bool, watch: Watch
+) -> Longs:
+    """`places` and `weights` are those of all attributes, numbers before categories."""
+
+def cb(
+    table: Table,
+    missing: float,
+    k: int,
+    tries: int,
+    restarts: int,
+    l: int,
+    values: Ints,
+    rank: Longs,
+    random: np.random.Generator,
+    watch: Watch,
+) -> Longs:
+    """With `values`, none is in more than 1/l of a group; `rank` is the place in the sorted table.
+
+    Missing numbers stand at `missing`.
+    """
+
+def nh(
+    table: Table, k: int, random: np.random.Generator, watch: Watch
+) -> tuple[Longs, Longs, Longs]:
+    """The rows ring by ring, where each ring begins, and the end, and the shift of each ring."""

@@ -74,4 +74,7 @@ NB_MODULE(kernels, m) {
             "bits"_a = BoxShape{}.bits, "sample"_a = BoxShape{}.sample);
     m.def("tile", &tile, "table"_a, "rows"_a.noconvert(), "most"_a);
     bind_growth(m);
+    bind_mondrian(m);
+    bind_cb(m);
+    bind_nh(m);
 }
