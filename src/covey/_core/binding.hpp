@@ -63,5 +63,8 @@ void bind_mdav(nb::module_ &m);
 void bind_oka(nb::module_ &m);
 void bind_wf_c_means(nb::module_ &m);
 void bind_centre_point(nb::module_ &m);
+void bind_mondrian(nb::module_ &m);
+void bind_cb(nb::module_ &m);
+void bind_nh(nb::module_ &m);
 
 }  // namespace covey

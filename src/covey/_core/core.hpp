@@ -119,10 +119,15 @@ class Watch {
     bool stopped() const { return stop_.load(std::memory_order_relaxed); }
     double done() const { return done_.load(std::memory_order_relaxed); }
 
-    // Say how much is done; this is where a kernel ends if it has to.
+    // This is where a kernel ends if it has to.
+    void go_on() const {
+        if (stopped()) throw Stopped{};
+    }
+
+    // Say how much is done, and go on.
     void reach(i64 part, i64 whole) {
         done_.store(whole > 0 ? double(part) / double(whole) : 1.0, std::memory_order_relaxed);
-        if (stopped()) throw Stopped{};
+        go_on();
     }
 
   private:

@@ -97,3 +97,32 @@ def kacpc(table: Table, k: int, pairs: Floats, numbers: Floats, codes: Ints, wat
     """Start at the row nearest to a point. `pairs` is by node, the distance of leaves below it."""
 
 def ikac(table: Table, k: int, pairs: Floats, start: int, watch: Watch) -> Longs: ...
+
+# Nodes that are split from the top. `random` continues where Python left it.
+
+def mondrian(
+    table: Table, places: Ints, weights: Floats, k: int, relaxed: bool, watch: Watch
+) -> Longs:
+    """`places` and `weights` are those of all attributes, numbers before categories."""
+
+def cb(
+    table: Table,
+    missing: float,
+    k: int,
+    tries: int,
+    restarts: int,
+    l: int,
+    values: Ints,
+    rank: Longs,
+    random: np.random.Generator,
+    watch: Watch,
+) -> Longs:
+    """With `values`, none is in more than 1/l of a group; `rank` is the place in the sorted table.
+
+    Missing numbers stand at `missing`.
+    """
+
+def nh(
+    table: Table, k: int, random: np.random.Generator, watch: Watch
+) -> tuple[Longs, Longs, Longs]:
+    """The rows ring by ring, where each ring begins, and the end, and the shift of each ring."""

@@ -79,4 +79,7 @@ NB_MODULE(kernels, m) {
     bind_oka(m);
     bind_wf_c_means(m);
     bind_centre_point(m);
+    bind_mondrian(m);
+    bind_cb(m);
+    bind_nh(m);
 }
