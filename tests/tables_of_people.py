@@ -14,10 +14,10 @@ import polars as pl
 from hypothesis import strategies as st
 
 from covey.encoding import EncodedTable, encode
+from covey.reference.model import Categorical, Column, Numeric
 from covey.schema import Schema
 from covey.schema.taxonomy import MEASURES, build
 from covey.tables import Table
-from oracles.model import Categorical, Column, Numeric
 
 CLASS = "class"
 EPOCH = datetime.date(1970, 1, 1)

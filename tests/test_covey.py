@@ -20,11 +20,11 @@ from covey.clustering.progress import STOPPED
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups
 from covey.errors import UsageError
+from covey.reference.model import Categorical, Numeric, total_weight
 from covey.schema import Schema
 from covey.tables import Table
 from oracles.metrics import groups_of as groups_of_labels
 from oracles.metrics import total_il
-from oracles.model import Categorical, Numeric, total_weight
 from oracles.optimum import optimum
 from tables_of_people import People, people
 

@@ -24,12 +24,12 @@ from covey.encoding.groups import Groups
 from covey.encoding.imputation import without_gaps
 from covey.errors import TableError, TaxonomyError, UsageError
 from covey.measures.objective import objective
+from covey.reference import model as oracle
 from covey.schema import Schema
 from covey.schema.taxonomy import build
 from covey.tables import Table
 from covey.tables.cells import parse_dates, parse_numbers
 from covey.tables.csv_files import Dialect
-from oracles import model as oracle
 from tables_of_people import EPOCH, LABELS, People, days, people
 
 POINT, COMMA = Dialect(), Dialect(decimal=",", delimiter=";")

@@ -34,13 +34,13 @@ from covey import (
 from covey.cli import main as cli
 from covey.clustering.progress import STOPPED, Progress
 from covey.encoding import EncodedTable
+from covey.reference.model import Column as OracleColumn
+from covey.reference.model import Numeric
 from covey.release import Release
 from covey.schema import Column, Role
 from covey.schema.requirements import Requirement
 from oracles.constrained import Asked, constrained_optimum, is_feasible, keeps
 from oracles.metrics import total_il
-from oracles.model import Column as OracleColumn
-from oracles.model import Numeric
 from tables_of_people import cells_of, people
 
 own = importlib.import_module("covey.clustering.covey")

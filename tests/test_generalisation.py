@@ -17,11 +17,11 @@ from covey.encoding.groups import Groups
 from covey.encoding.intervals import HIDDEN, MISSING, SHOWN, spell_number
 from covey.errors import SchemaError, TableError, UsageError
 from covey.generalisation import Style, View, generalise
+from covey.reference import model as oracle
 from covey.schema import Schema
 from covey.schema.taxonomy import Taxonomy, from_nested
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
-from oracles import model as oracle
 from oracles.metrics import groups_of
 from tables_of_people import CLASS, LABELS, People, days, labels_for, people
 

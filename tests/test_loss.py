@@ -16,10 +16,10 @@ from covey.errors import CoveyError, TableError
 from covey.generalisation import Style, View, generalise
 from covey.measures import loss
 from covey.measures.loss import DEFINITIONS, Losses
+from covey.reference import model as oracle
 from covey.schema import Schema
 from covey.tables import Table
 from oracles import entropy, metrics
-from oracles import model as oracle
 from oracles.optimum import optimum
 from tables_of_people import CLASS, People, as_shown, labels_for, people
 

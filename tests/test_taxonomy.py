@@ -17,9 +17,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from covey.errors import TaxonomyError
+from covey.reference import model as oracle
 from covey.schema import taxonomy as trees
 from covey.schema.taxonomy import DEEPEST, MEASURES, Taxonomy
-from oracles import model as oracle
 from tables_of_people import LABELS, leaves_of, parent_links
 
 # Labels that stand on one line of a file, whatever reads it.

@@ -29,9 +29,9 @@ from covey.measures import classifier
 from covey.measures.classifier import FOLDS, Accuracy, classifier_accuracy
 from covey.measures.queries import Query, QueryError, answers, query_error, random_queries
 from covey.measures.spans import original_spans, released_spans
+from covey.reference import model
 from covey.schema import Schema
 from covey.tables import Table
-from oracles import model
 from oracles import workload as oracle
 from tables_of_people import People, labels_for, people
 

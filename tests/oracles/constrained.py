@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
+from covey.reference.model import Measure, Table, labels_of, record_loss, row_count
+
 from . import requirements as models
-from .k_member import labels_of
 from .metrics import total_il
-from .model import Measure, Table, record_loss, row_count
 from .requirements import Classes, Value
 
 Rows = frozenset[int]

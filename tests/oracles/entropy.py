@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from .metrics import SUPPRESSED, check_lengths, groups_of
-from .model import (
+from covey.reference.model import (
     MISSING,
     Column,
     Numeric,
@@ -24,6 +23,8 @@ from .model import (
     total_weight,
     tree_of,
 )
+
+from .metrics import SUPPRESSED, check_lengths, groups_of
 
 Kind: TypeAlias = Literal["entropy", "monotone", "non-uniform"]
 Value: TypeAlias = float | str | None

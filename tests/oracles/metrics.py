@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
-from .model import (
+from covey.reference.model import (
     Measure,
     Table,
     attribute_order,

@@ -7,9 +7,9 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]
 from scipy.sparse import csc_array  # type: ignore[import-untyped]
 
-from .k_member import labels_of
+from covey.reference.model import Measure, Table, labels_of, record_loss, row_count
+
 from .metrics import total_il
-from .model import Measure, Table, record_loss, row_count
 
 Rows = frozenset[int]
 Solution = tuple[float, list[Rows]]

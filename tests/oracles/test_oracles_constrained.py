@@ -7,9 +7,10 @@ from itertools import combinations
 
 import pytest
 
+from covey.reference.model import Categorical, Numeric, Table
+
 from .constrained import Asked, Predicate, constrained_optimum, is_feasible, keeps, partitions
 from .metrics import groups_of, total_il
-from .model import Categorical, Numeric, Table
 from .optimum import optimum
 
 PARENT = {"a": "ab", "b": "ab", "ab": "top", "c": "cd", "d": "cd", "cd": "top"}

@@ -9,8 +9,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from .metrics import groups_of
-from .model import (
+from covey.reference.model import (
     MISSING,
     Categorical,
     Column,
@@ -22,6 +21,8 @@ from .model import (
     row_count,
     tree_of,
 )
+
+from .metrics import groups_of
 
 Condition: TypeAlias = tuple[float, float] | frozenset[str]
 Query: TypeAlias = Mapping[str, Condition]

@@ -7,11 +7,11 @@ interpreter's lock; a `Watch` shows how far they are and stops them, in which ca
 
 import numpy as np
 
-from covey._core.arrays import Floats, Ints, Longs
+from covey._core.arrays import Flags, Floats, Ints, Longs
 
 SOURCES: str  # the hash of the sources that the module was built from
 
-class Stopped(Exception):
+class Stopped(Exception):  # noqa: N818 - it is no error
     """A kernel was asked to stop."""
 
 class Watch:
@@ -126,3 +126,64 @@ def nh(
     table: Table, k: int, random: np.random.Generator, watch: Watch
 ) -> tuple[Longs, Longs, Longs]:
     """The rows ring by ring, where each ring begins, and the end, and the shift of each ring."""
+
+# The covey method.
+
+class Space:
+    """What all blocks of a table share."""
+
+    def __init__(self, table: Table) -> None: ...
+
+class Marks:
+    """What counts about rows besides their quasi-identifiers: classes, and constrained values."""
+
+    def __init__(
+        self,
+        classes: Ints,  # none without a class column
+        penalty: float,
+        values: Ints,  # (rows, columns)
+        sorts: Longs,  # equal for rows of equal values
+        places: Longs,  # this and the rest: see covey._core.arrays.Rules
+        asked: Floats,
+        bounds: Floats,
+        above: Ints,
+        nodes: Floats,
+    ) -> None: ...
+
+class Block:
+    """Some rows of a table and their groups, labelled 0 … and -1 for a suppressed row.
+
+    `price` is that of a suppressed row, infinite if there must be none.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        marks: Marks | None,
+        rows: Longs,
+        k: int,
+        evenness: float,
+        price: float,
+    ) -> None: ...
+    def grow(self, random: np.random.Generator) -> None:
+        """Form groups greedily."""
+    def load(self, labels: Longs) -> None:
+        """Take over groups."""
+    def refine(
+        self, price: float, neighbours: int, tries: int, random: np.random.Generator, watch: Watch
+    ) -> None:
+        """Do one round; if it is stopped, the groups are valid and no dearer than before."""
+    def start_over(
+        self, price: float, tries: int, random: np.random.Generator, watch: Watch
+    ) -> None:
+        """Form all groups again, if that pays."""
+    def repair(self, watch: Watch) -> None:
+        """Change groups until all meet the constraints."""
+    def offers(self) -> Floats:
+        """What the return of each suppressed row would cost, in their order."""
+    def settle(self, returning: Flags) -> None:
+        """Let some suppressed rows join the groups where they cost least."""
+    @property
+    def labels(self) -> Longs: ...
+    @property
+    def cost(self) -> float: ...

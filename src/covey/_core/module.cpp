@@ -82,4 +82,5 @@ NB_MODULE(kernels, m) {
     bind_mondrian(m);
     bind_cb(m);
     bind_nh(m);
+    bind_refinement(m);
 }

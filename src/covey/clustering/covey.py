@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 import numpy as np
 
 from covey._core.arrays import Cells, Floats, Forest, Ints, Longs
-from covey.clustering.progress import STOPPED, Progress, silent
+from covey.clustering.progress import STOPPED, Progress, silent, watched
 from covey.encoding import EncodedTable
-from covey.encoding.constraints import no_rules
+from covey.encoding.constraints import Constraints, no_rules
 from covey.encoding.groups import SUPPRESSED, Groups
 from covey.errors import UsageError
 
 if TYPE_CHECKING:
-    from covey._core.refinement import Block, Partition, RowExtras
+    from covey._core import kernels
 
 T = TypeVar("T")
-Members = TypeVar("Members", Ints, Longs)
 Effort = Literal["fast", "quick", "balanced", "best"]
 
 
@@ -54,8 +53,6 @@ PLANS: dict[Effort, Plan] = {
     "best": Plan(rounds=40, gain=0.001, tries=8, block=16_384, whole=100),
 }
 _SMALLEST_BLOCK = 8  # groups of k
-_WIDE = 32_768  # rows in a block in which groups look for rows that they need
-_LARGEST_TREE = 256  # leaves of a tree whose pairwise losses are stored
 
 
 def covey(  # noqa: PLR0913 - the options of the method
@@ -106,7 +103,7 @@ def covey(  # noqa: PLR0913 - the options of the method
             _rounds(work, threads, plan, end)
         else:
             going_on = _rounds(work, threads, plan, (time.monotonic() + end) / 2)
-            work.comply(threads)
+            work.comply()
             if going_on:
                 _rounds(work, threads, plan, end)
     progress("clustering", 1.0)
@@ -122,8 +119,7 @@ def keep_constraints(
     group, whichever is cheaper per unit of violation removed.
     """
     work = _Work(table, k, seed, progress=progress)
-    with ThreadPoolExecutor(workers()) as threads:
-        work.take_over(groups, threads)
+    work.take_over(groups)
     return Groups(_numbered(work.labels))
 
 
@@ -132,8 +128,8 @@ def refined(
 ) -> Groups:
     """Refine the groups of any method as the covey method does, while that lowers the loss."""
     work, plan = _Work(table, k, seed, progress=progress), PLANS["balanced"]
+    work.take_over(groups)
     with ThreadPoolExecutor(workers()) as threads:
-        work.take_over(groups, threads)
         _rounds(work, threads, plan, float("inf"))
     return Groups(_numbered(work.labels))
 
@@ -195,126 +191,92 @@ class _Work:
         max_suppressed: float = 0.0,
         progress: Progress = silent,
     ) -> None:
-        from covey._core.refinement import Objective
+        from covey._core import kernels
 
-        self.table, self.seed, self.progress = table, seed, progress
+        self.table, self.k, self.seed, self.progress = table, k, seed, progress
+        self.space, self.watch = kernels.Space(table.core), kernels.Watch()
         self.labels = np.zeros(table.rows, dtype=np.int64)
         self.cost = 0.0
-        self.cells, self.forest = table.cells, table.forest
-        self.pairs, self.begins = _pair_losses(table)
         self.penalty = 0.0 if table.classes is None else float(penalty)
+        self.evenness = float(evenness)
         # In every metric a suppressed row counts as a total loss: as if it had no class and were
         # in one group with all rows.
         self.lost = float(table.weights.sum()) + self.penalty + evenness * (table.rows - k) / k
-        self.aim = Objective(k, float(evenness), self.lost)
         # Until `comply`, only k is required, and no row is suppressed that constraints may need.
         self.allowed = int(max_suppressed * table.rows + 1e-9)
         self._permit(self.allowed if table.constraints is None else 0)
-        self.rules, self.values = no_rules(), np.zeros((table.rows, 0), dtype=np.int32)
+        self.marks = self._marks(None)
         self.stages = 1 if table.constraints is None else 2
         self.stage = 0
 
     def _permit(self, limit: int) -> None:
-        """Set how many rows may be suppressed."""
-        self.limit, self.price = limit, self.lost if limit else float("inf")
-        self.aim = self.aim._replace(price=self.price)
+        """Set how many rows may be suppressed, at which price in the sum of costs and in rounds."""
+        self.limit, self.true_price = limit, self.lost if limit else float("inf")
+        self.price = self.true_price
+
+    def _marks(self, constraints: Constraints | None) -> "kernels.Marks | None":
+        """The rows' classes and constrained values; None if neither matters."""
+        from covey._core import kernels
+
+        if constraints is None and self.penalty == 0.0:
+            return None
+        classes = self.table.classes if self.penalty > 0.0 else None
+        values = np.zeros((self.table.rows, 0), dtype=np.int32)
+        rules, sorts = no_rules(), np.zeros(self.table.rows, dtype=np.int64)
+        if constraints is not None:
+            values, rules = constraints.values, constraints.rules
+            sorts = np.unique(values, axis=0, return_inverse=True)[1].reshape(-1)
+        nobody = np.empty(0, dtype=np.int32)
+        return kernels.Marks(
+            nobody if classes is None else classes, self.penalty, values, sorts, *rules
+        )
 
     def random(self, *place: int) -> np.random.Generator:
         """Random numbers for one place in the work, independent of thread and time."""
         return np.random.default_rng((self.seed, *place))
 
-    def rows(self, own: Longs | Ints) -> "Block":
-        """A block for the kernels."""
-        from covey._core.refinement import Block
+    def block(self, own: Longs) -> "kernels.Block":
+        """Some rows, in no group yet."""
+        from covey._core import kernels
 
-        return Block(
-            numbers=self.cells.numbers[own],
-            codes=self.cells.codes[own],
-            weights=self.cells.weights,
-            first=self.forest.first,
-            leaves=self.forest.leaves.astype(np.int64),
-            start=self.begins,
-            pairs=self.pairs,
-            ancestors=self.forest.ancestors,
-            depth=self.forest.depth,
-            loss=self.forest.loss,
-        )
-
-    def marks(self, own: Longs | Ints) -> "RowExtras | None":
-        """Their classes and constrained values; None if neither matters."""
-        from covey._core.refinement import RowExtras
-
-        demanding = len(self.rules.places) > 0
-        if not demanding and self.penalty == 0.0:
-            return None
-        classes, sorts = np.zeros(len(own), dtype=np.int32), np.zeros(len(own), dtype=np.int64)
-        if self.penalty > 0.0 and self.table.classes is not None:
-            classes = self.table.classes[own]
-        if demanding:
-            sorts = np.unique(self.values[own], axis=0, return_inverse=True)[1]
-        tally = np.zeros((2, self.values.max(initial=-1) + 1), dtype=np.int32)
-        return RowExtras(classes, self.penalty, self.values[own], sorts, self.rules, tally)
+        return kernels.Block(self.space, self.marks, own, self.k, self.evenness, self.true_price)
 
     def start(self, threads: ThreadPoolExecutor, plan: Plan) -> None:
         """Grow groups in blocks of similar rows."""
-        from covey._core import refinement
-        from covey._core.box_tree import tile
-
         everyone = np.arange(self.table.rows, dtype=np.int32)
-        most = max(plan.start, _SMALLEST_BLOCK * self.aim.k)
-        blocks = _large_enough(
-            tile(self.cells, self.forest, everyone, most), lambda block: len(block) >= self.aim.k
-        )
+        most = max(plan.start, _SMALLEST_BLOCK * self.k)
+        blocks = _large_enough(_tiles(self.table.core, everyone, most), self.k)
 
         def grow(number: int) -> float:
-            own = blocks[number]
-            rows, marks = self.rows(own), self.marks(own)
-            parts = refinement.new_parts(rows, len(own) // self.aim.k)
-            refinement.grow(rows, parts, self.aim, marks, self.random(0, number))
-            self._save(own, parts)
-            return refinement.total_cost(parts, self.aim)
+            block = self.block(blocks[number])
+            block.grow(self.random(0, number))
+            self._save(blocks[number], block)
+            return block.cost
 
-        for number, cost in enumerate(_in_threads(threads, grow, len(blocks)), 1):
+        for number, cost in enumerate(self._in_threads(threads, grow, len(blocks)), 1):
             self.cost += cost
             self._tell("clustering", number / len(blocks) / (plan.rounds + 1))
 
-    def take_over(self, groups: Groups, threads: ThreadPoolExecutor) -> None:
+    def take_over(self, groups: Groups) -> None:
         """Start with the groups of another method, and repair those that miss the constraints."""
         _, first, own = np.unique(groups.labels, return_index=True, return_inverse=True)
         self.labels = np.where(groups.labels < 0, SUPPRESSED, first[own])
-        self.comply(threads)
+        self.comply()
 
-    def comply(self, threads: ThreadPoolExecutor) -> None:
+    def comply(self) -> None:
         """Repair groups that miss the constraints; from here on every move must meet them.
 
-        A group searches in large blocks, because similar rows often also have similar sensitive
-        values. A block that meets the constraints as a whole can be repaired by itself.
+        Groups search the whole table, because similar rows often have similar sensitive values.
         """
-        from covey._core import refinement
-
-        if self.table.constraints is not None:
-            self.rules, self.values = self.table.constraints.rules, self.table.constraints.values
+        self.marks = self._marks(self.table.constraints)
         self._permit(self.allowed)
         self.stage = self.stages - 1
-        blocks = _large_enough(self._blocks(_WIDE, 0), self._is_able)
-
-        def mend(place: int) -> float:
-            own = blocks[place]
-            rows, parts, marks = self._load(own)
-            refinement.repair(rows, parts, self.aim, marks)
-            self._save(own, parts)
-            return refinement.total_cost(parts, self.aim)
-
-        self.cost = sum(_in_threads(threads, mend, len(blocks)))
-
-    def _is_able(self, own: Longs) -> bool:
-        """Whether a block meets the constraints as a whole."""
-        from covey._core import refinement
-
-        if not len(self.rules.places):
-            return True
-        marks = self.marks(own[self.labels[own] != SUPPRESSED])
-        return marks is not None and len(marks.values) > 0 and refinement.keeps(marks)
+        everyone = np.arange(self.table.rows)
+        block = self._load(everyone)
+        if self.table.constraints is not None:
+            watched(block.repair, self._tell)
+            self._save(everyone, block)
+        self.cost = block.cost
 
     def _tell(self, stage: str, share: float) -> None:
         self.progress(stage, (self.stage + share) / self.stages)
@@ -346,54 +308,46 @@ class _Work:
         number: int,
         end: float,
     ) -> None:
-        from covey._core import refinement
-
-        neighbours = plan.neighbours(self.aim.k)
-        aim = self.aim._replace(price=self.price)
+        neighbours = plan.neighbours(self.k)
 
         def refine(place: int) -> float:
             if time.monotonic() > end:
                 return 0.0
-            own = blocks[place]
-            rows, parts, marks = self._load(own)
-            before = refinement.total_cost(parts, self.aim)
+            block = self._load(blocks[place])
+            before = block.cost
             random = self.random(number + self.stage * plan.rounds, place)
-            refinement.refine(rows, parts, aim, marks, neighbours, plan.tries, random)
+            block.refine(self.price, neighbours, plan.tries, random, self.watch)
             if self.table.rows <= plan.whole:
-                refinement.start_over(rows, parts, aim, marks, plan.restarts, random)
-            self._save(own, parts)
-            return before - refinement.total_cost(parts, self.aim)
+                block.start_over(self.price, plan.restarts, random, self.watch)
+            self._save(blocks[place], block)
+            return before - block.cost
 
-        for done, gain in enumerate(_in_threads(threads, refine, len(blocks)), 1):
+        for done, gain in enumerate(self._in_threads(threads, refine, len(blocks)), 1):
             self.cost -= gain
             share = (number + done / len(blocks)) / (plan.rounds + 1)
             self._tell(f"clustering, loss {self.cost:,.0f}", share)
 
-    def _load(self, own: Longs) -> "tuple[Block, Partition, RowExtras | None]":
-        from covey._core import refinement
+    def _load(self, own: Longs) -> "kernels.Block":
+        """Some rows, in their groups."""
+        block = self.block(own)
+        block.load(_numbered(self.labels[own]))
+        return block
 
-        rows, marks, labels = self.rows(own), self.marks(own), _numbered(self.labels[own])
-        parts = refinement.new_parts(rows, len(own) // self.aim.k)
-        refinement.load(rows, parts, self.aim, marks, labels)
-        return rows, parts, marks
-
-    def _save(self, own: Longs | Ints, parts: "Partition") -> None:
-        self.labels[own] = np.where(parts.labels < 0, SUPPRESSED, own[parts.labels])
+    def _save(self, own: Longs, block: "kernels.Block") -> None:
+        labels = block.labels
+        self.labels[own] = np.where(labels < 0, SUPPRESSED, own[labels])
 
     def _return_rows(self, threads: ThreadPoolExecutor, blocks: list[Longs]) -> None:
         """Take back the rows whose suppression gains least, until the limit is met."""
-        from covey._core import refinement
-
         excess = int(np.count_nonzero(self.labels == SUPPRESSED)) - self.limit
         if excess <= 0:
             return
         concerned = [own for own in blocks if (self.labels[own] == SUPPRESSED).any()]
 
         def offer(place: int) -> Floats:
-            rows, parts, marks = self._load(concerned[place])
-            return refinement.offers(rows, parts, self.aim, marks)
+            return self._load(concerned[place]).offers()
 
-        offers = np.concatenate(list(_in_threads(threads, offer, len(concerned))))
+        offers = np.concatenate(list(self._in_threads(threads, offer, len(concerned))))
         rows = np.concatenate([own[self.labels[own] == SUPPRESSED] for own in concerned])
         order = np.lexsort((rows, offers))[:excess]
         if not math.isfinite(offers[order[-1]]):
@@ -404,16 +358,34 @@ class _Work:
         self.price = max(self.price, float(offers[order[-1]]))
 
         def settle(place: int) -> float:
-            own = concerned[place]
-            block, parts, marks = self._load(own)
-            before = refinement.total_cost(parts, self.aim)
-            refinement.settle(block, parts, self.aim, marks, returning[own])
-            self._save(own, parts)
-            return refinement.total_cost(parts, self.aim) - before
+            block = self._load(concerned[place])
+            before = block.cost
+            block.settle(returning[concerned[place]])
+            self._save(concerned[place], block)
+            return block.cost - before
 
-        self.cost += sum(_in_threads(threads, settle, len(concerned)))
+        self.cost += sum(self._in_threads(threads, settle, len(concerned)))
         if int(np.count_nonzero(self.labels == SUPPRESSED)) > self.limit:
             self.cost = float("inf")  # some rows meet the constraints in no group
+
+    def _in_threads(
+        self, threads: ThreadPoolExecutor, work: Callable[[int], T], count: int
+    ) -> Iterator[T]:
+        """Do `count` pieces of work in parallel and yield their results in order.
+
+        If interrupted, pieces that have begun stop early: each leaves a valid grouping.
+        """
+        running = [threads.submit(work, number) for number in range(count)]
+        try:
+            for piece in running:
+                yield piece.result()
+        except BaseException:
+            self.watch.stop()
+            raise
+        finally:
+            for piece in running:
+                if not piece.cancel():
+                    piece.exception()
 
     def _blocks(self, block: int, number: int) -> list[Longs]:
         """Divide the table into blocks of whole, similar groups.
@@ -421,77 +393,51 @@ class _Work:
         A random row represents each group, and attributes get random weights, so that the borders
         between blocks differ in every round. A suppressed row represents itself.
         """
-        from covey._core.box_tree import tile
-
         random = self.random(number)
         order = random.permutation(self.table.rows)
         places = np.where(self.labels < 0, np.arange(self.table.rows), self.labels)
         member = np.full(self.table.rows, -1, dtype=np.int32)
         member[places[order]] = order
-        cells, forest = _shaken(self.cells, self.forest, random)
-        most = max(block // self.aim.k, _SMALLEST_BLOCK)
-        tiles = tile(cells, forest, member[member >= 0], most)
+        shaken = _shaken(self.table.cells, self.table.forest, random)
+        most = max(block // self.k, _SMALLEST_BLOCK)
+        tiled = _tiles(shaken, member[member >= 0], most)
         block_of = np.empty(self.table.rows, dtype=np.int64)
-        for number_, own in enumerate(tiles):
+        for number_, own in enumerate(tiled):
             block_of[places[own]] = number_
         numbers = block_of[places]
-        ends = np.cumsum(np.bincount(numbers, minlength=len(tiles)))
+        ends = np.cumsum(np.bincount(numbers, minlength=len(tiled)))
         return np.split(np.argsort(numbers, kind="stable"), ends[:-1])
 
 
-def _large_enough(blocks: Sequence[Members], enough: Callable[[Members], bool]) -> list[Members]:
+def _tiles(table: "kernels.Table", rows: Ints, most: int) -> list[Ints]:
+    """Some rows in blocks of similar ones, none of more than `most`."""
+    from covey._core import kernels
+
+    order, ends = kernels.tile(table, rows, most)
+    return np.split(order, ends[:-1])
+
+
+def _large_enough(blocks: Sequence[Ints], least: int) -> list[Longs]:
     """Merge blocks that are too small with the next one, or with the last."""
-    ready: list[Members] = []
-    waiting: list[Members] = []
+    ready: list[Longs] = []
+    waiting: list[Ints] = []
     for block in blocks:
         waiting.append(block)
-        together = np.concatenate(waiting)
-        if enough(together):
-            ready.append(together)
+        if sum(map(len, waiting)) >= least:
+            ready.append(np.concatenate(waiting).astype(np.int64))
             waiting = []
     if waiting:
-        ready[-1:] = [np.concatenate([*ready[-1:], *waiting])]
+        ready[-1:] = [np.concatenate([*ready[-1:], *waiting]).astype(np.int64)]
     return ready
 
 
-def _shaken(cells: Cells, forest: Forest, random: np.random.Generator) -> tuple[Cells, Forest]:
+def _shaken(cells: Cells, forest: Forest, random: np.random.Generator) -> "kernels.Table":
     """The same table with attributes weighted by random factors from 1/3 to 3."""
+    from covey._core import kernels
+
     factors = 3.0 ** random.uniform(-1, 1, len(cells.weights) + len(forest.first))
     sizes = np.diff(np.append(forest.first, len(forest.depth)))
     by_node = np.repeat(factors[len(cells.weights) :], sizes)
-    return (
-        cells._replace(weights=cells.weights * factors[: len(cells.weights)]),
-        forest._replace(loss=forest.loss * by_node),
-    )
-
-
-def _pair_losses(table: EncodedTable) -> tuple[Floats, Longs]:
-    """The losses of pairs of leaves of all small trees, and where those of each tree begin."""
-    begins, losses, behind = [], [np.empty(0)], 0
-    for category, first in zip(table.categories, table.forest.first, strict=True):
-        tree = category.tree
-        if tree.leaf_count > _LARGEST_TREE:
-            begins.append(-1)
-            continue
-        ancestors = tree.ancestors[: tree.leaf_count]
-        shared = (ancestors[:, None] == ancestors[None]) & (ancestors >= 0)[:, None]
-        above = np.take_along_axis(ancestors, shared.sum(axis=2) - 1, axis=1)
-        losses.append(table.forest.loss[first + above].ravel())
-        begins.append(behind)
-        behind += tree.leaf_count**2
-    return np.concatenate(losses), np.array(begins, dtype=np.int64)
-
-
-def _in_threads(threads: ThreadPoolExecutor, work: Callable[[int], T], count: int) -> Iterator[T]:
-    """Do `count` pieces of work in parallel and yield their results in order.
-
-    If interrupted, pieces that have begun still finish: each leaves a valid grouping.
-    """
-    running = [threads.submit(work, number) for number in range(count)]
-    try:
-        for piece in running:
-            yield piece.result()
-    finally:
-        for piece in running:
-            if not piece.cancel():
-                piece.exception()
+    cells = cells._replace(weights=cells.weights * factors[: len(cells.weights)])
+    forest = forest._replace(loss=forest.loss * by_node)
+    return kernels.Table(*(*cells, *forest))

@@ -54,8 +54,8 @@ _SECONDS_BETWEEN_REPORTS = 0.1
 def watched(work: "Callable[[Watch], T]", progress: Progress) -> T:
     """Run a kernel in a thread of its own and report its progress.
 
-    Compiled code hears no signals. This thread does: an interrupt, or an error raised by `progress`,
-    stops the kernel.
+    Compiled code hears no signals. This thread does: an interrupt stops the kernel, and so does an
+    error that `progress` raises.
     """
     from covey._core.kernels import Watch
 

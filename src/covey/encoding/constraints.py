@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from covey._core.arrays import Flags, Floats, Ints, Longs
+from covey._core.arrays import Flags, Floats, Ints, Longs, RuleKind, Rules
 from covey.errors import count
 from covey.schema.requirements import (
     AlphaK,
@@ -29,9 +28,6 @@ from covey.schema.requirements import (
     exactly,
 )
 from covey.schema.taxonomy import Taxonomy
-
-if TYPE_CHECKING:
-    from covey._core.rules import Rules
 
 NOBODY = -1
 
@@ -131,7 +127,7 @@ class Constraints:
         return _of_whole(requirement, column.counts, column.bound_by(requirement))
 
     @cached_property
-    def rules(self) -> "Rules":
+    def rules(self) -> Rules:
         """The rules in the form that the kernels use, sorted by column."""
         places = {name: place for place, name in enumerate(self.columns)}
         drafts = [
@@ -255,7 +251,7 @@ class _Levelling:
 @dataclass(frozen=True, eq=False)
 class _Rule:
     column: int
-    kind: int
+    kind: RuleKind
     asked: float
     values: int
     factor: float = 0.0
@@ -281,47 +277,45 @@ class _Edges:
 def _rule(  # noqa: C901, PLR0911 - one case a model
     requirement: Requirement, place: int, column: Coded
 ) -> _Rule:
-    from covey._core import rules
-
     shares, number, rows = column.shares, len(column.known), len(column.values)
     match requirement:
         case KAnonymity(k=k):
-            return _Rule(place, rules.DISTINCT, k, number)
+            return _Rule(place, RuleKind.DISTINCT, k, number)
         case LDiversity(kind="distinct", l=l):
-            return _Rule(place, rules.DISTINCT, float(l), number)
+            return _Rule(place, RuleKind.DISTINCT, float(l), number)
         case LDiversity(kind="frequency", l=l):
             high = np.full(number, 1 / float(l))
-            return _Rule(place, rules.SHARES, float(l), number, high=high)
+            return _Rule(place, RuleKind.SHARES, float(l), number, high=high)
         case LDiversity(kind="entropy", l=l):
-            return _Rule(place, rules.ENTROPY, math.log(l), number)
+            return _Rule(place, RuleKind.ENTROPY, math.log(l), number)
         case LDiversity(l=l, c=c):
             factor = float(reachable(c or 0.0, rows)[1])
-            return _Rule(place, rules.RECURSIVE, float(l), number, factor=factor)
+            return _Rule(place, RuleKind.RECURSIVE, float(l), number, factor=factor)
         case AlphaK(alpha=alpha):
             most = float(reachable(alpha, rows)[0])
             high = np.where(column.bound_by(requirement), most, 1.0)
-            return _Rule(place, rules.SHARES, most, number, high=high)
+            return _Rule(place, RuleKind.SHARES, most, number, high=high)
         case BetaLikeness(beta=beta, enhanced=enhanced):
             gain = float(reachable(beta, rows**2)[0])
             gains = np.minimum(gain, -np.log(shares)) if enhanced else gain
-            return _Rule(place, rules.SHARES, gain, number, high=shares * (1 + gains))
+            return _Rule(place, RuleKind.SHARES, gain, number, high=shares * (1 + gains))
         case DeltaDisclosure(delta=delta):
             ratio = math.exp(min(float(delta), _BEYOND_ALL_RATIOS))
             return _Rule(
-                place, rules.BETWEEN, number, number, high=shares * ratio, low=shares / ratio
+                place, RuleKind.BETWEEN, number, number, high=shares * ratio, low=shares / ratio
             )
         case TCloseness(t=t, distance="ordered"):
             line = np.cumsum(shares)
             sums = np.concatenate([[0.0], np.cumsum(line)[:-1]])
             furthest = float(reachable(t, rows**2 * max(number - 1, 1))[0])
-            return _Rule(place, rules.ORDERED, furthest, number, high=line, low=sums)
+            return _Rule(place, RuleKind.ORDERED, furthest, number, high=line, low=sums)
         case TCloseness(t=t, distance="hierarchical"):
             edges = _edges(column)
             furthest = float(reachable(t, 2 * rows**2 * edges.height)[0])
-            return _Rule(place, rules.TREE, furthest, number, tree=edges)
+            return _Rule(place, RuleKind.TREE, furthest, number, tree=edges)
         case TCloseness(t=t):
             furthest = float(reachable(t, rows**2)[0])
-            return _Rule(place, rules.EQUAL, furthest, number, high=shares)
+            return _Rule(place, RuleKind.EQUAL, furthest, number, high=shares)
 
 
 # A ratio of two shares cannot be larger than e to this power in any table.
@@ -367,10 +361,8 @@ def _edges(column: Coded) -> _Edges:
     return _Edges(above, share, span, height)
 
 
-def _bundle(drafts: Sequence[_Rule]) -> "Rules":
+def _bundle(drafts: Sequence[_Rule]) -> Rules:
     """Join rules, one after the other."""
-    from covey._core.rules import Rules
-
     sizes = [len(draft.high) for draft in drafts]
     trees = [draft.tree for draft in drafts if draft.tree is not None]
     depths = max((tree.above.shape[1] for tree in trees), default=0)
@@ -409,6 +401,6 @@ def _bounds(draft: _Rule) -> Floats:
     return np.stack([draft.high, draft.low if len(draft.low) else np.zeros(len(draft.high))])
 
 
-def no_rules() -> "Rules":
+def no_rules() -> Rules:
     """Rules without any constraint."""
     return _bundle([])

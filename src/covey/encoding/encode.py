@@ -34,6 +34,7 @@ from covey.tables.csv_files import Dialect
 
 if TYPE_CHECKING:
     from covey._core import kernels
+    from covey.reference.model import Column as PlainColumn
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,7 +81,7 @@ class EncodedTable:
         """Cells and forest as one object for the kernels."""
         from covey._core import kernels
 
-        return kernels.Table(*self.cells, *self.forest)
+        return kernels.Table(*(*self.cells, *self.forest))
 
     @cached_property
     def without_gaps(self) -> "EncodedTable":
@@ -91,6 +92,13 @@ class EncodedTable:
         from covey.encoding.imputation import without_gaps
 
         return without_gaps(self)
+
+    @property
+    def plain(self) -> "dict[str, PlainColumn]":
+        """The columns as lists, for `covey.reference`."""
+        from covey.encoding.plain import plain_columns
+
+        return plain_columns(self.attributes)
 
     def take(self, rows: Longs) -> "EncodedTable":
         """Select some rows; domains and trees stay those of the whole table."""

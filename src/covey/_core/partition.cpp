@@ -1,0 +1,310 @@
+#include "partition.hpp"
+
+#include <cmath>
+
+namespace covey {
+
+// ── rows of a block ─────────────────────────────────────────────────────────────────────────────
+
+void Block::take(const Space &whole, const Marks *known, const i64 *rows, i64 count_) {
+    space = &whole, marks = known, count = count_;
+    int intervals = whole.intervals, categories = whole.categories, columns = known ? known->columns : 0;
+    numbers.resize(count * intervals), codes.resize(count * categories);
+    classes.resize(known && known->classes ? count : 0), values.resize(count * columns), sorts.resize(columns ? count : 0);
+    for (i64 i = 0; i < count; ++i) {
+        std::copy_n(whole.cells.number(rows[i]), intervals, numbers.data() + i * intervals);
+        std::copy_n(whole.cells.code(rows[i]), categories, codes.data() + i * categories);
+        if (!classes.empty()) classes[i] = known->classes[rows[i]];
+        if (columns) {
+            std::copy_n(known->values + rows[i] * columns, columns, values.data() + i * columns);
+            sorts[i] = known->sorts[rows[i]];
+        }
+    }
+    number_sorts();
+}
+
+void Block::take(const Block &whole, const std::vector<i64> &rows) {
+    space = whole.space, marks = whole.marks, count = i64(rows.size());
+    int intervals = space->intervals, categories = space->categories;
+    numbers.resize(count * intervals), codes.resize(count * categories);
+    for (i64 i = 0; i < count; ++i) {
+        std::copy_n(whole.number(rows[i]), intervals, numbers.data() + i * intervals);
+        std::copy_n(whole.code(rows[i]), categories, codes.data() + i * categories);
+    }
+    if (!marks) return;
+    classes.resize(whole.classes.empty() ? 0 : count), sorts.resize(whole.sorts.empty() ? 0 : count);
+    values.resize(count * marks->columns);
+    for (i64 i = 0; i < count; ++i) {
+        if (!classes.empty()) classes[i] = whole.classes[rows[i]];
+        if (!sorts.empty()) sorts[i] = whole.sorts[rows[i]];
+        std::copy_n(whole.values.data() + rows[i] * marks->columns, marks->columns,
+                    values.data() + i * marks->columns);
+    }
+    number_sorts();
+}
+
+// Sorts of these rows as 0, 1, 2 …, so that what is known of each fits into a small array.
+void Block::number_sorts() {
+    std::vector<i64> known(sorts);
+    std::sort(known.begin(), known.end());
+    known.erase(std::unique(known.begin(), known.end()), known.end());
+    for (i64 &sort : sorts) sort = std::lower_bound(known.begin(), known.end(), sort) - known.begin();
+    sort_count = i64(known.size());
+}
+
+// ── groups ──────────────────────────────────────────────────────────────────────────────────────
+
+template <bool Marked>
+void Partition<Marked>::reset(const Block &block, const Objective &objective, i64 groups) {
+    rows = &block, aim = objective;
+    labels.assign(block.count, NOBODY), next.assign(block.count, NOBODY), previous.assign(block.count, NOBODY);
+    head.assign(groups, NOBODY), size.assign(groups, 0), loss.assign(groups, 0.0), extra.assign(groups, 0.0);
+    low_.resize(groups * block.space->intervals), high_.resize(groups * block.space->intervals);
+    first_.resize(groups * block.space->categories), last_.resize(groups * block.space->categories);
+    sieve_.reset(*block.space, groups);
+    if constexpr (Marked) {
+        counts_.resize(std::max<size_t>(counts_.size(), groups * block.marks->columns));
+        for (Counts &counts : counts_) counts.clear();
+    }
+}
+
+template <bool Marked> void Partition<Marked>::load(const i64 *known) {
+    for (i64 row = rows->count - 1; row >= 0; --row)
+        if (known[row] >= 0) attach(known[row], row);
+    for (i64 group = 0; group < groups(); ++group) recount(group);
+}
+
+template <bool Marked> double Partition<Marked>::total_cost(double price) const {
+    double total = 0.0;
+    for (i64 group = 0; group < groups(); ++group) total += cost(group);
+    i64 left_out = std::count(labels.begin(), labels.end(), NOBODY);
+    return left_out > 0 ? total + double(left_out) * price : total;
+}
+
+template <bool Marked> i64 Partition<Marked>::members(i64 group, std::vector<i64> &into) const {
+    i64 before = i64(into.size());
+    for (i64 row = head[group]; row >= 0; row = next[row]) into.push_back(row);
+    return i64(into.size()) - before;
+}
+
+template <bool Marked> void Partition<Marked>::count(i64 group, i64 row, i32 sign) {
+    if constexpr (Marked)
+        for (int column = 0; column < rows->marks->columns; ++column)
+            counts_[group * rows->marks->columns + column].add(rows->value(row, column), sign);
+}
+
+template <bool Marked> void Partition<Marked>::attach(i64 group, i64 row) {
+    i64 old = head[group];
+    next[row] = old, previous[row] = NOBODY;
+    if (old >= 0) previous[old] = row;
+    head[group] = row;
+    labels[row] = group;
+    count(group, row, 1);
+}
+
+template <bool Marked> void Partition<Marked>::detach(i64 row) {
+    i64 before = previous[row], after = next[row];
+    if (before >= 0) next[before] = after;
+    else head[labels[row]] = after;
+    if (after >= 0) previous[after] = before;
+    count(labels[row], row, -1);
+}
+
+template <bool Marked> void Partition<Marked>::open(i64 group) {
+    std::fill_n(low(group), rows->space->intervals, INF);
+    std::fill_n(high(group), rows->space->intervals, -INF);
+    std::fill_n(first(group), rows->space->categories, FAR);
+    std::fill_n(last(group), rows->space->categories, -1);
+}
+
+template <bool Marked> void Partition<Marked>::include(i64 group, i64 row) {
+    const double *numbers = rows->number(row);
+    const i32 *codes = rows->code(row);
+    double *l = low(group), *h = high(group);
+    i32 *f = first(group), *e = last(group);
+    for (int j = 0; j < rows->space->intervals; ++j) {
+        l[j] = std::min(l[j], numbers[j]);
+        h[j] = std::max(h[j], numbers[j]);
+    }
+    for (int j = 0; j < rows->space->categories; ++j) {
+        f[j] = std::min(f[j], codes[j]);
+        e[j] = std::max(e[j], codes[j]);
+    }
+}
+
+template <bool Marked> void Partition<Marked>::weigh(i64 group) {
+    loss[group] = size[group] > 0 ? own_loss(group) : 0.0;
+    extra[group] = extra_of(group, {});
+    if (size[group] > 0) sieve_.set(group, hull(group), size[group], loss[group], larger(group));
+    else sieve_.erase(group);
+}
+
+template <bool Marked> void Partition<Marked>::recount(i64 group) {
+    open(group);
+    i64 found = 0;
+    for (i64 row = head[group]; row >= 0; row = next[row], ++found) include(group, row);
+    size[group] = found;
+    weigh(group);
+}
+
+template <bool Marked> void Partition<Marked>::join(i64 group, i64 row) {
+    attach(group, row);
+    include(group, row);
+    size[group] += 1;
+    weigh(group);
+}
+
+template <bool Marked> void Partition<Marked>::unite(i64 group, i64 other) {
+    for (i64 row = head[group], after; row >= 0; row = after) {
+        after = next[row];
+        count(group, row, -1);
+        attach(other, row);
+        include(other, row);
+    }
+    size[other] += size[group], size[group] = 0;
+    head[group] = NOBODY;
+    weigh(group), weigh(other);
+}
+
+template <bool Marked> void Partition<Marked>::swap(i64 group, i64 row, i64 other) {
+    i64 home = labels[row];
+    detach(row);
+    if (other >= 0) {
+        detach(other);
+        attach(home, other);
+    }
+    attach(group, row);
+    recount(home), recount(group);
+}
+
+// ── costs ───────────────────────────────────────────────────────────────────────────────────────
+
+template <bool Marked> double Partition<Marked>::extra_of(i64 group, const Change &change) {
+    i64 number = size[group] - (change.leaving >= 0) + (change.joining >= 0);
+    double more = aim.evenness * double(number) * double(number - aim.k) / double(aim.k);
+    if constexpr (Marked)
+        if (rows->marks->penalty > 0.0 && number > 0)
+            more += rows->marks->penalty * double(number - majority(group, change));
+    return more;
+}
+
+// How many members are of the most frequent class.
+template <bool Marked> i64 Partition<Marked>::majority(i64 group, const Change &change) {
+    seen_.clear();
+    for (i64 row = head[group]; row >= 0; row = next[row])
+        if (row != change.leaving) seen_.push_back(rows->classes[row]);
+    if (change.joining >= 0) seen_.push_back(rows->classes[change.joining]);
+    std::sort(seen_.begin(), seen_.end());
+    i64 most = 1, begin = 0;
+    for (i64 i = 1; i < i64(seen_.size()); ++i) {
+        if (seen_[i] != seen_[begin]) begin = i;
+        most = std::max(most, i + 1 - begin);
+    }
+    return most;
+}
+
+template <bool Marked> double Partition<Marked>::missed(i64 group, const Change &change) {
+    double total = 0.0;
+    if constexpr (Marked) {
+        const Rules &rules = rows->marks->rules;
+        i64 columns = rows->marks->columns;
+        i64 now = size[group] - (change.leaving >= 0) + (change.joining >= 0);
+        if (change.uniting >= 0) now += size[change.uniting];
+        for (i64 rule = 0; rule < rules.count;) {
+            i64 column = rules.column(rule);
+            const Counts *found = &counts_[group * columns + column];
+            if (change.uniting >= 0) {
+                found->merge(counts_[change.uniting * columns + column], scratch_);
+                found = &scratch_;
+            } else if (change.leaving >= 0 || change.joining >= 0) {
+                scratch_ = *found;
+                if (change.leaving >= 0) scratch_.add(rows->value(change.leaving, column), -1);
+                if (change.joining >= 0) scratch_.add(rows->value(change.joining, column), 1);
+                found = &scratch_;
+            }
+            for (; rule < rules.count && rules.column(rule) == column; ++rule)
+                total += rules.excess(rule, *found, now, std::max(now, change.final));
+        }
+    }
+    return total;
+}
+
+template <bool Marked>
+typename Partition<Marked>::Offer Partition<Marked>::cheapest(i64 row, i64 own, double limit, bool minding) {
+    Hull here = rows->of(row);
+    Offer best{NOBODY, limit};
+    const float *bounds = sieve_.on() ? sieve_.rises(here) : nullptr;
+    for (i64 group = 0; group < groups(); ++group) {
+        if (bounds && (group = Sieve::next(bounds, group, groups(), best.rise)) == groups()) break;
+        double number = double(size[group]), before = loss[group], more = larger(group);
+        // A row raises a group's loss at least by what it loses there itself.
+        if (size[group] == 0 || group == own || before + more >= best.rise) continue;
+        double most = (best.rise - more + number * before) / (number + 1);
+        double after = rows->space->loss(hull(group), here, most);
+        if (after >= most) continue;
+        double rise = (number + 1) * after - number * before + more;
+        if constexpr (Marked) {
+            if (minding && rise < best.rise) {
+                Change change{NOBODY, row};
+                rise += extra_of(group, change) - extra[group] - more;
+                if (rise < best.rise && !complies(group, change)) continue;
+            }
+        }
+        if (rise < best.rise) best = {group, rise};
+    }
+    return best;
+}
+
+// By how much the loss would rise if two groups were one, or INF if it is not below the limit.
+template <bool Marked>
+double Partition<Marked>::rise_of_union(i64 group, i64 other, double limit) const {
+    double own = double(size[group]), theirs = double(std::min(size[other], 2 * size[group]));
+    double now = own * loss[group] + theirs * loss[other];
+    double most = (limit + now) / (own + theirs);
+    double together = rows->space->loss(hull(group), hull(other), most);
+    return together < most ? (own + theirs) * together - now : INF;
+}
+
+template <bool Marked> std::vector<i64> Partition<Marked>::nearest(i64 group, i64 most) {
+    std::vector<i64> found;
+    std::vector<double> rises;
+    auto limit = [&] { return i64(found.size()) == most ? rises.back() : INF; };
+    auto insert = [&](i64 other) {
+        double rise = rise_of_union(group, other, limit());
+        if (rise == INF) return;
+        if (i64(found.size()) == most) found.pop_back(), rises.pop_back();
+        i64 place = i64(found.size());
+        while (place > 0 && rises[place - 1] > rise) --place;
+        found.insert(found.begin() + place, other);
+        rises.insert(rises.begin() + place, rise);
+    };
+    const float *bounds = sieve_.on() ? sieve_.unions(hull(group), size[group], loss[group]) : nullptr;
+    double enough = INF;  // no group above this can be among the best
+    if (bounds) {
+        // Those with the lowest bounds are likely to be the best, and say how good one has to be.
+        std::vector<std::pair<float, i64>> lowest;
+        for (i64 other = 0; other < groups(); ++other) {
+            double worst = i64(lowest.size()) == most ? lowest.back().first : INF;
+            if ((other = Sieve::next(bounds, other, groups(), worst)) == groups()) break;
+            if (other == group) continue;
+            if (i64(lowest.size()) == most) lowest.pop_back();
+            std::pair<float, i64> here{bounds[other], other};
+            lowest.insert(std::upper_bound(lowest.begin(), lowest.end(), here), here);
+        }
+        if (i64(lowest.size()) == most) {
+            enough = -INF;
+            for (auto &[bound, other] : lowest) enough = std::max(enough, rise_of_union(group, other, INF));
+            enough += 1e-6 * (1.0 + std::abs(enough));
+        }
+    }
+    for (i64 other = 0; other < groups(); ++other) {
+        if (bounds && (other = Sieve::next(bounds, other, groups(), std::min(enough, limit()))) == groups()) break;
+        if (other != group && size[other] > 0) insert(other);
+    }
+    return found;
+}
+
+template class Partition<false>;
+template class Partition<true>;
+
+}  // namespace covey

@@ -1,0 +1,563 @@
+#include "refinement.hpp"
+
+#include <numeric>
+
+#include "binding.hpp"
+
+namespace covey {
+
+// ── ends of a group and what is next to them ────────────────────────────────────────────────────
+
+namespace {
+
+const auto lower = [](auto one, auto other) { return one < other; };
+const auto higher = [](auto one, auto other) { return one > other; };
+
+}  // namespace
+
+void Extremes::resize(const Space &space) {
+    lows_.resize(space.intervals), highs_.resize(space.intervals);
+    firsts_.resize(space.categories), lasts_.resize(space.categories);
+    low_.resize(space.intervals), high_.resize(space.intervals);
+    first_.resize(space.categories), last_.resize(space.categories);
+}
+
+void Extremes::clear(const Space &space) {
+    resize(space);
+    for (auto &end : lows_) end.clear(INF);
+    for (auto &end : highs_) end.clear(-INF);
+    for (auto &end : firsts_) end.clear(FAR);
+    for (auto &end : lasts_) end.clear(-1);
+}
+
+void Extremes::extend(const Block &rows, i64 row) {
+    const double *numbers = rows.number(row);
+    const i32 *codes = rows.code(row);
+    for (size_t j = 0; j < lows_.size(); ++j) {
+        lows_[j].extend(numbers[j], lower), highs_[j].extend(numbers[j], higher);
+        low_[j] = lows_[j].value, high_[j] = highs_[j].value;
+    }
+    for (size_t j = 0; j < firsts_.size(); ++j) {
+        firsts_[j].extend(codes[j], lower), lasts_[j].extend(codes[j], higher);
+        first_[j] = firsts_[j].value, last_[j] = lasts_[j].value;
+    }
+}
+
+template <bool Marked> void Extremes::measure(Partition<Marked> &parts, i64 group) {
+    const Space &space = *parts.rows->space;
+    clear(space);
+    for (i64 row = parts.head[group]; row >= 0; row = parts.next[row]) extend(*parts.rows, row);
+    std::copy_n(low_.data(), space.intervals, parts.low(group));
+    std::copy_n(high_.data(), space.intervals, parts.high(group));
+    std::copy_n(first_.data(), space.categories, parts.first(group));
+    std::copy_n(last_.data(), space.categories, parts.last(group));
+}
+
+template void Extremes::measure(Partition<false> &, i64);
+template void Extremes::measure(Partition<true> &, i64);
+
+void Extremes::leave(const Block &rows, i64 row, Extremes &into) const {
+    into.resize(*rows.space);
+    const double *numbers = rows.number(row);
+    const i32 *codes = rows.code(row);
+    for (size_t j = 0; j < lows_.size(); ++j)
+        into.low_[j] = lows_[j].without(numbers[j]), into.high_[j] = highs_[j].without(numbers[j]);
+    for (size_t j = 0; j < firsts_.size(); ++j)
+        into.first_[j] = firsts_[j].without(codes[j]), into.last_[j] = lasts_[j].without(codes[j]);
+}
+
+double Extremes::loss_without(const Block &rows, i64 row) const {
+    const Space &space = *rows.space;
+    const double *numbers = rows.number(row);
+    const i32 *codes = rows.code(row);
+    double loss = 0.0;
+    for (int j = 0; j < space.intervals; ++j) {
+        double low = lows_[j].without(numbers[j]), high = highs_[j].without(numbers[j]);
+        if (high > low) loss += space.cells.weights[j] * std::min(high - low, 1.0);
+    }
+    for (int j = 0; j < space.categories; ++j) {
+        i32 first = firsts_[j].without(codes[j]), last = lasts_[j].without(codes[j]);
+        if (last > first) loss += space.pair(j, first, last);
+    }
+    return loss;
+}
+
+double Extremes::loss_with(const Block &rows, i64 row) const { return rows.space->loss(hull(), rows.of(row)); }
+
+// ── the greedy start ────────────────────────────────────────────────────────────────────────────
+
+// The free rows are kept together in arrays of their own. A row of another class than the one before
+// pays the penalty. Where there are rules, a group takes rows with which k could still keep them, if
+// there are any; and once it has k, those that bring it nearer to keeping them.
+template <bool Marked> void Moves<Marked>::grow(Parts &parts, const Random &random) {
+    const Block &rows = *parts.rows;
+    int intervals = rows.space->intervals, categories = rows.space->categories;
+    i64 k = parts.aim.k;
+    numbers_ = rows.numbers, codes_ = rows.codes;
+    free_.resize(rows.count), least_.resize(rows.count), left_ = rows.count;
+    std::iota(free_.begin(), free_.end(), 0);
+    if (Marked) step_ = 0, looked_.assign(rows.sort_count, 0), fits_.assign(rows.sort_count, 0);
+    for (i64 group = 0; group < rows.count / k && left_ >= k; ++group) {
+        parts.open(group);
+        std::fill_n(least_.begin(), left_, 0.0);
+        double own = 0.0, best = 0.0;
+        i64 choice = random.below(left_);
+        while (choice >= 0) {
+            i64 row = free_[choice];
+            parts.attach(group, row);
+            parts.include(group, row);
+            i64 size = ++parts.size[group];
+            left_ -= 1;
+            free_[choice] = free_[left_], least_[choice] = least_[left_];
+            std::copy_n(numbers_.data() + left_ * intervals, intervals, numbers_.data() + choice * intervals);
+            std::copy_n(codes_.data() + left_ * categories, categories, codes_.data() + choice * categories);
+            double most = parts.missed(group, {NOBODY, NOBODY, NOBODY, k});
+            if (left_ == 0 || (size >= k && most == 0.0)) break;
+            if (size >= k) most -= LEAST_GAIN;
+            if (best > own) own = parts.own_loss(group);
+            choice = next_row(parts, group, row, choice, own, most, best);
+        }
+        parts.weigh(group);
+    }
+    for (i64 i = 0; i < left_; ++i) {
+        i64 choice = parts.cheapest(free_[i], NOBODY, INF).group;
+        // Whichever it joins, rules will have to be set right.
+        if (choice < 0) choice = parts.cheapest(free_[i], NOBODY, INF, false).group;
+        parts.join(choice, free_[i]);
+    }
+}
+
+// The place of the free row that costs the group least, or NOBODY; `best` is what it costs.
+//
+// A row that costs nothing more is taken at once. Rows before it did not fit, so the next search goes
+// on behind it: it starts at `place`, where the last row was taken from.
+template <bool Marked>
+i64 Moves<Marked>::next_row(Parts &parts, i64 group, i64 last, i64 place, double own, double most, double &best) {
+    const Block &rows = *parts.rows;
+    const Space &space = *rows.space;
+    Hull hull = parts.hull(group);
+    i64 size = parts.size[group], k = parts.aim.k, choice = NOBODY;
+    best = INF;
+    place -= 1, step_ += 1;
+    for (i64 look = 0; look < (parts.has_rules() ? 2 * left_ : left_); ++look) {
+        // If nobody keeps the rules, anyone will do the second time around.
+        if (look == left_ && (choice >= 0 || size >= k)) break;
+        place = place + 1 < left_ ? place + 1 : 0;
+        if (least_[place] >= best) continue;
+        double loss = 0.0;
+        if constexpr (Marked)
+            if (!rows.classes.empty() && rows.classes[free_[place]] != rows.classes[last])
+                loss = rows.marks->penalty / double(size + 1);
+        const double *numbers = numbers_.data() + place * space.intervals;
+        const i32 *codes = codes_.data() + place * space.categories;
+        loss = space.loss(hull, {numbers, numbers, codes, codes}, best, loss);
+        // A group only widens, so whatever a row costs now, it will not cost less.
+        if (!Marked || rows.classes.empty()) least_[place] = loss;
+        if (loss >= best) continue;
+        if (parts.has_rules() && look < left_) {
+            i64 sort = rows.sorts[free_[place]];
+            if (looked_[sort] != step_) {
+                looked_[sort] = step_;
+                fits_[sort] = parts.missed(group, {NOBODY, free_[place], NOBODY, k}) <= most;
+            }
+            if (!fits_[sort]) continue;
+        }
+        best = loss, choice = place;
+        if (loss <= own) break;
+    }
+    return choice;
+}
+
+// ── rows that go elsewhere ──────────────────────────────────────────────────────────────────────
+
+template <bool Marked> void Moves<Marked>::sweep(Parts &parts, const Watch &watch) {
+    if (parts.aim.price < INF) take_back(parts);
+    for (i64 group = 0; group < parts.groups() && !watch.stopped(); ++group) {
+        if (parts.size[group] == 0 || parts.cost(group) == 0.0) continue;
+        if (dissolve(parts, group)) continue;
+        if (parts.size[group] > parts.aim.k) relocate(parts, group);
+        if (Marked) exchange(parts, group);
+    }
+}
+
+// Rows that were left out join groups where they cost less than that.
+template <bool Marked> void Moves<Marked>::take_back(Parts &parts) {
+    for (i64 row = 0; row < parts.rows->count; ++row) {
+        if (parts.labels[row] >= 0) continue;
+        i64 choice = parts.cheapest(row, NOBODY, parts.aim.price - LEAST_GAIN).group;
+        if (choice >= 0) parts.join(choice, row);
+    }
+}
+
+// Let all members go where each costs least, if that costs less than to keep them together.
+template <bool Marked> bool Moves<Marked>::dissolve(Parts &parts, i64 group) {
+    double whole = parts.cost(group) - LEAST_GAIN, price = parts.aim.price, total = 0.0;
+    members_.clear();
+    i64 count = parts.members(group, members_);
+    for (i64 i = 0; i < count; ++i) {
+        auto offer = parts.cheapest(members_[i], group, std::min(whole - total, price));
+        if (offer.group < 0 && price >= whole - total) return false;
+        total += offer.rise;
+    }
+    // What one joins costs the next one more or less, so they go one by one, and perhaps return.
+    total = 0.0;
+    homes_.resize(count);
+    for (i64 i = 0; i < count; ++i) {
+        auto offer = parts.cheapest(members_[i], group, std::min(whole - total, price));
+        if (offer.group < 0 && price >= whole - total) {
+            bring_back(parts, group, i);
+            return false;
+        }
+        total += offer.rise;
+        homes_[i] = offer.group;
+        parts.detach(members_[i]);
+        if (offer.group >= 0) parts.join(offer.group, members_[i]);
+        else parts.leave_out(members_[i]);
+    }
+    parts.recount(group);
+    return true;
+}
+
+// Members that have gone return from their new homes.
+template <bool Marked> void Moves<Marked>::bring_back(Parts &parts, i64 group, i64 moved) {
+    for (i64 i = 0; i < moved; ++i) {
+        if (homes_[i] >= 0) parts.detach(members_[i]);
+        parts.attach(group, members_[i]);
+    }
+    for (i64 i = 0; i < moved; ++i)
+        if (homes_[i] >= 0 && std::find(homes_.begin(), homes_.begin() + i, homes_[i]) == homes_.begin() + i)
+            parts.recount(homes_[i]);
+    parts.recount(group);
+}
+
+// Let members go elsewhere, one by one, while the group has more than k.
+template <bool Marked> void Moves<Marked>::relocate(Parts &parts, i64 group) {
+    members_.clear();
+    i64 count = parts.members(group, members_);
+    double price = parts.aim.price;
+    ends_.measure(parts, group);
+    for (i64 i = 0; i < count; ++i) {
+        i64 size = parts.size[group], row = members_[i];
+        if (size <= parts.aim.k || parts.cost(group) == 0.0) break;
+        double cost = double(size - 1) * ends_.loss_without(*parts.rows, row);
+        double saved = parts.cost(group) - cost - parts.extra_of(group, {row}) - LEAST_GAIN;
+        i64 choice = parts.cheapest(row, group, std::min(saved, price)).group;
+        if (choice < 0 && price >= saved) continue;
+        if (!parts.complies(group, {row})) continue;
+        parts.detach(row);
+        parts.size[group] -= 1;
+        ends_.measure(parts, group);
+        parts.weigh(group);
+        if (choice >= 0) parts.join(choice, row);
+        else parts.leave_out(row);
+    }
+}
+
+// Give members to groups where they cost little, each for one of theirs.
+//
+// Where rules forbid that a row goes, one that is like it in what they ask for may come instead.
+template <bool Marked> void Moves<Marked>::exchange(Parts &parts, i64 group) {
+    const Block &rows = *parts.rows;
+    members_.clear();
+    i64 count = parts.members(group, members_);
+    ends_.measure(parts, group);
+    for (i64 i = 0; i < count; ++i) {
+        i64 row = members_[i], size = parts.size[group];
+        double saved = double(size) * (parts.loss[group] - ends_.loss_without(rows, row)) - LEAST_GAIN;
+        if (size < 2 || saved <= 0.0) continue;
+        i64 home = parts.cheapest(row, group, saved, false).group;
+        if (home < 0) continue;
+        ends_.leave(rows, row, without_);
+        theirs_.measure(parts, home);
+        theirs_.extend(rows, row);
+        double best = parts.cost(group) + parts.cost(home) - LEAST_GAIN;
+        i64 choice = NOBODY, many = parts.size[home];
+        for (i64 other = parts.head[home]; other >= 0; other = parts.next[other]) {
+            double cost = double(size) * without_.loss_with(rows, other);
+            if (cost >= best) continue;
+            cost += double(many) * theirs_.loss_without(rows, other);
+            cost += extra_of_swap(parts, group, home, row, other);
+            if (cost < best && may_swap(parts, group, home, row, other)) best = cost, choice = other;
+        }
+        if (choice < 0) continue;
+        parts.swap(group, choice, row);
+        ends_.measure(parts, group);
+    }
+}
+
+template <bool Marked>
+double Moves<Marked>::extra_of_swap(Parts &parts, i64 group, i64 home, i64 row, i64 other) {
+    if (parts.rows->marks->penalty == 0.0) return parts.extra[group] + parts.extra[home];
+    return parts.extra_of(group, {row, other}) + parts.extra_of(home, {other, row});
+}
+
+template <bool Marked> bool Moves<Marked>::may_swap(Parts &parts, i64 group, i64 home, i64 row, i64 other) {
+    const std::vector<i64> &sorts = parts.rows->sorts;
+    if (sorts.empty() || sorts[row] == sorts[other]) return true;
+    return parts.complies(group, {row, other}) && parts.complies(home, {other, row});
+}
+
+// ── merging ─────────────────────────────────────────────────────────────────────────────────────
+
+template <bool Marked> bool Moves<Marked>::merge(Parts &parts) {
+    if (parts.has_rules())
+        for (i64 group = 0; group < parts.groups(); ++group)
+            if (!merge(parts, group)) return false;
+    return true;
+}
+
+template <bool Marked> bool Moves<Marked>::merge(Parts &parts, i64 group) {
+    while (parts.size[group] > 0 && !parts.complies(group)) {
+        i64 other = partner(parts, group);
+        if (other < 0) return false;
+        parts.unite(group, other);
+        group = other;
+    }
+    return true;
+}
+
+// The group with which one keeps the rules at least cost; the cheapest one if with none.
+template <bool Marked> i64 Moves<Marked>::partner(Parts &parts, i64 group) {
+    double best = INF, least = INF, size = double(parts.size[group]);
+    i64 choice = NOBODY, nearest = NOBODY;
+    for (i64 other = 0; other < parts.groups(); ++other) {
+        double theirs = double(parts.size[other]);
+        if (theirs == 0 || other == group) continue;
+        double loss = parts.rows->space->loss(parts.hull(group), parts.hull(other));
+        double rise = (size + theirs) * loss - size * parts.loss[group] - theirs * parts.loss[other];
+        if (rise < least) least = rise, nearest = other;
+        if (rise < best && parts.complies(group, {NOBODY, NOBODY, other})) best = rise, choice = other;
+    }
+    return choice >= 0 ? choice : nearest;
+}
+
+// ── a block and its groups ──────────────────────────────────────────────────────────────────────
+
+namespace {
+
+template <bool Marked> class BlockRefinery : public Refinery {
+  public:
+    BlockRefinery(const Space &space, const Marks *marks, const Objective &aim, const i64 *rows, i64 count)
+        : aim_(aim) {
+        block_.take(space, marks, rows, count);
+        parts_.reset(block_, aim, count / aim.k);
+    }
+
+    void grow(const Random &random) override { moves_.grow(parts_, random); }
+    void load(const i64 *labels) override { parts_.load(labels); }
+    double cost() const override { return parts_.total_cost(aim_.price); }
+    const std::vector<i64> &labels() const override { return parts_.labels; }
+    void repair(Watch &watch) override { moves_.repair(parts_, watch); }
+
+    std::vector<double> offers() override {
+        std::vector<double> rises;
+        for (i64 row = 0; row < block_.count; ++row)
+            if (parts_.labels[row] < 0) rises.push_back(parts_.cheapest(row, NOBODY, INF).rise);
+        return rises;
+    }
+
+    void settle(const bool *returning) override {
+        for (i64 row = 0; row < block_.count; ++row) {
+            if (!returning[row]) continue;
+            i64 choice = parts_.cheapest(row, NOBODY, INF).group;
+            if (choice >= 0) parts_.join(choice, row);
+        }
+    }
+
+    // Dissolve and relocate, then form each group again together with its neighbours. A group of 2k
+    // rows or more is formed again on its own first, which may split it.
+    void refine(double price, i64 neighbours, i64 tries, const Random &random, Watch &watch) override {
+        parts_.aim.price = price;
+        i64 k = aim_.k, largest = std::max<i64>((2 * neighbours + 2) * k, 40);
+        moves_.sweep(parts_, watch);
+        for (i64 group = 0; group < parts_.groups() && !watch.stopped(); ++group) {
+            if (parts_.size[group] == 0 || parts_.cost(group) == 0.0) continue;
+            if (parts_.size[group] >= 2 * k) {
+                regroup({group}, tries, random, watch);
+                if (parts_.size[group] == 0) continue;
+            }
+            std::vector<i64> chosen{group};
+            i64 size = parts_.size[group];
+            for (i64 other : parts_.nearest(group, neighbours)) {
+                if (size + parts_.size[other] > largest) continue;
+                chosen.push_back(other);
+                size += parts_.size[other];
+            }
+            if (chosen.size() > 1) regroup(chosen, tries, random, watch);
+        }
+    }
+
+    void start_over(double price, i64 tries, const Random &random, Watch &watch) override {
+        parts_.aim.price = price;
+        std::vector<i64> chosen;
+        for (i64 group = 0; group < parts_.groups(); ++group)
+            if (parts_.size[group] > 0) chosen.push_back(group);
+        regroup(chosen, tries, random, watch);
+    }
+
+  private:
+    // Form some groups again from their rows, if that pays.
+    void regroup(const std::vector<i64> &chosen, i64 tries, const Random &random, Watch &watch) {
+        own_.clear();
+        double before = 0.0;
+        for (i64 group : chosen) {
+            parts_.members(group, own_);
+            before += parts_.cost(group);
+        }
+        pool_.take(block_, own_);
+        double best = before - LEAST_GAIN;
+        labels_.clear();
+        for (i64 attempt = 0; attempt < tries && !watch.stopped(); ++attempt) {
+            trial_.reset(pool_, parts_.aim, pool_.count / aim_.k);
+            pool_moves_.grow(trial_, random);
+            if (!pool_moves_.merge(trial_)) continue;
+            pool_moves_.sweep(trial_, watch);
+            double cost = trial_.total_cost(parts_.aim.price);
+            if (cost < best) best = cost, labels_ = trial_.labels;
+        }
+        if (!labels_.empty()) replace(chosen);
+    }
+
+    // Put the rows of some groups into new ones, which take their places and empty ones. There are
+    // places enough: no grouping into parts of k or more has more than n // k.
+    void replace(const std::vector<i64> &chosen) {
+        i64 wanted = *std::max_element(labels_.begin(), labels_.end()) + 1;
+        std::vector<i64> places(chosen.begin(), chosen.begin() + std::min<i64>(wanted, i64(chosen.size())));
+        for (i64 row : own_) parts_.detach(row);
+        for (i64 other = 0; i64(places.size()) < wanted; ++other)
+            if (parts_.size[other] == 0) places.push_back(other);
+        for (size_t i = 0; i < own_.size(); ++i) {
+            if (labels_[i] >= 0) parts_.attach(places[labels_[i]], own_[i]);
+            else parts_.leave_out(own_[i]);
+        }
+        for (i64 group : chosen) parts_.recount(group);
+        for (i64 group : places) parts_.recount(group);
+    }
+
+    Objective aim_;
+    Block block_, pool_;
+    Partition<Marked> parts_, trial_;
+    Moves<Marked> moves_, pool_moves_;
+    std::vector<i64> own_, labels_;
+};
+
+}  // namespace
+
+std::unique_ptr<Refinery> Refinery::of(const Space &space, const Marks *marks, const Objective &aim,
+                                       const i64 *rows, i64 count) {
+    if (marks) return std::make_unique<BlockRefinery<true>>(space, marks, aim, rows, count);
+    return std::make_unique<BlockRefinery<false>>(space, nullptr, aim, rows, count);
+}
+
+template class Moves<false>;
+template class Moves<true>;
+
+// ── for Python ──────────────────────────────────────────────────────────────────────────────────
+
+namespace {
+
+struct BoundMarks : Marks {
+    std::vector<nb::object> kept;
+};
+
+void make_marks(BoundMarks *marks, Array1<i32> classes, double penalty, Array2<i32> values, Array1<i64> sorts,
+                Array2<i64> places, Array2<double> asked, Array2<double> bounds, Array2<i32> above,
+                Array2<double> nodes) {
+    require(places.shape(0) == asked.shape(0) && values.shape(0) == sorts.size(), "the rules do not fit together");
+    new (marks) BoundMarks();
+    for (auto array : {nb::cast(classes), nb::cast(values), nb::cast(sorts), nb::cast(places), nb::cast(asked),
+                       nb::cast(bounds), nb::cast(above), nb::cast(nodes)})
+        marks->kept.push_back(array);
+    marks->classes = classes.size() ? classes.data() : nullptr, marks->penalty = penalty;
+    marks->values = values.data(), marks->sorts = sorts.data(), marks->columns = int(values.shape(1));
+    Rules &rules = marks->rules;
+    rules.places = places.data(), rules.asked = asked.data(), rules.count = i64(places.shape(0));
+    rules.bounds = bounds.data(), rules.width = i64(bounds.shape(1));
+    rules.above = above.data(), rules.depths = int(above.shape(1));
+    rules.nodes = nodes.data(), rules.tree_nodes = i64(nodes.shape(1));
+}
+
+struct BoundBlock {
+    std::unique_ptr<Refinery> block;
+    nb::object space, marks;  // kept alive
+};
+
+}  // namespace
+
+void bind_refinement(nb::module_ &m) {
+    nb::class_<Space>(m, "Space")
+        .def(
+            "__init__", [](Space *space, const BoundTable &table) { new (space) Space(table); }, "table"_a,
+            nb::keep_alive<1, 2>());
+    nb::class_<BoundMarks>(m, "Marks")
+        .def("__init__", &make_marks, "classes"_a.noconvert(), "penalty"_a, "values"_a.noconvert(),
+             "sorts"_a.noconvert(), "places"_a.noconvert(), "asked"_a.noconvert(), "bounds"_a.noconvert(),
+             "above"_a.noconvert(), "nodes"_a.noconvert());
+    nb::class_<BoundBlock>(m, "Block")
+        .def(
+            "__init__",
+            [](BoundBlock *self, nb::object space, nb::object marks, Array1<i64> rows, i64 k, double evenness,
+               double price) {
+                const Space *whole = nb::cast<Space *>(space);
+                const Marks *known = marks.is_none() ? nullptr : nb::cast<BoundMarks *>(marks);
+                for (size_t i = 0; i < rows.size(); ++i)
+                    require(rows.data()[i] >= 0 && rows.data()[i] < whole->cells.rows, "a row outside of the table");
+                Objective aim{k, evenness, price};
+                auto block = unlocked(
+                    [&] { return Refinery::of(*whole, known, aim, rows.data(), i64(rows.size())); });
+                new (self) BoundBlock{std::move(block), space, marks};
+            },
+            "space"_a, "marks"_a.none(), "rows"_a.noconvert(), "k"_a, "evenness"_a, "price"_a)
+        .def(
+            "grow",
+            [](BoundBlock &self, nb::handle random) {
+                Random draws = random_of(random);
+                nb::gil_scoped_release release;
+                self.block->grow(draws);
+            },
+            "random"_a)
+        .def(
+            "load",
+            [](BoundBlock &self, Array1<i64> labels) {
+                nb::gil_scoped_release release;
+                self.block->load(labels.data());
+            },
+            "labels"_a.noconvert())
+        .def(
+            "refine",
+            [](BoundBlock &self, double price, i64 neighbours, i64 tries, nb::handle random, Watch &watch) {
+                Random draws = random_of(random);
+                nb::gil_scoped_release release;
+                self.block->refine(price, neighbours, tries, draws, watch);
+            },
+            "price"_a, "neighbours"_a, "tries"_a, "random"_a, "watch"_a)
+        .def(
+            "start_over",
+            [](BoundBlock &self, double price, i64 tries, nb::handle random, Watch &watch) {
+                Random draws = random_of(random);
+                nb::gil_scoped_release release;
+                self.block->start_over(price, tries, draws, watch);
+            },
+            "price"_a, "tries"_a, "random"_a, "watch"_a)
+        .def(
+            "repair",
+            [](BoundBlock &self, Watch &watch) {
+                nb::gil_scoped_release release;
+                self.block->repair(watch);
+            },
+            "watch"_a)
+        .def("offers", [](BoundBlock &self) { return give(unlocked([&] { return self.block->offers(); })); })
+        .def(
+            "settle",
+            [](BoundBlock &self, Array1<bool> returning) {
+                nb::gil_scoped_release release;
+                self.block->settle(returning.data());
+            },
+            "returning"_a.noconvert())
+        .def_prop_ro(
+            "labels", [](BoundBlock &self) { return give(std::vector<i64>(self.block->labels())); },
+            nb::rv_policy::automatic)
+        .def_prop_ro("cost", [](BoundBlock &self) { return self.block->cost(); });
+}
+
+}  // namespace covey

@@ -1,0 +1,112 @@
+// The groups of a block, formed greedily and then changed as long as that lowers the cost.
+//
+// Every step leaves a legal grouping and lowers the cost by more than LEAST_GAIN, so work can stop
+// after any of them.
+#pragma once
+
+#include <memory>
+
+#include "partition.hpp"
+
+namespace covey {
+
+// One end of a group in one attribute: the value, how many members have it, and the next one.
+template <class T> struct End {
+    T value, next;
+    i64 count;
+
+    void clear(T far) { value = next = far, count = 0; }
+    // `before` says which values lie further out.
+    template <class Before> void extend(T cell, Before before) {
+        if (before(cell, value)) next = value, value = cell, count = 1;
+        else if (cell == value) count += 1;
+        else if (before(cell, next)) next = cell;
+    }
+    T without(T cell) const { return cell == value && count == 1 ? next : value; }
+};
+
+// The ends of a group and what is next to them: what it would lose without any one member.
+class Extremes {
+  public:
+    template <bool Marked> void measure(Partition<Marked> &parts, i64 group);  // also tightens its hull
+    void extend(const Block &rows, i64 row);
+
+    double loss_without(const Block &rows, i64 row) const;
+    void leave(const Block &rows, i64 row, Extremes &into) const;  // only the hull of what remains
+    double loss_with(const Block &rows, i64 row) const;
+
+  private:
+    void clear(const Space &space);
+    void resize(const Space &space);
+    Hull hull() const { return {low_.data(), high_.data(), first_.data(), last_.data()}; }
+
+    std::vector<End<double>> lows_, highs_;
+    std::vector<End<i32>> firsts_, lasts_;
+    std::vector<double> low_, high_;
+    std::vector<i32> first_, last_;
+};
+
+// How a partition changes. Its scratch memory serves one partition after another.
+template <bool Marked> class Moves {
+  public:
+    using Parts = Partition<Marked>;
+
+    // Groups of k, each from a random row and those that cost least; the rest where it costs least.
+    void grow(Parts &parts, const Random &random);
+
+    // Dissolve each group that costs more than its rows do elsewhere; of others, let rows go.
+    void sweep(Parts &parts, const Watch &watch);
+
+    // Put groups that miss the rules together with others until all keep them; whether they do.
+    bool merge(Parts &parts);
+
+    // Change groups that miss the rules until all keep them, rows by rows or group by group.
+    void repair(Parts &parts, Watch &watch);
+
+    void take_back(Parts &parts);
+
+  private:
+    i64 next_row(Parts &parts, i64 group, i64 last, i64 choice, double own, double most, double &best);
+    bool dissolve(Parts &parts, i64 group);
+    void bring_back(Parts &parts, i64 group, i64 moved);
+    void relocate(Parts &parts, i64 group);
+    void exchange(Parts &parts, i64 group);
+    double extra_of_swap(Parts &parts, i64 group, i64 home, i64 row, i64 other);
+    bool may_swap(Parts &parts, i64 group, i64 home, i64 row, i64 other);
+    bool merge(Parts &parts, i64 group);
+    i64 partner(Parts &parts, i64 group);
+
+    std::vector<i64> members_, homes_;
+    Extremes ends_, theirs_, without_;
+    // The rows that are free while groups grow, kept together.
+    std::vector<i64> free_;
+    std::vector<double> least_;  // what each costs the growing group at least
+    std::vector<double> numbers_;
+    std::vector<i32> codes_;
+    i64 left_ = 0, step_ = 0;
+    std::vector<i64> looked_;  // (sorts,) the step in which a sort was judged
+    std::vector<char> fits_;   // (sorts,) whether it fitted then
+};
+
+template <> void Moves<true>::repair(Parts &parts, Watch &watch);
+template <> void Moves<false>::repair(Parts &parts, Watch &watch);
+
+// A block of rows with its groups, for Python.
+class Refinery {
+  public:
+    virtual ~Refinery() = default;
+    virtual void grow(const Random &random) = 0;
+    virtual void load(const i64 *labels) = 0;
+    virtual void refine(double price, i64 neighbours, i64 tries, const Random &random, Watch &watch) = 0;
+    virtual void start_over(double price, i64 tries, const Random &random, Watch &watch) = 0;
+    virtual void repair(Watch &watch) = 0;
+    virtual std::vector<double> offers() = 0;           // what the return of each row left out would cost
+    virtual void settle(const bool *returning) = 0;     // let some of them join the cheapest groups
+    virtual double cost() const = 0;
+    virtual const std::vector<i64> &labels() const = 0;
+
+    static std::unique_ptr<Refinery> of(const Space &space, const Marks *marks, const Objective &aim,
+                                        const i64 *rows, i64 count);
+};
+
+}  // namespace covey

@@ -1,0 +1,135 @@
+#include "rules.hpp"
+
+#include <cmath>
+
+namespace covey {
+
+namespace {
+
+constexpr double ROOM = 1e-12;  // of a share, for rounding
+constexpr double ROOM_OF_ENTROPY = 5e-10;
+
+double positive(double number) { return number > 0.0 ? number : 0.0; }
+
+}  // namespace
+
+void Counts::add(i32 value, i32 sign) {
+    if (value < 0) return;
+    auto at = std::lower_bound(values.begin(), values.end(), value) - values.begin();
+    if (at == found() || values[at] != value) {
+        values.insert(values.begin() + at, value);
+        counts.insert(counts.begin() + at, sign);
+    } else if ((counts[at] += sign) == 0) {
+        values.erase(values.begin() + at);
+        counts.erase(counts.begin() + at);
+    }
+}
+
+void Counts::merge(const Counts &other, Counts &into) const {
+    into.clear();
+    i64 i = 0, j = 0;
+    while (i < found() || j < other.found()) {
+        bool ours = j == other.found() || (i < found() && values[i] <= other.values[j]);
+        bool theirs = i == found() || (j < other.found() && other.values[j] <= values[i]);
+        into.values.push_back(ours ? values[i] : other.values[j]);
+        into.counts.push_back((ours ? counts[i] : 0) + (theirs ? other.counts[j] : 0));
+        i += ours, j += theirs;
+    }
+}
+
+double Rules::excess(i64 rule, const Counts &group, i64 size, i64 final) const {
+    double least = asked[3 * rule];
+    switch (kind(rule)) {
+    case recursive:
+        return excess_of_counts(rule, group.counts, final);
+    case entropy:
+    case ordered:
+    case tree:
+        break;
+    default:
+        return excess_of_values(rule, group, size, final);
+    }
+    if (size < final) return 0.0;  // rows to come may set it right
+    if (kind(rule) == ordered) return positive(along_line(rule, group, size) - least * (1 + ROOM));
+    if (kind(rule) == tree) return positive(over_tree(rule, group, size) - least * (1 + ROOM));
+    double parts = 0.0;
+    for (i32 count : group.counts) parts += count * std::log(double(count));
+    return positive(least - (std::log(double(size)) - parts / double(size)) - ROOM_OF_ENTROPY);
+}
+
+// Of rules that look at each value by itself.
+double Rules::excess_of_values(i64 rule, const Counts &group, i64 size, i64 final) const {
+    Kind what = kind(rule);
+    const double *highest = bounds + places[5 * rule + 3], *lowest = highest + width;
+    double least = asked[3 * rule], total = 0.0;
+    if (what != distinct) {
+        for (i64 i = 0; i < group.found(); ++i) {
+            double share = group.counts[i] / double(final), most = highest[group.values[i]];
+            if (what == between) {
+                total += positive(share - most * (1 - ROOM));
+                if (size == final) total += positive(lowest[group.values[i]] * (1 + ROOM) - share);
+            } else {
+                total += positive(share - (what == shares ? most * (1 + ROOM) : most));
+            }
+        }
+    }
+    if (what == equal) return positive(total - least * (1 + ROOM));
+    if (what == distinct || what == between)
+        total += positive((least - double(group.found()) - double(final - size)) / least);
+    return total;
+}
+
+// The most frequent value must be rarer than c times those from the l-th on.
+double Rules::excess_of_counts(i64 rule, std::vector<i32> counts, i64 final) const {
+    if (counts.empty()) return 0.0;
+    std::sort(counts.begin(), counts.end());
+    double rest = double(final);
+    for (i64 i = std::max<i64>(i64(counts.size()) - i64(asked[3 * rule]) + 1, 0); i < i64(counts.size()); ++i)
+        rest -= counts[i];
+    double most = counts.back(), allowed = asked[3 * rule + 1] * rest * (1 - ROOM);
+    return most < allowed ? 0.0 : (most - allowed) / double(final) + ROOM;
+}
+
+// Earth mover's distance where values stand in a line, over its length.
+//
+// Up to each value passes the difference of what the group and the table have until there. From one
+// value of the group to its next the group's part is the same, and the table's grows. Bounds are the
+// sums of shares up to each value, and the sums of these before it.
+double Rules::along_line(i64 rule, const Counts &group, i64 size) const {
+    i64 count = places[5 * rule + 2];
+    if (count < 2 || group.found() == 0) return 0.0;
+    const double *line = bounds + places[5 * rule + 3], *sums = line + width;
+    auto sum_to = [&](i64 end) { return end < count ? sums[end] : sums[count - 1] + line[count - 1]; };
+    double total = sums[group.values[0]];
+    i64 passed = 0;
+    for (i64 i = 0; i < group.found(); ++i) {
+        i64 value = group.values[i], end = i + 1 < group.found() ? group.values[i + 1] : count;
+        passed += group.counts[i];
+        double here = double(passed) / double(size);
+        // Up to `turn` the table has less than the group, from there on it has more.
+        i64 turn = std::upper_bound(line + value, line + end, here) - line;
+        total += double(turn - value) * here - (sum_to(turn) - sums[value]);
+        total += sum_to(end) - sum_to(turn) - double(end - turn) * here;
+    }
+    return total / double(count - 1);
+}
+
+// Earth mover's distance where values are leaves of a tree, in the order of the tree.
+double Rules::over_tree(i64 rule, const Counts &group, i64 size) const {
+    const i32 *up = above + places[5 * rule + 4] * depths;
+    double total = asked[3 * rule + 2];
+    for (int depth = 0; depth < depths; ++depth) {
+        for (i64 at = 0; at < group.found();) {
+            i32 node = up[i64(group.values[at]) * depths + depth];
+            i64 under = 0;
+            for (; at < group.found() && up[i64(group.values[at]) * depths + depth] == node; ++at)
+                under += group.counts[at];
+            if (node < 0) continue;
+            double there = double(under) / double(size), share = nodes[node];
+            total += nodes[tree_nodes + node] * (std::abs(there - share) - share);
+        }
+    }
+    return total;
+}
+
+}  // namespace covey
