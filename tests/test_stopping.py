@@ -12,9 +12,7 @@ from covey.clustering import METHODS
 from covey.encoding import EncodedTable, encode
 from covey.tables import Table
 
-methods = pytest.mark.parametrize(
-    "name", ["k-member", "systematic", "gaa-cp", "mondrian", "cb", "nh"]
-)
+methods = pytest.mark.parametrize("name", [name for name in METHODS if name != "covey"])
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +90,13 @@ def test_a_kernel_stops_before_the_first_group_is_formed(
     with pytest.raises(kernels.Stopped):
         METHODS[name](table, k, **options)
     assert watch.done == 0.0
+
+
+@pytest.mark.parametrize("name", ["kaca", "mdav", "oka", "wf-c-means"])
+def test_a_kernel_stops_within_a_group(
+    name: str, table: EncodedTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = stopped(monkeypatch)
+    with pytest.raises(kernels.Stopped):
+        METHODS[name](table, 1_000)
+    assert watch.done < 0.001

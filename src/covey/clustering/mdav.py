@@ -31,7 +31,7 @@ def mdav(
     from covey._core import kernels
 
     cells, caps, missing = _standardised(table)
-    core = kernels.Table(*cells, *_nominal(table))
+    core = kernels.Table(*(*cells, *_nominal(table)))
     return Groups(watched(partial(kernels.mdav, core, k, caps, missing), progress))
 
 

@@ -4,7 +4,6 @@ The library never prints. The caller may pass a function that receives the name 
 share of it that is done, and decides what to show.
 """
 
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, TypeVar
@@ -30,22 +29,6 @@ def part_of(progress: Progress, stage: str, done: int, total: int) -> Progress:
         progress(stage, (done + share) / total)
 
     return tell
-
-
-_SECONDS_AT_A_TIME = 0.2
-
-
-def in_steps(work: Callable[[int], int], total: int, progress: Progress) -> None:
-    """Call compiled code in small steps, because it cannot be interrupted.
-
-    `work` takes the size of a step and returns how much of `total` is done.
-    """
-    step, done = 1, 0
-    while done < total:
-        began = time.monotonic()
-        done = int(work(step))
-        step = step * 2 if time.monotonic() - began < _SECONDS_AT_A_TIME else max(step // 2, 1)
-        progress("clustering", min(done / total, 1.0))
 
 
 _SECONDS_BETWEEN_REPORTS = 0.1
