@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from covey._core.kernels import Watch
+    from covey._core import kernels
 
 T = TypeVar("T")
 Progress = Callable[[str, float], None]
@@ -34,15 +34,15 @@ def part_of(progress: Progress, stage: str, done: int, total: int) -> Progress:
 _SECONDS_BETWEEN_REPORTS = 0.1
 
 
-def watched(work: "Callable[[Watch], T]", progress: Progress) -> T:
+def watched(work: "Callable[[kernels.Watch], T]", progress: Progress) -> T:
     """Run a kernel in a thread of its own and report its progress.
 
     Compiled code hears no signals. This thread does: an interrupt stops the kernel, and so does an
     error that `progress` raises.
     """
-    from covey._core.kernels import Watch
+    from covey._core import kernels
 
-    watch = Watch()
+    watch = kernels.Watch()
     with ThreadPoolExecutor(1) as thread:
         try:
             running = thread.submit(work, watch)
