@@ -18,10 +18,10 @@ import numpy as np
 import polars as pl
 
 from covey import METHODS, Schema, demo
-from covey._core.box_tree import tile
 from covey.clustering.covey import PLANS, Effort, Plan
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups, Rings
+from covey.encoding.imputation import blocks_of
 from covey.errors import count
 from covey.measures.objective import objective
 from covey.tables import Table
@@ -77,7 +77,7 @@ def stages(frame: pl.DataFrame, k: int, plan: Plan = SMALL) -> list[Stage]:
     """One run of the method at four stages, its result with suppression, and that of k-member."""
     table = encode(Table(frame), SCHEMA)
     return [
-        Stage("1  Blocks", _blocks(table, max(plan.start, 8 * k))),
+        Stage("1  Blocks", blocks_of(table, max(plan.start, 8 * k)).tolist()),
         _stage("2  Groups grown in each", table, _own(table, k, replace(plan, rounds=0))),
         _stage("3  After one round", table, _own(table, k, replace(plan, rounds=1))),
         _stage("4  At the end", table, _own(table, k, plan)),
@@ -99,14 +99,6 @@ def _stage(title: str, table: EncodedTable, groups: Groups | Rings) -> Stage:
 def _lost(table: EncodedTable, groups: Groups | Rings) -> float:
     assert isinstance(groups, Groups)
     return objective(table, groups)
-
-
-def _blocks(table: EncodedTable, most: int) -> list[int]:
-    labels = np.empty(table.rows, dtype=np.int64)
-    rows = np.arange(table.rows, dtype=np.int32)
-    for number, own in enumerate(tile(table.cells, table.forest, rows, most)):
-        labels[own] = number
-    return [int(label) for label in labels]
 
 
 # ── drawing it ──────────────────────────────────────────────────────────────────────────────────

@@ -7,13 +7,12 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
+from boxes import boxes_of_single_rows
 from covey import demo
 from covey.clustering import METHODS
 from covey.encoding import MISSING_AT, Attribute, Category, EncodedTable, Interval, encode
 from covey.schema import Schema
 from covey.tables import Table
-
-pytestmark = pytest.mark.compiled
 
 Losses = NDArray[np.float64]
 
@@ -91,10 +90,13 @@ TABLES = {
 def test_the_tree_finds_what_a_scan_finds(name: str, k: int) -> None:
     table = TABLES[name]()
     expected = Scan(table).labels(k, seed=3)
-    found = METHODS["k-member"](table, k, seed=3).labels.tolist()
-    assert [label for label, other in zip(found, expected, strict=True) if other >= 0] == [
-        label for label in expected if label >= 0
-    ]
+    with boxes_of_single_rows():
+        boxes_by_the_row = METHODS["k-member"](TABLES[name](), k, seed=3)
+    for groups in (METHODS["k-member"](table, k, seed=3), boxes_by_the_row):
+        found = groups.labels.tolist()
+        assert [label for label, other in zip(found, expected, strict=True) if other >= 0] == [
+            label for label in expected if label >= 0
+        ]
 
 
 def test_missing_numbers_are_further_away_than_any_number_from_another() -> None:

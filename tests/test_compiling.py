@@ -50,7 +50,11 @@ def signatures() -> dict[str, int]:
     }
 
 
-@pytest.mark.parametrize("name", METHODS)
+# The others are built with covey.
+BUILT = {"k-member", "systematic", "gaa-cp", "mondrian", "cb", "nh"}
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in BUILT])
 def test_no_table_is_compiled_for_twice(name: str) -> None:
     first, *others = tables()
     METHODS[name](first, 3)
@@ -66,7 +70,7 @@ def test_the_first_use_says_that_it_compiles(tmp_path: Path) -> None:
     pl.DataFrame({"age": range(30)}).write_csv(tmp_path / "ages.csv")
     (tmp_path / "ages.toml").write_text('[columns.age]\nrole = "quasi"\ntype = "numeric"\n')
     command = [sys.executable, "-m", "covey", "anonymize", "ages.csv", "-s", "ages.toml"]
-    command += ["-k", "3", "-o", "released.csv", "--method", "mondrian"]
+    command += ["-k", "3", "-o", "released.csv", "--method", "covey"]
     settings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     told = [
         subprocess.run(

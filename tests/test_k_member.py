@@ -1,8 +1,6 @@
 """Greedy k-member compared with its oracle, label by label."""
 
-import os
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -10,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from boxes import boxes_of_single_rows, few_bits, samples
 from covey.clustering import METHODS, Method, method_named
 from covey.encoding import EncodedTable, encode
 from covey.errors import InfeasibleError, UsageError
@@ -23,7 +22,6 @@ from tables_of_people import People, people
 cluster = METHODS["k-member"]
 
 SEED_REFS: tuple[SeedRef, ...] = ("last", "seed", "first", "random")
-UNCOMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
 seeds = st.integers(0, 2**64)
 
 
@@ -85,14 +83,13 @@ def test_penalised_leftovers_are_those_of_the_oracle(table: People, data: st.Dat
     )
 
 
-@pytest.mark.skipif(not UNCOMPILED, reason="compiled code has its constants inside")
-@given(people(most=16), st.sampled_from([1, 2, 3, 64]), st.sampled_from([2, 3, 32]), st.data())
+@given(people(most=16), few_bits, samples, st.data())
 @settings(deadline=None, max_examples=300)
 def test_labels_do_not_depend_on_the_boxes(
     table: People, bits: int, sample: int, data: st.DataObject
 ) -> None:
     """Boxes of single rows, and taxonomies whose leaves share bits."""
-    with mock.patch.multiple("covey._core.box_tree", LEAF_ROWS=1, BITS=bits, SAMPLE=sample):
+    with boxes_of_single_rows(bits=bits, sample=sample):
         check_any_labels(table, data)
 
 

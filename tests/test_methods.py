@@ -1,9 +1,7 @@
 """Every published method compared with its oracle, label by label, and what holds for all."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -11,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from boxes import boxes_of_single_rows, few_bits
 from covey import reference
 from covey.clustering import METHODS
 from covey.encoding import EncodedTable, encode
@@ -22,7 +21,6 @@ from oracles.metrics import total_il
 from oracles.optimum import optimum, optimum_by_program
 from tables_of_people import CLASS, People, people
 
-UNCOMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
 seeds = st.integers(0, 2**64)
 Twin = Callable[..., list[int]]
 
@@ -81,14 +79,13 @@ def test_labels_of_larger_tables_are_those_of_the_twin(
     check(table, name, data, **options)
 
 
-@pytest.mark.skipif(not UNCOMPILED, reason="compiled code has its constants inside")
 @pytest.mark.parametrize("name", ["mdav", "gaa-cp", "oka", "systematic", "wf-c-means"])
-@given(people(most=16), st.sampled_from([1, 2, 3, 64]), st.data())
+@given(people(most=16), few_bits, st.data())
 @settings(deadline=None, max_examples=60)
 def test_labels_do_not_depend_on_the_boxes(
     name: str, table: People, bits: int, data: st.DataObject
 ) -> None:
-    with mock.patch.multiple("covey._core.box_tree", LEAF_ROWS=1, BITS=bits, SAMPLE=2):
+    with boxes_of_single_rows(bits=bits):
         check(table, name, data)
 
 
@@ -262,23 +259,17 @@ def test_too_few_rows_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("seconds", [-1.0, 1e9])
-def test_the_speed_of_the_machine_does_not_matter(
-    name: str, seconds: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whether the work is done a little at a time or more and more at once."""
+def test_who_asks_for_progress_gets_the_same_labels(name: str) -> None:
     rows = np.random.default_rng(5).integers(0, 20, (60, 2))
     frame = pl.DataFrame({"x": rows[:, 0], "y": rows[:, 1]})
     table = encode(Table(frame), Schema.of(quasi={"x": "numeric", "y": "numeric"}))
     labels = METHODS[name](table, 4, seed=2).labels.tolist()
-    monkeypatch.setattr("covey.clustering.progress._SECONDS_AT_A_TIME", seconds)
     told: list[tuple[str, float]] = []
     again = METHODS[name](table, 4, seed=2, progress=lambda *share: told.append(share))
     assert again.labels.tolist() == labels
     assert {stage.partition(",")[0] for stage, _ in told} == {"clustering"}
     assert all(0.0 <= share <= 1.0 for _, share in told)
     assert told[-1][1] == 1.0
-    assert len(told) >= (6 if seconds < 0 and name != "covey" else 1)
 
 
 @pytest.mark.parametrize(

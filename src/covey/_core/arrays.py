@@ -20,19 +20,6 @@ class Cells(NamedTuple):
     codes: Ints  # (rows, categories) leaves of the forest
 
 
-class Scale(NamedTuple):
-    """How a distance counts the widths of ranges."""
-
-    weights: Floats  # (intervals,)
-    caps: Floats  # (intervals,) no width counts for more
-    squared: bool  # whether it is the squares of widths that count
-
-
-def plain_scale(cells: Cells) -> Scale:
-    """The scale of information loss: a range loses its width, at most everything."""
-    return Scale(cells.weights, np.ones(len(cells.weights)), False)
-
-
 class Forest(NamedTuple):
     """The trees of all categories, their nodes numbered through."""
 
@@ -69,22 +56,3 @@ class Rules(NamedTuple):
     bounds: Floats  # (2, values) highest and lowest shares; or sums of shares, and sums of these
     above: Ints  # (leaves, depths) ancestors of each value, the root left out, -1 for none
     nodes: Floats  # (2, nodes) share of the values under it; the edge above it, in half heights
-
-
-class Summaries(NamedTuple):
-    """What the members of each group have in common."""
-
-    low: Floats  # (groups, intervals)
-    high: Floats  # (groups, intervals)
-    node: Ints  # (groups, categories)
-    size: Longs  # (groups,)
-
-
-def empty_summaries(groups: int, cells: Cells) -> Summaries:
-    """Room for the summaries of so many groups."""
-    return Summaries(
-        low=np.full((groups, cells.numbers.shape[1]), np.inf),
-        high=np.full((groups, cells.numbers.shape[1]), -np.inf),
-        node=np.full((groups, cells.codes.shape[1]), -1, dtype=np.int32),
-        size=np.zeros(groups, dtype=np.int64),
-    )

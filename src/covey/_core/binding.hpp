@@ -23,6 +23,10 @@ inline void require(bool fine, const char *what) {
     if (!fine) throw std::invalid_argument(what);
 }
 
+template <class Array> bool has_shape(const Array &array, std::initializer_list<i64> shape) {
+    return std::equal(shape.begin(), shape.end(), array.shape_ptr());
+}
+
 // Hand a vector over to Python as an array, without a copy.
 template <class T> using Given = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 template <class T> Given<T> give(std::vector<T> values) {
@@ -54,6 +58,14 @@ using nb::literals::operator""_a;
 
 // Each binds the kernels of one file.
 void bind_growth(nb::module_ &m);
+void bind_kaca(nb::module_ &m);
+void bind_mdav(nb::module_ &m);
+void bind_oka(nb::module_ &m);
+void bind_wf_c_means(nb::module_ &m);
+void bind_centre_point(nb::module_ &m);
+void bind_mondrian(nb::module_ &m);
+void bind_cb(nb::module_ &m);
+void bind_nh(nb::module_ &m);
 void bind_refinement(nb::module_ &m);
 
 }  // namespace covey

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <exception>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 namespace covey {
@@ -74,6 +75,12 @@ struct Scale {
     bool squared;           // whether the squares of widths count
 };
 
+inline std::vector<i64> all_rows(i64 count) {
+    std::vector<i64> rows(count);
+    std::iota(rows.begin(), rows.end(), i64(0));
+    return rows;
+}
+
 // numpy's own bit generator, so that kernels draw the same numbers as Python would.
 struct Random {
     void *state;
@@ -91,6 +98,13 @@ struct Random {
     template <class T> void shuffle(T *items, i64 count) const {
         for (i64 i = count - 1; i > 0; --i) std::swap(items[i], items[below(i + 1)]);
     }
+
+    // That many rows in random order.
+    std::vector<i64> order(i64 count) const {
+        std::vector<i64> rows = all_rows(count);
+        shuffle(rows.data(), count);
+        return rows;
+    }
 };
 
 // Thrown by a kernel that was asked to stop and has nothing to show.
@@ -105,10 +119,15 @@ class Watch {
     bool stopped() const { return stop_.load(std::memory_order_relaxed); }
     double done() const { return done_.load(std::memory_order_relaxed); }
 
-    // Say how much is done; this is where a kernel ends if it has to.
+    // This is where a kernel ends if it has to.
+    void go_on() const {
+        if (stopped()) throw Stopped{};
+    }
+
+    // Say how much is done, and go on.
     void reach(i64 part, i64 whole) {
         done_.store(whole > 0 ? double(part) / double(whole) : 1.0, std::memory_order_relaxed);
-        if (stopped()) throw Stopped{};
+        go_on();
     }
 
   private:

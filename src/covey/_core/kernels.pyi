@@ -68,6 +68,65 @@ def k_member(
 def systematic(table: Table, k: int, seeds: Longs, watch: Watch) -> Longs: ...
 def gaa_cp(table: Table, k: int, picks: Floats, watch: Watch) -> Longs: ...
 
+# Groups around centres. Numbers at `missing` stand for none.
+
+def kaca(
+    table: Table, k: int, classes: Longs, climb: Floats, random: np.random.Generator, watch: Watch
+) -> Longs:
+    """Merge classes of equal rows. `climb` is the cost by tree, from one depth to another."""
+
+def mdav(table: Table, k: int, caps: Floats, missing: Floats, watch: Watch) -> Longs:
+    """Count squares of differences, each up to its cap."""
+
+def oka(
+    table: Table, k: int, missing: Floats, random: np.random.Generator, watch: Watch
+) -> Longs: ...
+def wf_c_means(
+    table: Table,
+    k: int,
+    iterations: int,
+    missing: Floats,
+    weights: Floats,
+    losses: Floats,
+    random: np.random.Generator,
+    watch: Watch,
+) -> Longs:
+    """`losses` are those of the forest's nodes, without the weights of the attributes."""
+
+def kacpc(table: Table, k: int, pairs: Floats, numbers: Floats, codes: Ints, watch: Watch) -> Longs:
+    """Start at the row nearest to a point. `pairs` is by node, the distance of leaves below it."""
+
+def ikac(table: Table, k: int, pairs: Floats, start: int, watch: Watch) -> Longs: ...
+
+# Nodes that are split from the top. `random` continues where Python left it.
+
+def mondrian(
+    table: Table, places: Ints, weights: Floats, k: int, relaxed: bool, watch: Watch
+) -> Longs:
+    """`places` and `weights` are those of all attributes, numbers before categories."""
+
+def cb(
+    table: Table,
+    missing: float,
+    k: int,
+    tries: int,
+    restarts: int,
+    l: int,
+    values: Ints,
+    rank: Longs,
+    random: np.random.Generator,
+    watch: Watch,
+) -> Longs:
+    """With `values`, none is in more than 1/l of a group; `rank` is the place in the sorted table.
+
+    Missing numbers stand at `missing`.
+    """
+
+def nh(
+    table: Table, k: int, random: np.random.Generator, watch: Watch
+) -> tuple[Longs, Longs, Longs]:
+    """The rows ring by ring, where each ring begins, and the end, and the shift of each ring."""
+
 # The covey method.
 
 class Space:

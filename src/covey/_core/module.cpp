@@ -74,5 +74,13 @@ NB_MODULE(kernels, m) {
             "bits"_a = BoxShape{}.bits, "sample"_a = BoxShape{}.sample);
     m.def("tile", &tile, "table"_a, "rows"_a.noconvert(), "most"_a);
     bind_growth(m);
+    bind_kaca(m);
+    bind_mdav(m);
+    bind_oka(m);
+    bind_wf_c_means(m);
+    bind_centre_point(m);
+    bind_mondrian(m);
+    bind_cb(m);
+    bind_nh(m);
     bind_refinement(m);
 }

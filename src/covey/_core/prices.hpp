@@ -4,6 +4,8 @@
 // touches only those that do not.
 #pragma once
 
+#include <cmath>
+
 #include "core.hpp"
 
 namespace covey {
@@ -36,8 +38,7 @@ class Prices {
             const i32 *codes = cells.code(rows[place]);
             double total = 0.0;
             for (int j = 0; j < cells.intervals; ++j) {
-                double width = numbers[j] > centre[j] ? numbers[j] - centre[j] : centre[j] - numbers[j];
-                total += cells.weights[j] * (width < 1.0 ? width : 1.0);
+                total += cells.weights[j] * std::min(std::abs(numbers[j] - centre[j]), 1.0);
             }
             for (int j = 0; j < cells.categories; ++j) total += price_[codes[j]];
             into[place] = total;

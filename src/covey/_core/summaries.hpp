@@ -51,10 +51,18 @@ class Summaries {
         return loss_with(group, cells_.number(row), cells_.number(row), cells_.code(row));
     }
 
-    // By how much a row would raise the loss of a whole group.
+    double loss_of_union(i64 group, i64 other) {
+        return loss_with(group, low(other), high(other), node(other));
+    }
+
+    // By how much a row, or another group, would raise the loss of a whole group.
     double rise(i64 group, i64 row) {
         double count = double(size[group]);
         return (count + 1) * loss_with(group, row) - count * loss(group);
+    }
+    double rise_of_union(i64 group, i64 other) {
+        double count = double(size[group]);
+        return double(size[group] + size[other]) * loss_of_union(group, other) - count * loss(group);
     }
 
   private:

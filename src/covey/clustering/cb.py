@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from covey._core.arrays import Cells, Forest
-from covey.clustering.progress import Progress, in_steps, silent
+from covey._core.arrays import Ints, Longs
+from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import MISSING_AT, EncodedTable
 from covey.encoding.groups import Groups
 from covey.errors import InfeasibleError, UsageError
 from covey.schema.requirements import LDiversity
 
 if TYPE_CHECKING:
-    from covey._core.cb import Halves, Scratch
-    from covey._core.cb_diverse import Diversity
+    from covey._core import kernels
 
 Reading = Literal["tree", "ordered"]
 
@@ -46,29 +45,22 @@ def cb(  # noqa: PLR0913 - the options of the method
 
     Time O(n log(n/k)) for even splits, O(n²/k) at worst; memory O(n).
     """
-    from covey._core import cb as kernel
-    from covey._core.top_down import whole_table
+    from covey._core import kernels
 
     if categorical not in get_args(Reading):
         raise UsageError(f"categorical must be one of {', '.join(get_args(Reading))}")
     if not (isinstance(tries, int) and isinstance(restarts, int) and min(tries, restarts) >= 1):
         raise UsageError("tries and restarts must be whole numbers, 1 or more")
-    diversity = _diversity(table, l, sensitive)
-    cells, forest = table.cells, table.forest
-    if categorical == "ordered":
-        cells, forest = _ordered(table)
-    stack = whole_table(table.rows, k)
-    halves, scratch = _halves(cells, forest), _scratch(table.rows, k)
+    values, rank = _sensitive(table, l, sensitive)
+    core = table.core if categorical == "tree" else _ordered(table)
     random = np.random.default_rng(seed)
 
-    def work(rows: int) -> int:
-        return kernel.partition(
-            *(cells, forest, MISSING_AT, stack, halves, scratch, diversity, random),
-            *(k, tries, restarts, rows),
+    def work(watch: "kernels.Watch") -> Longs:
+        return kernels.cb(
+            *(core, MISSING_AT, k, tries, restarts, l or 0, values, rank, random, watch)
         )
 
-    in_steps(work, table.rows, progress)
-    return Groups(stack.labels)
+    return Groups(watched(work, progress))
 
 
 def diversity_of(options: Mapping[str, Any], sensitive: Sequence[str]) -> list[LDiversity]:
@@ -80,13 +72,10 @@ def diversity_of(options: Mapping[str, Any], sensitive: Sequence[str]) -> list[L
     return [LDiversity(l, on[0], "frequency")]
 
 
-def _diversity(table: EncodedTable, l: int | None, sensitive: str | None) -> "Diversity":  # noqa: E741
-    from covey._core.cb_diverse import Diversity
-
+def _sensitive(table: EncodedTable, l: int | None, sensitive: str | None) -> tuple[Ints, Longs]:  # noqa: E741
+    """The sensitive value of each row and its place in the sorted table; empty without `l`."""
     if l is None:
-        return Diversity(
-            0, np.empty(0, np.int32), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        )
+        return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
     if not isinstance(l, int) or l < 2:
         raise UsageError("l must be a whole number, 2 or more")
     if sensitive is None and len(table.sensitive) == 1:
@@ -105,48 +94,15 @@ def _diversity(table: EncodedTable, l: int | None, sensitive: str | None) -> "Di
         )
     rank = np.empty(table.rows, dtype=np.int64)
     rank[table.lexicographic] = np.arange(table.rows)
-    return Diversity(l, values, rank, np.zeros_like(counts))
+    return values, rank
 
 
-def _ordered(table: EncodedTable) -> tuple[Cells, Forest]:
+def _ordered(table: EncodedTable) -> "kernels.Table":
     """The table with categories as numbers, by their position among the leaves of the tree."""
-    cells = table.cells
+    from covey._core import kernels
+
     steps = [max(a.tree.leaf_count - 1, 1) for a in table.categories]
     places = table.places[:, len(table.intervals) :] / np.array(steps, dtype=np.float64)
+    numbers = np.ascontiguousarray(np.hstack([table.cells.numbers, places]))
     none = EncodedTable((), table.rows)
-    numbers = np.ascontiguousarray(np.hstack([cells.numbers, places]))
-    return Cells(numbers, table.weights, none.cells.codes), none.forest
-
-
-def _halves(cells: Cells, forest: Forest) -> "Halves":
-    from covey._core.cb import Halves
-
-    intervals, categories, nodes = cells.numbers.shape[1], cells.codes.shape[1], len(forest.depth)
-    return Halves(
-        numbers=np.empty((2, intervals)),
-        codes=np.empty((2, categories), dtype=np.int32),
-        price=np.zeros((2, nodes)),
-        priced=np.full((2, categories), -1, dtype=np.int32),
-        size=np.zeros(2, dtype=np.int64),
-        low=np.empty((2, intervals)),
-        high=np.empty((2, intervals)),
-        sums=np.empty((2, intervals)),
-        present=np.empty((2, intervals), dtype=np.int64),
-        first=np.empty((2, categories), dtype=np.int32),
-        last=np.empty((2, categories), dtype=np.int32),
-        counts=np.zeros((2, nodes), dtype=np.int64),
-    )
-
-
-def _scratch(rows: int, k: int) -> "Scratch":
-    from covey._core.cb import Scratch
-
-    return Scratch(
-        order=np.empty(rows, dtype=np.int64),
-        distance=np.empty((2, rows)),
-        side=np.empty(rows, dtype=np.int8),
-        best=np.empty(rows, dtype=np.int8),
-        rows=np.empty(rows, dtype=np.int32),
-        heap_keys=np.empty(k),
-        heap_rows=np.empty(k, dtype=np.int32),
-    )
+    return kernels.Table(numbers, table.weights, none.cells.codes, *none.forest)

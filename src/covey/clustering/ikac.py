@@ -3,11 +3,13 @@
 Zheng, Wang, Lv, Ma, Jia: k-anonymity algorithm based on improved clustering, ICA3PP 2018 (IKAC).
 """
 
+from functools import partial
+
 import numpy as np
 
 from covey._core.arrays import Floats
-from covey.clustering._centre_point import gather
-from covey.clustering.progress import Progress, silent
+from covey.clustering._centre_point import weighted_pairs
+from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
 from covey.schema.taxonomy import Taxonomy
@@ -19,8 +21,11 @@ def ikac(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = sil
     common ancestor. The paper's text was not available: this is inferred from its description by
     Wang et al. 2022. Time O(n²/k), memory O(n).
     """
+    from covey._core import kernels
+
     start = int(np.random.default_rng(seed).random() * table.rows)
-    return gather(table, k, _leaf_shares, start, furthest=True, progress=progress)
+    pairs = weighted_pairs(table, _leaf_shares)
+    return Groups(watched(partial(kernels.ikac, table.core, k, pairs, start), progress))
 
 
 def _leaf_shares(tree: Taxonomy) -> Floats:

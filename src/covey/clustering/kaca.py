@@ -4,10 +4,12 @@ Li, Wong, Fu, Pei: Achieving k-anonymity by clustering in attribute hierarchical
 DaWaK 2006 (KACA).
 """
 
+from functools import partial
+
 import numpy as np
 
-from covey._core.arrays import Floats, Longs, empty_summaries
-from covey.clustering.progress import Progress, in_steps, silent
+from covey._core.arrays import Floats, Longs
+from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
 from covey.errors import UsageError
@@ -28,36 +30,13 @@ def kaca(
     available: the details follow common descriptions of the method. Time O(E²) for E distinct rows,
     memory O(n).
     """
-    from covey._core import fenwick as ranks
-    from covey._core import kaca as kernel
-    from covey._core import summaries
+    from covey._core import kernels
 
     if not isinstance(beta, int | float) or not 0 <= beta < float("inf"):
         raise UsageError("beta must be a number, 0 or more")
-    classes = _equal_rows(table)
-    count = int(classes.max()) + 1
-    merging = kernel.Merging(
-        summaries=empty_summaries(count, table.cells),
-        alive=np.arange(count, dtype=np.int32),
-        place=np.arange(count, dtype=np.int32),
-        into=np.arange(count),
-        small=np.zeros(count + 1, dtype=np.int32),
-        state=np.array([count, 0], dtype=np.int64),
-    )
-    summaries.summarise(table.cells, table.forest, classes, merging.summaries)
-    ranks.count_all(merging.small)
-    large = np.flatnonzero(merging.summaries.size >= k)
-    ranks.leave_out(merging.small, large)
-    start = merging.state[1] = count - len(large)
-    random, climb = np.random.default_rng(seed), _climbs(table, float(beta))
-
-    def work(times: int) -> int:
-        weights = table.cells.weights
-        small = kernel.merge(table.forest, weights, climb, merging, random, k, times)
-        return int(start) - small
-
-    in_steps(work, int(start), progress)
-    return Groups(_numbered(merging.into)[classes])
+    classes, climbs = _equal_rows(table), _climbs(table, float(beta))
+    random = np.random.default_rng(seed)
+    return Groups(watched(partial(kernels.kaca, table.core, k, classes, climbs, random), progress))
 
 
 def _equal_rows(table: EncodedTable) -> Longs:
@@ -69,14 +48,6 @@ def _equal_rows(table: EncodedTable) -> Longs:
     lowest = np.empty(table.rows, dtype=np.int64)
     lowest[order] = order[first][np.cumsum(first) - 1]
     return np.unique(lowest, return_inverse=True)[1].astype(np.int64)
-
-
-def _numbered(into: Longs) -> Longs:
-    """The final group of each class; classes only merge into lower ones."""
-    final = into.copy()
-    for number in range(len(final)):
-        final[number] = final[final[number]]
-    return np.unique(final, return_inverse=True)[1].astype(np.int64)
 
 
 def _climbs(table: EncodedTable, beta: float) -> Floats:

@@ -4,13 +4,14 @@ Wang, He, Zhu: Improving data utilization of k-anonymity through clustering opti
 Transactions on Data Privacy 2022 (KACPC).
 """
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from covey._core.arrays import Floats
-from covey.clustering._centre_point import gather, most_frequent
-from covey.clustering.progress import Progress, silent
+from covey._core.arrays import Floats, Ints
+from covey.clustering._centre_point import weighted_pairs
+from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
 from covey.schema.taxonomy import Taxonomy
@@ -31,11 +32,25 @@ def kacpc(
     `normalise` scales the distances of each tree to 0 … 1. Time O(n²/k), memory O(n): covey updates
     sums of distances, whereas the paper stores all distances.
     """
+    from covey._core import kernels
 
-    def distances(tree: Taxonomy) -> Floats:
-        return pair_distances(tree, normalise=bool(normalise))
+    pairs = weighted_pairs(table, partial(pair_distances, normalise=bool(normalise)))
+    numbers, codes = _most_frequent(table)
+    return Groups(watched(partial(kernels.kacpc, table.core, k, pairs, numbers, codes), progress))
 
-    return gather(table, k, distances, most_frequent(table), furthest=False, progress=progress)
+
+def _most_frequent(table: EncodedTable) -> tuple[Floats, Ints]:
+    """The most frequent value of every attribute, the first of several."""
+    cells = table.cells
+    numbers = np.empty(len(cells.weights))
+    for j in range(len(numbers)):
+        values, counts = np.unique(cells.numbers[:, j], return_counts=True)
+        numbers[j] = values[counts.argmax()]
+    codes = [
+        int(np.bincount(category.leaves).argmax()) + int(first)
+        for category, first in zip(table.categories, table.forest.first, strict=True)
+    ]
+    return numbers, np.array(codes, dtype=np.int32)
 
 
 def pair_distances(tree: Taxonomy, *, normalise: bool) -> Floats:

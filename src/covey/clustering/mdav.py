@@ -5,11 +5,12 @@ microaggregation, Data Mining and Knowledge Discovery 2005 (MDAV-generic).
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
-from covey._core.arrays import Cells, Floats, Forest, Scale
-from covey.clustering.progress import Progress, in_steps, silent
+from covey._core.arrays import Cells, Floats, Forest
+from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import MISSING_AT, EncodedTable
 from covey.encoding.groups import Groups
 
@@ -27,33 +28,15 @@ def mdav(
     z-scores for numbers and 0 or 1 for categories, times the weights. The average of categories is
     the mode. A tree of boxes finds the rows: near-linear time on real tables, O(n²) at worst.
     """
-    from covey._core import box_tree
-    from covey._core import mdav as kernel
+    from covey._core import kernels
 
-    cells, scale, missing = _standardised(table)
-    forest = _nominal(table)
-    boxes = box_tree.build(cells, forest)
-    middle = kernel.Middle(
-        sums=np.zeros(len(missing)),
-        present=np.zeros(len(missing), dtype=np.int64),
-        counts=np.zeros(len(forest.depth), dtype=np.int64),
-        numbers=np.empty(len(missing)),
-        codes=np.empty(cells.codes.shape[1], dtype=np.int32),
-    )
-    kernel.count_all(cells, missing, middle)
-    stand = kernel.Progress(
-        labels=np.full(table.rows, -1, dtype=np.int64), state=np.array([0, -1], dtype=np.int64)
-    )
-
-    def work(groups: int) -> int:
-        return kernel.form_groups(cells, forest, scale, missing, boxes, middle, stand, k, groups)
-
-    in_steps(work, table.rows, progress)
-    return Groups(stand.labels)
+    cells, caps, missing = _standardised(table)
+    core = kernels.Table(*(*cells, *_nominal(table)))
+    return Groups(watched(partial(kernels.mdav, core, k, caps, missing), progress))
 
 
-def _standardised(table: EncodedTable) -> tuple[Cells, Scale, Floats]:
-    """The rows in z-scores, the scale of their differences, and the place of missing numbers.
+def _standardised(table: EncodedTable) -> tuple[Cells, Floats, Floats]:
+    """The rows in z-scores, the largest squares of differences, and the places of missing numbers.
 
     A missing number differs from a present one by the largest difference of present ones: it is
     placed further away, and differences are capped.
@@ -69,7 +52,7 @@ def _standardised(table: EncodedTable) -> tuple[Cells, Scale, Floats]:
         caps[j] = width * width
         missing[j] = scores.max(initial=0.0) + 2 * width
         numbers[~absent, j], numbers[absent, j] = scores, missing[j]
-    return Cells(numbers, cells.weights, cells.codes), Scale(cells.weights, caps, True), missing
+    return Cells(numbers, cells.weights, cells.codes), caps, missing
 
 
 def _z_scores(values: Floats) -> Floats:

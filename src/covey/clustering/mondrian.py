@@ -4,11 +4,10 @@ LeFevre, DeWitt, Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006;
 Byun et al. 2007.
 """
 
-import numpy as np
+from functools import partial
 
-from covey._core.arrays import Floats
-from covey.clustering.progress import Progress, in_steps, silent
-from covey.encoding import Category, EncodedTable
+from covey.clustering.progress import Progress, silent, watched
+from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
 
 
@@ -26,20 +25,7 @@ def mondrian(
     `relaxed` distributes those at the median over both sides, which makes the sides equal in size.
     Parts that cannot be cut may have more than 2k - 1 rows. Time O(n log n), memory O(n).
     """
-    from covey._core import mondrian as kernel
-    from covey._core.top_down import whole_table
+    from covey._core import kernels
 
-    columns = kernel.Columns(table.places, table.cells.numbers, table.weights, _steps(table))
-    stack = whole_table(table.rows, k)
-    spare = np.empty(table.rows, dtype=np.int32)
-
-    def work(rows: int) -> int:
-        return kernel.partition(columns, stack, spare, k, bool(relaxed), rows)
-
-    in_steps(work, table.rows, progress)
-    return Groups(stack.labels)
-
-
-def _steps(table: EncodedTable) -> Floats:
-    sizes = [a.tree.leaf_count - 1 if isinstance(a, Category) else 0 for a in table.attributes]
-    return np.array(sizes, dtype=np.float64)
+    cut = partial(kernels.mondrian, table.core, table.places, table.weights, k, bool(relaxed))
+    return Groups(watched(cut, progress))

@@ -4,10 +4,11 @@ Wong, Mamoulis, Cheung: Non-homogeneous generalization in privacy preserving dat
 SIGMOD 2010 (NH).
 """
 
+from functools import partial
+
 import numpy as np
 
-from covey._core.arrays import empty_summaries
-from covey.clustering.progress import Progress, in_steps, silent
+from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Rings
 
@@ -21,40 +22,8 @@ def nh(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silen
     identify its whole ring. The paper's text was not available: this is inferred from what others
     report. Time O(n log(n/k) + nk), or O(n²/k) for uneven splits; memory O(n).
     """
-    from covey._core import nh as kernel
-    from covey._core.top_down import whole_table
+    from covey._core import kernels
 
-    cells, forest = table.cells, table.forest
-    stack = whole_table(table.rows, k)
-    scratch = kernel.Scratch(
-        order=np.empty(table.rows, dtype=np.int64),
-        distance=np.empty(table.rows),
-        side=np.empty(table.rows, dtype=np.int8),
-        rows=np.empty(table.rows, dtype=np.int32),
-        heap_keys=np.empty(k),
-        heap_rows=np.empty(k, dtype=np.int32),
-        halves=empty_summaries(2, cells),
-        price=np.zeros(len(forest.depth)),
-        priced=np.full(cells.codes.shape[1], -1, dtype=np.int32),
-    )
     random = np.random.default_rng(seed)
-    in_steps(
-        lambda rows: kernel.partition(cells, forest, stack, scratch, random, k, rows),
-        table.rows,
-        progress,
-    )
-    parts = int(stack.state[1])
-    order = np.argsort(stack.labels, kind="stable")
-    begin = np.concatenate([[0], np.cumsum(np.bincount(stack.labels))])
-    done = 0
-
-    def walk(some: int) -> int:
-        nonlocal done
-        last = min(done + some, parts)
-        kernel.tour(cells, forest, scratch, order, begin, done, last)
-        done = last
-        return done
-
-    in_steps(walk, parts, progress)
-    shift = (random.random(parts) * k).astype(np.int64)
-    return Rings(k, order, begin, shift, table.rows)
+    rings = watched(partial(kernels.nh, table.core, k, random), progress)
+    return Rings(k, *rings, table.rows)

@@ -4,13 +4,12 @@ The library never prints. The caller may pass a function that receives the name 
 share of it that is done, and decides what to show.
 """
 
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from covey._core.kernels import Watch
+    from covey._core import kernels
 
 T = TypeVar("T")
 Progress = Callable[[str, float], None]
@@ -32,34 +31,18 @@ def part_of(progress: Progress, stage: str, done: int, total: int) -> Progress:
     return tell
 
 
-_SECONDS_AT_A_TIME = 0.2
-
-
-def in_steps(work: Callable[[int], int], total: int, progress: Progress) -> None:
-    """Call compiled code in small steps, because it cannot be interrupted.
-
-    `work` takes the size of a step and returns how much of `total` is done.
-    """
-    step, done = 1, 0
-    while done < total:
-        began = time.monotonic()
-        done = int(work(step))
-        step = step * 2 if time.monotonic() - began < _SECONDS_AT_A_TIME else max(step // 2, 1)
-        progress("clustering", min(done / total, 1.0))
-
-
 _SECONDS_BETWEEN_REPORTS = 0.1
 
 
-def watched(work: "Callable[[Watch], T]", progress: Progress) -> T:
+def watched(work: "Callable[[kernels.Watch], T]", progress: Progress) -> T:
     """Run a kernel in a thread of its own and report its progress.
 
     Compiled code hears no signals. This thread does: an interrupt stops the kernel, and so does an
     error that `progress` raises.
     """
-    from covey._core.kernels import Watch
+    from covey._core import kernels
 
-    watch = Watch()
+    watch = kernels.Watch()
     with ThreadPoolExecutor(1) as thread:
         try:
             running = thread.submit(work, watch)
