@@ -8,6 +8,7 @@ Both the clustering and the verifier use this module, so it imports neither. It 
 distinct texts of a column, not every row.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -67,6 +68,8 @@ def _casefolded(texts: pl.Series) -> pl.Series:
 
 def _after(texts: pl.Series, steps: Sequence[Step]) -> pl.Series:
     """Apply the steps until nothing changes: beyond ASCII, a step may create work for another."""
+    if texts.is_empty():
+        return texts
     changed = texts
     for step in STEPS:
         if step in steps:
@@ -80,11 +83,16 @@ def seen(cells: pl.Series, missing: Sequence[str] = ()) -> pl.Series:
     """The texts of a column as a reader sees them; null if they look like a missing token."""
     if cells.dtype != pl.String:
         return cells
-    blank = normalised(pl.Series(["", *missing]), STEPS)
     found = normalised(cells, STEPS)
     return pl.select(
-        pl.when(~found.is_in(blank.implode())).then(found).alias(cells.name)
+        pl.when(~found.is_in(_blank(tuple(missing)))).then(found).alias(cells.name)
     ).to_series()
+
+
+@functools.cache
+def _blank(missing: tuple[str, ...]) -> pl.Series:
+    """What a missing cell looks like, as a list of one."""
+    return normalised(pl.Series(["", *missing]), STEPS).implode()
 
 
 _NUMBER = r"^\+?(-?)0*([0-9]+)(?:[.,](?:([0-9]*[1-9])?0*))?$"
