@@ -3,19 +3,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from command_line import Folder
+from examples import load_profile
 
-# The first call of a kernel compiles it, so no example has a deadline.
-settings.register_profile(
-    "covey",
-    deadline=None,
-    max_examples=100,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-settings.load_profile("covey")
+load_profile()
 
 
 @pytest.fixture(scope="session")

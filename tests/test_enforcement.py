@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import covey
@@ -37,6 +37,7 @@ from covey.encoding import EncodedTable
 from covey.release import Release
 from covey.schema import Column, Role
 from covey.schema.requirements import Requirement
+from examples import examples
 from oracles.constrained import Asked, constrained_optimum, is_feasible, keeps
 from oracles.metrics import total_il
 from oracles.model import Column as OracleColumn
@@ -263,7 +264,7 @@ def check_refusal(message: str, frame: pl.DataFrame, requirements: Sequence[Requ
 
 @methods
 @given(patients(), requests)
-@settings(max_examples=30)
+@examples(30)
 def test_what_can_be_had_is_released(
     method: Method, options: dict[str, Any], table: Patients, request_: list[Requirement]
 ) -> None:
@@ -275,7 +276,7 @@ def test_what_can_be_had_is_released(
 
 @methods
 @given(patients(), st.integers(2, 4))
-@settings(max_examples=12)
+@examples(12)
 def test_rows_alone_can_be_had_of_every_table_of_k(
     method: Method, options: dict[str, Any], table: Patients, k: int
 ) -> None:
@@ -287,7 +288,7 @@ def test_rows_alone_can_be_had_of_every_table_of_k(
 
 
 @given(patients(), requests)
-@settings(max_examples=60)
+@examples(60)
 def test_what_cannot_be_had_is_refused_before_any_clustering(
     table: Patients, request_: list[Requirement]
 ) -> None:
@@ -388,7 +389,7 @@ def test_groups_swap_rows_rather_than_go_together() -> None:
 
 @methods
 @given(patients(most=8), requests)
-@settings(max_examples=15)
+@examples(15)
 def test_no_method_loses_less_than_the_optimum(
     method: Method, options: dict[str, Any], table: Patients, request_: list[Requirement]
 ) -> None:
@@ -563,7 +564,7 @@ def test_no_more_rows_are_left_out_than_allowed(request_: list[Requirement], sha
 
 
 @given(patients(), requests, some(0.1, 0.3))
-@settings(max_examples=30)
+@examples(30)
 def test_rows_may_be_left_out_of_small_tables_too(
     table: Patients, request_: list[Requirement], share: float
 ) -> None:
@@ -625,7 +626,7 @@ alone = st.one_of(on_a_column("word", "hierarchical"), listed)
 
 
 @given(small_tables, alone, some(0.1, 0.2, 0.34, 0.5, 0.9))
-@settings(max_examples=120)
+@examples(120)
 def test_the_fewest_rows_are_left_out_that_make_it_possible(
     frame: pl.DataFrame, requirement: Requirement, share: float
 ) -> None:
@@ -659,7 +660,7 @@ def test_the_fewest_rows_are_left_out_that_make_it_possible(
 
 
 @given(small_tables, st.lists(st.one_of(alone, on_a_column("number", "ordered")), min_size=2))
-@settings(max_examples=60)
+@examples(60)
 def test_rows_that_several_requirements_miss_by(
     frame: pl.DataFrame, asked: list[Requirement]
 ) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import covey
@@ -25,6 +25,7 @@ from covey.clustering.progress import Progress
 from covey.encoding import EncodedTable
 from covey.report import Report
 from covey.schema import Column
+from examples import examples
 
 K = 4
 Row = dict[str, str | None]
@@ -97,7 +98,7 @@ def published(frame: pl.DataFrame, schema: Schema, folder: Path, **settings: Any
     st.sampled_from([Style(), Style("values"), Style(intervals="columns")]),
     st.booleans(),
 )
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_suppressed_rows_leave_no_trace(
     tmp_path_factory: pytest.TempPathFactory,
     pairs: list[tuple[Row, Row]],
@@ -114,7 +115,7 @@ def test_suppressed_rows_leave_no_trace(
 
 
 @given(st.lists(st.tuples(others, others), min_size=1, max_size=3))
-@settings(deadline=None, max_examples=20)
+@examples(20)
 def test_dropped_rows_leave_no_trace(
     tmp_path_factory: pytest.TempPathFactory,
     pairs: list[tuple[Row, Row]],

@@ -9,7 +9,7 @@ from unittest import mock
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from covey.clustering import METHODS
@@ -17,6 +17,7 @@ from covey.encoding import MISSING_LEAF, Category, EncodedTable, encode
 from covey.errors import InfeasibleError, UsageError
 from covey.schema import Schema
 from covey.tables import Table
+from examples import examples
 from oracles import cb, centre_point, gaa_cp, kaca, mdav, mondrian, oka, systematic, wf_c_means
 from oracles.metrics import total_il
 from oracles.model import MISSING, Categorical, Column, Numeric
@@ -90,7 +91,7 @@ def check(table: People, name: str, data: st.DataObject, **options: Any) -> None
 
 @cases
 @given(people(most=14), st.data())
-@settings(deadline=None, max_examples=120)
+@examples(120)
 def test_labels_are_those_of_the_twin(
     name: str, options: dict[str, Any], table: People, data: st.DataObject
 ) -> None:
@@ -99,7 +100,7 @@ def test_labels_are_those_of_the_twin(
 
 @cases
 @given(people(least=17, most=40, columns=3), st.data())
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_labels_of_larger_tables_are_those_of_the_twin(
     name: str, options: dict[str, Any], table: People, data: st.DataObject
 ) -> None:
@@ -109,7 +110,7 @@ def test_labels_of_larger_tables_are_those_of_the_twin(
 @pytest.mark.skipif(not UNCOMPILED, reason="compiled code has its constants inside")
 @pytest.mark.parametrize("name", ["mdav", "gaa-cp", "oka", "systematic", "wf-c-means"])
 @given(people(most=16), st.sampled_from([1, 2, 3, 64]), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_labels_do_not_depend_on_the_boxes(
     name: str, table: People, bits: int, data: st.DataObject
 ) -> None:
@@ -121,7 +122,7 @@ def test_labels_do_not_depend_on_the_boxes(
 
 
 @given(people(least=4, most=30, columns=3), st.data())
-@settings(deadline=None, max_examples=250)
+@examples(250)
 def test_l_diverse_labels_are_those_of_the_twin(table: People, data: st.DataObject) -> None:
     l = data.draw(st.integers(2, 3), "l")  # noqa: E741
     k = data.draw(st.integers(1, max(table.rows // 2, 1)), "k")
@@ -196,7 +197,7 @@ def test_l_needs_a_sensitive_column() -> None:
 
 @cases
 @given(people(most=40), st.data())
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_every_row_is_in_one_group_of_k(
     name: str, options: dict[str, Any], table: People, data: st.DataObject
 ) -> None:
@@ -210,7 +211,7 @@ def test_every_row_is_in_one_group_of_k(
 
 @pytest.mark.parametrize("name", ["cb", "mdav"])
 @given(people(most=40), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_no_group_has_2k_rows(name: str, table: People, data: st.DataObject) -> None:
     k = data.draw(st.integers(1, table.rows), "k")
     assert METHODS[name](table.encoded(), k, seed=data.draw(seeds)).sizes.max() < 2 * k
@@ -218,7 +219,7 @@ def test_no_group_has_2k_rows(name: str, table: People, data: st.DataObject) -> 
 
 @pytest.mark.parametrize("name", ["kacpc", "ikac", "oka", "systematic"])
 @given(people(most=40), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_there_are_as_many_groups_as_rows_allow(
     name: str, table: People, data: st.DataObject
 ) -> None:
@@ -228,7 +229,7 @@ def test_there_are_as_many_groups_as_rows_allow(
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "nh"])
 @given(people(least=2, most=9, columns=3), st.data())
-@settings(deadline=None, max_examples=25)
+@examples(25)
 def test_no_method_loses_less_than_the_optimum(
     name: str, table: People, data: st.DataObject
 ) -> None:
