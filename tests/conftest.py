@@ -2,17 +2,25 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from command_line import Folder
+from covey_experiments import adult
 from examples import load_profile
 
 load_profile()
 
 
 @pytest.fixture(scope="session")
+def uci_adult() -> pl.DataFrame:
+    """Real people wherever the tests run: the table comes with a package that they need."""
+    return adult.read(adult.packaged())
+
+
+@pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Real tables, which lie beside the checkout where there are any."""
+    """More real tables, which lie beside some checkouts: never the only ones that a test takes."""
     folder = Path(__file__).parents[2] / "shared" / "data"
     if not folder.is_dir():
         pytest.skip("the folder with real tables, ../shared/data, is not here")

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from covey.errors import TaxonomyError
 from covey.schema import taxonomy as trees
 from covey.schema.taxonomy import DEEPEST, MEASURES, Taxonomy
+from covey_experiments.adult import TREES
 from examples import examples
 from oracles import model as oracle
 from tables_of_people import LABELS, leaves_of, parent_links
@@ -281,9 +282,26 @@ def test_spaces_belong_to_labels(tmp_path: Path) -> None:
     assert read(tmp_path, " a; x ;*\na;y;*\n") == [[" a", " x ", "*"], ["a", "y", "*"]]
 
 
-def test_the_adult_hierarchies(shared_data: Path) -> None:
-    files = sorted((shared_data / "adult" / "hierarchies").glob("*.csv"))
-    assert len(files) == 9
+def hierarchies(whose: str, folder: Path, request: pytest.FixtureRequest) -> list[Path]:
+    """Files in ARX's format: of the experiments' trees, or those that come with ARX itself."""
+    if whose == "arx":
+        folder = request.getfixturevalue("shared_data") / "adult" / "hierarchies"
+    else:
+        for name, tree in TREES.items():
+            paths = [*trees.from_nested(tree).paths()]
+            longest = max(map(len, paths))
+            padded = [[path[0]] * (longest - len(path)) + path for path in paths]
+            lines = "".join(";".join(path) + "\n" for path in padded)
+            (folder / f"{name}.csv").write_text(lines, encoding="utf-8")
+    return sorted(folder.glob("*.csv"))
+
+
+@pytest.mark.parametrize(("whose", "number"), [("experiments", 7), ("arx", 9)])
+def test_the_adult_hierarchies(
+    whose: str, number: int, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    files = hierarchies(whose, tmp_path, request)
+    assert len(files) == number
     for path in files:
         lines = [line.split(";") for line in path.read_text(encoding="utf-8").splitlines() if line]
         tree = trees.read_arx(path)
