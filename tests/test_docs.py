@@ -57,6 +57,7 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(fence[1], fence[2], text.count("\n", 0, fence.start(2)) + 1)
 
 
+@pytest.mark.slow
 @every_page
 def test_every_example_of_a_page_runs(
     page: Path,

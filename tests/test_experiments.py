@@ -697,6 +697,7 @@ def test_a_quick_run_writes_points_pictures_and_a_page(ran: Path) -> None:
             assert (least, most) == (min(values), max(values))
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_a_quick_run_of_everything_measures_every_claim(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -18,6 +18,7 @@ from covey.cli import main as cli
 from covey.tables import files
 from test_outputs import at_call
 
+pytestmark = pytest.mark.slow  # whole commands, killed again and again
 K = 5
 # Enough work for a signal to come in the middle of it.
 SLOW_ROWS = {"k-member": 60_000, "best": 20_000}
