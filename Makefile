@@ -28,8 +28,8 @@ $(VENV)/tools: $(VENV)/installed
 
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal -p no:cacheprovider -q
 
-# A first answer within a minute: everything but what is marked as slow, with a tenth of the
-# examples. It names the slowest tests, so that one that should be marked is seen.
+# A first answer within a minute: one case of each test that is not marked as slow, with a tenth
+# of the examples. It names the slowest tests, so that one that should be marked is seen.
 quick: $(VENV)/tools
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .

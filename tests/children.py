@@ -1,14 +1,14 @@
-"""Commands in children of one process that has loaded covey: a start that takes no second.
+"""Children of one process that has loaded covey: a start that takes no second.
 
-The process forks before any thread starts. Each child first runs a few lines of its own, such as a
-limit on memory or a kill to come, and then the command.
+The process forks before any thread starts.
 """
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,7 +73,7 @@ def children(
     before: Mapping[str, str],
     until_done: bool = False,
 ) -> list[Ended]:
-    """Run a command once after each of the setups, with the same files before each.
+    """Run a command after each of the setups, which are lines of code, with the same files before.
 
     With `until_done`, the first child that exits with 0 is the last.
     """
@@ -95,3 +95,50 @@ def children(
     )
     assert done.returncode == 0, done.stderr
     return [Ended(*json.loads(line)) for line in done.stdout.splitlines()]
+
+
+_STOPPING = """
+import os, random, sys, time
+
+from covey.tables import files
+
+code, sent, times = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+dice = random.Random(1)
+for _ in range(times):
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.dup2(writing, 1)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        sys.argv[1:] = sys.argv[4:]
+        exec(code, {})
+        os._exit(1)
+    os.read(reading, 1)
+    time.sleep(dice.uniform(0, 0.02))
+    os.kill(child, sent)
+    os.waitpid(child, 0)
+    os.close(reading)
+    os.close(writing)
+    print("stopped", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def stopped_at_any_time(
+    code: str, *arguments: object, sent: signal.Signals, times: int
+) -> Iterator[None]:
+    """Let a child run the code until it prints something, and a little longer; then stop it.
+
+    Each time that is done, it is the caller's turn to look. The code works for ever.
+    """
+    command = [sys.executable, "-c", _STOPPING, code, str(int(sent)), str(times)]
+    with subprocess.Popen(
+        [*command, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for _ in range(times):
+            assert process.stdout.readline() == "stopped\n"
+            yield
+            process.stdin.write("\n")
+            process.stdin.flush()

@@ -2,6 +2,7 @@
 
 The profile is chosen by the environment variable HYPOTHESIS_PROFILE. `covey` is that of `make test`
 and `quick` that of `make quick`: the same examples in every run, so that a change is what fails.
+Of a test with several cases, `quick` takes the first.
 `fresh` and `thorough` try others each time, from a seed that make prints.
 """
 

@@ -10,6 +10,7 @@ import pytest
 import covey
 from covey_experiments.adult import TREES
 
+pytestmark = pytest.mark.slow  # 30,162 people
 CATEGORIES = ["workclass", "marital-status", "occupation", "race", "sex", "native-country"]
 
 

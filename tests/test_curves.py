@@ -415,6 +415,7 @@ def test_interrupted_it_gives_the_points_that_it_has(
     assert not (folder.path / "none.csv").exists()
 
 
+@pytest.mark.slow
 def test_a_real_interruption_ends_the_command(tmp_path: Path) -> None:
     """By the own method, which catches it while it refines."""
     demo.write(tmp_path, 3_000)

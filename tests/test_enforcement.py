@@ -578,6 +578,7 @@ def test_no_more_rows_are_left_out_than_allowed(request_: list[Requirement], sha
     assert rows.suppressed == release.groups.suppressed
 
 
+@pytest.mark.slow
 @given(patients(), requests, some(0.1, 0.3))
 @examples(30)
 def test_rows_may_be_left_out_of_small_tables_too(

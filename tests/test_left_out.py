@@ -93,6 +93,7 @@ def published(frame: pl.DataFrame, schema: Schema, folder: Path, **settings: Any
     return [(folder / "released.csv").read_text(encoding="utf-8"), *texts]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(others, others), min_size=1, max_size=3),
     st.sampled_from([Style(), Style("values"), Style(intervals="columns")]),
@@ -114,6 +115,7 @@ def test_suppressed_rows_leave_no_trace(
     assert json.loads(one[1])["rows"]["suppressed"] == len(pairs)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(others, others), min_size=1, max_size=3))
 @examples(20)
 def test_dropped_rows_leave_no_trace(

@@ -152,6 +152,7 @@ def diverse_table(rows: int, values: int) -> EncodedTable:
     return encode(Table(frame), schema)
 
 
+@pytest.mark.slow
 def test_large_undivided_groups_are_dealt_out_as_by_the_twin() -> None:
     """Buckets of more rows than are looked at for the next one."""
     table = diverse_table(620, 2)

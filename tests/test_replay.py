@@ -196,6 +196,7 @@ def partners_of_the_odd_one(keys: Sequence[Key]) -> Counter[str]:
     return found
 
 
+@pytest.mark.slow
 def test_which_of_equal_people_goes_where_is_drawn_under_the_key() -> None:
     keys = [Key(number.to_bytes(32)) for number in range(100)]
     found = partners_of_the_odd_one(keys)
