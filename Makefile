@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo install quick test uncompiled format clean
+.PHONY: demo install quick test fresh thorough uncompiled format clean
 
 # Invent a table of people, anonymize it, and show what happened.
 demo: install
@@ -26,14 +26,15 @@ $(VENV)/tools: $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps 'pycanon>=1.3.5,<1.4'
 	touch $@
 
-# A first answer in about a minute, once the kernels are compiled: quick tests of all stages.
+PYTEST := $(BIN)/pytest -n 2 --dist worksteal -p no:cacheprovider -q
+
+# A first answer within a minute: one case of each test that is not marked as slow, with a tenth
+# of the examples. It names the slowest tests, so that one that should be marked is seen.
 quick: $(VENV)/tools
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 --dist worksteal -p no:cacheprovider -q $(QUICK:%=tests/test_%.py)
-
-QUICK := surface schema taxonomy headers labels encoding golden own_methods verification outputs files
+	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not slow" --durations=5 --durations-min=2
 
 # All that CI runs.
 test: $(VENV)/tools
@@ -41,8 +42,22 @@ test: $(VENV)/tools
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 --dist worksteal -p no:cacheprovider
+	$(PYTEST)
+	$(MAKE) fresh
 	$(MAKE) uncompiled
+
+# Random tests try other examples each time. To repeat a run, give the seed that it printed, as in
+# `make fresh SEED=7`.
+ifndef SEED
+SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbelow(2**32))')
+endif
+
+fresh: $(VENV)/tools
+	HYPOTHESIS_PROFILE=fresh $(PYTEST) -m hypothesis --hypothesis-seed=$(SEED)
+
+# Ten times the examples of `make test`: for a night, or before a version.
+thorough: $(VENV)/tools
+	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m hypothesis --hypothesis-seed=$(SEED)
 
 # The kernels as plain Python: what the compiler does must not matter.
 uncompiled: $(VENV)/tools

@@ -2,25 +2,37 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
-from hypothesis import HealthCheck, settings
 
 from command_line import Folder
+from covey_experiments import adult
+from examples import NAME, load_profile
 
-# The first call of a kernel compiles it, so no example has a deadline.
-settings.register_profile(
-    "covey",
-    deadline=None,
-    max_examples=100,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-settings.load_profile("covey")
+load_profile()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """For `make quick`, the first case of each test: no list of files that would grow stale."""
+    if NAME != "quick":
+        return
+    first: dict[str, pytest.Item] = {}
+    for item in items:
+        first.setdefault(item.nodeid.partition("[")[0], item)
+    kept = set(first.values())
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
+@pytest.fixture(scope="session")
+def uci_adult() -> pl.DataFrame:
+    """Real people wherever the tests run: the table comes with a package that they need."""
+    return adult.read(adult.packaged())
 
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Real tables, which lie beside the checkout where there are any."""
+    """More real tables, which lie beside some checkouts: never the only ones that a test takes."""
     folder = Path(__file__).parents[2] / "shared" / "data"
     if not folder.is_dir():
         pytest.skip("the folder with real tables, ../shared/data, is not here")

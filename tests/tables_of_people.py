@@ -6,6 +6,7 @@ that rows repeat and losses tie.
 """
 
 import datetime
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -57,7 +58,12 @@ class People:
         return People(frame, self.schema, oracle, [self.classes[row] for row in rows])
 
     def encoded(self, *, classes: bool = False) -> EncodedTable:
-        return encode(self.table, self.schema, class_column=CLASS if classes else None)
+        return _encoded(self, classes)
+
+
+@functools.lru_cache(4)  # a method and its oracle take the same table, one after the other
+def _encoded(people: People, classes: bool) -> EncodedTable:
+    return encode(people.table, people.schema, class_column=CLASS if classes else None)
 
 
 def as_shown(table: Mapping[str, Column], groups: Sequence[Sequence[int]]) -> dict[str, Column]:

@@ -121,20 +121,19 @@ def invented() -> Known:
     return Known(demo.people(1_000), demo.schema(), leaves, "diagnosis")
 
 
-def adult(folder: Path) -> Known:
+def adult(frame: pl.DataFrame) -> Known:
     """Real people, without trees."""
-    frame = pl.read_csv(folder / "adult/adult.csv", separator=";", infer_schema=False)
-    frame = frame.sample(4_000, seed=1).with_columns(pl.col("age").cast(pl.Int64))
     names = ["sex", "race", "marital-status", "education", "native-country", "workclass"]
     quasi = {"age": "numeric", **dict.fromkeys(names, "categorical")}
-    schema = covey.Schema.of(quasi=quasi, sensitive=["occupation", "salary-class"])
-    return Known(frame, schema, {}, "occupation")
+    schema = covey.Schema.of(quasi=quasi, sensitive=["occupation", "salary"])
+    kept = [*schema.columns]
+    return Known(frame.select(kept).sample(4_000, seed=1), schema, {}, "occupation")
 
 
 @pytest.fixture(scope="module", params=["invented", "adult"])
 def known(request: pytest.FixtureRequest) -> Known:
     if request.param == "adult":
-        return adult(request.getfixturevalue("shared_data"))
+        return adult(request.getfixturevalue("uci_adult"))
     return invented()
 
 

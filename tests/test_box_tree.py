@@ -85,6 +85,7 @@ TABLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("k", [2, 7])
 def test_the_tree_finds_what_a_scan_finds(name: str, k: int) -> None:

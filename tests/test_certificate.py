@@ -276,6 +276,7 @@ def is_free(place: tuple[Any, ...]) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tamper", ["change", "remove"])
 def test_a_change_of_any_field_is_seen(folder: Path, tamper: str) -> None:
     before = statement(folder)

@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from covey.report import charts
@@ -67,7 +67,6 @@ def test_a_hollow_point_is_drawn_with_white_in_it() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), unique=True, max_size=12))
-@settings(deadline=None)
 def test_labels_cover_neither_marks_nor_each_other_where_there_is_room(
     cells: list[tuple[int, int]],
 ) -> None:

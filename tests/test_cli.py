@@ -179,6 +179,7 @@ def test_a_group_of_options_is_spread_and_filled() -> None:
 # ── pipes and formats ───────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 def test_a_pipe_carries_the_table_and_nothing_else(folder: Folder) -> None:
     table = (folder.path / "people.csv").read_bytes()
     piped = run("anonymize", "-", "-s", "people.toml", "-k", 4, "-o", "-", input=table)

@@ -70,6 +70,7 @@ def release_of(frame: pl.DataFrame, run: comparison.Run, **settings: Any) -> cov
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [None, 7])
 def test_a_run_is_what_anonymize_gives(people: pl.DataFrame, seed: int | None) -> None:
     found = covey.compare(people, demo.schema(), k=[4, 6], methods=K_MEMBERS, seed=seed)
@@ -132,6 +133,7 @@ SCALARS = ("total_il", "gcp", "gcp_lm", "precision", "discernibility", "average_
            "classification")  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_workload_is_that_of_the_release(people: pl.DataFrame) -> None:
     (run,) = covey.compare(
         people, demo.schema(), k=5, methods="k-member", class_column=CLASSES, workload=True
@@ -184,6 +186,7 @@ def test_all_are_the_methods_and_the_variants_that_apply(monkeypatch: pytest.Mon
     assert labels(demo.schema()) == every  # which has three sensitive columns
 
 
+@pytest.mark.slow
 def test_all_methods_of_the_package_run() -> None:
     found = covey.compare(FEW, ONE_SECRET, k=3, class_column="illness")
     assert {run.name for run in found.runs} == METHODS.keys()
@@ -240,6 +243,7 @@ def test_a_bad_table_is_told_before_any_run(people: pl.DataFrame) -> None:
 # ── runs ────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "message"),
     [
@@ -344,6 +348,7 @@ def shown(runs: list[comparison.Run], monkeypatch: pytest.MonkeyPatch) -> str:
     return page.getvalue()
 
 
+@pytest.mark.slow
 def test_the_command_shows_and_writes(folder: Folder) -> None:
     methods = "k-member,k-member:seed_ref=random"
     request = ["-k", "5,10", "--methods", methods, "--seed", 3, "-o", "out.csv", "-o", "out.json"]
@@ -464,6 +469,7 @@ def test_what_was_finished_is_shown_and_written_whatever_ends_it(
     assert (folder.path / "out.csv").read_text() == "old"
 
 
+@pytest.mark.slow
 def test_no_cell_is_shown_or_written(folder: Folder) -> None:
     canary = "Zq7canary19xK402"
     cells = dict.fromkeys(["name", "zip", "diagnosis"], canary)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import covey
@@ -20,6 +20,7 @@ from covey.custody.footprints import Footprint, combined, footprint
 from covey.custody.keys import Key
 from covey.schema.requirements import KAnonymity
 from covey.tables import Table
+from examples import examples
 
 KEY = Key(bytes(range(32)))
 How = Literal["persons", "identifiers", "content"]
@@ -167,7 +168,7 @@ def laid_over(drawn: Drawn, how: How, *, without: tuple[str, ...] = ()) -> Compo
 
 
 @pytest.mark.parametrize("how", ["persons", "identifiers", "content"])
-@settings(max_examples=60)
+@examples(60)
 @given(drawn=several_releases())
 def test_what_is_left_is_what_plain_sets_say(how: How, drawn: Drawn) -> None:
     new, *_ = reversed(drawn.releases)
@@ -183,7 +184,7 @@ def test_what_is_left_is_what_plain_sets_say(how: How, drawn: Drawn) -> None:
     assert figures(found) == pytest.approx(oracle.figures(sharing))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(drawn=several_releases())
 def test_without_the_releases_to_delete_the_new_one_keeps_what_it_keeps_alone(drawn: Drawn) -> None:
     # The new release must keep k by itself, as every release does: one class of all.

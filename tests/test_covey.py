@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from covey import demo
@@ -23,6 +23,7 @@ from covey.errors import UsageError
 from covey.reference.model import Categorical, Numeric, total_weight
 from covey.schema import Schema
 from covey.tables import Table
+from examples import examples
 from oracles.metrics import groups_of as groups_of_labels
 from oracles.metrics import total_il
 from oracles.optimum import optimum
@@ -45,7 +46,7 @@ def groups_of(table: EncodedTable, k: int, **options: Any) -> Groups:
 
 @pytest.mark.parametrize("effort", EFFORTS)
 @given(people(most=40), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_every_row_is_in_one_group_of_k(effort: str, table: People, data: st.DataObject) -> None:
     k = data.draw(st.integers(1, table.rows), "k")
     groups = groups_of(table.encoded(), k, seed=data.draw(seeds, "seed"), effort=effort)
@@ -68,7 +69,7 @@ def cost_of(
 
 
 @given(people(most=30), st.data())
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_every_round_keeps_groups_legal_and_lowers_the_cost(
     table: People, data: st.DataObject
 ) -> None:
@@ -100,7 +101,7 @@ def test_every_round_keeps_groups_legal_and_lowers_the_cost(
 
 @pytest.mark.parametrize("effort", EFFORTS)
 @given(people(most=40), st.data())
-@settings(deadline=None, max_examples=25)
+@examples(25)
 def test_no_more_rows_are_left_out_than_allowed_and_only_where_it_pays(
     effort: str, table: People, data: st.DataObject
 ) -> None:
@@ -158,7 +159,7 @@ def test_sizes_are_kept_even_where_that_is_preferred() -> None:
 
 
 @given(people(least=4, most=10, columns=3), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_small_tables_are_near_the_optimum(table: People, data: st.DataObject) -> None:
     k = data.draw(st.integers(2, table.rows // 2), "k")
     groups = groups_of(table.encoded(), k, seed=data.draw(seeds), effort="best")

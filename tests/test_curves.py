@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import covey
@@ -30,6 +30,7 @@ from covey.report import charts
 from covey.schema.requirements import KAnonymity
 from covey.studies import curves
 from covey.studies.curves import Curve, Point
+from examples import examples
 from oracles import metrics
 from tables_of_people import People, as_shown, people
 
@@ -81,7 +82,7 @@ def test_a_point_is_what_anonymize_loses(frame: pl.DataFrame, method: str) -> No
 
 
 @given(people(most=30, columns=3), st.integers(0, 9))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_losses_are_those_of_the_oracle_and_never_fall(table: People, seed: int) -> None:
     """By a method that forms legal groups at random and suppresses some rows."""
     formed: dict[int, list[int]] = {}
@@ -414,6 +415,7 @@ def test_interrupted_it_gives_the_points_that_it_has(
     assert not (folder.path / "none.csv").exists()
 
 
+@pytest.mark.slow
 def test_a_real_interruption_ends_the_command(tmp_path: Path) -> None:
     """By the own method, which catches it while it refines."""
     demo.write(tmp_path, 3_000)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import covey
@@ -29,6 +29,7 @@ from covey.measures.histograms import (
     distributions,
 )
 from covey.tables import Table
+from examples import examples
 
 TREE = {"Europe": {"North": ["no", "se"], "South": ["it", "es", "gr"]}, "Asia": ["jp", "in"]}
 LEAVES = {"Europe": ["no", "se", "it", "es", "gr"], "North": ["no", "se"],
@@ -120,7 +121,7 @@ def check_before(found: Distribution, values: list[Any], k: int) -> None:
         assert number >= k or (number == 0 and bin_.label == OTHERS)
 
 
-@settings(deadline=None, max_examples=120)
+@examples(120)
 @given(people=PEOPLE, k=st.integers(2, 6))
 def test_counts_before_are_those_of_the_labels_and_never_below_k(
     people: list[tuple[Any, ...]], k: int
@@ -132,7 +133,7 @@ def test_counts_before_are_those_of_the_labels_and_never_below_k(
         check_before(found[name], [row[place] for row in people], k)
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(people=PEOPLE, k=st.integers(2, 4))
 def test_counts_after_spread_cells_over_what_they_cover(
     people: list[tuple[Any, ...]], k: int
@@ -211,7 +212,7 @@ def possible(
     ]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(people=PEOPLE, k=st.integers(2, 4))
 def test_no_subtraction_tells_of_fewer_than_k(people: list[tuple[Any, ...]], k: int) -> None:
     """Sums of told counts, less the rows that are certain, also by the difference to all rows."""
@@ -352,7 +353,7 @@ def test_few_missing_cells_are_told_with_others_and_many_on_their_own() -> None:
     assert found.bins == (Bin(MISSING, 4, 4.0, 4),)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     rows=st.lists(st.tuples(st.integers(0, 40), st.none() | st.integers(0, 9)), min_size=8),
     k=st.integers(2, 4),
@@ -379,7 +380,6 @@ def test_nothing_is_told_of_an_original_that_holds_others_too() -> None:
     assert sum(bin_.after or 0 for bin_ in found.bins) == 39
 
 
-@settings(deadline=None)
 @given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=20))
 def test_class_sizes_count_every_class_once(sizes: list[int]) -> None:
     frame = pl.DataFrame({"age": [i for i, size in enumerate(sizes) for _ in range(size)]})

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from covey.encoding import (
@@ -30,6 +30,7 @@ from covey.schema.taxonomy import build
 from covey.tables import Table
 from covey.tables.cells import parse_dates, parse_numbers
 from covey.tables.csv_files import Dialect
+from examples import examples
 from tables_of_people import EPOCH, LABELS, People, days, people
 
 POINT, COMMA = Dialect(), Dialect(decimal=",", delimiter=";")
@@ -104,7 +105,7 @@ def test_other_than_numbers_are_counted_and_refused(cell: str) -> None:
 
 
 @given(st.floats(-(2.0**52), 2.0**52))
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_every_way_python_writes_a_number(number: float) -> None:
     """Shortest, with an exponent, without one, with a comma; the last bit counts."""
     positional = np.format_float_positional(number)
@@ -114,7 +115,7 @@ def test_every_way_python_writes_a_number(number: float) -> None:
 
 
 @given(st.text("0123456789+-.,eE_ ", max_size=8))
-@settings(deadline=None, max_examples=500)
+@examples(500)
 def test_the_grammar_is_a_part_of_pythons(cell: str) -> None:
     """Whatever is taken for a number is the one that Python would read."""
     try:
@@ -170,7 +171,7 @@ def test_other_typed_cells() -> None:
 
 
 @given(st.dates(datetime.date(1, 1, 1)))
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_days(day: datetime.date) -> None:
     midnight = datetime.datetime.combine(day, datetime.time())
     assert dates(day.isoformat(), f" {day.isoformat()} ", None) == [day, day, None]
@@ -268,7 +269,7 @@ def test_dates_are_days() -> None:
 
 
 @given(people())
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_scaled_numbers_are_those_of_the_oracle(table: People) -> None:
     for found in table.encoded().intervals:
         column = table.oracle[found.name]
@@ -282,7 +283,7 @@ def test_scaled_numbers_are_those_of_the_oracle(table: People) -> None:
 
 
 @given(people())
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_leaves_are_those_of_the_cells(table: People) -> None:
     for found in table.encoded().categories:
         column = table.oracle[found.name]
@@ -414,7 +415,7 @@ def test_policies_of_missing_cells() -> None:
 
 
 @given(people())
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_attributes_stand_in_the_order_of_the_oracle(table: People) -> None:
     found = table.encoded()
     assert [a.name for a in found.attributes] == oracle.attribute_order(table.oracle)
@@ -424,7 +425,7 @@ def test_attributes_stand_in_the_order_of_the_oracle(table: People) -> None:
 
 
 @given(people(columns=6))
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_the_forest_is_its_trees(table: People) -> None:
     found = table.encoded()
     forest, cells = found.forest, found.cells
@@ -446,7 +447,7 @@ def test_the_forest_is_its_trees(table: People) -> None:
 
 
 @given(st.lists(st.sampled_from([*LABELS[:6], None]), min_size=1))
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_classes_are_equal_where_their_cells_are(cells: list[str | None]) -> None:
     frame = pl.DataFrame({"x": [1] * len(cells), "c": pl.Series(cells, dtype=pl.String)})
     schema = Schema.of(quasi={"x": "numeric"}, sensitive=["c"])

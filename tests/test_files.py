@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from children import stopped_at_any_time
 from covey.errors import OutputError
 from covey.tables import files
 
@@ -591,15 +592,9 @@ for turn in itertools.count():
 
 
 def test_a_writer_killed_at_any_time_leaves_a_whole_file(tmp_path: Path) -> None:
-    path, rng = tmp_path / "t.csv", random.Random(1)
+    path = tmp_path / "t.csv"
     path.write_bytes(b"%08d" % 0 * 50_000)
-    for _ in range(20):
-        command = [sys.executable, "-c", PUBLISHER, str(path)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-            assert process.stdout is not None
-            process.stdout.readline()
-            time.sleep(rng.uniform(0, 0.02))
-            process.kill()
+    for _ in stopped_at_any_time(PUBLISHER, path, sent=signal.SIGKILL, times=20):
         data = path.read_bytes()
         assert data == data[:8] * 50_000
         assert len(names_in(tmp_path)) <= 2

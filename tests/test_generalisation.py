@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from covey.encoding import Attribute, Category, EncodedTable, Interval, Nodes, Ranges, Shown, encode
@@ -22,6 +22,7 @@ from covey.schema import Schema
 from covey.schema.taxonomy import Taxonomy, from_nested
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
+from examples import examples
 from oracles.metrics import groups_of
 from tables_of_people import CLASS, LABELS, People, days, labels_for, people
 
@@ -138,7 +139,7 @@ def shown_numbers(
 
 
 @given(people(), st.data())
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_intervals_run_from_the_lowest_to_the_highest_member(
     table: People, data: st.DataObject
 ) -> None:
@@ -164,7 +165,7 @@ def test_intervals_run_from_the_lowest_to_the_highest_member(
 
 
 @given(people(), st.data())
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_categories_show_the_lowest_node_above_all_members(
     table: People, data: st.DataObject
 ) -> None:
@@ -184,7 +185,7 @@ def test_categories_show_the_lowest_node_above_all_members(
 
 
 @given(people(), st.data())
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_sets_hold_the_values_of_the_members(table: People, data: st.DataObject) -> None:
     labels = data.draw(labels_for(table.rows))
     frame = released(table, labels, SETS)
@@ -204,7 +205,7 @@ def test_sets_hold_the_values_of_the_members(table: People, data: st.DataObject)
 
 
 @given(people(), st.data())
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_ends_in_columns_of_their_own(table: People, data: st.DataObject) -> None:
     labels = data.draw(labels_for(table.rows))
     frame = released(table, labels, ENDS)
@@ -229,7 +230,7 @@ def test_ends_in_columns_of_their_own(table: People, data: st.DataObject) -> Non
 
 
 @given(people(), st.data())
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_all_else_is_left_as_it_was(table: People, data: st.DataObject) -> None:
     labels = data.draw(labels_for(table.rows))
     before = table.frame.clone()
@@ -320,13 +321,13 @@ grids = st.sampled_from([0.01, 0.05, 0.1, 0.2, 0.25, 0.3, 0.5, 0.7, 1, 2, 2.5, 3
 
 
 @given(st.lists(st.integers(-2000, 2000), min_size=1, max_size=6), grids)
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_ends_move_outwards_to_the_grid(hundredths: list[int], grid: float) -> None:
     check_grid([value / 100 for value in hundredths], grid)
 
 
 @given(st.integers(-50, 50), st.integers(1, 50), grids)
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_ends_on_the_grid_stay(low: int, steps: int, grid: float) -> None:
     """0.3 is a multiple of 0.1, and 2.1 of 0.7, though not to a computer that divides."""
     ends = [float(exact(grid) * low), float(exact(grid) * (low + steps))]
@@ -338,7 +339,7 @@ def test_ends_on_the_grid_stay(low: int, steps: int, grid: float) -> None:
     st.lists(st.floats(-1e12, 1e12, allow_subnormal=False), min_size=2, max_size=4),
     st.sampled_from([0.01, 0.1, 0.5, 1, 10]),
 )
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_a_grid_never_cuts_a_member_off(values: list[float], grid: float) -> None:
     """However large the number and however close to the grid."""
     (cell,) = set(shown_numbers(values, grid=grid))
@@ -392,7 +393,7 @@ def calendar(low: datetime.date, high: datetime.date, months: int) -> tuple[date
     ),
     st.sampled_from(["month", "quarter", "year"]),
 )
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_dates_move_to_the_calendar(values: list[datetime.date], grid: str) -> None:
     months = {"month": 1, "quarter": 3, "year": 12}[grid]
     quasi = {"x": {"type": "date", "grid": grid}}
@@ -442,7 +443,7 @@ def test_ends_are_typed(values: list[Any], grid: float | None, dtype: Any) -> No
 
 
 @given(st.floats(-(2.0**53), 2.0**53))
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_numbers_are_spelled_without_exponents_and_without_loss(number: float) -> None:
     text = spell_number(number, Dialect())
     assert float(text) == number
@@ -460,7 +461,7 @@ def test_zero_has_one_name(zeros: list[str]) -> None:
 
 
 @given(st.lists(st.one_of(st.sampled_from(LABELS), st.text(min_size=1)), min_size=1, unique=True))
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_sets_of_any_text(values: list[str]) -> None:
     assert values_in(spell_set(values)) == sorted(values)
 
@@ -518,7 +519,7 @@ def expected_nodes(
 
 
 @given(people(), st.sampled_from([ANCESTORS, SETS, ENDS]), st.booleans(), st.data())
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_what_is_rendered_is_read_again(
     table: People, style: Style, comma: bool, data: st.DataObject
 ) -> None:
@@ -707,7 +708,7 @@ def refusal(name: str, cell: str) -> str:
 
 
 @given(st.one_of(st.text(max_size=12), st.lists(st.sampled_from(SIGNS), max_size=9).map("".join)))
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_any_text_is_read_or_refused_in_words(cell: str) -> None:
     for name in ("age", "city", "born"):
         assert "Zoe" not in refusal(name, cell)

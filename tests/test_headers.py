@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import covey
@@ -73,11 +74,24 @@ def test_a_header_is_no_false_alarm(data: str) -> None:
     assert read(data).frame.columns == data.partition("\n")[0].split(",")
 
 
-def test_real_tables_with_and_without_their_header(shared_data: Path) -> None:
+@pytest.fixture(params=["invented", "adult", "others"])
+def whole_tables(request: pytest.FixtureRequest, tmp_path: Path) -> list[Path]:
+    """Tables as people write them."""
+    if request.param == "others":
+        folder: Path = request.getfixturevalue("shared_data")
+        paths = [*folder.glob("people/*.csv"), *folder.glob("casc/*.csv")]
+        assert len(paths) > 8
+        return [*paths, folder / "people" / "kredit.asc"]
+    if request.param == "invented":
+        return [demo.write(tmp_path, 400)[0]]
+    frame: pl.DataFrame = request.getfixturevalue("uci_adult")
+    frame.head(400).write_csv(tmp_path / "adult.csv", separator=";")
+    return [tmp_path / "adult.csv"]
+
+
+def test_whole_tables_with_and_without_their_header(whole_tables: list[Path]) -> None:
     dice = random.Random(1)
-    paths = [*shared_data.glob("people/*.csv"), *shared_data.glob("casc/*.csv")]
-    assert len(paths) > 8
-    for path in [*paths, shared_data / "people" / "kredit.asc"]:
+    for path in whole_tables:
         lines = path.read_bytes().splitlines(keepends=True)[:400]
         while lines[0].startswith(b"#"):
             lines = lines[1:]

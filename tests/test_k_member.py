@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from boxes import boxes_of_single_rows, few_bits, samples
@@ -15,6 +15,7 @@ from covey.errors import InfeasibleError, UsageError
 from covey.reference.k_member import SeedRef, k_member
 from covey.schema import Schema
 from covey.tables import Table
+from examples import examples
 from oracles.metrics import total_il
 from oracles.optimum import optimum
 from tables_of_people import People, people
@@ -55,13 +56,13 @@ def check_any_labels(table: People, data: st.DataObject) -> None:
 
 
 @given(people(most=16), st.data())
-@settings(deadline=None, max_examples=400)
+@examples(400)
 def test_labels_are_those_of_the_oracle(table: People, data: st.DataObject) -> None:
     check_any_labels(table, data)
 
 
 @given(people(least=17, most=40, columns=3), st.data())
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_labels_of_more_rows_than_a_box_holds_are_those_of_the_oracle(
     table: People, data: st.DataObject
 ) -> None:
@@ -69,7 +70,7 @@ def test_labels_of_more_rows_than_a_box_holds_are_those_of_the_oracle(
 
 
 @given(people(least=8, most=20, columns=2), st.data())
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_penalised_leftovers_are_those_of_the_oracle(table: People, data: st.DataObject) -> None:
     """Several of them, so that one may change the majority that the next one meets."""
     sizes = [k for k in range(3, table.rows // 2 + 1) if table.rows % k > 1]
@@ -84,7 +85,7 @@ def test_penalised_leftovers_are_those_of_the_oracle(table: People, data: st.Dat
 
 
 @given(people(most=16), few_bits, samples, st.data())
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_labels_do_not_depend_on_the_boxes(
     table: People, bits: int, sample: int, data: st.DataObject
 ) -> None:
@@ -97,7 +98,7 @@ def test_labels_do_not_depend_on_the_boxes(
 
 
 @given(people(most=40), st.data())
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_groups_have_k_to_2k_minus_1_rows(table: People, data: st.DataObject) -> None:
     k = data.draw(st.integers(1, table.rows), "k")
     seed_ref = data.draw(st.sampled_from(SEED_REFS))
@@ -112,7 +113,7 @@ def test_groups_have_k_to_2k_minus_1_rows(table: People, data: st.DataObject) ->
 
 
 @given(people(least=2, most=30), st.data())
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_fewer_than_2k_rows_are_one_group(table: People, data: st.DataObject) -> None:
     k = data.draw(st.integers(table.rows // 2 + 1, table.rows), "k")
     groups = cluster(table.encoded(), k, seed=data.draw(seeds, "seed"))
@@ -120,14 +121,14 @@ def test_fewer_than_2k_rows_are_one_group(table: People, data: st.DataObject) ->
 
 
 @given(people())
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_k_equal_to_the_rows_is_one_group_and_k_1_is_nobody_hidden(table: People) -> None:
     assert cluster(table.encoded(), table.rows).count == 1
     assert sorted(cluster(table.encoded(), 1).labels) == list(range(table.rows))
 
 
 @given(people(least=2, most=10), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_the_loss_is_never_below_the_optimum(table: People, data: st.DataObject) -> None:
     k = data.draw(st.integers(2, table.rows), "k")
     measure = table.schema.loss
@@ -138,7 +139,7 @@ def test_the_loss_is_never_below_the_optimum(table: People, data: st.DataObject)
 
 
 @given(people(most=20), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_the_order_of_columns_does_not_matter(table: People, data: st.DataObject) -> None:
     k = data.draw(st.integers(1, table.rows), "k")
     order = data.draw(st.permutations(table.frame.columns))
@@ -151,7 +152,7 @@ def test_the_order_of_columns_does_not_matter(table: People, data: st.DataObject
 
 
 @given(st.lists(st.integers(-50, 50), min_size=2, max_size=30), st.integers(-3, 9), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_scale_and_origin_of_numbers_do_not_matter(
     values: list[int], power: int, data: st.DataObject
 ) -> None:
@@ -161,7 +162,7 @@ def test_scale_and_origin_of_numbers_do_not_matter(
 
 
 @given(people(most=20), st.data())
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_the_same_seed_gives_the_same_labels_and_leaves_the_table_alone(
     table: People, data: st.DataObject
 ) -> None:

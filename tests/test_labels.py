@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import covey
@@ -20,6 +20,7 @@ from covey.schema import labels
 from covey.schema.labels import STEPS, look_alikes, normalised, seen
 from covey.schema.requirements import Requirement
 from covey.tables import Table
+from examples import examples
 from oracles.labels import as_read
 
 SPELLINGS = (
@@ -139,7 +140,7 @@ TREE = {"Heart": ["Angina", "Weak heart"], "Lungs": {"Asthma": [], "Infection": 
 ILLS = st.sampled_from([None, "Angina", "Weak heart", "Asthma", "Flu", "Cold"])
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.lists(st.tuples(st.sampled_from("xyz"), ILLS), min_size=1, max_size=14),
     st.booleans(),

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import covey
@@ -25,6 +25,7 @@ from covey.clustering.progress import Progress
 from covey.encoding import EncodedTable
 from covey.report import Report
 from covey.schema import Column
+from examples import examples
 
 K = 4
 Row = dict[str, str | None]
@@ -92,12 +93,13 @@ def published(frame: pl.DataFrame, schema: Schema, folder: Path, **settings: Any
     return [(folder / "released.csv").read_text(encoding="utf-8"), *texts]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(others, others), min_size=1, max_size=3),
     st.sampled_from([Style(), Style("values"), Style(intervals="columns")]),
     st.booleans(),
 )
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_suppressed_rows_leave_no_trace(
     tmp_path_factory: pytest.TempPathFactory,
     pairs: list[tuple[Row, Row]],
@@ -113,8 +115,9 @@ def test_suppressed_rows_leave_no_trace(
     assert json.loads(one[1])["rows"]["suppressed"] == len(pairs)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(others, others), min_size=1, max_size=3))
-@settings(deadline=None, max_examples=20)
+@examples(20)
 def test_dropped_rows_leave_no_trace(
     tmp_path_factory: pytest.TempPathFactory,
     pairs: list[tuple[Row, Row]],

@@ -343,6 +343,7 @@ def test_a_cache_that_cannot_be_written_any_more_is_no_error(tmp_path: Path) -> 
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
 
 
+@pytest.mark.slow
 def test_without_docstrings_methods_and_commands_still_say_what_they_do() -> None:
     usual, without = (python(*flags, "-m", "covey", "methods") for flags in ([], ["-OO"]))
     assert without.returncode == 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from covey.encoding import EncodedTable, encode
@@ -19,6 +19,7 @@ from covey.measures.loss import DEFINITIONS, Losses
 from covey.reference import model as oracle
 from covey.schema import Schema
 from covey.tables import Table
+from examples import examples
 from oracles import entropy, metrics
 from oracles.optimum import optimum
 from tables_of_people import CLASS, People, as_shown, labels_for, people
@@ -85,7 +86,7 @@ PERCENTS = {0.1: Fraction(1, 1000), 1.0: Fraction(1, 100), 5.0: Fraction(1, 20)}
 
 
 @given(people(), st.sampled_from([ANCESTORS, SETS]), st.data())
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_losses_are_those_of_the_oracle(table: People, style: Style, data: st.DataObject) -> None:
     split = Split(table, data.draw(labels_for(table.rows)))
     found, expected = split.measured(style), split.expected
@@ -102,7 +103,7 @@ def test_losses_are_those_of_the_oracle(table: People, style: Style, data: st.Da
 
 
 @given(people(), st.sampled_from([ANCESTORS, SETS]), st.data())
-@settings(deadline=None, max_examples=120)
+@examples(120)
 def test_the_worst_rows_are_those_of_the_oracle(
     table: People, style: Style, data: st.DataObject
 ) -> None:
@@ -121,7 +122,7 @@ def test_the_worst_rows_are_those_of_the_oracle(
 
 
 @given(people(), st.sampled_from([ANCESTORS, SETS]), st.data())
-@settings(deadline=None, max_examples=120)
+@examples(120)
 def test_losses_of_rows_are_those_of_the_oracle(
     table: People, style: Style, data: st.DataObject
 ) -> None:
@@ -132,7 +133,7 @@ def test_losses_of_rows_are_those_of_the_oracle(
 
 
 @given(people(), st.data())
-@settings(deadline=None, max_examples=120)
+@examples(120)
 def test_losses_of_groups_are_those_of_their_release(table: People, data: st.DataObject) -> None:
     labels = data.draw(labels_for(table.rows, suppress=False))
     found = loss.measure_groups(table.encoded(), Groups(labels))
@@ -163,7 +164,7 @@ def test_where_nothing_is_lost_nobody_pays() -> None:
 
 
 @given(people(), st.data())
-@settings(deadline=None, max_examples=120)
+@examples(120)
 def test_losses_of_columns_are_those_of_the_oracle(table: People, data: st.DataObject) -> None:
     split = Split(table, data.draw(labels_for(table.rows)))
     found = split.measured(ANCESTORS)
@@ -184,7 +185,7 @@ def test_losses_of_columns_are_those_of_the_oracle(table: People, data: st.DataO
 
 
 @given(people(), st.sampled_from([ANCESTORS, SETS, ENDS]), st.integers(1, 9), st.data())
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_figures_of_classes_are_those_of_the_oracle(
     table: People, style: Style, k: int, data: st.DataObject
 ) -> None:
@@ -202,7 +203,7 @@ def test_figures_of_classes_are_those_of_the_oracle(
 
 
 @given(people(), st.data())
-@settings(deadline=None, max_examples=80)
+@examples(80)
 def test_ends_in_columns_lose_as_much_as_text(table: People, data: st.DataObject) -> None:
     """But for a group of missing numbers alone, which a pair of empty ends does not tell apart."""
     split = Split(table, data.draw(labels_for(table.rows)))
@@ -220,7 +221,7 @@ def test_ends_in_columns_lose_as_much_as_text(table: People, data: st.DataObject
 
 
 @given(people())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_nothing_generalised_loses_nothing(table: People) -> None:
     """A table against itself; dates in the form that is released."""
     found = loss.measure(View.of(released(table, range(table.rows), ANCESTORS), table.encoded()))
@@ -232,7 +233,7 @@ def test_nothing_generalised_loses_nothing(table: People) -> None:
 
 
 @given(people(), st.sampled_from([ANCESTORS, SETS]), st.data())
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_entropies_are_those_of_the_oracle(
     table: People, style: Style, data: st.DataObject
 ) -> None:
@@ -253,7 +254,7 @@ def test_entropies_are_those_of_the_oracle(
 
 
 @given(people(), st.data())
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_information_lost_is_that_of_the_oracle(table: People, data: st.DataObject) -> None:
     labels = data.draw(labels_for(table.rows))
     split = Split(table, labels)
@@ -267,7 +268,7 @@ def test_information_lost_is_that_of_the_oracle(table: People, data: st.DataObje
 
 
 @given(people(), st.data())
-@settings(deadline=None, max_examples=80)
+@examples(80)
 def test_wider_cells_lose_no_fewer_bits(table: People, data: st.DataObject) -> None:
     """Which plain entropy does not promise: a wider cell may be more certain."""
     labels = data.draw(labels_for(table.rows, suppress=False))
@@ -280,7 +281,7 @@ def test_wider_cells_lose_no_fewer_bits(table: People, data: st.DataObject) -> N
 
 
 @given(people())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_nothing_generalised_loses_no_bits(table: People) -> None:
     alone = Groups(range(table.rows))
     shown = released(table, alone.labels.tolist(), ANCESTORS)
@@ -356,7 +357,7 @@ def test_a_release_without_classes_has_no_figures_of_them() -> None:
 
 
 @given(people(), st.data())
-@settings(deadline=None, max_examples=80)
+@examples(80)
 def test_losses_do_not_need_the_rows_that_were_left_out(table: People, data: st.DataObject) -> None:
     """What can be told without them is what those tell who know them; the rest is not told."""
     split = Split(table, data.draw(labels_for(table.rows)))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from boxes import boxes_of_single_rows, few_bits
@@ -17,6 +17,7 @@ from covey.errors import InfeasibleError, UsageError
 from covey.reference.model import Categorical, Column, Numeric
 from covey.schema import Schema
 from covey.tables import Table
+from examples import examples
 from oracles.metrics import total_il
 from oracles.optimum import optimum, optimum_by_program
 from tables_of_people import CLASS, People, people
@@ -63,7 +64,7 @@ def check(table: People, name: str, data: st.DataObject, **options: Any) -> None
 
 @cases
 @given(people(most=14), st.data())
-@settings(deadline=None, max_examples=120)
+@examples(120)
 def test_labels_are_those_of_the_twin(
     name: str, options: dict[str, Any], table: People, data: st.DataObject
 ) -> None:
@@ -72,7 +73,7 @@ def test_labels_are_those_of_the_twin(
 
 @cases
 @given(people(least=17, most=40, columns=3), st.data())
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_labels_of_larger_tables_are_those_of_the_twin(
     name: str, options: dict[str, Any], table: People, data: st.DataObject
 ) -> None:
@@ -81,7 +82,7 @@ def test_labels_of_larger_tables_are_those_of_the_twin(
 
 @pytest.mark.parametrize("name", ["mdav", "gaa-cp", "oka", "systematic", "wf-c-means"])
 @given(people(most=16), few_bits, st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_labels_do_not_depend_on_the_boxes(
     name: str, table: People, bits: int, data: st.DataObject
 ) -> None:
@@ -93,7 +94,7 @@ def test_labels_do_not_depend_on_the_boxes(
 
 
 @given(people(least=4, most=30, columns=3), st.data())
-@settings(deadline=None, max_examples=250)
+@examples(250)
 def test_l_diverse_labels_are_those_of_the_twin(table: People, data: st.DataObject) -> None:
     l = data.draw(st.integers(2, 3), "l")  # noqa: E741
     k = data.draw(st.integers(1, max(table.rows // 2, 1)), "k")
@@ -123,6 +124,7 @@ def diverse_table(rows: int, values: int) -> EncodedTable:
     return encode(Table(frame), schema)
 
 
+@pytest.mark.slow
 def test_large_undivided_groups_are_dealt_out_as_by_the_twin() -> None:
     """Buckets of more rows than are looked at for the next one."""
     table = diverse_table(620, 2)
@@ -167,7 +169,7 @@ def test_l_needs_a_sensitive_column() -> None:
 
 @cases
 @given(people(most=40), st.data())
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_every_row_is_in_one_group_of_k(
     name: str, options: dict[str, Any], table: People, data: st.DataObject
 ) -> None:
@@ -181,7 +183,7 @@ def test_every_row_is_in_one_group_of_k(
 
 @pytest.mark.parametrize("name", ["cb", "mdav"])
 @given(people(most=40), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_no_group_has_2k_rows(name: str, table: People, data: st.DataObject) -> None:
     k = data.draw(st.integers(1, table.rows), "k")
     assert METHODS[name](table.encoded(), k, seed=data.draw(seeds)).sizes.max() < 2 * k
@@ -189,7 +191,7 @@ def test_no_group_has_2k_rows(name: str, table: People, data: st.DataObject) -> 
 
 @pytest.mark.parametrize("name", ["kacpc", "ikac", "oka", "systematic"])
 @given(people(most=40), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_there_are_as_many_groups_as_rows_allow(
     name: str, table: People, data: st.DataObject
 ) -> None:
@@ -199,7 +201,7 @@ def test_there_are_as_many_groups_as_rows_allow(
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "nh"])
 @given(people(least=2, most=9, columns=3), st.data())
-@settings(deadline=None, max_examples=25)
+@examples(25)
 def test_no_method_loses_less_than_the_optimum(
     name: str, table: People, data: st.DataObject
 ) -> None:

@@ -4,12 +4,10 @@ import errno
 import io
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from children import stopped_at_any_time
 from covey.errors import OutputError
 from covey.tables import files
 
@@ -279,17 +278,9 @@ for turn in itertools.count():
 
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_stopped_at_any_time_there_is_one_generation(tmp_path: Path, sent: signal.Signals) -> None:
-    rng, paths = random.Random(1), [tmp_path / name for name in NAMES]
+    paths = [tmp_path / name for name in NAMES]
     publish(tmp_path)
-    for _ in range(6):
-        command = [sys.executable, "-c", AGAIN, *map(str, paths)]
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        ) as process:
-            assert process.stdout is not None
-            process.stdout.readline()
-            time.sleep(rng.uniform(0.002, 0.02))
-            process.send_signal(sent)
+    for _ in stopped_at_any_time(AGAIN, *paths, sent=sent, times=20):
         found = state(tmp_path)
         assert len(set(found.values())) == 1
         assert "t.csv" in found

@@ -282,6 +282,7 @@ def test_nobody_looks_for_packages_before_they_are_needed(
         cluster("brought")
 
 
+@pytest.mark.slow
 def test_the_command_line_knows_the_methods_of_packages(package: Path) -> None:
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         path = os.pathsep.join([str(package), *filter(None, [os.environ.get("PYTHONPATH")])])

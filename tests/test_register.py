@@ -482,6 +482,7 @@ def test_a_register_that_cannot_be_written_is_refused(
     assert not (tmp_path / "new.csv").exists()
 
 
+@pytest.mark.slow
 def test_several_processes_enter_at_once(tmp_path: Path, register: Path) -> None:
     code = (
         "import sys, numpy as np\n"

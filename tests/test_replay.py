@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import covey
@@ -30,6 +30,7 @@ from covey.custody.ordering import People, canonical_order
 from covey.encoding.selection import Selection
 from covey.schema import Role, Schema
 from covey.tables import Table
+from examples import examples
 from tables_of_people import People as Random_
 from tables_of_people import people as tables_of_people
 
@@ -165,7 +166,7 @@ def shown(frame: pl.DataFrame, schema: Schema, method: str, k: int) -> list[Any]
     shuffled=st.randoms(use_true_random=False),
     k=st.integers(2, 4),
 )
-@settings(max_examples=6)
+@examples(6)
 def test_groups_depend_on_quasi_identifiers_alone(
     method: str, table: Random_, shuffled: random.Random, k: int
 ) -> None:
@@ -195,6 +196,7 @@ def partners_of_the_odd_one(keys: Sequence[Key]) -> Counter[str]:
     return found
 
 
+@pytest.mark.slow
 def test_which_of_equal_people_goes_where_is_drawn_under_the_key() -> None:
     keys = [Key(number.to_bytes(32)) for number in range(100)]
     found = partners_of_the_odd_one(keys)

@@ -21,6 +21,8 @@ from covey_experiments.running import Drawn
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+pytestmark = pytest.mark.slow  # a browser has to start
+
 SCREENS = {"wide": (1280, 900), "phone": (360, 740)}
 # Sizes, shares; columns; curve. Of the papers' figures, two.
 PICTURES = {"good": 2 + 8 + 1, "experiments": 2}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import covey
@@ -24,6 +24,7 @@ from covey.schema import Schema
 from covey.schema.requirements import DisjointMatchings, KAnonymity
 from covey.tables import Table
 from covey.verification.rings import verify_rings
+from examples import examples
 from oracles.matchings import disjoint_perfect_matchings, matchable_counts
 from tables_of_people import CLASS, People, as_shown, people
 
@@ -58,7 +59,7 @@ def test_what_a_row_is_shown_with_is_folded(table: People, data: st.DataObject) 
 
 
 @given(people(most=30, columns=3), st.data())
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_rings_are_those_of_the_twin(table: People, data: st.DataObject) -> None:
     k, seed = data.draw(st.integers(1, table.rows), "k"), data.draw(seeds, "seed")
     rings = rings_of(table.encoded(), k, seed)
@@ -73,7 +74,7 @@ def test_rings_are_those_of_the_twin(table: People, data: st.DataObject) -> None
 
 
 @given(people(least=2, most=12, columns=3), st.data())
-@settings(deadline=None, max_examples=80)
+@examples(80)
 def test_everyone_could_be_behind_k_rows(table: People, data: st.DataObject) -> None:
     """By the cells as released, with a matching algorithm that knows nothing of rings."""
     k = data.draw(st.integers(2, table.rows), "k")
@@ -95,7 +96,7 @@ def test_everyone_could_be_behind_k_rows(table: People, data: st.DataObject) -> 
 
 
 @given(people(most=20, columns=3), st.data())
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_losses_are_those_of_the_boxes(table: People, data: st.DataObject) -> None:
     k, seed = data.draw(st.integers(1, table.rows), "k"), data.draw(seeds, "seed")
     encoded = table.encoded()

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -13,6 +13,7 @@ from covey.errors import SchemaError, TaxonomyError
 from covey.schema import Column, ColumnType, MissingPolicy, Role, Schema, TaxonomyBuilder
 from covey.schema.requirements import KAnonymity
 from covey.schema.taxonomy import MEASURES, Taxonomy, flat
+from examples import examples
 
 SECRET = "Quetzalcoatl"
 FAR = float("inf")
@@ -189,7 +190,7 @@ def test_no_taxonomy_is_said_by_none() -> None:
 
 
 @given(st.sampled_from(list(ColumnType)), st.data())
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_each_setting_has_its_type(kind: ColumnType, data: st.DataObject) -> None:
     """Any combination of good settings is refused just where one goes with another type."""
     pool: dict[str, tuple[Any, set[ColumnType]]] = {

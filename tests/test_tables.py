@@ -25,7 +25,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from covey import tables
@@ -33,10 +33,11 @@ from covey.errors import CoveyError, OutputError, SchemaError, TableError, count
 from covey.schema import Role, Schema, TableFormat
 from covey.tables import Table, csv_files
 from covey.tables.csv_files import Dialect
+from examples import examples
 from oracles.labels import is_invisible
 from strategies import dialects, frames, texts
 
-many = settings(max_examples=300, deadline=None)
+many = examples(300)
 CANARY = "QX7CANARY4711ZZ9"
 SIGNS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 FORMULA_STARTS = (*SIGNS, "\t", "\r", "\n", "\0")
@@ -361,7 +362,7 @@ def by_csv_module(text: str, width: int) -> list[tuple[str, ...]]:
     return [tuple(row or [""]) for row in rows]
 
 
-@settings(many, max_examples=1500)
+@examples(1500)
 @given(st.sampled_from(HEADERS), bodies)
 @example("a\n", "x\n\n")
 @example("a\n", "\n\n\n")
@@ -381,7 +382,7 @@ def test_a_csv_text_is_read_as_pythons_csv_module_reads_it_or_refused_for_a_reas
         assert [tuple(frame.columns), *frame.rows()] == by_csv_module(text, width)
 
 
-@settings(many, max_examples=500)
+@examples(500)
 @given(st.sampled_from(HEADERS), bodies, st.sampled_from([1, 2, 3, 7]))
 @example("a,b\n", '1,x"y\n2,"z"\n3,u"v\n', 7)
 @example("a,b\n", "1\r,2\n3\r,4\n", 7)
@@ -506,7 +507,7 @@ def handled(data: bytes, schema: Schema | None) -> str:
     return "".join(table.notes)
 
 
-@settings(many, max_examples=500)
+@examples(500)
 @given(
     st.binary(max_size=60)
     | st.lists(st.sampled_from([*b'a1,;"\n\r\0 \\+-']), max_size=30).map(bytes)
@@ -523,7 +524,7 @@ def test_any_bytes_are_a_table_or_a_refusal(data: bytes, schema: Schema | None) 
     handled(data, schema)
 
 
-@settings(many, max_examples=500)
+@examples(500)
 @given(
     st.lists(
         st.sampled_from([CANARY, "x", ",", ",", "\n", "\n", '"', "\r", "\0", "\x80", "\xff"])
@@ -772,7 +773,7 @@ kinds = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
 
 @kinds
-@settings(many, max_examples=100)
+@examples(100)
 @given(frames(st.none() | texts))
 def test_a_dataframe_comes_in_as_it_is_and_goes_out_of_the_same_kind(
     kind: Kind, frame: pl.DataFrame

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import covey
@@ -25,6 +25,7 @@ from covey.inspection import tails
 from covey.schema import Column
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
+from examples import examples
 from tables_of_people import days, labels_for
 
 TEXT, ENDS = Style(), Style(intervals="columns")
@@ -241,7 +242,7 @@ def exact_of(table: Table, schema: Schema) -> list[Decimal | None]:
     return [None if np.isnan(value) else Decimal(repr(float(value))) for value in values]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(coded_tables())
 def test_cells_hold_all_values_and_name_none_beyond(case: tuple[Table, Schema, list[int]]) -> None:
     table, schema, labels = case
@@ -269,7 +270,7 @@ def read_rows(interval: Interval, released: Table) -> Ranges:
     return interval.parse([released.cells(n) for n in released.frame.columns], released.dialect)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(coded_tables(), st.sampled_from([TEXT, ENDS]))
 def test_cells_are_read_as_they_were_written(
     case: tuple[Table, Schema, list[int]], style: Style
@@ -289,7 +290,7 @@ def test_cells_are_read_as_they_were_written(
     assert np.array_equal(read.state, state)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(coded_tables(), st.integers(1, 50))
 def test_no_stage_knows_how_far_beyond_a_bound_somebody_is(
     case: tuple[Table, Schema, list[int]], further: int
@@ -314,7 +315,7 @@ def test_no_stage_knows_how_far_beyond_a_bound_somebody_is(
 CANARY = 987_654
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(st.data())
 def test_releases_and_reports_keep_tails_to_themselves(data: st.DataObject) -> None:
     """k holds, any order gives the same bytes, and nothing that is written names a tail."""
@@ -534,7 +535,7 @@ def test_people_are_counted_where_it_is_known_who_is_who() -> None:
     assert proposed(values, persons=persons)["top"] == 55
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     st.lists(st.integers(-200, 200) | st.integers(-(2**54), 2**54), min_size=1, max_size=80),
     st.integers(2, 12),

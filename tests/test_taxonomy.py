@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from covey.errors import TaxonomyError
 from covey.reference import model as oracle
 from covey.schema import taxonomy as trees
 from covey.schema.taxonomy import DEEPEST, MEASURES, Taxonomy
+from covey_experiments.adult import TREES
+from examples import examples
 from tables_of_people import LABELS, leaves_of, parent_links
 
 # Labels that stand on one line of a file, whatever reads it.
@@ -81,13 +83,13 @@ def check_tree(tree: Taxonomy, parent: Mapping[str, str]) -> None:
 
 
 @given(links)
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_a_tree_from_parent_links(parent: dict[str, str]) -> None:
     check_tree(trees.build(parent), parent)
 
 
 @given(links, st.data())
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_a_tree_from_paths_some_leaves_said_twice(
     parent: dict[str, str], data: st.DataObject
 ) -> None:
@@ -97,14 +99,14 @@ def test_a_tree_from_paths_some_leaves_said_twice(
 
 
 @given(links)
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_a_tree_from_nested_tables(parent: dict[str, str]) -> None:
     root = tree_of(parent).root
     check_tree(trees.from_nested({root: nested_of(parent, root)}), parent)
 
 
 @given(links)
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_several_labels_at_the_top_get_a_root(parent: dict[str, str]) -> None:
     root = tree_of(parent).root
     top = nested_of(parent, root)
@@ -116,7 +118,7 @@ def test_several_labels_at_the_top_get_a_root(parent: dict[str, str]) -> None:
 
 
 @given(links, st.data())
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_lowest_common_ancestors(parent: dict[str, str], data: st.DataObject) -> None:
     tree = trees.build(parent)
     nodes = data.draw(st.lists(st.integers(0, tree.root), min_size=1, max_size=5))
@@ -126,7 +128,7 @@ def test_lowest_common_ancestors(parent: dict[str, str], data: st.DataObject) ->
 
 
 @given(links)
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_one_more_leaf_under_the_root(parent: dict[str, str]) -> None:
     tree = trees.build(parent)
     more = tree.with_leaf("")
@@ -136,7 +138,7 @@ def test_one_more_leaf_under_the_root(parent: dict[str, str]) -> None:
 
 
 @given(st.lists(st.sampled_from(LABELS), min_size=1))
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_a_flat_tree_has_a_root_that_is_no_value(values: list[str]) -> None:
     tree = trees.flat(values)
     root = "***" if {"*", "**"} <= set(values) else "**" if "*" in values else "*"
@@ -212,7 +214,7 @@ def read(folder: Path, text: str | bytes) -> list[list[str]]:
 
 
 @given(links_on_one_line)
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_what_is_written_is_read_again(
     tmp_path_factory: pytest.TempPathFactory, parent: dict[str, str]
 ) -> None:
@@ -234,7 +236,7 @@ text_labels = st.text(
 
 
 @given(st.lists(text_labels, min_size=2, max_size=6, unique=True))
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_any_label_survives_a_file(
     tmp_path_factory: pytest.TempPathFactory, labels: list[str]
 ) -> None:
@@ -280,9 +282,26 @@ def test_spaces_belong_to_labels(tmp_path: Path) -> None:
     assert read(tmp_path, " a; x ;*\na;y;*\n") == [[" a", " x ", "*"], ["a", "y", "*"]]
 
 
-def test_the_adult_hierarchies(shared_data: Path) -> None:
-    files = sorted((shared_data / "adult" / "hierarchies").glob("*.csv"))
-    assert len(files) == 9
+def hierarchies(whose: str, folder: Path, request: pytest.FixtureRequest) -> list[Path]:
+    """Files in ARX's format: of the experiments' trees, or those that come with ARX itself."""
+    if whose == "arx":
+        folder = request.getfixturevalue("shared_data") / "adult" / "hierarchies"
+    else:
+        for name, tree in TREES.items():
+            paths = [*trees.from_nested(tree).paths()]
+            longest = max(map(len, paths))
+            padded = [[path[0]] * (longest - len(path)) + path for path in paths]
+            lines = "".join(";".join(path) + "\n" for path in padded)
+            (folder / f"{name}.csv").write_text(lines, encoding="utf-8")
+    return sorted(folder.glob("*.csv"))
+
+
+@pytest.mark.parametrize(("whose", "number"), [("experiments", 7), ("arx", 9)])
+def test_the_adult_hierarchies(
+    whose: str, number: int, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    files = hierarchies(whose, tmp_path, request)
+    assert len(files) == number
     for path in files:
         lines = [line.split(";") for line in path.read_text(encoding="utf-8").splitlines() if line]
         tree = trees.read_arx(path)
@@ -352,7 +371,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 @given(links, st.data())
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_cycles(parent: dict[str, str], data: st.DataObject) -> None:
     """A loop beside the tree, of some labels that lead to each other and others below them."""
     loop = data.draw(st.lists(st.integers(0, 99).map("loop{}".format), min_size=1, unique=True))
@@ -475,14 +494,14 @@ def widths_of(data: st.DataObject, first: Fraction) -> list[float]:
 
 
 @given(st.lists(st.integers(-1000, 1000), min_size=1), st.integers(-7, 7), st.data())
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_intervals_of_whole_numbers(values: list[int], origin: int, data: st.DataObject) -> None:
     widths = widths_of(data, Fraction(data.draw(st.integers(1, 12))))
     check_intervals([str(value) for value in values], widths, origin, whole=True)
 
 
 @given(st.lists(st.integers(-400, 400), min_size=1), st.data())
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_intervals_of_decimals(values: list[int], data: st.DataObject) -> None:
     """0.3 is in [0.3, 0.4), though 0.3 / 0.1 is a little less than 3 to a computer."""
     widths = widths_of(data, Fraction(data.draw(st.sampled_from([1, 2, 3, 7, 25])), 10))
@@ -491,7 +510,7 @@ def test_intervals_of_decimals(values: list[int], data: st.DataObject) -> None:
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1), st.sampled_from([0.5, -0.5, 2.25]))
-@settings(deadline=None, max_examples=50)
+@examples(50)
 def test_intervals_of_whole_numbers_from_an_origin_between_them(
     values: list[int], origin: float
 ) -> None:
@@ -536,7 +555,7 @@ codes = st.text("0123456789AB", min_size=5, max_size=5)
 
 
 @given(st.lists(codes, min_size=1))
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_prefixes_lose_a_sign_at_a_time(values: list[str]) -> None:
     tree = trees.prefixes(values)
     assert list(tree.leaves) == sorted(set(values))
@@ -546,7 +565,7 @@ def test_prefixes_lose_a_sign_at_a_time(values: list[str]) -> None:
 
 
 @given(st.lists(codes, min_size=1), st.sets(st.integers(1, 9), min_size=1))
-@settings(deadline=None, max_examples=50)
+@examples(50)
 def test_prefixes_of_chosen_lengths(values: list[str], lengths: set[int]) -> None:
     kept = sorted((length for length in lengths if length < 5), reverse=True)
     for path in trees.prefixes(values, [*lengths]).paths():
@@ -554,7 +573,7 @@ def test_prefixes_of_chosen_lengths(values: list[str], lengths: set[int]) -> Non
 
 
 @given(st.lists(st.text("12", min_size=1, max_size=4), min_size=1))
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_prefixes_of_codes_of_different_length(values: list[str]) -> None:
     """Every label above a code begins with what is left of it, and differs by stars alone."""
     tree = trees.prefixes(values)
@@ -570,7 +589,7 @@ def test_prefixes_of_a_table_released_before() -> None:
 
 
 @given(st.lists(st.dates(datetime.date(1000, 1, 1)), min_size=1))
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_days_in_months_in_quarters_in_years(values: list[datetime.date]) -> None:
     tree = trees.dates([value.isoformat() for value in values])
     assert list(tree.leaves) == sorted({value.isoformat() for value in values})
@@ -598,7 +617,7 @@ def test_builders_of_nothing() -> None:
 
 
 @given(links)
-@settings(deadline=None, max_examples=20)
+@examples(20)
 def test_a_taxonomy_keeps_small_arrays(parent: dict[str, str]) -> None:
     tree = trees.build(parent)
     arrays = (tree.parent, tree.depth, tree.subheight, tree.leaves_below, tree.ancestors)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import covey
@@ -24,6 +24,7 @@ from covey.measures import loss
 from covey.release import Release
 from covey.schema import MissingPolicy, Schema
 from covey.tables import Table
+from examples import examples
 from oracles.anonymity import smallest_class, smallest_match
 from oracles.metrics import groups_of, total_il
 from tables_of_people import CLASS, People, as_shown, labels_for, people
@@ -65,7 +66,7 @@ def quasi_cells(release: Release, schema: Schema) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("method", GROUPING)
 @given(wild_people(least=2), st.sampled_from(STYLES), st.integers(2, 4))
-@settings(deadline=None, max_examples=12)
+@examples(12)
 def test_k_holds_by_both_readings(method: str, table: People, style: Style, k: int) -> None:
     """Counted over the released cells: missing as a value of its own, and as any value."""
     assume(table.rows >= k)
@@ -85,7 +86,7 @@ def test_k_holds_by_both_readings(method: str, table: People, style: Style, k: i
 
 
 @given(wild_people(least=2, most=10), st.integers(2, 3))
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_rings_hide_everyone_among_k_rows(table: People, k: int) -> None:
     """Lines are drawn by the definition: a cell that may be any value lies within everything."""
     assume(table.rows >= k)
@@ -123,7 +124,7 @@ def test_a_ring_that_shows_too_little_is_found_with_wildcards_too() -> None:
 
 
 @given(wild_people(), st.sampled_from(STYLES), st.data())
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_a_group_shows_what_its_known_members_would_show_alone(
     table: People, style: Style, data: st.DataObject
 ) -> None:
@@ -146,7 +147,7 @@ def test_a_group_shows_what_its_known_members_would_show_alone(
 
 
 @given(wild_people(), st.data())
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_losses_are_those_of_the_known_members(table: People, data: st.DataObject) -> None:
     labels = data.draw(labels_for(table.rows, suppress=False))
     groups = Groups(labels)
@@ -224,7 +225,7 @@ def test_bits_are_those_of_the_known_cells() -> None:
 
 
 @given(wild_people())
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_methods_see_no_gaps(table: People) -> None:
     encoded = table.encoded()
     filled = without_gaps(encoded)

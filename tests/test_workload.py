@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import covey
@@ -32,6 +32,7 @@ from covey.measures.spans import original_spans, released_spans
 from covey.reference import model
 from covey.schema import Schema
 from covey.tables import Table
+from examples import examples
 from oracles import workload as oracle
 from tables_of_people import People, labels_for, people
 
@@ -74,7 +75,7 @@ def in_the_oracles_words(table: People, query: Query) -> oracle.Query:
     st.sampled_from([0.01, 0.1, 0.5, 1]),
     st.data(),
 )
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_counts_are_those_of_the_oracle(
     table: People, style: Style, attributes: int, selectivity: float, data: st.DataObject
 ) -> None:
@@ -105,7 +106,7 @@ def test_counts_are_those_of_the_oracle(
 
 
 @given(people(), st.sampled_from([ANCESTORS, SETS]))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_what_is_released_as_it_is_counts_right(table: People, style: Style) -> None:
     original = table.encoded()
     shown = generalise(table.table, original, Groups(range(table.rows)), style)
@@ -113,7 +114,7 @@ def test_what_is_released_as_it_is_counts_right(table: People, style: Style) -> 
 
 
 @given(people(), st.integers(1, 3), st.sampled_from([0.01, 0.1, 0.5, 1]))
-@settings(deadline=None, max_examples=100)
+@examples(100)
 def test_queries_are_ranges_of_values_that_occur(
     table: People, attributes: int, selectivity: float
 ) -> None:

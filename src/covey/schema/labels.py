@@ -8,6 +8,7 @@ Both the clustering and the verifier use this module, so it imports neither. It 
 distinct texts of a column, not every row.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -33,9 +34,15 @@ UNSEEN = f"(?:{_SPACE}|{_INVISIBLE})"  # one character that prints nothing
 _APPLIED: dict[Step, Callable[[pl.Series], pl.Series]] = {
     "nfkc": lambda texts: texts.str.normalize("NFKC"),
     "invisible": lambda texts: texts.str.replace_all(f"{_INVISIBLE}+", ""),
-    "casefold": lambda texts: _casefolded(texts),
+    "casefold": lambda texts: pl.Series([text.casefold() for text in texts], dtype=pl.String),
     "strip": lambda texts: texts.str.replace_all(f"^{_SPACE}+|{_SPACE}+$", ""),
     "collapse": lambda texts: texts.str.replace_all(f"{_SPACE}+", " "),
+}
+# The steps that ASCII needs, as expressions: all of them are computed at once.
+_APPLIED_TO_ASCII: dict[Step, Callable[[pl.Expr], pl.Expr]] = {
+    "casefold": lambda texts: texts.str.to_lowercase(),
+    "strip": lambda texts: texts.str.replace_all("^ +| +$", ""),
+    "collapse": lambda texts: texts.str.replace_all(" +", " "),
 }
 # No step changes lower-case letters, digits and punctuation of ASCII without spaces.
 _PLAIN = r"^[!-@\[-~]*$"
@@ -52,21 +59,23 @@ def normalised(cells: pl.Series, steps: Sequence[Step]) -> pl.Series:
         return cells
     # ASCII texts skip the steps that only concern other characters: there may be many names.
     some = odd.str.contains(_ASCII)
-    plainly = [step for step in steps if step not in ("nfkc", "invisible")]
     ascii_, others = odd.filter(some), odd.filter(~some)
-    return cells.replace(
-        pl.concat([ascii_, others]), pl.concat([_after(ascii_, plainly), _after(others, steps)])
-    )
+    changed = pl.concat([_of_ascii(ascii_, steps), _after(others, steps)])
+    return cells.replace(pl.concat([ascii_, others]), changed)
 
 
-def _casefolded(texts: pl.Series) -> pl.Series:
-    if texts.str.contains(_ASCII).all():
-        return texts.str.to_lowercase()
-    return pl.Series([text.casefold() for text in texts], dtype=pl.String)
+def _of_ascii(texts: pl.Series, steps: Sequence[Step]) -> pl.Series:
+    changed = pl.lit(texts)
+    for step, apply in _APPLIED_TO_ASCII.items():
+        if step in steps:
+            changed = apply(changed)
+    return pl.select(changed).to_series()
 
 
 def _after(texts: pl.Series, steps: Sequence[Step]) -> pl.Series:
     """Apply the steps until nothing changes: beyond ASCII, a step may create work for another."""
+    if texts.is_empty():
+        return texts
     changed = texts
     for step in STEPS:
         if step in steps:
@@ -80,11 +89,16 @@ def seen(cells: pl.Series, missing: Sequence[str] = ()) -> pl.Series:
     """The texts of a column as a reader sees them; null if they look like a missing token."""
     if cells.dtype != pl.String:
         return cells
-    blank = normalised(pl.Series(["", *missing]), STEPS)
     found = normalised(cells, STEPS)
     return pl.select(
-        pl.when(~found.is_in(blank.implode())).then(found).alias(cells.name)
+        pl.when(~found.is_in(_blank(tuple(missing)))).then(found).alias(cells.name)
     ).to_series()
+
+
+@functools.cache
+def _blank(missing: tuple[str, ...]) -> pl.Series:
+    """What a missing cell looks like, as a list of one."""
+    return normalised(pl.Series(["", *missing]), STEPS).implode()
 
 
 _NUMBER = r"^\+?(-?)0*([0-9]+)(?:[.,](?:([0-9]*[1-9])?0*))?$"

@@ -239,7 +239,7 @@ def _tree(
         tree = column.taxonomy_over(formulas.meant(present, (), dialect))
     except TaxonomyError as error:
         raise TaxonomyError(f"column {name!r}: {error}") from None
-    known = _Leaves(tree)
+    known = _leaves_among([*present, *(text[1:] for text in present)], tree)
     told = formulas.meant(present, known, dialect)
     uncovered = sum(label not in known for label in told)
     if uncovered:
@@ -250,11 +250,8 @@ def _tree(
     return tree, cells.replace(present, told)
 
 
-class _Leaves:
-    """The labels of a tree's leaves, in any spelling that looks the same."""
-
-    def __init__(self, tree: Taxonomy) -> None:
-        self._places = labels.places(tree.leaves)
-
-    def __contains__(self, label: object) -> bool:
-        return labels.seen(pl.Series([label], dtype=pl.String))[0] in self._places
+def _leaves_among(texts: Sequence[str], tree: Taxonomy) -> set[str]:
+    """The texts that are leaves of the tree, in any spelling that looks the same."""
+    places = labels.places(tree.leaves)
+    shown = labels.seen(pl.Series(texts, dtype=pl.String))
+    return {text for text, seen in zip(texts, shown, strict=True) if seen in places}
