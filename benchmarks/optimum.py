@@ -14,12 +14,12 @@ import numpy as np
 import polars as pl
 
 from covey import METHODS, Schema, demo
-from covey.encoding import Attribute, Category, EncodedTable, Interval, encode
+from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups, Rings
 from covey.tables import Table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from covey.reference.model import Categorical, Column, Numeric
+from covey.reference.model import Column
 from oracles.metrics import total_il
 from oracles.optimum import optimum
 
@@ -37,22 +37,7 @@ def sample(number: int) -> tuple[EncodedTable, dict[str, Column]]:
     for name in names:
         quasi[name]["taxonomy"] = schema.quasi[name].taxonomy
     table = encode(Table(frame), Schema.of(quasi=quasi))
-    return table, {a.name: _column(a) for a in table.attributes}
-
-
-def _column(attribute: Attribute) -> Column:
-    if isinstance(attribute, Interval):
-        present = [None if np.isnan(value) else float(value) for value in attribute.values]
-        return Numeric(present, attribute.column.weight)
-    assert isinstance(attribute, Category)
-    tree = attribute.tree
-    parent = {
-        tree.labels[node]: tree.labels[above]
-        for node, above in enumerate(tree.parent)
-        if above >= 0
-    }
-    values = [tree.labels[leaf] for leaf in attribute.leaves]
-    return Categorical(values, parent, attribute.column.weight)
+    return table, table.plain
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from covey.clustering import METHODS, Method, method_named
 from covey.encoding import EncodedTable, encode
 from covey.errors import InfeasibleError, UsageError
-from covey.reference import k_member as oracle
+from covey.reference.k_member import SeedRef, k_member
 from covey.schema import Schema
 from covey.tables import Table
 from oracles.metrics import total_il
@@ -22,23 +22,17 @@ from tables_of_people import People, people
 
 cluster = METHODS["k-member"]
 
-SEED_REFS: tuple[oracle.SeedRef, ...] = ("last", "seed", "first", "random")
+SEED_REFS: tuple[SeedRef, ...] = ("last", "seed", "first", "random")
 UNCOMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
 seeds = st.integers(0, 2**64)
 
 
 def by_oracle(table: People, k: int, seed: int, *, classes: bool, **options: Any) -> list[int]:
-    """The labels of the slow twin, given the random numbers that the real one draws."""
-    random = np.random.default_rng(seed)
-    start = int(random.integers(table.rows))
-    picks = random.random(table.rows // k).tolist()
-    order = random.permutation(table.rows % k).tolist()
-    return oracle.k_member(
+    """The labels of the slow twin, which draws from the same generator."""
+    return k_member(
         table.oracle,
         k,
-        start=start,
-        picks=picks,
-        leftover_order=order,
+        rng=np.random.default_rng(seed),
         classes=table.classes if classes else None,
         measure=table.schema.loss,
         **options,

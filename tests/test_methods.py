@@ -1,6 +1,5 @@
 """Every published method compared with its oracle, label by label, and what holds for all."""
 
-import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from covey import reference
 from covey.clustering import METHODS
-from covey.encoding import MISSING_LEAF, Category, EncodedTable, encode
+from covey.encoding import EncodedTable, encode
 from covey.errors import InfeasibleError, UsageError
-from covey.reference import cb, gaa_cp, kaca, kacpc, mdav, mondrian, oka, systematic, wf_c_means
-from covey.reference.model import MISSING, Categorical, Column, Numeric
+from covey.reference.model import Categorical, Column, Numeric
 from covey.schema import Schema
 from covey.tables import Table
 from oracles.metrics import total_il
@@ -28,27 +27,9 @@ seeds = st.integers(0, 2**64)
 Twin = Callable[..., list[int]]
 
 
-def leaf_orders(encoded: EncodedTable) -> dict[str, list[str]]:
-    return {
-        attribute.name: [
-            MISSING if leaf == MISSING_LEAF else leaf for leaf in attribute.tree.leaves
-        ]
-        for attribute in encoded.attributes
-        if isinstance(attribute, Category)
-    }
-
-
+# k-member and nh have tests of their own.
 TWINS: Mapping[str, Twin] = {
-    "mondrian": mondrian.mondrian,
-    "mdav": mdav.mdav,
-    "kacpc": kacpc.kacpc,
-    "ikac": kacpc.ikac,
-    "gaa-cp": gaa_cp.gaa_cp,
-    "oka": oka.oka,
-    "systematic": systematic.systematic,
-    "kaca": kaca.kaca,
-    "wf-c-means": wf_c_means.wf_c_means,
-    "cb": cb.cb,
+    name: twin for name, twin in reference.METHODS.items() if name not in ("k-member", "nh")
 }
 OPTIONS: Mapping[str, Sequence[dict[str, Any]]] = {
     "mondrian": [{}, {"relaxed": True}],
@@ -71,14 +52,8 @@ cases = pytest.mark.parametrize(
 
 def by_twin(table: People, name: str, k: int, seed: int, **options: Any) -> list[int]:
     """The labels of the slow twin, which draws from the same generator."""
-    known = {
-        "rng": np.random.default_rng(seed),
-        "leaf_orders": leaf_orders(table.encoded()),
-        "measure": table.schema.loss,
-    }
-    asked = inspect.signature(TWINS[name]).parameters
-    known = {key: value for key, value in known.items() if key in asked}
-    return TWINS[name](table.oracle, k, **known, **options)
+    measure = table.schema.loss
+    return reference.cluster(table.oracle, k, method=name, seed=seed, measure=measure, **options)
 
 
 def check(table: People, name: str, data: st.DataObject, **options: Any) -> None:
@@ -156,11 +131,10 @@ def test_large_undivided_groups_are_dealt_out_as_by_the_twin() -> None:
     table = diverse_table(620, 2)
     frame_values = table.intervals[0].values.tolist()
     groups = METHODS["cb"](table, 3, seed=1, tries=1, l=2)
-    twin = cb.cb(
+    twin = TWINS["cb"](
         {"x": Numeric(frame_values)},
         3,
         rng=np.random.default_rng(1),
-        leaf_orders={},
         tries=1,
         l=2,
         sensitive=table.sensitive_values("diagnosis").tolist(),

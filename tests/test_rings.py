@@ -18,15 +18,14 @@ from covey.encoding.groups import Groups, Rings
 from covey.errors import UsageError, ViolationError
 from covey.generalisation import Style, View, generalise
 from covey.measures import loss
-from covey.reference import nh
 from covey.reference.model import attribute_order, column_loss, record_loss
+from covey.reference.nh import nh
 from covey.schema import Schema
 from covey.schema.requirements import DisjointMatchings, KAnonymity
 from covey.tables import Table
 from covey.verification.rings import verify_rings
 from oracles.matchings import disjoint_perfect_matchings, matchable_counts
 from tables_of_people import CLASS, People, as_shown, people
-from test_methods import leaf_orders
 
 seeds = st.integers(0, 2**64)
 
@@ -62,13 +61,11 @@ def test_what_a_row_is_shown_with_is_folded(table: People, data: st.DataObject) 
 @settings(deadline=None, max_examples=200)
 def test_rings_are_those_of_the_twin(table: People, data: st.DataObject) -> None:
     k, seed = data.draw(st.integers(1, table.rows), "k"), data.draw(seeds, "seed")
-    encoded = table.encoded()
-    rings = rings_of(encoded, k, seed)
-    labels, lists = nh.nh(
+    rings = rings_of(table.encoded(), k, seed)
+    labels, lists = nh(
         table.oracle,
         k,
         rng=np.random.default_rng(seed),
-        leaf_orders=leaf_orders(encoded),
         measure=table.schema.loss,
     )
     assert rings.labels.tolist() == labels

@@ -21,7 +21,7 @@ PUBLIC = {
     "Style", "TCloseness", "TableError", "Taxonomy", "TaxonomyError", "UsageError",
     "Verdict", "ViolationError", "__version__", "anonymize", "charts", "cluster",
     "compare", "curve", "demo", "html", "inspect", "measure", "method",
-    "population_risks", "report_on", "verify",
+    "population_risks", "reference", "report_on", "verify",
 }  # fmt: skip
 
 # Each with its arguments and options.

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from covey import demo
+    from covey import demo, reference
     from covey.clustering import METHODS, method
     from covey.clustering.progress import STOPPED
     from covey.encoding import EncodedTable
@@ -92,6 +92,7 @@ __all__ = [
     "measure",
     "method",
     "population_risks",
+    "reference",
     "report_on",
     "verify",
 ]
@@ -123,7 +124,12 @@ _HOMES = {
     "verification": ("Verdict", "verify"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = {"charts": "report.charts", "demo": "demo", "html": "tables.html"}
+_MODULES = {
+    "charts": "report.charts",
+    "demo": "demo",
+    "html": "tables.html",
+    "reference": "reference",
+}
 
 
 def __getattr__(name: str) -> Any:

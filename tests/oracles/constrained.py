@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
-from covey.reference.k_member import labels_of
-from covey.reference.model import Measure, Table, record_loss, row_count
+from covey.reference.model import Measure, Table, labels_of, record_loss, row_count
 
 from . import requirements as models
 from .metrics import total_il

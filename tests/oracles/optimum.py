@@ -7,8 +7,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]
 from scipy.sparse import csc_array  # type: ignore[import-untyped]
 
-from covey.reference.k_member import labels_of
-from covey.reference.model import Measure, Table, record_loss, row_count
+from covey.reference.model import Measure, Table, labels_of, record_loss, row_count
 
 from .metrics import total_il
 

@@ -1,6 +1,7 @@
 # ruff: noqa: E741 (l is the name of the parameter everywhere)
 """CB, NH, systematic, KACA and WF-C-means by hand, and what the specification claims of them."""
 
+import math
 import random
 import sys
 from collections import Counter
@@ -11,13 +12,12 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from covey.reference.cb import cb, deal, he_split, ordered, two_means
-from covey.reference.centres import Centre, LeafOrders, Rng, centre_of_row
-from covey.reference.k_member import k_member
+from covey.reference.cb import cb, deal, ordered, two_means
+from covey.reference.centres import Centre, centre_of_row
+from covey.reference.draws import Rng
 from covey.reference.kaca import distance as class_distance
 from covey.reference.kaca import equal_classes, kaca
 from covey.reference.model import (
-    MISSING,
     Categorical,
     Column,
     Measure,
@@ -45,13 +45,9 @@ from .matchings import (
 )
 from .metrics import gcp, total_il
 from .optimum import optimum, optimum_by_program
-from .test_oracles import MEASURES, UNBALANCED, line, partitions, random_table
+from .test_oracles import MEASURES, UNBALANCED, k_member, line, partitions, random_table
 
 STAY = 0.999  # a shuffle of such draws keeps the order
-
-# The leaf orders of `random_table`, and of tables without categories.
-LEAVES: LeafOrders = {"c": [*"abcdef", MISSING]}
-NONE: LeafOrders = {}
 
 
 class Script:
@@ -114,7 +110,7 @@ def test_he_table_2_is_the_optimum() -> None:
 def test_he_first_split_from_every_pair(start: tuple[int, int]) -> None:
     centres = (centre_of_row(HE, start[0]), centre_of_row(HE, start[1]))
     rng = np.random.default_rng(0)
-    *_, last = two_means(HE, range(7), 2, centres, tries=15, rng=rng, leaf_orders=NONE)
+    *_, last = two_means(HE, range(7), 2, centres, tries=15, rng=rng)
     assert sorted(last) == HE_SPLIT
 
 
@@ -124,12 +120,12 @@ def test_he_table_1_to_table_2(second: float, expected: list[int]) -> None:
     # nearer to Andy (0.25 against 0.45), but Alex needs one more, and her regret of 0.2 is less
     # than Bob's of 0.3. From Andy and Bob it ends with the runner-up.
     with Script(0.0, 0.99, *[STAY] * 12, 0.0, second, *[STAY] * 6) as rng:
-        assert cb(HE, 2, rng=rng, leaf_orders=NONE, tries=2) == expected
+        assert cb(HE, 2, rng=rng, tries=2) == expected
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_he_restarts_find_table_2(seed: int) -> None:
-    labels = cb(HE, 2, rng=np.random.default_rng(seed), leaf_orders=NONE, restarts=8)
+    labels = cb(HE, 2, rng=np.random.default_rng(seed), restarts=8)
     assert total_il(HE, labels) == pytest.approx(2.65)
 
 
@@ -140,13 +136,13 @@ def test_he_restarts_find_table_2(seed: int) -> None:
 def test_cb_deals_equal_rows_out_in_turn(draw: float, expected: list[int]) -> None:
     # Draws of 0.0 swap each place with the first: 3120, 2130, 1230.
     with Script(0.0, 0.0, draw, draw, draw) as rng:
-        assert cb(line([5] * 4), 2, rng=rng, leaf_orders=NONE, tries=1) == expected
+        assert cb(line([5] * 4), 2, rng=rng, tries=1) == expected
 
 
 def test_cb_repair_moves_the_least_regret() -> None:
     # Only row 0 is near the first centre. The regrets of rows 1, 2, 3 are 0.6, 0.8, 1.0.
     with Script(0.0, 0.99, *[STAY] * 3) as rng:
-        assert cb(line([0, 8, 9, 10]), 2, rng=rng, leaf_orders=NONE, tries=1) == [0, 0, 1, 1]
+        assert cb(line([0, 8, 9, 10]), 2, rng=rng, tries=1) == [0, 0, 1, 1]
 
 
 def test_cb_centres_follow_the_groups() -> None:
@@ -154,7 +150,7 @@ def test_cb_centres_follow_the_groups() -> None:
     table = line([0, 2, 4, 10, 12, 14], 20)
     centres = (centre_of_row(table, 0), centre_of_row(table, 1))
     rng = np.random.default_rng(0)
-    found = list(two_means(table, range(6), 1, centres, tries=3, rng=rng, leaf_orders=NONE))
+    found = list(two_means(table, range(6), 1, centres, tries=3, rng=rng))
     halves = ([0, 1, 2], [3, 4, 5])
     assert found == [([0], [1, 2, 3, 4, 5]), halves, halves]
 
@@ -175,9 +171,7 @@ def test_cb_keeps_the_best(starts: list[list[float]], expected: list[int]) -> No
     # From 6 and 8 all others are nearer to 6, with the same regret, and row 0 moves: 3.25. From 0
     # and 6 it is 0.75.
     with Script(*[draw for start in starts for draw in start]) as rng:
-        labels = cb(
-            line([0, 1, 6, 8], 8), 2, rng=rng, leaf_orders=NONE, tries=1, restarts=len(starts)
-        )
+        labels = cb(line([0, 1, 6, 8], 8), 2, rng=rng, tries=1, restarts=len(starts))
     assert labels == expected
 
 
@@ -191,7 +185,7 @@ def test_cb_readings_of_categories(
     # out; in the order pqrs they lie between.
     table = {"c": Categorical(list("pqrs"), {})}
     with Script(0.0, 0.99, *[STAY] * 3) as rng:
-        labels = cb(table, 2, rng=rng, leaf_orders={"c": "pqrs"}, tries=1, categorical=categorical)
+        labels = cb(table, 2, rng=rng, tries=1, categorical=categorical)
     assert labels == expected
 
 
@@ -201,7 +195,7 @@ def test_ordered_table() -> None:
         "b": Numeric([1, None, 3]),
         "c": Categorical(["x"] * 3, {}),
     }
-    numbers = ordered(table, {"a": ["p", "q", MISSING], "c": ["x"]})
+    numbers = ordered(table)
     assert attribute_order(numbers) == ["0 b", "1 a", "1 c"]
     assert [numbers[name].values for name in attribute_order(numbers)] == [
         [1, None, 3],
@@ -217,7 +211,7 @@ def test_ordered_table() -> None:
 
 def dealt(table: Table, k: int, l: int, codes: Sequence[int]) -> list[list[int]]:
     """Deal all rows of a numeric table out."""
-    return deal(table, range(row_count(table)), k, l=l, sensitive=codes, leaf_orders=NONE)
+    return deal(table, range(row_count(table)), k, l=l, sensitive=codes, scale=table)
 
 
 def test_deal_takes_the_nearest_of_the_next_bucket() -> None:
@@ -287,7 +281,7 @@ def test_cb_deals_out_what_it_cannot_split(
     values: list[float], codes: list[int], expected: list[int]
 ) -> None:
     with Script(0.0, 0.99, *[STAY] * 3) as rng:
-        labels = cb(line(values), 2, rng=rng, leaf_orders=NONE, tries=1, l=2, sensitive=codes)
+        labels = cb(line(values), 2, rng=rng, tries=1, l=2, sensitive=codes)
     assert labels == expected
 
 
@@ -305,7 +299,6 @@ def test_cb_deals_out_by_the_same_reading(
             table,
             2,
             rng=rng,
-            leaf_orders={"c": "pqrs"},
             tries=1,
             categorical=categorical,
             l=2,
@@ -317,11 +310,11 @@ def test_cb_deals_out_by_the_same_reading(
 def test_cb_refuses() -> None:
     table, rng = line([0, 1, 2, 3]), np.random.default_rng(0)
     with pytest.raises(ValueError, match="5-anonymous"):
-        cb(table, 5, rng=rng, leaf_orders=NONE)
+        cb(table, 5, rng=rng)
     with pytest.raises(ValueError, match="1/2-diverse"):
-        cb(table, 2, rng=rng, leaf_orders=NONE, l=2, sensitive=[0, 0, 0, 1])
+        cb(table, 2, rng=rng, l=2, sensitive=[0, 0, 0, 1])
     with pytest.raises(ValueError, match="together"):
-        cb(table, 2, rng=rng, leaf_orders=NONE, l=2)
+        cb(table, 2, rng=rng, l=2)
 
 
 @pytest.mark.parametrize("categorical", ["tree", "ordered"])
@@ -332,13 +325,12 @@ def test_cb_sizes_and_diversity(seed: int, categorical: Literal["tree", "ordered
     table = random_table(draw, n)
     codes = [draw.choice([0, 0, 1, 2, 3]) for _ in range(n)]
     rng = np.random.default_rng(seed)
-    plain = cb(table, k, rng=rng, leaf_orders=LEAVES, tries=4, categorical=categorical)
+    plain = cb(table, k, rng=rng, tries=4, categorical=categorical)
     assert all(k <= size < 2 * k for size in class_sizes(plain))
     labels = cb(
         table,
         k,
         rng=rng,
-        leaf_orders=LEAVES,
         tries=4,
         categorical=categorical,
         l=l,
@@ -374,6 +366,22 @@ def feasible_cases(most: int) -> Iterator[tuple[list[int], int]]:
         for counts in profiles(n):
             for l in range(2, n // counts[0] + 1):
                 yield [value for value, count in enumerate(counts) for _ in range(count)], l
+
+
+def he_split(
+    values: Sequence[int],
+    l: int,
+    groups: Literal["ceil", "floor"],
+) -> list[list[int]]:
+    """Return the values sorted and dealt round robin into |T| / l groups (Fig. 5).
+
+    He numbers the rows from 1: row i goes to group (i mod g) + 1.
+    """
+    count = math.ceil(len(values) / l) if groups == "ceil" else len(values) // l
+    dealt: list[list[int]] = [[] for _ in range(count)]
+    for i, value in enumerate(sorted(values), start=1):
+        dealt[i % count].append(value)
+    return dealt
 
 
 def test_he_split_counterexamples() -> None:
@@ -425,7 +433,7 @@ def test_nh_by_hand() -> None:
     # From row 0 the hops go to 3, 0, 3. Rows 1 (0.2 < 1.8) and 2 (0.4 < 1.6) join row 0; row 3
     # needs one more, and row 2 is nearest. The rings have shifts 0 and 1.
     with Script(0.0, STAY, 0.0, 0.6) as rng:
-        rings, members = nh(line([0, 1, 2, 10]), 2, rng=rng, leaf_orders=NONE)
+        rings, members = nh(line([0, 1, 2, 10]), 2, rng=rng)
     assert rings == [0, 0, 1, 1]
     assert members == [[0, 1], [1, 0], [3, 2], [2, 3]]
 
@@ -433,14 +441,14 @@ def test_nh_by_hand() -> None:
 def test_nh_seeds_are_two_and_three_hops_away() -> None:
     # The start 4 is furthest from 10, 10 from 0, 0 from 10. So the group of 0 comes first.
     with Script(0.5, STAY, 0.0, 0.0) as rng:
-        rings, _ = nh(line([10, 9, 4, 0]), 2, rng=rng, leaf_orders=NONE)
+        rings, _ = nh(line([10, 9, 4, 0]), 2, rng=rng)
     assert rings == [1, 1, 0, 0]
 
 
 def test_nh_shares_equal_rows() -> None:
     # All at the same place: from row 0 the hops go to 1, 0, 1; 2 and 3 join in turn.
     with Script(0.0, STAY, 0.0, 0.0) as rng:
-        rings, _ = nh(line([5] * 4), 2, rng=rng, leaf_orders=NONE)
+        rings, _ = nh(line([5] * 4), 2, rng=rng)
     assert rings == [0, 1, 0, 1]
 
 
@@ -453,7 +461,7 @@ def test_a_ring_of_three() -> None:
     # 5 goes on to 4, and that to 0. Shift 1: each row is the second of its three.
     table = line([5, 0, 4, 9])
     with Script(0.34) as rng:
-        rings, members = nh(table, 3, rng=rng, leaf_orders=NONE)
+        rings, members = nh(table, 3, rng=rng)
     assert rings == [0, 0, 0, 0]
     assert tour(table, range(4), "height") == [0, 2, 1, 3]
     assert members == [[3, 0, 2], [2, 1, 3], [0, 2, 1], [1, 3, 0]]
@@ -478,7 +486,7 @@ def covers(column: Column, members: Sequence[int], row: int) -> bool:
 def test_every_row_can_have_k_boxes(seed: int) -> None:
     n, k = 17, 2 + seed % 3
     table = random_table(random.Random(seed), n)
-    rings, members = nh(table, k, rng=np.random.default_rng(seed), leaf_orders=LEAVES)
+    rings, members = nh(table, k, rng=np.random.default_rng(seed))
     assert all(k <= size < 2 * k for size in class_sizes(rings))
     assert all(row in members[row] for row in range(n))
     assert all(rings[row] == rings[box] for box in range(n) for row in members[box])
@@ -549,21 +557,21 @@ def test_systematic_by_hand(draw: float, expected: list[int]) -> None:
     # In order 0 1 3 6 8 10. Seeds 0 3 8 take 1 6 10; seeds 1 6 10 take 0 8 3.
     with Script(draw) as rng:
         table = line([3, 0, 8, 6, 1, 10])
-        assert systematic(table, 2, rng=rng, leaf_orders=NONE) == expected
+        assert systematic(table, 2, rng=rng) == expected
 
 
 def test_systematic_leftovers() -> None:
     # In order 0 1 3 5 6 8 10. Seeds 0 3 6 take 1 5 8; 10 costs 2.8, 1.7 and 0.8.
     with Script(0.0) as rng:
         table = line([3, 0, 8, 6, 1, 10, 5])
-        assert systematic(table, 2, rng=rng, leaf_orders=NONE) == [1, 0, 2, 2, 0, 2, 1]
+        assert systematic(table, 2, rng=rng) == [1, 0, 2, 2, 0, 2, 1]
 
 
 def test_systematic_follows_the_leaf_order() -> None:
     # By leaf order r q p: the seeds are r and p, at places 0 and 2 of r q p p.
-    table = {"c": Categorical(["p", "q", "r", "p"], {})}
+    table = {"c": Categorical(["p", "q", "r", "p"], dict.fromkeys("rqp", "*"))}
     with Script(0.0) as rng:
-        assert systematic(table, 2, rng=rng, leaf_orders={"c": "rqp"}) == [1, 0, 0, 1]
+        assert systematic(table, 2, rng=rng) == [1, 0, 0, 1]
 
 
 # KACA
@@ -612,27 +620,27 @@ def test_kaca_starts_from_equal_rows() -> None:
     }
     assert equal_classes(table) == [[0, 2], [1, 3], [4]]
     with Script() as rng:
-        assert kaca(table, 1, rng=rng, leaf_orders=NONE) == [0, 1, 0, 1, 2]
+        assert kaca(table, 1, rng=rng) == [0, 1, 0, 1, 2]
 
 
 def test_kaca_by_hand() -> None:
     # Classes 0 0, 1, 10, 9. The draw of 0.0 takes 1, which costs 0.3 with the zeros; then 10,
     # which costs 0.2 with 9.
     with Script(0.0, 0.0) as rng:
-        assert kaca(line([0, 0, 1, 10, 9]), 2, rng=rng, leaf_orders=NONE) == [0, 0, 0, 1, 1]
+        assert kaca(line([0, 0, 1, 10, 9]), 2, rng=rng) == [0, 0, 0, 1, 1]
 
 
 def test_kaca_ties_go_to_the_lowest_name() -> None:
     # Row 0 is as far from row 1 as from row 2, and takes row 1.
     table = plane([5, 0, 10, 10], [0, 0, 0, 3])
     with Script(0.0, 0.0) as rng:
-        assert kaca(table, 2, rng=rng, leaf_orders=NONE) == [0, 0, 1, 1]
+        assert kaca(table, 2, rng=rng) == [0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_kaca_sizes(seed: int) -> None:
     table = random_table(random.Random(seed), 20)
-    labels = kaca(table, 3, rng=np.random.default_rng(seed), leaf_orders=LEAVES)
+    labels = kaca(table, 3, rng=np.random.default_rng(seed))
     assert min(class_sizes(labels)) >= 3
     assert list(dict.fromkeys(labels)) == sorted(set(labels))
 
@@ -645,7 +653,7 @@ def test_wf_c_means_by_hand(iterations: int, expected: list[int]) -> None:
     # From 0 and 1, row 0 is alone and would merge. The other mean is then 20/3, and 1 comes back.
     with Script(*[STAY] * 3) as rng:
         table = line([0, 1, 9, 10])
-        labels = wf_c_means(table, 2, rng=rng, leaf_orders=NONE, iterations=iterations)
+        labels = wf_c_means(table, 2, rng=rng, iterations=iterations)
     assert labels == expected
 
 
@@ -661,7 +669,7 @@ def test_feature_weights_change_the_classes() -> None:
     # 3 + 2 from one and 2 + 3 from the other; x, in which the classes are tighter, decides.
     table = plane([8, 4, 1, 6, 1], [6, 7, 0, 4, 5])
     with Script(*[STAY] * 4) as rng:
-        assert wf_c_means(table, 2, rng=rng, leaf_orders=NONE) == [0, 1, 1, 0, 1]
+        assert wf_c_means(table, 2, rng=rng) == [0, 1, 1, 0, 1]
 
 
 def test_the_smallest_class_merges_first() -> None:
@@ -669,21 +677,21 @@ def test_the_smallest_class_merges_first() -> None:
     # nearer to 10 than to 0: the other way round, all would end in one class.
     table = line([5, 0, 10, 6, 10, 10, 10, 10, 10])
     with Script(*[STAY] * 8) as rng:
-        labels = wf_c_means(table, 3, rng=rng, leaf_orders=NONE, iterations=1)
+        labels = wf_c_means(table, 3, rng=rng, iterations=1)
     assert labels == [0, 0, 1, 0, 1, 1, 1, 1, 1]
 
 
 def test_empty_classes_vanish() -> None:
     # The centres are rows 0, 1, 2; all rows are equal and join the first.
     with Script(*[STAY] * 5) as rng:
-        assert wf_c_means(line([5] * 6), 2, rng=rng, leaf_orders=NONE) == [0] * 6
+        assert wf_c_means(line([5] * 6), 2, rng=rng) == [0] * 6
 
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_wf_c_means_sizes(measure: Measure) -> None:
     table = random_table(random.Random(len(measure)), 20)
     rng = np.random.default_rng(0)
-    labels = wf_c_means(table, 3, rng=rng, leaf_orders=LEAVES, measure=measure)
+    labels = wf_c_means(table, 3, rng=rng, measure=measure)
     assert min(class_sizes(labels)) >= 3
 
 
@@ -707,7 +715,7 @@ def test_program_for_more_rows() -> None:
     best = optimum_by_program(table, k)[0]
     nearest = [min(record_loss(table, [i, j]) for j in range(n) if j != i) for i in range(n)]
     greedy = total_il(table, k_member(table, k, start=0, leftover_order=[]))
-    halved = cb(table, k, rng=np.random.default_rng(0), leaf_orders=LEAVES)
+    halved = cb(table, k, rng=np.random.default_rng(0))
     assert sum(nearest) <= best + 1e-6
     assert best <= min(greedy, total_il(table, halved)) + 1e-6
 

@@ -13,6 +13,7 @@ to the last bit, whatever the order of the columns in the table.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -30,6 +31,9 @@ from covey.schema.taxonomy import ROOT, Measure, Taxonomy
 from covey.tables import Table
 from covey.tables.cells import as_days, as_numbers, parse_dates, parse_numbers
 from covey.tables.csv_files import Dialect
+
+if TYPE_CHECKING:
+    from covey.reference.model import Column as PlainColumn
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,6 +84,13 @@ class EncodedTable:
         from covey.encoding.imputation import without_gaps
 
         return without_gaps(self)
+
+    @property
+    def plain(self) -> "dict[str, PlainColumn]":
+        """The columns as lists, for `covey.reference`."""
+        from covey.encoding.plain import plain_columns
+
+        return plain_columns(self.attributes)
 
     def take(self, rows: Longs) -> "EncodedTable":
         """Select some rows; domains and trees stay those of the whole table."""

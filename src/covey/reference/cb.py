@@ -1,32 +1,59 @@
 # ruff: noqa: E741 (l is the name of the parameter everywhere)
-"""CB, bisecting 2-means with repair (He et al. 2012, specification A2), and its l-diverse form.
+"""CB: split the rows in two by 2-means, again and again, until no group has 2k rows.
 
-With l, splits keep every group 1/l-diverse, and the groups at the end are dealt out into smaller
-classes where that loses less (A2b, E3).
+He, Chen, Chen, Dong, Wang, Huang: Clustering-based k-anonymity, PAKDD 2012.
+
+Where the paper errs, and what covey does:
+
+- In figure 4 one letter counts tries and groups, and the means are not defined at the first try.
+  Here the first try starts from two random rows, each further one from the means of the one before.
+- The two random rows are put into the groups, distributed with all others, and removed again. Here
+  they are centres only.
+- Means of categories are defined for ordered values only, and distances not for trees. The option
+  `categorical` chooses: distances in the "tree" with the most frequent category as centre, or
+  places among the leaves as numbers ("ordered").
+- Rows equally near to both centres go to the smaller group in the text, all to the second in the
+  figure. Here they go to the smaller one; otherwise all equal rows would stay together.
+- The paper does not say which rows fill up a group of fewer than k. Here those of least regret do.
+- In "k = 15 tries", k stands for r, here `tries`.
+- With l, a group that cannot be split is put back without end. Here it is final.
+- Theorem 3 is false. Figure 5 deals a group of n rows out into n/l groups, rounded up. If l does
+  not divide n, a group has fewer than l rows, and values that are too frequent. The figure also
+  refuses a value in exactly n/l rows, which is feasible, and ignores k. Here small groups take one
+  row from each of the l fullest buckets, and k/l of them, rounded up, merge. So any union has no
+  value in more than 1/l of its rows.
+
+Cost: O(n log(n/k)) distances in each try for even splits, O(n²/k) at worst.
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from covey.reference.centres import (
     Centre,
-    LeafOrders,
-    Rng,
-    below,
-    categorical_columns,
     centre_of_row,
     centre_of_rows,
-    check_k,
     distance,
+    leaf_order,
     lexicographic,
-    numeric_columns,
-    rise,
-    shuffle,
 )
-from covey.reference.k_member import labels_of
-from covey.reference.model import Column, Measure, Numeric, Table, leaves_of_rows, record_loss
+from covey.reference.draws import Rng, below, shuffle
+from covey.reference.model import (
+    Column,
+    Measure,
+    Numeric,
+    Table,
+    categorical_columns,
+    check_k,
+    group_loss,
+    labels_of,
+    leaves_of_rows,
+    numeric_columns,
+    record_loss,
+    rise,
+)
 
 Pair: TypeAlias = tuple[list[int], list[int]]
 Distances: TypeAlias = dict[int, float]
@@ -37,31 +64,26 @@ WINDOW = 256  # rows of a bucket, or groups of a list, that are looked at
 # The ordered reading of categories
 
 
-def places(leaves: Sequence[str], leaf_order: Sequence[str]) -> list[float | None]:
-    """Return the place of each leaf in the leaf order, scaled to 0 ... 1."""
-    last = len(leaf_order) - 1
-    return [leaf_order.index(leaf) / last if last > 0 else 0.0 for leaf in leaves]
+def places(leaves: Sequence[str], order: Sequence[str]) -> list[float | None]:
+    """Return the place of each leaf in the order, scaled to 0 ... 1."""
+    last = len(order) - 1
+    return [order.index(leaf) / last if last > 0 else 0.0 for leaf in leaves]
 
 
-def ordered(table: Table, leaf_orders: LeafOrders) -> Table:
-    """Return the table with a number for every leaf: its place in the leaf order.
+def ordered(table: Table) -> Table:
+    """Return the table with a number for every leaf: its place among the leaves of the tree.
 
     The new names keep the attribute order: what was categorical still comes last.
     """
     columns: dict[str, Column] = {f"0 {name}": c for name, c in numeric_columns(table).items()}
     for name, column in categorical_columns(table).items():
         leaves = leaves_of_rows(column, range(len(column.values)))
-        numbers = places(leaves, leaf_orders[name])
+        numbers = places(leaves, leaf_order(column))
         columns[f"1 {name}"] = Numeric(numbers, column.weight, domain=(0.0, 1.0))
     return columns
 
 
 # Splitting a group
-
-
-def group_loss(table: Table, rows: Sequence[int], measure: Measure) -> float:
-    """Return |G| * L(G)."""
-    return len(rows) * record_loss(table, rows, measure)
 
 
 def assign(order: Sequence[int], to_first: Distances, to_second: Distances) -> Pair:
@@ -96,7 +118,6 @@ def two_means(
     *,
     tries: int,
     rng: Rng,
-    leaf_orders: LeafOrders,
     measure: Measure = "height",
 ) -> Iterator[Pair]:
     """Yield the repaired groups of each try, the first from the given centres."""
@@ -112,10 +133,7 @@ def two_means(
         first, second = repair(first, second, k, to_first, to_second)
         second, first = repair(second, first, k, to_second, to_first)
         yield first, second
-        centres = (
-            centre_of_rows(table, first, leaf_orders),
-            centre_of_rows(table, second, leaf_orders),
-        )
+        centres = (centre_of_rows(table, first), centre_of_rows(table, second))
 
 
 def two_places(rng: Rng, m: int) -> tuple[int, int]:
@@ -125,6 +143,23 @@ def two_places(rng: Rng, m: int) -> tuple[int, int]:
     return a, b + 1 if b >= a else b
 
 
+def attempts(
+    table: Table,
+    group: Sequence[int],
+    k: int,
+    *,
+    tries: int,
+    restarts: int,
+    rng: Rng,
+    measure: Measure,
+) -> Iterator[Pair]:
+    """Yield the groups of all tries from all starts, each of which is two random rows."""
+    for _ in range(restarts):
+        a, b = two_places(rng, len(group))
+        centres = (centre_of_row(table, group[a]), centre_of_row(table, group[b]))
+        yield from two_means(table, group, k, centres, tries=tries, rng=rng, measure=measure)
+
+
 def diverse(rows: Sequence[int], l: int | None, sensitive: Sequence[int]) -> bool:
     """Tell whether no code of the rows is more frequent than 1/l; without l every group is."""
     if l is None:
@@ -132,15 +167,36 @@ def diverse(rows: Sequence[int], l: int | None, sensitive: Sequence[int]) -> boo
     return l * max(Counter(sensitive[row] for row in rows).values()) <= len(rows)
 
 
+def total_loss(table: Table, groups: Iterable[Sequence[int]], measure: Measure) -> float:
+    """Return what all groups lose together."""
+    total = 0.0
+    for rows in groups:
+        total += group_loss(table, rows, measure)
+    return total
+
+
+def best_of(
+    pairs: Iterable[Pair], l: int | None, sensitive: Sequence[int], table: Table, measure: Measure
+) -> Pair | None:
+    """Return the first pair of diverse groups that lose least, if there is one."""
+    least, best = math.inf, None
+    for pair in pairs:
+        if all(diverse(rows, l, sensitive) for rows in pair):
+            lost = total_loss(table, pair, measure)
+            if lost < least:
+                least, best = lost, pair
+    return best
+
+
 # Dealing a group out
 
 
 def buckets_of(
-    table: Table, group: Sequence[int], sensitive: Sequence[int], leaf_orders: LeafOrders
+    table: Table, group: Sequence[int], sensitive: Sequence[int]
 ) -> dict[int, list[int]]:
     """Return the rows of each code, by ascending code, in lexicographic order."""
     buckets: dict[int, list[int]] = {code: [] for code in sorted({sensitive[r] for r in group})}
-    for row in lexicographic(table, group, leaf_orders):
+    for row in lexicographic(table, group):
         buckets[sensitive[row]].append(row)
     return buckets
 
@@ -214,59 +270,25 @@ def deal(
     *,
     l: int,
     sensitive: Sequence[int],
-    leaf_orders: LeafOrders,
+    scale: Table,
     measure: Measure = "height",
-    scale: Table | None = None,
 ) -> list[list[int]]:
     """Return classes of the rows of a group, each 1/l-diverse and of at least k rows.
 
     There is none if it cannot be done. `scale` is the table that losses are taken of.
     """
-    scale = table if scale is None else scale
-    buckets = buckets_of(table, group, sensitive, leaf_orders)
+    buckets = buckets_of(table, group, sensitive)
     peeled = peel(scale, buckets, l, measure)
     if not place_the_rest(scale, peeled, buckets, sensitive, measure):
         return []
     return merge(scale, peeled, math.ceil(k / l), measure)
 
 
-# He's own way to deal a group out (Fig. 5)
-
-
-def he_split(
-    values: Sequence[int],
-    l: int,
-    groups: Literal["ceil", "floor"],
-) -> list[list[int]]:
-    """Return the values sorted and dealt round robin into |T| / l groups, rounded as told.
-
-    He numbers the rows from 1: row i goes to group (i mod g) + 1.
-    """
-    count = math.ceil(len(values) / l) if groups == "ceil" else len(values) // l
-    dealt: list[list[int]] = [[] for _ in range(count)]
-    for i, value in enumerate(sorted(values), start=1):
-        dealt[i % count].append(value)
-    return dealt
-
-
 # The method
 
 
-def cb(
-    table: Table,
-    k: int,
-    *,
-    rng: Rng,
-    leaf_orders: LeafOrders,
-    measure: Measure = "height",
-    tries: int = 15,
-    restarts: int = 1,
-    categorical: Literal["tree", "ordered"] = "tree",
-    l: int | None = None,
-    sensitive: Sequence[int] | None = None,
-) -> list[int]:
-    """Return the group of each row; groups are numbered depth first, left before right."""
-    n = check_k(table, k)
+def check_diversity(n: int, l: int | None, sensitive: Sequence[int] | None) -> Sequence[int]:
+    """Return the sensitive code of each row; raise if the whole table is not 1/l-diverse."""
     if (l is None) != (sensitive is None):
         raise ValueError("l and the sensitive codes go together")
     codes = [0] * n if sensitive is None else sensitive
@@ -274,32 +296,34 @@ def cb(
         raise ValueError("one code per row is needed")
     if not diverse(range(n), l, codes):
         raise ValueError(f"the table is not 1/{l}-diverse")
-    scale = ordered(table, leaf_orders) if categorical == "ordered" else table
+    return codes
 
-    def split(group: list[int]) -> Pair | None:
-        best, remembered = math.inf, None
-        for _ in range(restarts):
-            a, b = two_places(rng, len(group))
-            centres = (centre_of_row(scale, group[a]), centre_of_row(scale, group[b]))
-            for first, second in two_means(
-                scale,
-                group,
-                k,
-                centres,
-                tries=tries,
-                rng=rng,
-                leaf_orders=leaf_orders,
-                measure=measure,
-            ):
-                if not (diverse(first, l, codes) and diverse(second, l, codes)):
-                    continue
-                cost = group_loss(scale, first, measure) + group_loss(scale, second, measure)
-                if cost < best:
-                    best, remembered = cost, (first, second)
-        return remembered
+
+def cb(  # noqa: PLR0913 - the options of the method
+    table: Table,
+    k: int,
+    *,
+    rng: Rng,
+    measure: Measure = "height",
+    tries: int = 15,
+    restarts: int = 1,
+    categorical: Literal["tree", "ordered"] = "tree",
+    l: int | None = None,
+    sensitive: Sequence[int] | None = None,
+) -> list[int]:
+    """Return the group of each row; groups are numbered depth first, left before right.
+
+    With `l`, `sensitive` has the code of each row's sensitive value.
+    """
+    n = check_k(table, k)
+    codes = check_diversity(n, l, sensitive)
+    scale = ordered(table) if categorical == "ordered" else table
 
     def final_groups(group: list[int]) -> list[list[int]]:
-        halves = split(group) if len(group) >= 2 * k else None
+        if len(group) < 2 * k:
+            return [group]
+        pairs = attempts(scale, group, k, tries=tries, restarts=restarts, rng=rng, measure=measure)
+        halves = best_of(pairs, l, codes, scale, measure)
         if halves is None:
             return [group]
         return final_groups(halves[0]) + final_groups(halves[1])
@@ -307,21 +331,9 @@ def cb(
     def dealt_out(group: list[int]) -> list[list[int]]:
         if l is None:
             return [group]
-        classes = deal(
-            table,
-            group,
-            k,
-            l=l,
-            sensitive=codes,
-            leaf_orders=leaf_orders,
-            measure=measure,
-            scale=scale,
-        )
-        loss = 0.0
-        for rows in classes:
-            loss += group_loss(scale, rows, measure)
-        better = len(classes) >= 2 and loss < group_loss(scale, group, measure)
-        return classes if better else [group]
+        classes = deal(table, group, k, l=l, sensitive=codes, scale=scale, measure=measure)
+        gains = total_loss(scale, classes, measure) < group_loss(scale, group, measure)
+        return classes if len(classes) >= 2 and gains else [group]
 
     groups = final_groups(list(range(n)))
     return labels_of([rows for group in groups for rows in dealt_out(group)], n)

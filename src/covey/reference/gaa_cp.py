@@ -1,8 +1,18 @@
-"""GAA-CP, which gathers all nearest rows at once (specification B6)."""
+"""GAA-CP: grow groups from random rows, adding all nearest rows at once.
 
-from covey.reference.centres import Rng, below, check_k, rise
-from covey.reference.k_member import labels_of
-from covey.reference.model import Measure, Table, record_loss
+Jiang, Zeng, Ma: Greedy clustering-anonymity method for privacy preservation of table
+data-publishing, Journal of Software 2017.
+
+The text of the paper was not available. The steps come from its abstract (add the row that adds
+least loss; groups of k rows or slightly more) and from the description by Wang, He and Zhu (2022):
+random, and it "gathers multiple records at once". covey reads the latter as all rows with exactly
+the same least loss. A row left over joins the group whose loss it raises least.
+
+Cost: O(n²) evaluations of the loss.
+"""
+
+from covey.reference.draws import Rng, below
+from covey.reference.model import Measure, Table, check_k, labels_of, record_loss, rise
 
 
 def gaa_cp(table: Table, k: int, *, rng: Rng, measure: Measure = "height") -> list[int]:

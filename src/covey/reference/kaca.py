@@ -1,16 +1,29 @@
-"""KACA (Li et al. 2006, specification B7): classes of equal rows merge until all have k."""
+"""KACA: start with classes of equal rows, and merge those that are too small.
+
+Li, Wong, Fu, Pei: Achieving k-anonymity by clustering in attribute hierarchical structures, DaWaK
+2006.
+
+Only the abstract of the paper was available. The rest comes from how the method is usually
+described: a random class of fewer than k rows merges with the nearest class; a step from depth d to
+depth d-1 weighs 1/d^beta; a class counts by its rows. These descriptions leave some questions open.
+In a tree whose leaves are not equally deep, covey measures steps against those from the deepest
+leaf. The step of a number is the growth of its interval. A missing cell equals another one, and
+lies directly under the root. Of equally near classes, covey takes the one with the lowest row.
+
+Cost: O(E²) distances for E different rows.
+"""
 
 from collections.abc import Sequence
 
-from covey.reference.centres import LeafOrders, Rng, below, check_k
-from covey.reference.k_member import labels_of
+from covey.reference.draws import Rng, below
 from covey.reference.model import (
     Categorical,
     Column,
-    Measure,
     Table,
     attribute_order,
+    check_k,
     depth,
+    labels_of,
     leaves_of_rows,
     lowest_common_ancestor,
     max_depth,
@@ -24,7 +37,7 @@ from covey.reference.model import (
 def equal_classes(table: Table) -> list[list[int]]:
     """Return the classes of rows that are equal in every column, by their lowest row.
 
-    Numbers are equal if they are once normalised, as they are everywhere else.
+    Numbers are compared after normalising, as everywhere else.
     """
     columns = [table[name] for name in attribute_order(table)]
     cells = [c.values if isinstance(c, Categorical) else normalised(c) for c in columns]
@@ -35,7 +48,7 @@ def equal_classes(table: Table) -> list[list[int]]:
 
 
 def climbed(depth_before: int, depth_after: int, height: int, beta: float) -> float:
-    """Return the weighted share of the levels climbed; level i weighs i ** -beta."""
+    """Return the weighted share of the steps climbed; a step up from depth i weighs i ** -beta."""
     cumulated = [0.0]
     for level in range(1, height + 1):
         cumulated.append(cumulated[-1] + level**-beta)
@@ -55,7 +68,7 @@ def step(column: Column, rows: Sequence[int], union: Sequence[int], beta: float)
 
 
 def distortion(table: Table, rows: Sequence[int], union: Sequence[int], beta: float) -> float:
-    """Return t: the weighted steps of one row on its way to the union."""
+    """Return the weighted steps of one row on its way to the union."""
     total = 0.0
     for name in attribute_order(table):
         total += table[name].weight * step(table[name], rows, union, beta)
@@ -69,19 +82,8 @@ def distance(table: Table, one: Sequence[int], other: Sequence[int], beta: float
     return of_one + len(other) * distortion(table, other, union, beta)
 
 
-def kaca(
-    table: Table,
-    k: int,
-    *,
-    rng: Rng,
-    leaf_orders: LeafOrders,
-    measure: Measure = "height",
-    beta: float = 1.0,
-) -> list[int]:
-    """Return the class of each row; classes are numbered by their lowest row.
-
-    Neither leaf orders nor the measure have a part in it.
-    """
+def kaca(table: Table, k: int, *, rng: Rng, beta: float = 1.0) -> list[int]:
+    """Return the class of each row; classes are numbered by their lowest row."""
     n = check_k(table, k)
     classes = equal_classes(table)  # always ascending by lowest row, so min takes the lowest
     while True:

@@ -1,19 +1,33 @@
-"""MDAV-generic (specification B5)."""
+"""MDAV-generic: group the rows furthest from the average row with their nearest rows.
+
+Domingo-Ferrer, Torra: Ordinal, continuous and heterogeneous k-anonymity through microaggregation,
+Data Mining and Knowledge Discovery 2005.
+
+The steps follow the usual descriptions of the method. What these leave open, covey decides: the
+standard deviation divides by the number of values minus one; all categories are nominal, 0 or 1
+apart, with the most frequent one as average, the first in the tree of equals; a missing number is
+as far from present ones as two of these can be. The sums behind the averages are updated as rows
+leave, in that order. The paper releases averages; covey shows intervals and ancestors, as for all
+methods.
+
+Cost: O(n²) distances as written here, for all places of a group; O(n²/k) for its first rows alone.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from covey.reference.centres import (
-    Centre,
-    LeafOrders,
+from covey.reference.centres import Centre, centre_of_row, leaf_order, mode
+from covey.reference.model import (
+    Table,
     categorical_columns,
-    centre_of_row,
     check_k,
-    mode,
+    labels_of,
+    normalised,
     numeric_columns,
+    row_count,
 )
-from covey.reference.k_member import labels_of
-from covey.reference.model import Table, normalised
+
+# Standardised numbers
 
 
 def standardised(numbers: Sequence[float | None]) -> list[float | None]:
@@ -29,7 +43,7 @@ def standardised(numbers: Sequence[float | None]) -> list[float | None]:
 
 
 def widest(scores: Sequence[float | None]) -> float:
-    """Return the range R of the standardised numbers, 1.0 where it is none or 0."""
+    """Return the range of the standardised numbers, 1.0 where there is none or it is 0."""
     present = [z for z in scores if z is not None]
     if not present or max(present) == min(present):
         return 1.0
@@ -45,54 +59,75 @@ def squared_gap(one: float | None, other: float | None, bound: float) -> float:
     return min((one - other) * (one - other), bound * bound)
 
 
-def mdav(table: Table, k: int, *, leaf_orders: LeafOrders) -> list[int]:
+def points_of(table: Table) -> list[Centre]:
+    """Return each row as a point: standardised numbers, and leaves."""
+    columns = numeric_columns(table)
+    scores = {name: standardised(normalised(column)) for name, column in columns.items()}
+    return [
+        Centre({name: scores[name][row] for name in scores}, centre_of_row(table, row).nodes)
+        for row in range(row_count(table))
+    ]
+
+
+def distance(table: Table, one: Centre, other: Centre, bounds: Mapping[str, float]) -> float:
+    """Return the weighted sum of squared gaps of numbers, and of 1 for each other category."""
+    total = 0.0
+    for name, numbers in numeric_columns(table).items():
+        gap = squared_gap(one.numbers[name], other.numbers[name], bounds[name])
+        total += numbers.weight * gap
+    for name, leaves in categorical_columns(table).items():
+        total += leaves.weight * (0.0 if one.nodes[name] == other.nodes[name] else 1.0)
+    return total
+
+
+# The average row
+
+
+def average_number(
+    points: Sequence[Centre], name: str, remaining: Sequence[int], gone: Sequence[int]
+) -> float | None:
+    """Return the mean of the remaining rows: the sum of all rows, less those that are gone.
+
+    This is not the same float as a fresh sum.
+    """
+    total = 0.0
+    for point in points:
+        total += point.numbers[name] or 0.0
+    for row in gone:
+        total -= points[row].numbers[name] or 0.0
+    count = sum(1 for row in remaining if points[row].numbers[name] is not None)
+    return total / count if count > 0 else None
+
+
+def average_point(
+    table: Table, points: Sequence[Centre], remaining: Sequence[int], gone: Sequence[int]
+) -> Centre:
+    """Return the average of the remaining rows: means and most frequent categories."""
+    return Centre(
+        {name: average_number(points, name, remaining, gone) for name in numeric_columns(table)},
+        {
+            name: mode([points[row].nodes[name] for row in remaining], leaf_order(column))
+            for name, column in categorical_columns(table).items()
+        },
+    )
+
+
+# The method
+
+
+def mdav(table: Table, k: int) -> list[int]:
     """Return the group of each row; groups are numbered in order of formation."""
     n = check_k(table, k)
-    scores = {
-        name: standardised(normalised(column)) for name, column in numeric_columns(table).items()
-    }
-    leaves = [centre_of_row(table, row).nodes for row in range(n)]
-    points = [Centre({name: scores[name][row] for name in scores}, leaves[row]) for row in range(n)]
-
-    def distance(one: Centre, other: Centre) -> float:
-        total = 0.0
-        for name, number_column in numeric_columns(table).items():
-            bound = widest(scores[name])
-            total += number_column.weight * squared_gap(
-                one.numbers[name], other.numbers[name], bound
-            )
-        for name, leaf_column in categorical_columns(table).items():
-            total += leaf_column.weight * (0.0 if one.nodes[name] == other.nodes[name] else 1.0)
-        return total
-
+    points = points_of(table)
+    bounds = {name: widest([p.numbers[name] for p in points]) for name in numeric_columns(table)}
     remaining = list(range(n))  # always ascending, so that min and max pick the lowest of equals
     gone: list[int] = []  # in the order of leaving
 
-    def average_number(name: str) -> float | None:
-        # The sum of all rows, less those that left: not the same float as a fresh sum.
-        total = 0.0
-        for z in scores[name]:
-            total += 0.0 if z is None else z
-        for row in gone:
-            z = scores[name][row]
-            total -= 0.0 if z is None else z
-        count = sum(1 for row in remaining if scores[name][row] is not None)
-        return total / count if count > 0 else None
-
-    def average_point() -> Centre:
-        return Centre(
-            {name: average_number(name) for name in scores},
-            {
-                name: mode([points[row].nodes[name] for row in remaining], leaf_orders[name])
-                for name in categorical_columns(table)
-            },
-        )
-
     def furthest(point: Centre) -> int:
-        return max(remaining, key=lambda row: distance(points[row], point))
+        return max(remaining, key=lambda row: distance(table, points[row], point, bounds))
 
     def nearest(point: Centre) -> int:
-        return min(remaining, key=lambda row: distance(points[row], point))
+        return min(remaining, key=lambda row: distance(table, points[row], point, bounds))
 
     def leave(row: int) -> int:
         remaining.remove(row)
@@ -107,11 +142,12 @@ def mdav(table: Table, k: int, *, leaf_orders: LeafOrders) -> list[int]:
 
     groups: list[list[int]] = []
     while len(remaining) >= 3 * k:
-        r = furthest(average_point())
+        r = furthest(average_point(table, points, remaining, gone))
         groups.append(group_around(r))
         s = furthest(points[r])
         groups.append(group_around(s))
     if len(remaining) >= 2 * k:
-        groups.append(group_around(furthest(average_point())))
-    groups.append(list(remaining))
+        r = furthest(average_point(table, points, remaining, gone))
+        groups.append(group_around(r))
+    groups.append(remaining)
     return labels_of(groups, n)

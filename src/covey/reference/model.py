@@ -1,6 +1,17 @@
-"""The data model of the oracles and the per-record loss (specification 0.1, 0.2, C2, C3, C8).
+"""What all methods share: columns, trees, the loss of a group of rows, and labels.
 
-Nothing is cached: every number is computed again from the rows whenever it is needed.
+A table is a mapping from names to columns, and a row is its number, from 0. The loss of a group is
+that of Byun et al. (2007): a row of the group loses, in each column, the range of the group's
+numbers as a share of the whole range, or the height of the lowest common ancestor of the group's
+leaves as a share of the height of the tree. Wang et al. (2022) count levels instead of heights,
+Xu et al. (2006) and Iyengar (2002) count leaves; `Measure` names these four.
+
+The papers assume that no cell is missing, that trees are balanced and that columns have more than
+one value. Here a missing category is one more leaf under the root. A group of numbers of which
+some are missing loses all, and a group of missing numbers loses nothing. A column with one value
+loses nothing.
+
+Nothing is stored: every number is computed again from the rows whenever it is needed.
 """
 
 import math
@@ -16,7 +27,7 @@ HIDDEN_ROOT = "\x00root"
 
 @dataclass(frozen=True)
 class Numeric:
-    """A numeric column (0.1). None is a missing value; a domain replaces the data range.
+    """A column of numbers. None is a missing value; a domain replaces the range of the values.
 
     As a `wildcard`, a missing value is any value, and the row shows what the others have.
     """
@@ -27,7 +38,7 @@ class Numeric:
     wildcard: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what the specification gives no meaning to."""
+        """Refuse numbers that have no place in the range."""
         present = [v for v in self.values if v is not None]
         if not all(math.isfinite(v) for v in present):
             raise ValueError("a numeric value must be finite; a missing one is None")
@@ -39,9 +50,11 @@ class Numeric:
 
 @dataclass(frozen=True)
 class Categorical:
-    """A categorical column (0.1). `parent` maps every node but the root to its parent.
+    """A column of categories, which are leaves of a tree.
 
-    An empty `parent` means "no tree given": a flat tree over the labels of the column.
+    `parent` maps every node but the root to its parent. Nodes under the same parent have the order
+    in which they are listed. If it is empty, the tree is flat: all labels are under the root, in
+    alphabetical order. `wildcard` has the same meaning as for numbers.
     """
 
     values: Sequence[str | None]
@@ -74,12 +87,12 @@ class Tree:
 
 
 def flat_tree(labels: Iterable[str], root: str = HIDDEN_ROOT) -> dict[str, str]:
-    """Return the parent map of the flat tree: a root with every label under it (0.1)."""
+    """Return the parent map of the flat tree: a root with every label under it."""
     return dict.fromkeys(sorted(set(labels)), root)
 
 
 def tree_of(column: Categorical) -> Tree:
-    """Return the tree of the column, with a leaf for "missing" if one is needed (C8)."""
+    """Return the tree of the column, with a last leaf for "missing" if one is needed."""
     present = [v for v in column.values if v is not None]
     parent = dict(column.parent) or flat_tree(present)
     nodes = set(parent) | set(parent.values())
@@ -108,8 +121,8 @@ def ancestors(tree: Tree, node: str) -> list[str]:
 
 
 def children(tree: Tree, node: str) -> list[str]:
-    """Return the nodes directly under the node."""
-    return sorted(child for child, above in tree.parent.items() if above == node)
+    """Return the nodes directly under the node, in the order in which they are listed."""
+    return [child for child, above in tree.parent.items() if above == node]
 
 
 def is_leaf(tree: Tree, node: str) -> bool:
@@ -118,7 +131,7 @@ def is_leaf(tree: Tree, node: str) -> bool:
 
 
 def leaves_below(tree: Tree, node: str) -> list[str]:
-    """Return the leaves of the subtree of the node; a leaf is its own only leaf."""
+    """Return the leaves under the node, in the order of the tree; a leaf is its own only leaf."""
     below = children(tree, node)
     if not below:
         return [node]
@@ -136,7 +149,7 @@ def max_depth(tree: Tree) -> int:
 
 
 def subheight(tree: Tree, node: str) -> int:
-    """Return the longest path from the node down to a leaf; 0 for a leaf (C2)."""
+    """Return the longest path from the node down to a leaf; 0 for a leaf."""
     return max((1 + subheight(tree, child) for child in children(tree, node)), default=0)
 
 
@@ -150,12 +163,12 @@ def lowest_common_ancestor(tree: Tree, nodes: Sequence[str]) -> str:
 
 
 def ratio(part: float, whole: float) -> float:
-    """Divide, with 0/0 := 0 (C8)."""
+    """Divide; 0/0 is 0."""
     return 0.0 if part == 0 and whole == 0 else part / whole
 
 
 def node_loss(tree: Tree, node: str, measure: Measure) -> float:
-    """Return the loss of publishing the node instead of a leaf (C2, C3)."""
+    """Return the loss of publishing the node instead of a leaf."""
     leaves, all_leaves = len(leaves_below(tree, node)), len(leaves_below(tree, tree.root))
     if measure == "height":
         return ratio(subheight(tree, node), subheight(tree, tree.root))
@@ -171,13 +184,13 @@ def node_loss(tree: Tree, node: str, measure: Measure) -> float:
 
 
 def leaves_of_rows(column: Categorical, rows: Sequence[int]) -> list[str]:
-    """Return the leaf of each of the rows, MISSING for None (C8)."""
+    """Return the leaf of each of the rows, MISSING for None."""
     members = [column.values[row] for row in rows]
     return [MISSING if value is None else value for value in members]
 
 
 def categorical_loss(column: Categorical, rows: Sequence[int], measure: Measure) -> float:
-    """Return the loss of the lowest common ancestor of the rows (0.2)."""
+    """Return the loss of the lowest common ancestor of the rows."""
     tree = tree_of(column)
     leaves = leaves_of_rows(column, rows)
     if column.wildcard:
@@ -187,7 +200,7 @@ def categorical_loss(column: Categorical, rows: Sequence[int], measure: Measure)
 
 
 def normalised(column: Numeric) -> list[float | None]:
-    """Return `(v - lo) / (hi - lo)` for every present value, 0.0 if hi == lo (0.1, C8)."""
+    """Return `(v - lo) / (hi - lo)` for every present value, 0.0 if hi == lo."""
     present = [v for v in column.values if v is not None]
     if not present:
         return list(column.values)
@@ -198,7 +211,7 @@ def normalised(column: Numeric) -> list[float | None]:
 
 
 def numeric_loss(column: Numeric, rows: Sequence[int]) -> float:
-    """Return the normalised range; 1.0 for missing mixed with present (0.2, C8).
+    """Return the normalised range; 1.0 for missing mixed with present.
 
     A wildcard has no part in the range.
     """
@@ -213,7 +226,7 @@ def numeric_loss(column: Numeric, rows: Sequence[int]) -> float:
 
 
 def column_loss(column: Column, rows: Sequence[int], measure: Measure) -> float:
-    """Return the unweighted per-record loss of one attribute of a set of rows (0.2)."""
+    """Return the unweighted per-record loss of one attribute of a set of rows."""
     if not rows:
         raise ValueError("the empty set of rows has no loss")
     if isinstance(column, Numeric):
@@ -224,11 +237,24 @@ def column_loss(column: Column, rows: Sequence[int], measure: Measure) -> float:
 # Tables
 
 
+def numeric_columns(table: Table) -> dict[str, Numeric]:
+    """Return the numeric columns by name."""
+    columns = {name: table[name] for name in sorted(table)}
+    return {name: column for name, column in columns.items() if isinstance(column, Numeric)}
+
+
+def categorical_columns(table: Table) -> dict[str, Categorical]:
+    """Return the categorical columns by name."""
+    columns = {name: table[name] for name in sorted(table)}
+    return {name: column for name, column in columns.items() if isinstance(column, Categorical)}
+
+
 def attribute_order(table: Table) -> list[str]:
-    """Return the order of every float sum (0.4): numeric by name, then categorical by name."""
-    numeric = sorted(name for name in table if isinstance(table[name], Numeric))
-    categorical = sorted(name for name in table if isinstance(table[name], Categorical))
-    return numeric + categorical
+    """Return the order of every sum: numeric columns by name, then categorical ones by name.
+
+    Floats that are added in another order may differ in the last bit, and then so may labels.
+    """
+    return [*numeric_columns(table), *categorical_columns(table)]
 
 
 def row_count(table: Table) -> int:
@@ -240,7 +266,7 @@ def row_count(table: Table) -> int:
 
 
 def total_weight(table: Table) -> float:
-    """Return the sum of the weights: the loss of a suppressed row (C8)."""
+    """Return the sum of the weights: the loss of a suppressed row."""
     total = 0.0
     for name in attribute_order(table):
         total += table[name].weight
@@ -248,8 +274,37 @@ def total_weight(table: Table) -> float:
 
 
 def record_loss(table: Table, rows: Sequence[int], measure: Measure = "height") -> float:
-    """Return the per-record loss L(e) of a set of rows (0.2)."""
+    """Return L(e), what each row of the group e loses."""
     total = 0.0
     for name in attribute_order(table):
         total += table[name].weight * column_loss(table[name], rows, measure)
     return total
+
+
+def group_loss(table: Table, rows: Sequence[int], measure: Measure = "height") -> float:
+    """Return IL(e) = |e| L(e), what all rows of the group lose together."""
+    return len(rows) * record_loss(table, rows, measure)
+
+
+def rise(table: Table, group: Sequence[int], row: int, measure: Measure = "height") -> float:
+    """Return IL(e + row) - IL(e), by how much one more row raises the loss of a group."""
+    return group_loss(table, [*group, row], measure) - group_loss(table, group, measure)
+
+
+# Groups
+
+
+def check_k(table: Table, k: int) -> int:
+    """Return the number of rows n; raise unless 1 <= k <= n."""
+    n = row_count(table)
+    if not 1 <= k <= n:
+        raise ValueError(f"{n} rows cannot be {k}-anonymous")
+    return n
+
+
+def labels_of(groups: Sequence[Sequence[int]], n: int) -> list[int]:
+    """Return the number of the group of each row; every row must be in exactly one."""
+    if sorted(row for group in groups for row in group) != list(range(n)):
+        raise ValueError("the groups are not a partition of the rows")
+    label = {row: number for number, group in enumerate(groups) for row in group}
+    return [label[row] for row in range(n)]

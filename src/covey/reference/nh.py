@@ -1,10 +1,24 @@
-"""NH, non-homogeneous generalisation by rings (Wong et al. 2010, specification B2)."""
+"""NH, non-homogeneous generalisation: arrange rows in rings, show each with k neighbours.
+
+Wong, Mamoulis, Cheung: Non-homogeneous generalization in privacy preserving data publishing, SIGMOD
+2010.
+
+This is not k-anonymity: released rows need not be equal. Instead there are k disjoint ways to pair
+all people with all released rows.
+
+The text of the paper was not available. The steps come from descriptions by others: partition from
+the top down, rings, k neighbours, and a random assignment. covey decides what these leave open. A
+split starts from two far rows, found in three steps from a random row. A ring has k to 2k-1 rows
+and goes from each row to the nearest one. One random shift per ring hides which of its k rows a
+released row stands for. One report gives a group size of 1, which cannot be meant.
+
+Cost: O(n log(n/k) + nk) evaluations of the loss for even splits, O(n²/k) at worst.
+"""
 
 from collections.abc import Sequence
 
-from covey.reference.centres import LeafOrders, Rng, below, check_k, rise, shuffle
-from covey.reference.k_member import labels_of
-from covey.reference.model import Measure, Table, record_loss
+from covey.reference.draws import Rng, below, shuffle
+from covey.reference.model import Measure, Table, check_k, labels_of, record_loss, rise
 
 
 def furthest(table: Table, row: int, group: Sequence[int], measure: Measure) -> int:
@@ -67,17 +81,9 @@ def tour(table: Table, group: Sequence[int], measure: Measure) -> list[int]:
 
 
 def nh(
-    table: Table,
-    k: int,
-    *,
-    rng: Rng,
-    leaf_orders: LeafOrders,
-    measure: Measure = "height",
+    table: Table, k: int, *, rng: Rng, measure: Measure = "height"
 ) -> tuple[list[int], list[list[int]]]:
-    """Return the ring of each row, and the k rows whose summary each row is shown as.
-
-    Leaf orders have no part in it.
-    """
+    """Return the ring of each row, and the k rows that each row is shown with."""
     n = check_k(table, k)
     groups = final_groups(table, list(range(n)), k, rng, measure)
     members: dict[int, list[int]] = {}

@@ -1,20 +1,31 @@
-"""One-pass k-means, OKA (specification B3)."""
+"""OKA, one-pass k-means: give each row to the nearest of n/k groups, then adjust their sizes.
+
+Lin, Wei: An efficient clustering method for k-anonymization, PAIS 2008.
+
+The text of the paper was not available. The steps come from its abstract and from other programs of
+the same name. They leave open in which order rows come (covey: random), in which order rows leave
+groups that are too large (group by group, the furthest first), and which of equals is taken (the
+group started first, the lowest row). A centre has the lowest common ancestor of all categories so
+far, so it can only rise, and no centre moves while sizes are adjusted. If no group lacks rows, a
+row joins the nearest of all groups, which may be the one it has left.
+
+Cost: O(n²/k) distances.
+"""
 
 from collections.abc import Sequence
 
-from covey.reference.centres import (
-    Centre,
-    Rng,
+from covey.reference.centres import Centre, centre_of_row, distance, mean
+from covey.reference.draws import Rng, shuffle
+from covey.reference.model import (
+    Measure,
+    Table,
     categorical_columns,
-    centre_of_row,
     check_k,
-    distance,
-    mean,
+    labels_of,
+    lowest_common_ancestor,
     numeric_columns,
-    shuffle,
+    tree_of,
 )
-from covey.reference.k_member import labels_of
-from covey.reference.model import Measure, Table, lowest_common_ancestor, tree_of
 
 
 def running_centre(table: Table, members: Sequence[int]) -> Centre:

@@ -1,27 +1,32 @@
-"""C-means with feature weights (Chiu & Tsai 2007, specification B8), then merging."""
+"""WF-C-means: C-means that finds the weights of columns itself, then merging of small classes.
+
+Chiu, Tsai: A k-anonymity clustering method for effective data privacy preservation, ADMA 2007.
+
+The text of the paper was not available. The abstract says that weights of features are adjusted
+automatically and that small classes are merged; the formula here is covey's, and the paper's may be
+another. A column weighs 1 / (mean distance within classes + 1/n), where 1/n keeps the weight
+finite, and 1 on average. Centres have means and most frequent categories. The method ends when no
+row changes its class, or after `iterations` rounds. Wang, He and Zhu (2022) report that two small
+classes are not considered for each other; covey merges the smallest class first, into the nearest
+class of any size, whose centre stays.
+
+Cost: O(n²/k) distances in each round.
+"""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
-from covey.reference.centres import (
-    Centre,
-    LeafOrders,
-    Rng,
-    attribute_distances,
-    centre_of_row,
-    centre_of_rows,
-    check_k,
-    shuffle,
-)
-from covey.reference.k_member import labels_of
-from covey.reference.model import Measure, Table, attribute_order
+from covey.reference.centres import Centre, attribute_distances, centre_of_row, centre_of_rows
+from covey.reference.draws import Rng, shuffle
+from covey.reference.model import Measure, Table, attribute_order, check_k, labels_of
 
-Features = Mapping[str, float]
+Features: TypeAlias = Mapping[str, float]
 
 
 def distance(
     table: Table, one: Centre, other: Centre, features: Features, measure: Measure
 ) -> float:
-    """Return D: the attribute distances of two points, by both kinds of weights."""
+    """Return the distance of two points: by the weights of the schema and those of the method."""
     parts = attribute_distances(table, one, other, measure)
     total = 0.0
     for name in attribute_order(table):
@@ -32,7 +37,7 @@ def distance(
 def feature_weights(
     table: Table, homes: Sequence[int], centres: Sequence[Centre], measure: Measure
 ) -> dict[str, float]:
-    """Return f: large for an attribute in which rows are close to the centre of their class."""
+    """Return a weight by column: large if rows are close to the centre of their class in it."""
     n = len(homes)
     names = attribute_order(table)
     totals = dict.fromkeys(names, 0.0)
@@ -52,7 +57,6 @@ def wf_c_means(
     k: int,
     *,
     rng: Rng,
-    leaf_orders: LeafOrders,
     measure: Measure = "height",
     iterations: int = 30,
 ) -> list[int]:
@@ -79,7 +83,7 @@ def wf_c_means(
         if homes == before:
             break
         for number in set(homes):
-            centres[number] = centre_of_rows(table, members(homes, number), leaf_orders)
+            centres[number] = centre_of_rows(table, members(homes, number))
         features = feature_weights(table, homes, centres, measure)
 
     while True:
