@@ -11,23 +11,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-import numpy as np
+from numpy.random import Generator, default_rng
 
-from covey.reference.centres import LeafOrders, below, check_k
+from covey.reference.draws import below
 from covey.reference.model import (
     Categorical,
     Measure,
     Numeric,
     Table,
     attribute_order,
+    check_k,
+    leaves_below,
     leaves_of_rows,
     lowest_common_ancestor,
     node_loss,
     normalised,
+    total_weight,
     tree_of,
 )
 
-Rng: TypeAlias = np.random.Generator
+EffortName: TypeAlias = Literal["fast", "quick", "balanced", "best"]
 
 SUPPRESSED = -1
 MISSING_AT = 2.0  # where a missing number is placed
@@ -49,22 +52,12 @@ class Effort:
     restarts: int = 0  # in each round, if the table is small
 
 
-EFFORTS: Mapping[str, Effort] = {
+EFFORTS: Mapping[EffortName, Effort] = {
     "fast": Effort(rounds=0, gain=0.0, tries=0, block=0),
     "quick": Effort(rounds=2, gain=0.01, tries=1, block=8192),
     "balanced": Effort(rounds=5, gain=0.01, tries=4, block=8192),
     "best": Effort(rounds=40, gain=0.001, tries=8, block=16384, restarts=500),
 }
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of the method."""
-
-    effort: Literal["fast", "quick", "balanced", "best"] = "balanced"
-    penalty: float = 1.0  # of a row that is not of its group's most frequent class
-    evenness: float = 0.0
-    max_suppressed: float = 0.0  # a share of the rows
 
 
 # What a group costs
@@ -104,14 +97,14 @@ class Terms:
     evenness: float
     price: float  # of a suppressed row
 
-    def extra(self, members: Iterable[int]) -> float:
+    def surcharge(self, members: Iterable[int]) -> float:
         """Return what members pay for the size of their group and for differing classes."""
         counts = Counter(self.classes[row] for row in members)
         size = counts.total()
-        extra = self.evenness * size * (size - self.k) / self.k
+        surcharge = self.evenness * size * (size - self.k) / self.k
         if self.penalty > 0 and size > 0:
-            extra += self.penalty * (size - max(counts.values()))
-        return extra
+            surcharge += self.penalty * (size - max(counts.values()))
+        return surcharge
 
     def loss(self, members: Sequence[int]) -> float:
         """Return the loss of each member: numbers first, then categories, in column order."""
@@ -134,7 +127,7 @@ class Group:
         places = [[a.places[row] for row in self.rows] for a in self.terms.attributes]
         self.ends = [(min(line), max(line)) for line in places if line]
         self.loss = self.terms.loss(self.rows) if self.rows else 0.0
-        self.extra = self.terms.extra(self.rows)
+        self.surcharge = self.terms.surcharge(self.rows)
 
     @property
     def size(self) -> int:
@@ -144,7 +137,7 @@ class Group:
     @property
     def cost(self) -> float:
         """What all members lose and pay."""
-        return self.size * self.loss + self.extra
+        return self.size * self.loss + self.surcharge
 
     def join(self, row: int) -> None:
         """Take in a row."""
@@ -169,23 +162,35 @@ class Group:
             total += attribute.loss(min(low, place), max(high, place))
         return total
 
-    def rise(self, row: int) -> float:
-        """Return by how much the cost rises if the row joins."""
+    def rise(self, row: int, limit: float, *, by_class: bool = True) -> float:
+        """Return by how much the cost rises if the row joins, or infinity if it is over the limit.
+
+        Two of three comparisons only save work. But where rounding decides, each of them may.
+        """
         terms, size = self.terms, self.size
         larger = terms.evenness / terms.k * (2 * size + 1 - terms.k)
-        rise = (size + 1) * self.loss_with(row) - size * self.loss + larger
-        if terms.penalty > 0:
-            rise += terms.extra([row, *self.rows]) - self.extra - larger
-        return rise
+        if self.loss + larger >= limit:
+            return math.inf
+        loss = self.loss_with(row)
+        if loss >= (limit - larger + size * self.loss) / (size + 1):
+            return math.inf
+        rise = (size + 1) * loss - size * self.loss + larger
+        if by_class and terms.penalty > 0:
+            rise += terms.surcharge([row, *self.rows]) - self.surcharge - larger
+        return rise if rise < limit else math.inf
 
-    def saving(self, row: int) -> float:
-        """Return by how much the cost falls if the row leaves; it is not the only one."""
-        rest = [other for other in self.rows if other != row]
-        return self.cost - len(rest) * self.terms.loss(rest) - self.terms.extra(rest)
+    def without(self, row: int) -> list[int]:
+        """Return all rows but one."""
+        return [other for other in self.rows if other != row]
 
 
 def cheapest(
-    groups: Iterable[Group], row: int, limit: float = math.inf, but: Group | None = None
+    groups: Iterable[Group],
+    row: int,
+    limit: float = math.inf,
+    *,
+    but: Group | None = None,
+    by_class: bool = True,
 ) -> tuple[Group | None, float]:
     """Return the group whose cost the row raises least, the first of equals, and by how much.
 
@@ -193,17 +198,10 @@ def cheapest(
     """
     home, least = None, limit
     for group in groups:
-        if group is but or not group.rows:
-            continue
-        terms, size = group.terms, group.size
-        larger = terms.evenness / terms.k * (2 * size + 1 - terms.k)
-        if group.loss + larger >= least:
-            continue
-        if not group.loss_with(row) < (least - larger + size * group.loss) / (size + 1):
-            continue
-        rise = group.rise(row)
-        if rise < least:
-            home, least = group, rise
+        if group is not but and group.rows:
+            rise = group.rise(row, least, by_class=by_class)
+            if rise < least:
+                home, least = group, rise
     return home, least
 
 
@@ -331,7 +329,7 @@ def next_place(group: Group, free: Sequence[int], start: int) -> int:
     return found
 
 
-def grown(terms: Terms, rows: Sequence[int], rng: Rng) -> list[Group]:
+def grown(terms: Terms, rows: Sequence[int], rng: Generator) -> list[Group]:
     """Return groups of k rows, each started at a random row; the rest of the rows joins them."""
     free = list(rows)
     groups: list[Group] = []
@@ -453,47 +451,83 @@ def relocate(block: Block, group: Group) -> None:
     for row in list(group.rows):
         if group.size <= block.terms.k or group.cost == 0.0:
             return
-        there = destination(block, group, row, group.saving(row) - LEAST_GAIN)
+        rest = group.without(row)
+        saved = group.cost - len(rest) * group.terms.loss(rest) - group.terms.surcharge(rest)
+        there = destination(block, group, row, saved - LEAST_GAIN)
         if there is not None:
             group.leave(row)
             move(block, row, there[0])
 
 
+def exchange(block: Block, group: Group) -> None:
+    """Exchange members that widen the group for members of the group where they cost least."""
+    for row in list(group.rows):
+        if group.size < 2:
+            return
+        saved = group.size * (group.loss - group.terms.loss(group.without(row))) - LEAST_GAIN
+        if saved > 0:
+            home, _ = cheapest(block.slots, row, saved, but=group, by_class=False)
+            other = None if home is None else best_exchange(group, row, home)
+            if home is not None and other is not None:
+                home.leave(other)
+                group.leave(row)
+                home.join(row)
+                group.join(other)
+
+
+def best_exchange(group: Group, row: int, home: Group) -> int | None:
+    """Return the member of another group for which a row is best exchanged, if any lowers the cost.
+
+    """
+    terms = group.terms
+    best, least = None, group.cost + home.cost - LEAST_GAIN
+    for other in home.rows:
+        here, there = [other, *group.without(row)], [row, *home.without(other)]
+        cost = group.size * terms.loss(here)
+        if cost < least:
+            cost += home.size * terms.loss(there)
+            cost += terms.surcharge(here) + terms.surcharge(there)
+            if cost < least:
+                best, least = other, cost
+    return best
+
+
 def improve(block: Block) -> None:
-    """Take rows back, then dissolve each group that costs anything, or relocate its members."""
+    """Take rows back; dissolve each group that costs anything, or relocate or exchange members."""
     take_back(block)
     for group in block.slots:
         if group.cost != 0.0 and not dissolve(block, group):
             relocate(block, group)
+            if block.terms.penalty > 0:
+                exchange(block, group)
 
 
 def neighbours(block: Block, slot: int) -> list[int]:
     """Return the slots of the groups that fit best with one, the best first."""
     group, k = block.slots[slot], block.terms.k
     sought = max(3, math.ceil(POOL / k)) - 1
-    rises: list[tuple[float, int]] = []
+    best: list[tuple[float, int]] = []
     for place, other in enumerate(block.slots):
-        if place != slot and other.rows:
-            rises.append((rise_together(group, other), place))
+        if place == slot or not other.rows:
+            continue
+        together = group.size + min(other.size, 2 * group.size)
+        now = group.size * group.loss + min(other.size, 2 * group.size) * other.loss
+        loss = block.terms.loss(group.rows + other.rows)
+        if len(best) == sought:
+            if loss >= (best[-1][0] + now) / together:
+                continue
+            best.pop()
+        best.append((together * loss - now, place))
+        best.sort(key=lambda found: found[0])
     total, chosen = group.size, []
-    for _, place in sorted(rises)[:sought]:
+    for _, place in best:
         if total + block.slots[place].size <= max((2 * sought + 2) * k, 2 * POOL):
             chosen.append(place)
             total += block.slots[place].size
     return chosen
 
 
-def rise_together(group: Group, other: Group) -> float:
-    """Return by how much the loss would rise if both groups were one.
-
-    The other counts with no more than twice the rows of the group.
-    """
-    size, further = group.size, min(other.size, 2 * group.size)
-    now = size * group.loss + further * other.loss
-    return (size + further) * group.terms.loss(group.rows + other.rows) - now
-
-
-def regroup(block: Block, chosen: Sequence[int], tries: int, rng: Rng) -> None:
+def regroup(block: Block, chosen: Sequence[int], tries: int, rng: Generator) -> None:
     """Form new groups from all rows of the groups in these slots; keep the cheapest, if cheaper."""
     pool = [row for slot in chosen for row in block.slots[slot].rows]
     before = 0.0
@@ -524,7 +558,7 @@ def replace_groups(block: Block, chosen: Sequence[int], new: Block) -> None:
         move(block, row, homes.get(row))
 
 
-def refine(block: Block, effort: Effort, rng: Rng) -> None:
+def refine(block: Block, effort: Effort, rng: Generator) -> None:
     """Improve the groups of a block in one round."""
     improve(block)
     for slot, group in enumerate(block.slots):
@@ -541,7 +575,7 @@ def refine(block: Block, effort: Effort, rng: Rng) -> None:
 
 
 def blocks_of_groups(
-    terms: Terms, labels: Sequence[int], most: int, rng: Rng
+    terms: Terms, labels: Sequence[int], most: int, rng: Generator
 ) -> Iterator[Block]:
     """Split the table into blocks of whole groups, from one row for each."""
     rows = range(len(labels))
@@ -592,7 +626,9 @@ def let_return(blocks: Iterable[Block], returning: Iterable[int], price: float) 
 # 5. When rounds end
 
 
-def refined(terms: Terms, start: Sequence[Block], effort: Effort, allowed: int, seed: int) -> list[int]:
+def refined(
+    terms: Terms, start: Sequence[Block], effort: Effort, allowed: int, seed: int
+) -> list[int]:
     """Return the labels of all rows after the last round."""
     price, cost, labels = terms.price, 0.0, labels_of(start)
     for block in start:
@@ -600,12 +636,12 @@ def refined(terms: Terms, start: Sequence[Block], effort: Effort, allowed: int, 
     for number in range(1, effort.rounds + 1):
         if cost == 0.0:
             break
-        rng = np.random.default_rng((seed, number))
+        rng = default_rng((seed, number))
         blocks = list(blocks_of_groups(terms, labels, max(effort.block // terms.k, 8), rng))
         after = cost
         for place, block in enumerate(blocks):
             before = block.cost(price)
-            refine(block, effort, np.random.default_rng((seed, number, place)))
+            refine(block, effort, default_rng((seed, number, place)))
             after -= before - block.cost(price)
         offered = offers(blocks)
         returning = offered[: max(len(offered) - allowed, 0)]
@@ -635,7 +671,7 @@ def labels_of(blocks: Iterable[Block]) -> list[int]:
 # The method
 
 
-def attributes_of(table: Table, leaf_orders: LeafOrders, measure: Measure) -> list[Attribute]:
+def attributes_of(table: Table, measure: Measure) -> list[Attribute]:
     """Return all columns as lines of places: numbers first, then categories, each by name."""
     attributes = []
     for name in attribute_order(table):
@@ -644,52 +680,50 @@ def attributes_of(table: Table, leaf_orders: LeafOrders, measure: Measure) -> li
             places = [MISSING_AT if place is None else place for place in normalised(column)]
             attributes.append(Attribute(places, column.weight))
         else:
-            attributes.append(leaves_as_places(column, leaf_orders[name], measure))
+            attributes.append(line_of_leaves(column, measure))
     return attributes
 
 
-def leaves_as_places(column: Categorical, order: Sequence[str], measure: Measure) -> Attribute:
-    """Return a column of categories as places of leaves, and the losses of pairs of them."""
+def line_of_leaves(column: Categorical, measure: Measure) -> Attribute:
+    """Return a column of categories as a line of leaves, with the losses of all pairs."""
     tree = tree_of(column)
-    leaves = leaves_of_rows(column, range(len(column.values)))
-    occurring = sorted({order.index(leaf) for leaf in leaves})
-    losses = {}
-    for low in occurring:
-        for high in occurring:
+    order = leaves_below(tree, tree.root)
+    places = [order.index(leaf) for leaf in leaves_of_rows(column, range(len(column.values)))]
+    pairs: dict[tuple[float, float], float] = {}
+    for low in set(places):
+        for high in set(places):
             node = lowest_common_ancestor(tree, [order[low], order[high]])
-            losses[float(low), float(high)] = column.weight * node_loss(tree, node, measure)
-    return Attribute([order.index(leaf) for leaf in leaves], column.weight, losses)
+            pairs[low, high] = column.weight * node_loss(tree, node, measure)
+    return Attribute(places, column.weight, pairs)
 
 
-def covey(
+def covey(  # noqa: PLR0913 - the options of the method
     table: Table,
     k: int,
-    options: Options = Options(),
     *,
     seed: int,
-    leaf_orders: LeafOrders,
-    measure: Measure = "height",
+    effort: EffortName = "balanced",
     classes: Sequence[int] | None = None,
+    penalty: float = 1.0,
+    evenness: float = 0.0,
+    max_suppressed: float = 0.0,
+    measure: Measure = "height",
 ) -> list[int]:
     """Return the group of each row, numbered without gaps; -1 is a suppressed row."""
     n = check_k(table, k)
-    effort = EFFORTS[options.effort]
-    if n > START_OVER:
-        effort = replace(effort, restarts=0)
-    allowed = int(options.max_suppressed * n + LEAST_GAIN)
-    penalty = 0.0 if classes is None else options.penalty
-    attributes = attributes_of(table, leaf_orders, measure)
-    price = math.inf
-    if allowed > 0:
-        weights = sum(attribute.weight for attribute in attributes)
-        price = weights + penalty + options.evenness * (n - k) / k
-    terms = Terms(attributes, k, classes or [0] * n, penalty, options.evenness, price)
+    attributes = attributes_of(table, measure)
+    allowed = int(max_suppressed * n + LEAST_GAIN)
+    if classes is None:
+        classes, penalty = [0] * n, 0.0
+    price = total_weight(table) + penalty + evenness * (n - k) / k if allowed else math.inf
+    terms = Terms(attributes, k, classes, penalty, evenness, price)
 
     blocks = merged(split(attributes, range(n), max(GROWN_TOGETHER, 8 * k)), k)
     start = [
-        Block(terms, rows, grown(terms, rows, np.random.default_rng((seed, 0, place))))
+        Block(terms, rows, grown(terms, rows, default_rng((seed, 0, place))))
         for place, rows in enumerate(blocks)
     ]
-    labels = refined(terms, start, effort, allowed, seed)
+    work = EFFORTS[effort] if n <= START_OVER else replace(EFFORTS[effort], restarts=0)
+    labels = refined(terms, start, work, allowed, seed)
     numbers = sorted(set(labels) - {SUPPRESSED})
     return [label if label == SUPPRESSED else numbers.index(label) for label in labels]
