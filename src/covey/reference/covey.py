@@ -1,14 +1,19 @@
 """The covey method: grow groups greedily, then regroup neighbours while that lowers the cost.
 
-Its page, docs/methods/covey.md, says how the method works. This module says the same in plain
-loops, step by step and in the order of the page: no threads, no time limit, nothing but k required
-of a group. The fast kernels are checked against it, label by label.
+There is no paper. The page of the method, docs/methods/covey.md, says how it works. This module
+says the same in plain loops, in the order of the page, and was written from the page alone. It
+leaves out the time limit and requirements beyond k.
+
+Groups remember their ends and their loss, because the method asks for them all the time.
+
+Cost: O(n²/k) evaluations of the loss in each round, and the work of all tries to regroup.
 """
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Literal, TypeAlias
 
 from numpy.random import Generator, default_rng
@@ -37,8 +42,7 @@ MISSING_AT = 2.0  # where a missing number is placed
 LEAST_GAIN = 1e-9  # no change is made for less
 GROWN_TOGETHER = 512  # rows of a block that groups are grown in
 SAMPLE = 32  # rows that decide where a block is cut
-START_OVER = 100  # rows of a table small enough to start over
-POOL = 20  # rows that are regrouped together, at least
+START_OVER = 100  # rows of a table, at most, to start over
 
 
 @dataclass(frozen=True)
@@ -116,16 +120,17 @@ class Terms:
 
 
 class Group:
-    """Some rows, and the lowest and highest place of each attribute. It may be empty."""
+    """Rows in a group, with its lowest and highest place in each attribute. It may be empty."""
 
     def __init__(self, terms: Terms, rows: Iterable[int] = ()) -> None:
         self.terms = terms
-        self.rows = list(rows)  # the row that joined last comes first
-        self._measure()
+        self.hold(rows)
 
-    def _measure(self) -> None:
-        places = [[a.places[row] for row in self.rows] for a in self.terms.attributes]
-        self.ends = [(min(line), max(line)) for line in places if line]
+    def hold(self, rows: Iterable[int]) -> None:
+        """Have these rows and no others."""
+        self.rows = list(rows)
+        lines = [[a.places[row] for row in self.rows] for a in self.terms.attributes]
+        self.ends = [(min(line), max(line)) for line in lines if line]
         self.loss = self.terms.loss(self.rows) if self.rows else 0.0
         self.surcharge = self.terms.surcharge(self.rows)
 
@@ -140,19 +145,16 @@ class Group:
         return self.size * self.loss + self.surcharge
 
     def join(self, row: int) -> None:
-        """Take in a row."""
-        self.rows.insert(0, row)
-        self._measure()
+        """Take in a row, before all others."""
+        self.hold([row, *self.rows])
 
     def leave(self, row: int) -> None:
-        """Let a row go; the others keep their order."""
-        self.rows.remove(row)
-        self._measure()
+        """Let a row go."""
+        self.hold(self.without(row))
 
-    def clear(self) -> None:
-        """Let all rows go."""
-        self.rows = []
-        self._measure()
+    def without(self, row: int) -> list[int]:
+        """Return all rows but one, in their order."""
+        return [other for other in self.rows if other != row]
 
     def loss_with(self, row: int, start: float = 0.0) -> float:
         """Return the loss of each member if the row joined, added to `start`."""
@@ -163,9 +165,9 @@ class Group:
         return total
 
     def rise(self, row: int, limit: float, *, by_class: bool = True) -> float:
-        """Return by how much the cost rises if the row joins, or infinity if it is over the limit.
+        """Return by how much the cost rises if the row joins; infinity if not below the limit.
 
-        Two of three comparisons only save work. But where rounding decides, each of them may.
+        The first two comparisons save work. They are rounded in their own way and so decide ties.
         """
         terms, size = self.terms, self.size
         larger = terms.evenness / terms.k * (2 * size + 1 - terms.k)
@@ -178,10 +180,6 @@ class Group:
         if by_class and terms.penalty > 0:
             rise += terms.surcharge([row, *self.rows]) - self.surcharge - larger
         return rise if rise < limit else math.inf
-
-    def without(self, row: int) -> list[int]:
-        """Return all rows but one."""
-        return [other for other in self.rows if other != row]
 
 
 def cheapest(
@@ -221,17 +219,23 @@ class Cut:
         return self.low <= self.attribute.places[row] <= self.high
 
 
+def most_frequent(places: Sequence[float]) -> float:
+    """Return the most frequent place; of equals the one that reached the number first."""
+    counts: Counter[float] = Counter()
+    mode = places[0]
+    for place in places:
+        counts[place] += 1
+        if counts[place] > counts[mode]:
+            mode = place
+    return mode
+
+
 def cut_of(attribute: Attribute, sample: Sequence[int]) -> Cut:
     """Return where a sample of rows suggests to cut an attribute."""
     places = [attribute.places[row] for row in sample]
     if attribute.pairs is not None:
-        counts: Counter[float] = Counter()
-        mode = places[0]
-        for place in places:
-            counts[place] += 1
-            if counts[place] > counts[mode]:
-                mode = place
-        if 3 * counts[mode] >= len(places):
+        mode = most_frequent(places)
+        if 3 * places.count(mode) >= len(places):
             return Cut(attribute, mode, mode)
     median = sorted(places)[(len(places) - 1) // 2]
     if median == max(places):
@@ -460,25 +464,24 @@ def relocate(block: Block, group: Group) -> None:
 
 
 def exchange(block: Block, group: Group) -> None:
-    """Exchange members that widen the group for members of the group where they cost least."""
+    """Exchange members for members of the group where they raise the loss least."""
     for row in list(group.rows):
         if group.size < 2:
             return
         saved = group.size * (group.loss - group.terms.loss(group.without(row))) - LEAST_GAIN
-        if saved > 0:
-            home, _ = cheapest(block.slots, row, saved, but=group, by_class=False)
-            other = None if home is None else best_exchange(group, row, home)
-            if home is not None and other is not None:
-                home.leave(other)
-                group.leave(row)
-                home.join(row)
-                group.join(other)
+        if saved <= 0:
+            continue
+        home, _ = cheapest(block.slots, row, saved, but=group, by_class=False)
+        if home is None:
+            continue
+        other = best_exchange(group, row, home)
+        if other is not None:
+            home.hold([row, *home.without(other)])
+            group.hold([other, *group.without(row)])
 
 
 def best_exchange(group: Group, row: int, home: Group) -> int | None:
-    """Return the member of another group for which a row is best exchanged, if any lowers the cost.
-
-    """
+    """Return the row of `home` for which a row is best exchanged, if that lowers the cost."""
     terms = group.terms
     best, least = None, group.cost + home.cost - LEAST_GAIN
     for other in home.rows:
@@ -493,7 +496,7 @@ def best_exchange(group: Group, row: int, home: Group) -> int | None:
 
 
 def improve(block: Block) -> None:
-    """Take rows back; dissolve each group that costs anything, or relocate or exchange members."""
+    """Take rows back. Dissolve each group that costs anything, or relocate its members."""
     take_back(block)
     for group in block.slots:
         if group.cost != 0.0 and not dissolve(block, group):
@@ -505,25 +508,25 @@ def improve(block: Block) -> None:
 def neighbours(block: Block, slot: int) -> list[int]:
     """Return the slots of the groups that fit best with one, the best first."""
     group, k = block.slots[slot], block.terms.k
-    sought = max(3, math.ceil(POOL / k)) - 1
+    sought = max(2, math.ceil(20 / k) - 1)
     best: list[tuple[float, int]] = []
     for place, other in enumerate(block.slots):
         if place == slot or not other.rows:
             continue
-        together = group.size + min(other.size, 2 * group.size)
-        now = group.size * group.loss + min(other.size, 2 * group.size) * other.loss
+        counted = min(other.size, 2 * group.size)
+        now = group.size * group.loss + counted * other.loss
         loss = block.terms.loss(group.rows + other.rows)
         if len(best) == sought:
-            if loss >= (best[-1][0] + now) / together:
+            if loss >= (best[-1][0] + now) / (group.size + counted):
                 continue
             best.pop()
-        best.append((together * loss - now, place))
-        best.sort(key=lambda found: found[0])
-    total, chosen = group.size, []
+        best.append(((group.size + counted) * loss - now, place))
+        best.sort()
+    chosen, rows = [], group.size
     for _, place in best:
-        if total + block.slots[place].size <= max((2 * sought + 2) * k, 2 * POOL):
+        if rows + block.slots[place].size <= max(2 * k * (sought + 1), 40):
             chosen.append(place)
-            total += block.slots[place].size
+            rows += block.slots[place].size
     return chosen
 
 
@@ -548,7 +551,7 @@ def replace_groups(block: Block, chosen: Sequence[int], new: Block) -> None:
     """Put new groups in place of those in the chosen slots; more of them into empty slots."""
     empty = [slot for slot, group in enumerate(block.slots) if not group.rows]
     for slot in chosen:
-        block.slots[slot].clear()
+        block.slots[slot].hold([])
     homes = {
         row: block.slots[slot]
         for group, slot in zip(new.slots, [*chosen, *empty], strict=False)
@@ -600,27 +603,30 @@ def block_of(terms: Terms, rows: Sequence[int], labels: Sequence[int]) -> Block:
 # 4. Rows return
 
 
-def offers(blocks: Iterable[Block]) -> list[tuple[float, int]]:
-    """Return each suppressed row after the cost of its return to the cheapest group, lowest first.
+def rows_return(blocks: Sequence[Block], allowed: int, price: float) -> tuple[float, float]:
+    """Let rows return until no more are suppressed than allowed.
 
-    The cost is infinite if there is no other group in its block.
+    Return by how much that raises the cost, and the highest return cost of a row. The first is
+    infinite if a row has no group to return to.
     """
-    return sorted(
+    offers = sorted(
         (cheapest(block.slots, row)[1], row) for block in blocks for row in block.suppressed
     )
-
-
-def let_return(blocks: Iterable[Block], returning: Iterable[int], price: float) -> float:
-    """Let rows return, each to the group where it then costs least; return what that costs."""
+    returning = offers[: max(len(offers) - allowed, 0)]
+    if not returning:
+        return 0.0, 0.0
+    dearest = returning[-1][0]
+    if dearest == math.inf:
+        return math.inf, 0.0
     total = 0.0
     for block in blocks:
         before = block.cost(price)
-        for row in sorted(block.suppressed.intersection(returning)):
+        for row in sorted(block.suppressed.intersection(row for _, row in returning)):
             home, _ = cheapest(block.slots, row)
             block.suppressed.remove(row)
             move(block, row, home)
         total += block.cost(price) - before
-    return total
+    return total, dearest
 
 
 # 5. When rounds end
@@ -636,26 +642,21 @@ def refined(
     for number in range(1, effort.rounds + 1):
         if cost == 0.0:
             break
-        rng = default_rng((seed, number))
-        blocks = list(blocks_of_groups(terms, labels, max(effort.block // terms.k, 8), rng))
+        most = max(effort.block // terms.k, 8)
+        blocks = list(blocks_of_groups(terms, labels, most, default_rng((seed, number))))
         after = cost
         for place, block in enumerate(blocks):
             before = block.cost(price)
             refine(block, effort, default_rng((seed, number, place)))
             after -= before - block.cost(price)
-        offered = offers(blocks)
-        returning = offered[: max(len(offered) - allowed, 0)]
-        if returning:
-            dearest = returning[-1][0]
-            if dearest < math.inf:
-                terms = replace(terms, price=max(terms.price, dearest))
-                after += let_return(blocks, {row for _, row in returning}, price)
-            else:
-                after = math.inf
-        if after <= cost:
-            labels = labels_of(blocks)
-            before, cost = cost, after
-            if before - cost < effort.gain * before:
+        rise, dearest = rows_return(blocks, allowed, price)
+        after += rise
+        terms = replace(terms, price=max(terms.price, dearest))
+        if after <= cost:  # else the round is undone
+            labels, gain = labels_of(blocks), cost - after
+            enough = gain >= effort.gain * cost
+            cost = after
+            if not enough:
                 break
     return labels
 
@@ -690,10 +691,9 @@ def line_of_leaves(column: Categorical, measure: Measure) -> Attribute:
     order = leaves_below(tree, tree.root)
     places = [order.index(leaf) for leaf in leaves_of_rows(column, range(len(column.values)))]
     pairs: dict[tuple[float, float], float] = {}
-    for low in set(places):
-        for high in set(places):
-            node = lowest_common_ancestor(tree, [order[low], order[high]])
-            pairs[low, high] = column.weight * node_loss(tree, node, measure)
+    for low, high in product(set(places), repeat=2):
+        node = lowest_common_ancestor(tree, [order[low], order[high]])
+        pairs[low, high] = column.weight * node_loss(tree, node, measure)
     return Attribute(places, column.weight, pairs)
 
 
