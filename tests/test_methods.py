@@ -26,9 +26,11 @@ seeds = st.integers(0, 2**64)
 Twin = Callable[..., list[int]]
 
 
-# k-member and nh have tests of their own.
+# covey, k-member and nh have tests of their own.
 TWINS: Mapping[str, Twin] = {
-    name: twin for name, twin in reference.METHODS.items() if name not in ("k-member", "nh")
+    name: twin
+    for name, twin in reference.METHODS.items()
+    if name not in ("covey", "k-member", "nh")
 }
 OPTIONS: Mapping[str, Sequence[dict[str, Any]]] = {
     "mondrian": [{}, {"relaxed": True}],

@@ -1,4 +1,4 @@
-"""Every published method in plain Python, as its paper reads: to learn from, to change, to cite.
+"""Every method in plain Python, as its paper reads: to learn from, to change, to cite.
 
 There is one module for each method. It begins with the paper, what the paper gets wrong or leaves
 open, and what covey does about it. `model` has what all methods share, `centres` and `draws` what
@@ -21,6 +21,7 @@ from typing import Any
 from numpy.random import default_rng
 
 from covey.reference.cb import cb
+from covey.reference.covey import covey
 from covey.reference.gaa_cp import gaa_cp
 from covey.reference.ikac import ikac
 from covey.reference.k_member import k_member
@@ -36,8 +37,9 @@ from covey.reference.wf_c_means import wf_c_means
 
 __all__ = ["METHODS", "Categorical", "Numeric", "Table", "cluster"]
 
-# As in covey.METHODS, of which only covey's own method has no reference yet.
+# As in covey.METHODS.
 METHODS: Mapping[str, Callable[..., Any]] = {
+    "covey": covey,
     "k-member": k_member,
     "cb": cb,
     "kacpc": kacpc,
@@ -64,13 +66,13 @@ def cluster(
 ) -> list[int]:
     """Return the group of each row, as `covey.cluster` does with the same seed and options.
 
-    Two options hold numbers for each row instead of the name of a column: `classes` of k-member and
-    `sensitive` of cb. For nh, the result is the ring of each row; `METHODS["nh"]` also returns what
-    each row is shown with.
+    Two options hold numbers for each row instead of the name of a column: `classes` of covey and
+    k-member, and `sensitive` of cb. For nh, the result is the ring of each row; `METHODS["nh"]`
+    also returns what each row is shown with.
     """
     function = METHODS[method]
     takes = signature(function).parameters  # some draw nothing, some do not use the loss
-    offered = {"rng": default_rng(seed), "measure": measure}
+    offered = {"seed": seed, "rng": default_rng(seed), "measure": measure}
     found = function(table, k, **{n: v for n, v in offered.items() if n in takes}, **options)
     labels: list[int] = found[0] if method == "nh" else found
     return labels

@@ -1,0 +1,729 @@
+"""The covey method: grow groups greedily, then regroup neighbours while that lowers the cost.
+
+There is no paper. The page of the method, docs/methods/covey.md, says how it works. This module
+says the same in plain loops, in the order of the page, and was written from the page alone. It
+leaves out the time limit and requirements beyond k.
+
+Groups remember their ends and their loss, because the method asks for them all the time.
+
+Cost: O(n²/k) evaluations of the loss in each round, and the work of all tries to regroup.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Literal, TypeAlias
+
+from numpy.random import Generator, default_rng
+
+from covey.reference.draws import below
+from covey.reference.model import (
+    Categorical,
+    Measure,
+    Numeric,
+    Table,
+    attribute_order,
+    check_k,
+    leaves_below,
+    leaves_of_rows,
+    lowest_common_ancestor,
+    node_loss,
+    normalised,
+    total_weight,
+    tree_of,
+)
+
+EffortName: TypeAlias = Literal["fast", "quick", "balanced", "best"]
+
+SUPPRESSED = -1
+MISSING_AT = 2.0  # where a missing number is placed
+LEAST_GAIN = 1e-9  # no change is made for less
+GROWN_TOGETHER = 512  # rows of a block that groups are grown in
+SAMPLE = 32  # rows that decide where a block is cut
+START_OVER = 100  # rows of a table, at most, to start over
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work is done."""
+
+    rounds: int  # at most
+    gain: float  # rounds end when one gains less than this share
+    tries: int  # to regroup
+    block: int  # rows
+    restarts: int = 0  # in each round, if the table is small
+
+
+EFFORTS: Mapping[EffortName, Effort] = {
+    "fast": Effort(rounds=0, gain=0.0, tries=0, block=0),
+    "quick": Effort(rounds=2, gain=0.01, tries=1, block=8192),
+    "balanced": Effort(rounds=5, gain=0.01, tries=4, block=8192),
+    "best": Effort(rounds=40, gain=0.001, tries=8, block=16384, restarts=500),
+}
+
+
+# What a group costs
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A column as a line of places: scaled numbers, or leaves numbered in the order of their tree.
+
+    `pairs` has the weighted loss of the lowest common ancestor of two leaves; numbers have none.
+    """
+
+    places: Sequence[float]  # one per row
+    weight: float
+    pairs: Mapping[tuple[float, float], float] | None = None
+
+    def loss(self, low: float, high: float) -> float:
+        """Return the weighted loss of a member of a group with these ends."""
+        if self.pairs is None:
+            return self.weight * min(high - low, 1.0)
+        return self.pairs[low, high]
+
+    def shaken(self, factor: float) -> "Attribute":
+        """Return the attribute with all its losses multiplied by a factor."""
+        pairs = self.pairs and {ends: loss * factor for ends, loss in self.pairs.items()}
+        return Attribute(self.places, self.weight * factor, pairs)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What decides the cost of a group: all that the method knows of the table."""
+
+    attributes: Sequence[Attribute]
+    k: int
+    classes: Sequence[int]  # one per row; all equal if there is no class column
+    penalty: float
+    evenness: float
+    price: float  # of a suppressed row
+
+    def surcharge(self, members: Iterable[int]) -> float:
+        """Return what members pay for the size of their group and for differing classes."""
+        counts = Counter(self.classes[row] for row in members)
+        size = counts.total()
+        surcharge = self.evenness * size * (size - self.k) / self.k
+        if self.penalty > 0 and size > 0:
+            surcharge += self.penalty * (size - max(counts.values()))
+        return surcharge
+
+    def loss(self, members: Sequence[int]) -> float:
+        """Return the loss of each member: numbers first, then categories, in column order."""
+        total = 0.0
+        for attribute in self.attributes:
+            places = [attribute.places[row] for row in members]
+            total += attribute.loss(min(places), max(places))
+        return total
+
+
+class Group:
+    """Rows in a group, with its lowest and highest place in each attribute. It may be empty."""
+
+    def __init__(self, terms: Terms, rows: Iterable[int] = ()) -> None:
+        self.terms = terms
+        self.hold(rows)
+
+    def hold(self, rows: Iterable[int]) -> None:
+        """Have these rows and no others."""
+        self.rows = list(rows)
+        lines = [[a.places[row] for row in self.rows] for a in self.terms.attributes]
+        self.ends = [(min(line), max(line)) for line in lines if line]
+        self.loss = self.terms.loss(self.rows) if self.rows else 0.0
+        self.surcharge = self.terms.surcharge(self.rows)
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return len(self.rows)
+
+    @property
+    def cost(self) -> float:
+        """What all members lose and pay."""
+        return self.size * self.loss + self.surcharge
+
+    def join(self, row: int) -> None:
+        """Take in a row, before all others."""
+        self.hold([row, *self.rows])
+
+    def leave(self, row: int) -> None:
+        """Let a row go."""
+        self.hold(self.without(row))
+
+    def without(self, row: int) -> list[int]:
+        """Return all rows but one, in their order."""
+        return [other for other in self.rows if other != row]
+
+    def loss_with(self, row: int, start: float = 0.0) -> float:
+        """Return the loss of each member if the row joined, added to `start`."""
+        total = start
+        for attribute, (low, high) in zip(self.terms.attributes, self.ends, strict=True):
+            place = attribute.places[row]
+            total += attribute.loss(min(low, place), max(high, place))
+        return total
+
+    def rise(self, row: int, limit: float, *, by_class: bool = True) -> float:
+        """Return by how much the cost rises if the row joins; infinity if not below the limit.
+
+        The first two comparisons save work. They are rounded in their own way and so decide ties.
+        """
+        terms, size = self.terms, self.size
+        larger = terms.evenness / terms.k * (2 * size + 1 - terms.k)
+        if self.loss + larger >= limit:
+            return math.inf
+        loss = self.loss_with(row)
+        if loss >= (limit - larger + size * self.loss) / (size + 1):
+            return math.inf
+        rise = (size + 1) * loss - size * self.loss + larger
+        if by_class and terms.penalty > 0:
+            rise += terms.surcharge([row, *self.rows]) - self.surcharge - larger
+        return rise if rise < limit else math.inf
+
+
+def cheapest(
+    groups: Iterable[Group],
+    row: int,
+    limit: float = math.inf,
+    *,
+    but: Group | None = None,
+    by_class: bool = True,
+) -> tuple[Group | None, float]:
+    """Return the group whose cost the row raises least, the first of equals, and by how much.
+
+    If none is raised by less than the limit, return None and the limit.
+    """
+    home, least = None, limit
+    for group in groups:
+        if group is not but and group.rows:
+            rise = group.rise(row, least, by_class=by_class)
+            if rise < least:
+                home, least = group, rise
+    return home, least
+
+
+# 1. Blocks
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Places from `low` to `high` go to the first side, all others to the second."""
+
+    attribute: Attribute
+    low: float
+    high: float
+
+    def is_first(self, row: int) -> bool:
+        """Tell the side of a row."""
+        return self.low <= self.attribute.places[row] <= self.high
+
+
+def most_frequent(places: Sequence[float]) -> float:
+    """Return the most frequent place; of equals the one that reached the number first."""
+    counts: Counter[float] = Counter()
+    mode = places[0]
+    for place in places:
+        counts[place] += 1
+        if counts[place] > counts[mode]:
+            mode = place
+    return mode
+
+
+def cut_of(attribute: Attribute, sample: Sequence[int]) -> Cut:
+    """Return where a sample of rows suggests to cut an attribute."""
+    places = [attribute.places[row] for row in sample]
+    if attribute.pairs is not None:
+        mode = most_frequent(places)
+        if 3 * places.count(mode) >= len(places):
+            return Cut(attribute, mode, mode)
+    median = sorted(places)[(len(places) - 1) // 2]
+    if median == max(places):
+        median = max((place for place in places if place < median), default=median)
+    return Cut(attribute, -math.inf, median)
+
+
+def gain_of(cut: Cut, sample: Sequence[int]) -> float | None:
+    """Return the mean loss of two rows less that of two rows on one side; None if it is 0."""
+    total, within, same = 0.0, 0.0, 0
+    for place, one in enumerate(sample):
+        for other in sample[:place]:
+            ends = sorted((cut.attribute.places[one], cut.attribute.places[other]))
+            loss = cut.attribute.loss(*ends)
+            total += loss
+            if cut.is_first(one) == cut.is_first(other):
+                within += loss
+                same += 1
+    if total == 0.0:
+        return None
+    pairs = len(sample) * (len(sample) - 1) // 2
+    return total / pairs - (within / same if same else 0.0)
+
+
+def halves(attributes: Sequence[Attribute], block: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Cut a block where that gains most, or else in the middle."""
+    count = min(SAMPLE, len(block))
+    sample = [block[place * len(block) // count] for place in range(count)]
+    best, most = None, -math.inf
+    for attribute in attributes:
+        cut = cut_of(attribute, sample)
+        gain = gain_of(cut, sample)
+        if gain is not None and gain > most:
+            best, most = cut, gain
+    if best is not None:
+        first = [row for row in block if best.is_first(row)]
+        second = [row for row in block if not best.is_first(row)]
+        if first and second:
+            return first, second
+    middle = len(block) // 2
+    return list(block[:middle]), list(block[middle:])
+
+
+def split(attributes: Sequence[Attribute], rows: Sequence[int], most: int) -> list[list[int]]:
+    """Cut the rows into blocks of at most so many, always the block that has waited longest."""
+    waiting, blocks = [list(rows)], []
+    while waiting:
+        block = waiting.pop(0)
+        if len(block) > most:
+            waiting += halves(attributes, block)
+        else:
+            blocks.append(block)
+    return blocks
+
+
+def merged(blocks: Iterable[list[int]], least: int) -> list[list[int]]:
+    """Merge a block of too few rows with the next one, the last with the one before."""
+    ready: list[list[int]] = []
+    waiting: list[int] = []
+    for block in blocks:
+        waiting = waiting + block
+        if len(waiting) >= least:
+            ready.append(waiting)
+            waiting = []
+    ready[-1].extend(waiting)
+    return ready
+
+
+# 2. Growth
+
+
+def take(free: list[int], place: int) -> int:
+    """Return the free row at a place; the last one takes its place."""
+    row = free[place]
+    free[place] = free[-1]
+    free.pop()
+    return row
+
+
+def next_place(group: Group, free: Sequence[int], start: int) -> int:
+    """Return the place of the free row with which each member loses least.
+
+    The search begins at `start`, goes around, and ends at the first row that fits.
+    """
+    terms, last = group.terms, group.rows[0]
+    found, least = start, math.inf
+    for place in [*range(start, len(free)), *range(start)]:
+        row = free[place]
+        differs = terms.classes[row] != terms.classes[last]
+        loss = group.loss_with(row, terms.penalty / (group.size + 1) if differs else 0.0)
+        if loss < least:
+            found, least = place, loss
+            if loss <= group.loss:
+                break
+    return found
+
+
+def grown(terms: Terms, rows: Sequence[int], rng: Generator) -> list[Group]:
+    """Return groups of k rows, each started at a random row; the rest of the rows joins them."""
+    free = list(rows)
+    groups: list[Group] = []
+    while len(free) >= terms.k:
+        place = below(rng, len(free))
+        group = Group(terms, [take(free, place)])
+        while group.size < terms.k:
+            place = next_place(group, free, place)
+            group.join(take(free, place))
+        groups.append(group)
+    for row in free:
+        home, _ = cheapest(groups, row)
+        assert home is not None
+        home.join(row)
+    return groups
+
+
+# 3. Rounds
+
+
+@dataclass
+class Block:
+    """Rows, their groups in numbered slots, some of which may be empty, and the rest of the rows.
+
+    The number of slots is that of the groups of k that the rows allow.
+    """
+
+    terms: Terms
+    rows: Sequence[int]
+    slots: list[Group]
+    suppressed: set[int] = field(default_factory=set)
+
+    def cost(self, price: float) -> float:
+        """Return the cost of all groups and of the suppressed rows."""
+        total = 0.0
+        for group in self.slots:
+            total += group.cost
+        return total + len(self.suppressed) * price if self.suppressed else total
+
+    def labels(self) -> dict[int, int]:
+        """Return the label of each row. The label of a slot is the row at that place."""
+        labels = dict.fromkeys(self.suppressed, SUPPRESSED)
+        for group, label in zip(self.slots, self.rows, strict=False):
+            labels.update(dict.fromkeys(group.rows, label))
+        return labels
+
+
+def move(block: Block, row: int, home: Group | None) -> None:
+    """Let a row that has left its group join another, or suppress it."""
+    if home is None:
+        block.suppressed.add(row)
+    else:
+        home.join(row)
+
+
+def take_back(block: Block) -> None:
+    """Let suppressed rows join the groups whose cost they raise by less than their price."""
+    for row in sorted(block.suppressed):
+        home, _ = cheapest(block.slots, row, block.terms.price - LEAST_GAIN)
+        if home is not None:
+            block.suppressed.remove(row)
+            home.join(row)
+
+
+def destination(
+    block: Block, group: Group, row: int, limit: float
+) -> tuple[Group | None, float] | None:
+    """Return where a member costs least and how much: another group or, as None, suppressed.
+
+    Return None alone if it costs the limit or more everywhere.
+    """
+    price = block.terms.price
+    home, rise = cheapest(block.slots, row, min(limit, price), but=group)
+    return None if home is None and price >= limit else (home, rise)
+
+
+def pays_to_dissolve(block: Block, group: Group) -> bool:
+    """Tell whether members cost less elsewhere, as if they did not meet each other there."""
+    whole, total = group.cost - LEAST_GAIN, 0.0
+    for row in group.rows:
+        there = destination(block, group, row, whole - total)
+        if there is None:
+            return False
+        total += there[1]
+    return True
+
+
+def dissolve(block: Block, group: Group) -> bool:
+    """Move all members where they cost least, if that lowers the cost; tell whether it did."""
+    if not pays_to_dissolve(block, group):
+        return False
+    whole, total = group.cost - LEAST_GAIN, 0.0
+    moved: list[tuple[int, Group | None]] = []
+    for row in list(group.rows):
+        there = destination(block, group, row, whole - total)
+        if there is None:
+            bring_back(block, group, moved)
+            return False
+        home, rise = there
+        group.leave(row)
+        move(block, row, home)
+        moved.append((row, home))
+        total += rise
+    return True
+
+
+def bring_back(block: Block, group: Group, moved: Iterable[tuple[int, Group | None]]) -> None:
+    """Let rows that have left return to their group, in the order in which they left."""
+    for row, home in moved:
+        if home is None:
+            block.suppressed.remove(row)
+        else:
+            home.leave(row)
+        group.join(row)
+
+
+def relocate(block: Block, group: Group) -> None:
+    """Move members of a group where they cost less than their leaving saves, until it has k."""
+    for row in list(group.rows):
+        if group.size <= block.terms.k or group.cost == 0.0:
+            return
+        rest = group.without(row)
+        saved = group.cost - len(rest) * group.terms.loss(rest) - group.terms.surcharge(rest)
+        there = destination(block, group, row, saved - LEAST_GAIN)
+        if there is not None:
+            group.leave(row)
+            move(block, row, there[0])
+
+
+def exchange(block: Block, group: Group) -> None:
+    """Exchange members for members of the group where they raise the loss least."""
+    for row in list(group.rows):
+        if group.size < 2:
+            return
+        saved = group.size * (group.loss - group.terms.loss(group.without(row))) - LEAST_GAIN
+        if saved <= 0:
+            continue
+        home, _ = cheapest(block.slots, row, saved, but=group, by_class=False)
+        if home is None:
+            continue
+        other = best_exchange(group, row, home)
+        if other is not None:
+            home.hold([row, *home.without(other)])
+            group.hold([other, *group.without(row)])
+
+
+def best_exchange(group: Group, row: int, home: Group) -> int | None:
+    """Return the row of `home` for which a row is best exchanged, if that lowers the cost."""
+    terms = group.terms
+    best, least = None, group.cost + home.cost - LEAST_GAIN
+    for other in home.rows:
+        here, there = [other, *group.without(row)], [row, *home.without(other)]
+        cost = group.size * terms.loss(here)
+        if cost < least:
+            cost += home.size * terms.loss(there)
+            cost += terms.surcharge(here) + terms.surcharge(there)
+            if cost < least:
+                best, least = other, cost
+    return best
+
+
+def improve(block: Block) -> None:
+    """Take rows back. Dissolve each group that costs anything, or relocate its members."""
+    take_back(block)
+    for group in block.slots:
+        if group.cost != 0.0 and not dissolve(block, group):
+            relocate(block, group)
+            if block.terms.penalty > 0:
+                exchange(block, group)
+
+
+def neighbours(block: Block, slot: int) -> list[int]:
+    """Return the slots of the groups that fit best with one, the best first."""
+    group, k = block.slots[slot], block.terms.k
+    sought = max(2, math.ceil(20 / k) - 1)
+    best: list[tuple[float, int]] = []
+    for place, other in enumerate(block.slots):
+        if place == slot or not other.rows:
+            continue
+        counted = min(other.size, 2 * group.size)
+        now = group.size * group.loss + counted * other.loss
+        loss = block.terms.loss(group.rows + other.rows)
+        if len(best) == sought:
+            if loss >= (best[-1][0] + now) / (group.size + counted):
+                continue
+            best.pop()
+        best.append(((group.size + counted) * loss - now, place))
+        best.sort()
+    chosen, rows = [], group.size
+    for _, place in best:
+        if rows + block.slots[place].size <= max(2 * k * (sought + 1), 40):
+            chosen.append(place)
+            rows += block.slots[place].size
+    return chosen
+
+
+def regroup(block: Block, chosen: Sequence[int], tries: int, rng: Generator) -> None:
+    """Form new groups from all rows of the groups in these slots; keep the cheapest, if cheaper."""
+    pool = [row for slot in chosen for row in block.slots[slot].rows]
+    before = 0.0
+    for slot in chosen:
+        before += block.slots[slot].cost
+    best, least = None, before - LEAST_GAIN
+    for _ in range(tries):
+        attempt = Block(block.terms, pool, grown(block.terms, pool, rng))
+        improve(attempt)
+        cost = attempt.cost(block.terms.price)
+        if cost < least:
+            best, least = attempt, cost
+    if best is not None:
+        replace_groups(block, chosen, best)
+
+
+def replace_groups(block: Block, chosen: Sequence[int], new: Block) -> None:
+    """Put new groups in place of those in the chosen slots; more of them into empty slots."""
+    empty = [slot for slot, group in enumerate(block.slots) if not group.rows]
+    for slot in chosen:
+        block.slots[slot].hold([])
+    homes = {
+        row: block.slots[slot]
+        for group, slot in zip(new.slots, [*chosen, *empty], strict=False)
+        for row in group.rows
+    }
+    for row in new.rows:
+        move(block, row, homes.get(row))
+
+
+def refine(block: Block, effort: Effort, rng: Generator) -> None:
+    """Improve the groups of a block in one round."""
+    improve(block)
+    for slot, group in enumerate(block.slots):
+        if group.cost == 0.0:
+            continue
+        if group.size >= 2 * block.terms.k:
+            regroup(block, [slot], effort.tries, rng)
+        if group.rows:
+            others = neighbours(block, slot)
+            if others:
+                regroup(block, [slot, *others], effort.tries, rng)
+    filled = [slot for slot, group in enumerate(block.slots) if group.rows]
+    regroup(block, filled, effort.restarts, rng)
+
+
+def blocks_of_groups(
+    terms: Terms, labels: Sequence[int], most: int, rng: Generator
+) -> Iterator[Block]:
+    """Split the table into blocks of whole groups, from one row for each."""
+    rows = range(len(labels))
+    own = [row if labels[row] == SUPPRESSED else labels[row] for row in rows]
+    representative = {own[row]: int(row) for row in rng.permutation(len(labels))}
+    factors = 3.0 ** rng.uniform(-1.0, 1.0, len(terms.attributes))
+    shaken = [a.shaken(float(f)) for a, f in zip(terms.attributes, factors, strict=True)]
+    ordered = [representative[label] for label in sorted(representative)]
+    for part in split(shaken, ordered, most):
+        inside = {own[row] for row in part}
+        yield block_of(terms, [row for row in rows if own[row] in inside], labels)
+
+
+def block_of(terms: Terms, rows: Sequence[int], labels: Sequence[int]) -> Block:
+    """Return a block of whole groups, in the order of their labels."""
+    numbers = sorted({labels[row] for row in rows} - {SUPPRESSED})
+    slots = [Group(terms, [row for row in rows if labels[row] == number]) for number in numbers]
+    slots += [Group(terms) for _ in range(len(rows) // terms.k - len(slots))]
+    return Block(terms, rows, slots, {row for row in rows if labels[row] == SUPPRESSED})
+
+
+# 4. Rows return
+
+
+def rows_return(blocks: Sequence[Block], allowed: int, price: float) -> tuple[float, float]:
+    """Let rows return until no more are suppressed than allowed.
+
+    Return by how much that raises the cost, and the highest return cost of a row. The first is
+    infinite if a row has no group to return to.
+    """
+    offers = sorted(
+        (cheapest(block.slots, row)[1], row) for block in blocks for row in block.suppressed
+    )
+    returning = offers[: max(len(offers) - allowed, 0)]
+    if not returning:
+        return 0.0, 0.0
+    dearest = returning[-1][0]
+    if dearest == math.inf:
+        return math.inf, 0.0
+    total = 0.0
+    for block in blocks:
+        before = block.cost(price)
+        for row in sorted(block.suppressed.intersection(row for _, row in returning)):
+            home, _ = cheapest(block.slots, row)
+            block.suppressed.remove(row)
+            move(block, row, home)
+        total += block.cost(price) - before
+    return total, dearest
+
+
+# 5. When rounds end
+
+
+def refined(
+    terms: Terms, start: Sequence[Block], effort: Effort, allowed: int, seed: int
+) -> list[int]:
+    """Return the labels of all rows after the last round."""
+    price, cost, labels = terms.price, 0.0, labels_of(start)
+    for block in start:
+        cost += block.cost(price)
+    for number in range(1, effort.rounds + 1):
+        if cost == 0.0:
+            break
+        most = max(effort.block // terms.k, 8)
+        blocks = list(blocks_of_groups(terms, labels, most, default_rng((seed, number))))
+        after = cost
+        for place, block in enumerate(blocks):
+            before = block.cost(price)
+            refine(block, effort, default_rng((seed, number, place)))
+            after -= before - block.cost(price)
+        rise, dearest = rows_return(blocks, allowed, price)
+        after += rise
+        terms = replace(terms, price=max(terms.price, dearest))
+        if after <= cost:  # else the round is undone
+            labels, gain = labels_of(blocks), cost - after
+            enough = gain >= effort.gain * cost
+            cost = after
+            if not enough:
+                break
+    return labels
+
+
+def labels_of(blocks: Iterable[Block]) -> list[int]:
+    """Return the labels of all rows."""
+    labels: dict[int, int] = {}
+    for block in blocks:
+        labels.update(block.labels())
+    return [labels[row] for row in range(len(labels))]
+
+
+# The method
+
+
+def attributes_of(table: Table, measure: Measure) -> list[Attribute]:
+    """Return all columns as lines of places: numbers first, then categories, each by name."""
+    attributes = []
+    for name in attribute_order(table):
+        column = table[name]
+        if isinstance(column, Numeric):
+            places = [MISSING_AT if place is None else place for place in normalised(column)]
+            attributes.append(Attribute(places, column.weight))
+        else:
+            attributes.append(line_of_leaves(column, measure))
+    return attributes
+
+
+def line_of_leaves(column: Categorical, measure: Measure) -> Attribute:
+    """Return a column of categories as a line of leaves, with the losses of all pairs."""
+    tree = tree_of(column)
+    order = leaves_below(tree, tree.root)
+    places = [order.index(leaf) for leaf in leaves_of_rows(column, range(len(column.values)))]
+    pairs: dict[tuple[float, float], float] = {}
+    for low, high in product(set(places), repeat=2):
+        node = lowest_common_ancestor(tree, [order[low], order[high]])
+        pairs[low, high] = column.weight * node_loss(tree, node, measure)
+    return Attribute(places, column.weight, pairs)
+
+
+def covey(  # noqa: PLR0913 - the options of the method
+    table: Table,
+    k: int,
+    *,
+    seed: int,
+    effort: EffortName = "balanced",
+    classes: Sequence[int] | None = None,
+    penalty: float = 1.0,
+    evenness: float = 0.0,
+    max_suppressed: float = 0.0,
+    measure: Measure = "height",
+) -> list[int]:
+    """Return the group of each row, numbered without gaps; -1 is a suppressed row."""
+    n = check_k(table, k)
+    attributes = attributes_of(table, measure)
+    allowed = int(max_suppressed * n + LEAST_GAIN)
+    if classes is None:
+        classes, penalty = [0] * n, 0.0
+    price = total_weight(table) + penalty + evenness * (n - k) / k if allowed else math.inf
+    terms = Terms(attributes, k, classes, penalty, evenness, price)
+
+    blocks = merged(split(attributes, range(n), max(GROWN_TOGETHER, 8 * k)), k)
+    start = [
+        Block(terms, rows, grown(terms, rows, default_rng((seed, 0, place))))
+        for place, rows in enumerate(blocks)
+    ]
+    work = EFFORTS[effort] if n <= START_OVER else replace(EFFORTS[effort], restarts=0)
+    labels = refined(terms, start, work, allowed, seed)
+    numbers = sorted(set(labels) - {SUPPRESSED})
+    return [label if label == SUPPRESSED else numbers.index(label) for label in labels]

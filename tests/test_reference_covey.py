@@ -1,0 +1,181 @@
+"""The covey method compared with its reference in plain Python, label by label."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covey import reference
+from covey.clustering import METHODS
+from covey.encoding import EncodedTable, encode
+from covey.schema import Schema
+from covey.tables import Table
+from tables_of_people import CLASS, People, people
+
+seeds = st.integers(0, 2**64)
+efforts = pytest.mark.parametrize("effort", ["fast", "quick", "balanced"])
+whats = pytest.mark.parametrize("what", ["loss", "classes", "evenness", "suppression", "all"])
+evenness = st.sampled_from([0.05, 0.2, 0.5, 2.0])
+penalties = st.sampled_from([0.0, 0.1, 0.5, 1.0, 5.0])
+shares = st.sampled_from([0.03, 0.1, 0.2, 0.5, 0.9])
+
+
+def by_both(
+    encoded: EncodedTable, k: int, seed: int, **options: Any
+) -> tuple[list[int], list[int]]:
+    """The labels of the method, and those of the reference."""
+    fast = METHODS["covey"](encoded, k, seed=seed, **options)
+    if encoded.classes is not None:
+        options["classes"] = encoded.classes.tolist()
+    slow = reference.cluster(
+        encoded.plain, k, method="covey", seed=seed, measure=encoded.measure, **options
+    )
+    return fast.labels.tolist(), slow
+
+
+def check(table: People, effort: str, what: str, data: st.DataObject) -> None:
+    options: dict[str, Any] = {"effort": effort}
+    if what in ("evenness", "all"):
+        options["evenness"] = data.draw(evenness, "evenness")
+    if what in ("classes", "all"):
+        options["penalty"] = data.draw(penalties, "penalty")
+    if what in ("suppression", "all"):
+        options["max_suppressed"] = data.draw(shares, "max_suppressed")
+    k = data.draw(st.integers(1, table.rows // 2 + 1), "k")
+    seed = data.draw(seeds, "seed")
+    fast, slow = by_both(table.encoded(classes="penalty" in options), k, seed, **options)
+    assert fast == slow
+
+
+@efforts
+@whats
+@given(people(most=16), st.data())
+@settings(max_examples=60)
+def test_labels_are_those_of_the_reference(
+    effort: str, what: str, table: People, data: st.DataObject
+) -> None:
+    check(table, effort, what, data)
+
+
+@whats
+@given(people(least=17, most=40, columns=3), st.data())
+@settings(max_examples=40)
+def test_labels_of_more_rows_are_those_of_the_reference(
+    what: str, table: People, data: st.DataObject
+) -> None:
+    check(table, "balanced", what, data)
+
+
+@whats
+@given(people(least=4, most=10, columns=2), st.data())
+@settings(max_examples=6)
+def test_labels_of_the_best_effort_are_those_of_the_reference(
+    what: str, table: People, data: st.DataObject
+) -> None:
+    """Few and small tables: the reference starts over 500 times in each round."""
+    check(table, "best", what, data)
+
+
+# ── larger tables ───────────────────────────────────────────────────────────────────────────────
+
+
+def crowd(
+    rows: int,
+    seed: int,
+    *,
+    ages: int = 60,
+    towns: int = 8,
+    odd: float = 0.01,
+    classes: bool = False,
+) -> EncodedTable:
+    """People of whom many are equal, some have no age, and a few are like no one else."""
+    random = np.random.default_rng(seed)
+    age = random.integers(0, ages, rows).astype(float)
+    age[random.random(rows) < odd] = 10.0 * ages
+    town = random.geometric(0.3, rows).clip(max=towns)
+    frame = pl.DataFrame(
+        {
+            "age": pl.Series(age).set(pl.Series(random.random(rows) < 0.02), None),
+            "income": random.integers(0, 3, rows) / 10,
+            "sex": random.choice(["f", "m"], rows),
+            "town": [f"{'north' if place % 2 else 'south'} {place}" for place in town],
+            CLASS: random.choice(["x", "y", "z"], rows, p=[0.6, 0.3, 0.1]),
+        }
+    )
+    north = [f"north {place}" for place in range(1, towns + 1, 2)]
+    south = [f"south {place}" for place in range(2, towns + 1, 2)]
+    schema = Schema.of(
+        quasi={
+            "age": "numeric",
+            "income": {"type": "numeric", "weight": 0.3},
+            "sex": "categorical",
+            "town": {"type": "categorical", "taxonomy": {"N": north, "S": south}},
+        },
+        sensitive=[CLASS],
+    )
+    return encode(Table(frame), schema, class_column=CLASS if classes else None)
+
+
+@pytest.mark.parametrize(
+    ("table", "k", "options"),
+    [
+        (crowd(1800, 1), 4, {"effort": "fast"}),
+        (crowd(1300, 2), 150, {"effort": "fast"}),
+        (crowd(560, 3), 5, {"effort": "balanced"}),
+        (crowd(600, 4, ages=5), 3, {"effort": "balanced", "evenness": 0.2}),
+        (crowd(600, 5, classes=True), 6, {"effort": "quick", "penalty": 0.5}),
+        (crowd(600, 6), 12, {"effort": "balanced", "max_suppressed": 0.03}),
+        (crowd(120, 7, classes=True), 9, {"effort": "best", "max_suppressed": 0.02}),
+    ],
+    ids=lambda value: f"{value.rows} rows" if isinstance(value, EncodedTable) else str(value),
+)
+def test_labels_of_several_blocks_are_those_of_the_reference(
+    table: EncodedTable, k: int, options: dict[str, Any]
+) -> None:
+    """Groups grow in blocks of 512 rows, or 8k if that is more."""
+    fast, slow = by_both(table, k, 11, **options)
+    assert fast == slow
+    assert table.rows > 512 or options["effort"] == "best"
+    assert (-1 in fast) == ("max_suppressed" in options)
+
+
+def test_labels_of_rounds_in_several_blocks_are_those_of_the_reference() -> None:
+    """At most 8,192 / k groups are in a block; here most groups cost nothing, to save time."""
+    table = crowd(9000, 8, ages=2, towns=4)
+    fast, slow = by_both(table, 40, 12, effort="quick")
+    assert fast == slow
+    assert max(fast) + 1 > 150
+
+
+def strangers(common: int, odd: int) -> EncodedTable:
+    """Equal people, and others who are unlike everyone, in a random order."""
+    frame = pl.DataFrame({"x": [0] * common + [1] * odd, "y": [0] * common + list(range(odd))})
+    shuffled = frame.sample(fraction=1.0, shuffle=True, seed=common)
+    return encode(Table(shuffled), Schema.of(quasi={"x": "numeric", "y": "numeric"}))
+
+
+def test_labels_of_blocks_without_groups_are_those_of_the_reference() -> None:
+    """Suppressed rows are split as groups are. So all but one of the blocks have no group."""
+    fast, slow = by_both(strangers(350, 140), 150, 13, max_suppressed=0.9)
+    assert fast == slow
+    assert fast.count(-1) == 140 > 8192 // 150
+
+
+@pytest.mark.parametrize("max_suppressed", [0.1, 0.2, 0.28])
+def test_labels_after_rounds_that_are_undone_are_those_of_the_reference(
+    max_suppressed: float,
+) -> None:
+    """Too many rows are suppressed, and the return of some costs more than the round has gained."""
+    fast, slow = by_both(strangers(350, 140), 150, 14, max_suppressed=max_suppressed)
+    assert fast == slow
+    assert -1 not in fast
+
+
+def test_labels_of_equal_rows_are_those_of_the_reference() -> None:
+    """Nothing can be cut, so blocks are halved."""
+    fast, slow = by_both(strangers(1300, 0), 7, 15)
+    assert fast == slow
+    assert max(fast) + 1 == 4 * (325 // 7)
