@@ -5,13 +5,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import covey
 from covey import reference
 from covey.clustering import METHODS
 from covey.encoding import EncodedTable
+from examples import examples
 from oracles.metrics import total_il
 from tables_of_people import People, people
 
@@ -54,7 +55,7 @@ def test_a_reference_tells_its_paper_and_its_cost(name: str) -> None:
 
 @by_name
 @given(people(most=12), st.data())
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_plain_columns_give_the_same_labels(name: str, table: People, data: st.DataObject) -> None:
     k, seed = data.draw(st.integers(1, table.rows), "k"), data.draw(seeds, "seed")
     encoded = table.encoded()
@@ -63,7 +64,7 @@ def test_plain_columns_give_the_same_labels(name: str, table: People, data: st.D
 
 
 @given(people(least=2, most=14), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_plain_columns_of_some_rows_lose_as_much(table: People, data: st.DataObject) -> None:
     """The scales and trees stay those of all rows, whichever cells are missing."""
     rows = data.draw(st.lists(st.integers(0, table.rows - 1), min_size=1, unique=True))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from covey import reference
@@ -13,6 +13,7 @@ from covey.clustering import METHODS
 from covey.encoding import EncodedTable, encode
 from covey.schema import Schema
 from covey.tables import Table
+from examples import examples
 from tables_of_people import CLASS, People, people
 
 seeds = st.integers(0, 2**64)
@@ -53,7 +54,7 @@ def check(table: People, effort: str, what: str, data: st.DataObject) -> None:
 @efforts
 @whats
 @given(people(most=16), st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_labels_are_those_of_the_reference(
     effort: str, what: str, table: People, data: st.DataObject
 ) -> None:
@@ -62,7 +63,7 @@ def test_labels_are_those_of_the_reference(
 
 @whats
 @given(people(least=17, most=40, columns=3), st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_labels_of_more_rows_are_those_of_the_reference(
     what: str, table: People, data: st.DataObject
 ) -> None:
@@ -71,7 +72,7 @@ def test_labels_of_more_rows_are_those_of_the_reference(
 
 @whats
 @given(people(least=4, most=10, columns=2), st.data())
-@settings(max_examples=6)
+@examples(6)
 def test_labels_of_the_best_effort_are_those_of_the_reference(
     what: str, table: People, data: st.DataObject
 ) -> None:
