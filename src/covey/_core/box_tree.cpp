@@ -83,7 +83,7 @@ Cut best_cut(const Table &table, const i32 *own, i64 count) {
 
 }  // namespace
 
-Boxes split_into_boxes(const Table &table, std::vector<i32> rows, i64 most) {
+Boxes split_into_boxes(const Table &table, std::vector<i32> rows, i64 most, const Watch &watch) {
     Boxes boxes;
     std::vector<int> depth;
     auto add = [&](i64 first, i64 last, i64 parent, int level) {
@@ -96,6 +96,7 @@ Boxes split_into_boxes(const Table &table, std::vector<i32> rows, i64 most) {
     for (size_t box = 0; box < boxes.first.size(); ++box) {
         i64 first = boxes.first[box], size = boxes.last[box] - first;
         if (size <= most) continue;
+        watch.go_on();
         i32 *own = rows.data() + first;
         Cut cut = best_cut(table, own, size);
         i64 part = 0;
@@ -115,13 +116,13 @@ Boxes split_into_boxes(const Table &table, std::vector<i32> rows, i64 most) {
 
 // ── building ────────────────────────────────────────────────────────────────────────────────────
 
-BoxTree::BoxTree(const Table &table, bool inner)
+BoxTree::BoxTree(const Table &table, const Watch &watch, bool inner)
     : forest_(table.forest), intervals_(table.cells.intervals), categories_(table.cells.categories),
       bits_(table.shape.bits) {
     const Cells &cells = table.cells;
     std::vector<i32> everyone(cells.rows);
     std::iota(everyone.begin(), everyone.end(), 0);
-    Boxes boxes = split_into_boxes(table, std::move(everyone), table.shape.leaf_rows);
+    Boxes boxes = split_into_boxes(table, std::move(everyone), table.shape.leaf_rows, watch);
     i64 count = i64(boxes.first.size());
     rows_ = std::move(boxes.rows), first_ = std::move(boxes.first);
     left_ = std::move(boxes.left), parent_ = std::move(boxes.parent);

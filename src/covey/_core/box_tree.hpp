@@ -22,7 +22,7 @@ struct Boxes {
 
 // Split rows into boxes of similar ones until none has more than `most`. Rows stay in their order
 // within every box, so that of rows that are all alike the first come first.
-Boxes split_into_boxes(const Table &table, std::vector<i32> rows, i64 most);
+Boxes split_into_boxes(const Table &table, std::vector<i32> rows, i64 most, const Watch &watch = {});
 
 // The price of a row whose class is not that of most rows of the group.
 struct ClassPrice {
@@ -42,7 +42,7 @@ struct Seeker {
 class BoxTree {
   public:
     // All rows are free. With `inner`, rows may be at inner nodes of the trees.
-    BoxTree(const Table &table, bool inner = false);
+    BoxTree(const Table &table, const Watch &watch, bool inner = false);
 
     i64 free() const { return free_[0]; }
     i64 size() const { return i64(rows_.size()); }

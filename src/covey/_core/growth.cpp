@@ -4,9 +4,9 @@
 
 namespace covey {
 
-Growth::Growth(const Table &table, i64 k, const i32 *classes, double penalty)
+Growth::Growth(const Table &table, i64 k, const i32 *classes, double penalty, const Watch &watch)
     : labels(table.cells.rows, -1), cells_(table.cells), forest_(table.forest), k_(k),
-      classes_(classes), penalty_(penalty), tree_(table), ranks_(table.cells.rows),
+      classes_(classes), penalty_(penalty), tree_(table, watch), ranks_(table.cells.rows),
       summaries_(table.cells.rows / k, table.cells, table.forest), prices_(table.forest),
       caps_(table.cells.intervals, 1.0), majority_(table.cells.rows / k, -1) {
     if (!classes) return;
@@ -165,7 +165,7 @@ void bind_growth(nb::module_ &m) {
         [](const BoundTable &table, i64 k, int rule, i64 start, Array1<double> picks, Array1<i64> order,
            Array1<i32> classes, double penalty, bool penalise_leftovers, Watch &watch) {
             return give(unlocked([&] {
-                Growth growth(table, k, classes.size() ? classes.data() : nullptr, penalty);
+                Growth growth(table, k, classes.size() ? classes.data() : nullptr, penalty, watch);
                 growth.k_member(SeedRule(rule), start, picks.data(), watch);
                 growth.place_leftovers(order.data(), penalise_leftovers, watch);
                 return std::move(growth.labels);
@@ -177,7 +177,7 @@ void bind_growth(nb::module_ &m) {
         "systematic",
         [](const BoundTable &table, i64 k, Array1<i64> seeds, Watch &watch) {
             return give(unlocked([&] {
-                Growth growth(table, k, nullptr, 0.0);
+                Growth growth(table, k, nullptr, 0.0, watch);
                 growth.from_seeds(seeds.data(), watch);
                 growth.place_leftovers(nullptr, false, watch);
                 return std::move(growth.labels);
@@ -188,7 +188,7 @@ void bind_growth(nb::module_ &m) {
         "gaa_cp",
         [](const BoundTable &table, i64 k, Array1<double> picks, Watch &watch) {
             return give(unlocked([&] {
-                Growth growth(table, k, nullptr, 0.0);
+                Growth growth(table, k, nullptr, 0.0, watch);
                 growth.in_shells(picks.data(), watch);
                 growth.place_leftovers(nullptr, false, watch);
                 return std::move(growth.labels);

@@ -14,7 +14,7 @@ enum class SeedRule { last, seed, first, random, given };
 class Growth {
   public:
     // `classes` may be null. Rows that cost a group another class than its majority pay `penalty`.
-    Growth(const Table &table, i64 k, const i32 *classes, double penalty);
+    Growth(const Table &table, i64 k, const i32 *classes, double penalty, const Watch &watch);
 
     // Greedy k-member clustering, from a reference row or random numbers (one for each group).
     void k_member(SeedRule rule, i64 start, const double *picks, Watch &watch);

@@ -11,7 +11,7 @@ class Mdav {
   public:
     Mdav(const Table &table, i64 k, const double *caps, const double *missing, Watch &watch)
         : cells_(table.cells), forest_(table.forest), scale_{cells_.weights, caps, true}, k_(k), watch_(watch),
-          tree_(table), means_(1, cells_, missing), counts_(forest_.nodes, 0), labels_(cells_.rows, -1) {
+          tree_(table, watch), means_(1, cells_, missing), counts_(forest_.nodes, 0), labels_(cells_.rows, -1) {
         for (i64 row = 0; row < cells_.rows; ++row) count(row, 1);
     }
 

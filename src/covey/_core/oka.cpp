@@ -24,7 +24,7 @@ class Oka {
 
   private:
     // Centres are at common ancestors: inner nodes.
-    BoxTree boxes() { return BoxTree(centres_.instead_of_rows(table_), true); }
+    BoxTree boxes() { return BoxTree(centres_.instead_of_rows(table_), watch_, true); }
 
     i64 nearest(BoxTree &tree, i64 row) const { return tree.nearest(scale_, cells_.number(row), cells_.code(row)); }
 

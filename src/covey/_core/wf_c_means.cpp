@@ -34,7 +34,7 @@ class WfCMeans {
     }
 
   private:
-    BoxTree boxes() { return BoxTree(centres_.instead_of_rows(table_)); }
+    BoxTree boxes() { return BoxTree(centres_.instead_of_rows(table_), watch_); }
     Scale scale() const { return {interval_weights_.data(), caps_.data(), false}; }
 
     // Let each attribute count by its weight times another one.
