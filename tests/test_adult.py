@@ -35,7 +35,6 @@ def adult(tmp_path_factory: pytest.TempPathFactory, uci_adult: pl.DataFrame) -> 
     return path
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("k", [2, 10, 100])
 def test_adult_by_byun_verifies_with_an_outside_group_by(
     adult: Path, tmp_path: Path, k: int
@@ -52,7 +51,6 @@ def test_adult_by_byun_verifies_with_an_outside_group_by(
     assert release.table.height == 30_162
 
 
-@pytest.mark.compiled
 def test_adult_with_taxonomies_verifies_with_an_outside_group_by(
     adult: Path, tmp_path: Path
 ) -> None:

@@ -168,7 +168,6 @@ def test_small_tables_are_near_the_optimum(table: People, data: st.DataObject) -
     assert least - 1e-9 <= loss <= 1.5 * least + 1e-9
 
 
-@pytest.mark.compiled
 def test_best_is_within_a_hundredth_of_the_optimum_on_average() -> None:
     ratios = []
     for number in range(60):
@@ -204,7 +203,7 @@ def column(values: Any, kind: str = "numeric") -> EncodedTable:
         (column(list(range(13))), 7),
         (column([f"v{i}" for i in range(600)], "categorical"), 4),
         pytest.param(
-            column([f"v{i}" for i in range(10_000)], "categorical"), 7, marks=pytest.mark.compiled
+            column([f"v{i}" for i in range(10_000)], "categorical"), 7
         ),
         (column(["a"] * 500 + list("bcdefgh"), "categorical"), 5),
         (column([None] * 30 + [1.0] * 3), 4),
@@ -225,7 +224,6 @@ def test_equal_rows_stay_together_free_of_loss() -> None:
 # ── the same everywhere ─────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.compiled
 def test_more_effort_loses_less() -> None:
     table = encode(Table(demo.people(3_000)), demo.schema())
     losses = [_loss(table, groups_of(table, 5, effort=effort)) for effort in EFFORTS]
@@ -241,7 +239,6 @@ def _loss(table: EncodedTable, groups: Any) -> float:
     return float(parts.size @ parts.loss + groups.suppressed * table.weights.sum())
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("effort", ["fast", "balanced"])
 def test_the_number_of_threads_does_not_matter(
     effort: str, monkeypatch: pytest.MonkeyPatch
@@ -259,7 +256,6 @@ def test_the_number_of_threads_does_not_matter(
     assert labels[0] == labels[1] == labels[2]
 
 
-@pytest.mark.compiled
 def test_compiled_or_not_the_labels_are_the_same() -> None:
     program = (
         "from covey import METHODS, demo\n"
@@ -308,7 +304,6 @@ def test_an_interruption_before_there_are_groups_ends_it() -> None:
         own(table, 5, progress=interrupt)
 
 
-@pytest.mark.compiled
 def test_a_budget_ends_it() -> None:
     """As good as no time at all: the groups are those that were grown."""
     table = encode(Table(demo.people(400)), demo.schema())

@@ -144,7 +144,6 @@ def casc(folder: Path, name: str) -> pl.DataFrame:
     return frame.cast(pl.Float64)
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("name", CASC)
 def test_mdav_loses_what_is_reported(name: str, shared_data: Path) -> None:
     frame = casc(shared_data / "casc", name)

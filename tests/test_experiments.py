@@ -673,7 +673,6 @@ def ran(adult_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.compiled
 def test_a_quick_run_writes_points_pictures_and_a_page(ran: Path) -> None:
     drawn = ("byun-6", "byun-8", "wang-5a")
     expected = {f"{name}{ending}" for name in drawn for ending in (".png", ".svg")}
@@ -698,7 +697,6 @@ def test_a_quick_run_writes_points_pictures_and_a_page(ran: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.compiled
 def test_a_quick_run_of_everything_measures_every_claim(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -722,7 +720,6 @@ def test_a_quick_run_of_everything_measures_every_claim(
     assert all((out / f"{f.name}{end}").exists() for f in FIGURES for end in charts.PICTURES)
 
 
-@pytest.mark.compiled
 def test_the_page_asks_nobody_and_tells_everything(ran: Path) -> None:
     text = (ran / "index.html").read_text(encoding="utf-8")
     seen = Seen(text)
@@ -750,7 +747,6 @@ def test_the_page_asks_nobody_and_tells_everything(ran: Path) -> None:
     assert str(ran) not in text
 
 
-@pytest.mark.compiled
 def test_pictures_are_pictures(ran: Path) -> None:
     assert (ran / "byun-6.png").read_bytes().startswith(b"\x89PNG")
     picture = (ran / "byun-6.svg").read_text(encoding="utf-8")

@@ -128,7 +128,6 @@ def test_killed_at_any_instant_it_leaves_the_old_file_or_a_verified_new_one(fold
     assert not drafts(folder)  # the next run has swept what the killed ones left
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("sent", "code", "told"),
     [(signal.SIGINT, 130, b"covey: error: interrupted"), (signal.SIGTERM, 143, b"")],
@@ -169,7 +168,6 @@ def test_interrupted_inside_of_a_library_it_still_ends_with_its_own_code(folder:
     assert not (folder / "never.csv").exists()
 
 
-@pytest.mark.compiled
 def test_interrupted_while_it_refines_it_releases_what_it_has(folder: Path) -> None:
     out = folder / "out.csv"
     out.write_text("old")

@@ -141,7 +141,6 @@ def digest(request: dict[str, Any]) -> str:
     return hashlib.sha256(file.getvalue()).hexdigest()[:16]
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("name", REQUESTS)
 def test_the_same_key_and_request_give_the_same_bytes(name: str) -> None:
     assert digest(REQUESTS[name]) == DIGESTS[name]

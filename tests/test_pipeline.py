@@ -458,7 +458,6 @@ def test_the_class_penalty_keeps_classes_apart() -> None:
     assert apart.classification < mixed.classification
 
 
-@pytest.mark.compiled
 def test_a_tree_of_many_values_costs_no_more_than_it_must() -> None:
     """Every value its own: prices are kept for the few leaves that matter, and still exact."""
     frame = pl.DataFrame({"code": [f"{i:05}" for i in range(3000)]})

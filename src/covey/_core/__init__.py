@@ -1,5 +1,6 @@
-"""Compiled functions over arrays.
+"""The compiled inner loops.
 
-They import nothing of covey's, take every array that they fill, and check nothing: their callers
-validate and allocate. `jit` holds the compiler's options; `arrays` the shapes they share.
+`kernels` is built from the C++ sources in this folder; `kernels.pyi` describes it. Kernels know
+arrays only (`arrays` has the shapes that they share), release the interpreter's lock, and end when
+their `Watch` is stopped. `sources` recognises a module that was built from other sources.
 """

@@ -5,7 +5,6 @@ holds, 1 it does not hold or is not possible, 2 wrong usage or a file that canno
 written, 130 interrupted.
 """
 
-import functools
 import os
 import signal
 import sys
@@ -15,7 +14,6 @@ from typing import Annotated, Any
 
 import typer
 
-from covey._core import compiling
 from covey.cli import memory, terminal
 from covey.cli.commands.anonymize import anonymize
 from covey.cli.commands.compare import compare
@@ -28,7 +26,6 @@ from covey.cli.commands.methods import methods
 from covey.cli.commands.releases import forget, releases
 from covey.cli.commands.report import report
 from covey.cli.commands.verify import verify
-from covey.cli.commands.warm_up import warm_up
 from covey.cli.terminal import say
 from covey.errors import CoveyError, GuaranteeError
 
@@ -46,7 +43,6 @@ for command in (  # as `covey --help` lists them
     experiment,
 ):  # fmt: skip
     app.command()(command)
-app.command(hidden=True)(warm_up)
 
 
 def _show_version(asked: bool) -> None:
@@ -69,7 +65,6 @@ def main() -> None:
     """Run the command line on the arguments of this process, and exit."""
     terminal.open_streams()
     signal.signal(signal.SIGTERM, _terminate)
-    compiling.listen(_tell_of_compiling)
     warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
     code = run(sys.argv[1:])
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left to tidy up
@@ -132,8 +127,3 @@ def _unexpected(error: BaseException) -> tuple[str, int]:
 def _terminate(_signal: int, _frame: Any) -> None:
     """Exit through every `finally`, so that no draft file remains."""
     sys.exit(128 + signal.SIGTERM)
-
-
-@functools.cache  # once
-def _tell_of_compiling() -> None:
-    say("compiling for this machine: this may take a minute, but only the first time")
