@@ -202,9 +202,7 @@ def column(values: Any, kind: str = "numeric") -> EncodedTable:
         (column(list(range(300))), 300),
         (column(list(range(13))), 7),
         (column([f"v{i}" for i in range(600)], "categorical"), 4),
-        pytest.param(
-            column([f"v{i}" for i in range(10_000)], "categorical"), 7
-        ),
+        pytest.param(column([f"v{i}" for i in range(10_000)], "categorical"), 7),
         (column(["a"] * 500 + list("bcdefgh"), "categorical"), 5),
         (column([None] * 30 + [1.0] * 3), 4),
     ],
