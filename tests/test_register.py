@@ -527,6 +527,7 @@ def test_what_is_forgotten_leaves_nothing_behind(tmp_path: Path, register: Path)
 MAKE = ("anonymize", "people.csv", "-s", "people.toml", "-o")
 
 
+@pytest.mark.slow
 def test_the_command_line_warns_refuses_lists_and_forgets(folder: Folder, tmp_path: Path) -> None:
     assert folder.covey("releases") == (0, "the register has no releases\n", "")
     assert folder.covey("forget", "a")[0] == 2
