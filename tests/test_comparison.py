@@ -84,6 +84,7 @@ def test_a_run_is_what_anonymize_gives(people: pl.DataFrame, seed: int | None) -
         assert (run.error, run.workload) == (None, None)
 
 
+@pytest.mark.slow
 def test_only_a_method_with_a_penalty_sees_the_classes(people: pl.DataFrame) -> None:
     plain, _, penalised = covey.compare(
         people, demo.schema(), k=4, methods=K_MEMBERS, seed=7, class_column=CLASSES
@@ -101,6 +102,7 @@ def test_only_a_method_with_a_penalty_sees_the_classes(people: pl.DataFrame) -> 
     assert penalised.losses.classification < plain.losses.classification  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_csv_and_json_say_the_same_as_the_runs(people: pl.DataFrame, tmp_path: Path) -> None:
     found = covey.compare(
         people, demo.schema(), k=[4, 1_000], methods=K_MEMBERS, class_column=CLASSES
@@ -296,6 +298,7 @@ def test_progress_names_the_run_and_tells_how_much_is_done(people: pl.DataFrame)
     assert 0.5 in shares
 
 
+@pytest.mark.slow
 @linux
 def test_memory_is_what_forming_the_groups_took(
     people: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
@@ -450,6 +453,7 @@ def test_places_that_cannot_be_written_are_told_before_the_work(
     assert (folder.path / "people.csv").read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "code"), [(KeyboardInterrupt(), 130), (RuntimeError("a cell"), 1)]
 )

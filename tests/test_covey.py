@@ -168,6 +168,7 @@ def test_small_tables_are_near_the_optimum(table: People, data: st.DataObject) -
     assert least - 1e-9 <= loss <= 1.5 * least + 1e-9
 
 
+@pytest.mark.slow
 def test_best_is_within_a_hundredth_of_the_optimum_on_average() -> None:
     ratios = []
     for number in range(60):
@@ -222,6 +223,7 @@ def test_equal_rows_stay_together_free_of_loss() -> None:
 # ── the same everywhere ─────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 def test_more_effort_loses_less() -> None:
     table = encode(Table(demo.people(3_000)), demo.schema())
     losses = [_loss(table, groups_of(table, 5, effort=effort)) for effort in EFFORTS]

@@ -451,6 +451,7 @@ MODERATE: list[list[Requirement]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("request_", MODERATE, ids=lambda asked: ", ".join(r.name for r in asked))
 def test_the_own_method_is_near_the_optimum(request_: list[Requirement]) -> None:
     lost: list[float] = []
@@ -500,6 +501,7 @@ enforced = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @enforced
 def test_refinement_keeps_what_was_asked_for(request_: list[Requirement]) -> None:
     frame, schema = invented(300)
@@ -512,6 +514,7 @@ def test_refinement_keeps_what_was_asked_for(request_: list[Requirement]) -> Non
     assert losses["best"] < losses["fast"]
 
 
+@pytest.mark.slow
 @enforced
 def test_the_same_seed_gives_the_same_labels(request_: list[Requirement]) -> None:
     frame, schema = invented(200)

@@ -527,6 +527,7 @@ class Formed:
         monkeypatch.setattr(covey, "cluster", counted)
 
 
+@pytest.mark.slow
 def test_figures_share_runs_and_none_is_done_twice(
     small: list[Figure], adult_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -544,6 +545,7 @@ def test_figures_share_runs_and_none_is_done_twice(
     assert "n = 400" in drawn[0].setting
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_where_it_was(
     small: list[Figure], adult_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -574,6 +576,7 @@ def test_an_interrupted_run_goes_on_where_it_was(
     assert second.drawn()[0].verdict.outcome is not Outcome.OPEN
 
 
+@pytest.mark.slow
 def test_another_input_or_version_is_measured_anew(
     small: list[Figure], adult_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -585,6 +588,7 @@ def test_another_input_or_version_is_measured_anew(
     assert len(experiment(small, adult_file, tmp_path).missing()) == RUNS_OF_SMALL
 
 
+@pytest.mark.slow
 def test_a_run_is_what_the_release_loses(
     small: list[Figure], adult_file: Path, tmp_path: Path
 ) -> None:
@@ -673,6 +677,7 @@ def ran(adult_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_quick_run_writes_points_pictures_and_a_page(ran: Path) -> None:
     drawn = ("byun-6", "byun-8", "wang-5a")
     expected = {f"{name}{ending}" for name in drawn for ending in (".png", ".svg")}
@@ -720,6 +725,7 @@ def test_a_quick_run_of_everything_measures_every_claim(
     assert all((out / f"{f.name}{end}").exists() for f in FIGURES for end in charts.PICTURES)
 
 
+@pytest.mark.slow
 def test_the_page_asks_nobody_and_tells_everything(ran: Path) -> None:
     text = (ran / "index.html").read_text(encoding="utf-8")
     seen = Seen(text)
@@ -747,6 +753,7 @@ def test_the_page_asks_nobody_and_tells_everything(ran: Path) -> None:
     assert str(ran) not in text
 
 
+@pytest.mark.slow
 def test_pictures_are_pictures(ran: Path) -> None:
     assert (ran / "byun-6.png").read_bytes().startswith(b"\x89PNG")
     picture = (ran / "byun-6.svg").read_text(encoding="utf-8")

@@ -229,6 +229,7 @@ def killed_at_each_call(
     return [tuple(found) for found in json.loads(done.stderr.splitlines()[-1])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "links"), [*((before, True) for before in BEFORE), ("all", False)]
 )
@@ -251,6 +252,7 @@ def test_killed_at_any_call_no_companion_is_of_another_release(
     assert seen == {"old", "new"}
 
 
+@pytest.mark.slow
 def test_killed_while_it_sends_no_old_companion_stays_beside_what_was_sent(tmp_path: Path) -> None:
     results = killed_at_each_call(tmp_path, "companions", files.STREAM)
     seen = set()
@@ -276,6 +278,7 @@ for turn in itertools.count():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_stopped_at_any_time_there_is_one_generation(tmp_path: Path, sent: signal.Signals) -> None:
     paths = [tmp_path / name for name in NAMES]

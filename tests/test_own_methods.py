@@ -69,6 +69,7 @@ def test_a_function_becomes_a_method_of_this_process() -> None:
         assert cluster(method, backwards=True) == [1, 1, 1, 1, 0, 0, 0]
 
 
+@pytest.mark.slow
 def test_what_takes_a_method_takes_a_function_a_name_and_an_object() -> None:
     named = covey.method(name="sorted-blocks")(blocks)
     asked: dict[str, Any] = {"require": covey.KAnonymity(3), "seed": 1}

@@ -126,6 +126,7 @@ def test_p1_to_p5_everyone_hides_among_k_and_nothing_else_changes(
             assert out[kept][there] == frame[kept][int(here)]
 
 
+@pytest.mark.slow
 @given(patients(), KS, st.randoms(use_true_random=False))
 def test_p6_any_permutation_of_the_rows_gives_the_same_bytes(
     frame: pl.DataFrame, k: int, random: Any
@@ -151,6 +152,7 @@ def _comparable(frame: pl.DataFrame) -> list[tuple[Any, ...]]:
     return encoded.rows()
 
 
+@pytest.mark.slow
 @given(patients(), KS, st.permutations(list(SCHEMA.columns)))
 def test_p9_permuting_columns_permutes_the_release(
     frame: pl.DataFrame, k: int, order: list[str]
@@ -165,6 +167,7 @@ def test_p9_permuting_columns_permutes_the_release(
     )
 
 
+@pytest.mark.slow
 @given(patients(), KS)
 def test_p9_new_names_in_the_same_order_change_the_header_alone(
     frame: pl.DataFrame, k: int
@@ -421,6 +424,7 @@ def test_costs_tell_what_each_row_of_the_input_paid() -> None:
     ]
 
 
+@pytest.mark.slow
 @given(patients(), KS, st.sampled_from(["k-member", "nh"]), st.randoms(use_true_random=False))
 def test_costs_sum_up_to_the_report_whatever_the_order(
     frame: pl.DataFrame, k: int, method: str, random: Any

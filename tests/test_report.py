@@ -411,6 +411,7 @@ def test_few_missing_cells_are_not_counted_in_a_warning(missing: int, said: str)
     assert len(warned(report, f"'age': {said} with a missing cell")) == 1
 
 
+@pytest.mark.slow
 def test_the_command_reports_on_a_release_and_fails_on_one_that_breaks_its_promise(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -560,6 +561,7 @@ def spellings(canary: str) -> Iterator[str]:
         yield canary[:7]
 
 
+@pytest.mark.slow
 def test_no_canary_is_in_any_report_or_in_what_objects_show_of_themselves(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -602,6 +604,7 @@ def evil_release() -> tuple[pl.DataFrame, covey.Schema, covey.Release]:
     return frame, schema, covey.anonymize(frame, schema, require=[KAnonymity(4)])
 
 
+@pytest.mark.slow
 def test_names_of_columns_and_values_cannot_run() -> None:
     frame, schema, release = evil_release()
     compared = covey.compare(frame, schema, k=[4, 99], methods=["mondrian"])

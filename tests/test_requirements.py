@@ -463,6 +463,7 @@ def test_rows_that_are_not_alike_promise_k_alone() -> None:
         covey.anonymize(frame, schema, require=[KAnonymity(2), LDiversity(2, "word")], method="nh")
 
 
+@pytest.mark.slow
 def test_every_value_swapped_into_one_that_its_class_has_often_is_found() -> None:
     """Broken releases: one cell of a class that just complies."""
     rows = words("abc", "abc", "abd")
@@ -780,6 +781,7 @@ def test_settings_of_a_sensitive_column_must_fit_its_type() -> None:
 # ── beside another program ──────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 def test_pycanon_finds_the_same() -> None:
     """pyCANON, where it is right; it pins what covey needs newer, so no extra brings it.
 

@@ -461,6 +461,7 @@ def test_a_blank_line_before_the_header_is_told() -> None:
     assert "line 1" in refusal_of(b"\na,b\n1,2\n")
 
 
+@pytest.mark.slow
 def test_ten_thousand_columns_are_read() -> None:
     names = [f"c{i}" for i in range(10_000)]
     line = ",".join(names).encode()
@@ -473,7 +474,7 @@ def test_long_names_and_cells_are_read() -> None:
 
 
 def test_a_long_header_is_read_to_its_end() -> None:
-    frame = pl.DataFrame({f"{i:0150}": ["x"] for i in range(10_000)})
+    frame = pl.DataFrame({f"{i:01500}": ["x"] for i in range(1_000)})
     assert same(parsed(written(Table(frame))).frame, frame)
 
 

@@ -315,6 +315,7 @@ def test_no_stage_knows_how_far_beyond_a_bound_somebody_is(
 CANARY = 987_654
 
 
+@pytest.mark.slow
 @examples(8)
 @given(st.data())
 def test_releases_and_reports_keep_tails_to_themselves(data: st.DataObject) -> None:

@@ -137,6 +137,7 @@ def test_no_rows_keep_no_promise() -> None:
 # ── mutants ─────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 def test_every_release_with_one_cell_changed_in_a_class_of_k_is_rejected() -> None:
     """The verifier's power: all quasi-identifier cells of a class of exactly k, one at a time."""
     k, schema = 5, demo.schema()
@@ -154,6 +155,7 @@ def test_every_release_with_one_cell_changed_in_a_class_of_k_is_rejected() -> No
         assert not covey.verify(mutant, schema, [KAnonymity(k)]).holds
 
 
+@pytest.mark.slow
 def test_every_release_that_lost_a_row_of_a_class_of_k_is_rejected() -> None:
     k, schema = 5, demo.schema()
     release = covey.anonymize(demo.people(200), schema, require=[KAnonymity(k)])

@@ -445,7 +445,8 @@ def _errors() -> Iterator[None]:
     """Turn errors of SQLite and the system into covey's, with advice."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        # SQLite quotes a damaged file in its message, which Python may not be able to read.
         raise UsageError(_complaint(error)) from None
     except OSError as error:
         raise UsageError(f"the register cannot be used: {error.strerror}; {_OTHERWISE}") from None
@@ -454,7 +455,7 @@ def _errors() -> Iterator[None]:
 _OTHERWISE = "choose another with --register, or switch it off with --no-register"
 
 
-def _complaint(error: sqlite3.Error) -> str:
+def _complaint(error: Exception) -> str:
     match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return "another process is using the register; try again when it has ended"
