@@ -180,3 +180,28 @@ def test_labels_of_equal_rows_are_those_of_the_reference() -> None:
     fast, slow = by_both(strangers(1300, 0), 7, 15)
     assert fast == slow
     assert max(fast) + 1 == 4 * (325 // 7)
+
+
+def draw_of_equals(rows: int, seed: int, *, values: int, columns: int) -> EncodedTable:
+    """Few categories with weights that are no sums of powers of 2."""
+    random = np.random.default_rng(seed)
+    weights = random.choice([0.1, 0.2, 0.3, 0.7, 1.1], columns).tolist()
+    quasi = {
+        name: {"type": "categorical", "weight": weight}
+        for name, weight in zip("abcde", weights, strict=False)
+    }
+    cells = {name: [f"{name}{v}" for v in random.integers(0, values, rows)] for name in quasi}
+    return encode(Table(pl.DataFrame(cells)), Schema.of(quasi=quasi))
+
+
+@pytest.mark.parametrize(
+    ("rows", "seed", "values", "columns", "k"),
+    [(38, 6, 3, 4, 10), (79, 132, 2, 4, 20), (69, 243, 2, 5, 14), (79, 2752, 2, 4, 20)],
+)
+def test_rounding_decides_between_equals_as_in_the_reference(
+    rows: int, seed: int, values: int, columns: int, k: int
+) -> None:
+    """A row raises several groups by the same cost, but not by the same float."""
+    table = draw_of_equals(rows, seed, values=values, columns=columns)
+    fast, slow = by_both(table, k, seed, effort="fast")
+    assert fast == slow

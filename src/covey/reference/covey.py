@@ -165,9 +165,9 @@ class Group:
         return total
 
     def rise(self, row: int, limit: float, *, by_class: bool = True) -> float:
-        """Return by how much the cost rises if the row joins; infinity if not below the limit.
+        """Return by how much the cost rises if the row joins; infinity if surely not below a limit.
 
-        The first two comparisons save work. They are rounded in their own way and so decide ties.
+        Both comparisons are there to save work. But rounding lets them decide between equals.
         """
         terms, size = self.terms, self.size
         larger = terms.evenness / terms.k * (2 * size + 1 - terms.k)
@@ -179,7 +179,7 @@ class Group:
         rise = (size + 1) * loss - size * self.loss + larger
         if by_class and terms.penalty > 0:
             rise += terms.surcharge([row, *self.rows]) - self.surcharge - larger
-        return rise if rise < limit else math.inf
+        return rise
 
 
 def cheapest(
@@ -486,12 +486,10 @@ def best_exchange(group: Group, row: int, home: Group) -> int | None:
     best, least = None, group.cost + home.cost - LEAST_GAIN
     for other in home.rows:
         here, there = [other, *group.without(row)], [row, *home.without(other)]
-        cost = group.size * terms.loss(here)
+        cost = group.size * terms.loss(here) + home.size * terms.loss(there)
+        cost += terms.surcharge(here) + terms.surcharge(there)
         if cost < least:
-            cost += home.size * terms.loss(there)
-            cost += terms.surcharge(here) + terms.surcharge(there)
-            if cost < least:
-                best, least = other, cost
+            best, least = other, cost
     return best
 
 
