@@ -257,10 +257,10 @@ def test_what_a_kernel_needs_lives_as_long_as_it() -> None:
         block = kernels.Block(space, None, np.arange(rows), 5, 0.0, np.inf)
         del space
         waste += [np.full(rows * width, 7.0) for width in range(1, 9)]
-        block.grow(np.random.default_rng(1))
+        block.grow(np.random.default_rng(1), kernels.Watch())
         costs.append(block.cost)
     whole = kernels.Block(kernels.Space(encoded.core), None, np.arange(rows), 5, 0.0, np.inf)
-    whole.grow(np.random.default_rng(1))
+    whole.grow(np.random.default_rng(1), kernels.Watch())
     assert costs == [whole.cost] * 2
 
 
@@ -431,13 +431,13 @@ def test_groups_that_are_not_of_the_block_are_refused(table: EncodedTable) -> No
         block.settle(np.zeros(ROWS, dtype=np.int8))
     for wrong in (None, 7, np.random.RandomState(1)):  # type: ignore[assignment]
         with pytest.raises((AttributeError, TypeError, ValueError)):
-            block.grow(wrong)  # type: ignore[arg-type]
+            block.grow(wrong, kernels.Watch())  # type: ignore[arg-type]
     assert (block.labels == -1).all()
 
 
 def test_groups_that_are_taken_over_replace_those_before(table: EncodedTable) -> None:
     block = block_of(table)
-    block.grow(np.random.default_rng(1))
+    block.grow(np.random.default_rng(1), kernels.Watch())
     grown, cost = block.labels, block.cost
     block.load(np.zeros(ROWS, dtype=np.int64))
     together = block.cost
@@ -445,7 +445,7 @@ def test_groups_that_are_taken_over_replace_those_before(table: EncodedTable) ->
     assert block.cost == pytest.approx(cost)
     block.load(np.zeros(ROWS, dtype=np.int64))
     assert block.cost == together > cost
-    block.grow(np.random.default_rng(1))
+    block.grow(np.random.default_rng(1), kernels.Watch())
     assert (block.labels == grown).all()
     assert block.cost == cost
 

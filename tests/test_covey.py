@@ -83,7 +83,7 @@ def test_every_round_keeps_groups_legal_and_lowers_the_cost(
     )
     block, random = work.block(np.arange(table.rows)), np.random.default_rng(seed)
     step = data.draw(st.sampled_from(["refine", "start over"]), "step")
-    block.grow(random)
+    block.grow(random, kernels.Watch())
     before = np.inf
     for _ in range(4):
         labels = block.labels
@@ -123,7 +123,7 @@ def test_rows_return_at_the_cost_that_was_offered(table: People, data: st.DataOb
     evenness = data.draw(st.sampled_from([0.0, 0.2]), "evenness")
     work = module._Work(table.encoded(), k, seed, 0.0, evenness, 0.99)
     grown = work.block(np.arange(table.rows))
-    grown.grow(np.random.default_rng(seed))
+    grown.grow(np.random.default_rng(seed), kernels.Watch())
     labels = grown.labels
     sizes = Counter(labels.tolist())
     (large,) = (group for group, size in sizes.most_common(1))
@@ -361,7 +361,7 @@ def test_a_stopped_round_leaves_legal_groups() -> None:
     table = encode(Table(demo.people(3_000)), demo.schema())
     work = module._Work(table, 5, 0)
     block = work.block(np.arange(3_000))
-    block.grow(np.random.default_rng(1))
+    block.grow(np.random.default_rng(1), kernels.Watch())
     before, labels = block.cost, block.labels.tolist()
     stopped = kernels.Watch()
     stopped.stop()

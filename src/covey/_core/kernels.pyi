@@ -165,7 +165,7 @@ class Block:
         evenness: float,
         price: float,
     ) -> None: ...
-    def grow(self, random: np.random.Generator) -> None:
+    def grow(self, random: np.random.Generator, watch: Watch) -> None:
         """Form groups greedily."""
     def load(self, labels: Longs) -> None:
         """Take over groups."""

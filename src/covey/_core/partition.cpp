@@ -65,6 +65,7 @@ void Partition<Marked>::reset(const Block &block, const Objective &objective, i6
     if constexpr (Marked) {
         counts_.resize(std::max<size_t>(counts_.size(), groups * block.marks->columns));
         for (Counts &counts : counts_) counts.clear();
+        known_.assign(groups, 0), fits_.assign(groups, 0);
     }
 }
 
@@ -88,9 +89,23 @@ template <bool Marked> i64 Partition<Marked>::members(i64 group, std::vector<i64
 }
 
 template <bool Marked> void Partition<Marked>::count(i64 group, i64 row, i32 sign) {
-    if constexpr (Marked)
+    if constexpr (Marked) {
         for (int column = 0; column < rows->marks->columns; ++column)
             counts_[group * rows->marks->columns + column].add(rows->value(row, column), sign);
+        known_[group] = 0;
+    }
+}
+
+template <bool Marked> bool Partition<Marked>::accepts(i64 group, i64 row) {
+    if (!has_rules()) return true;
+    u64 sort = u64(rows->sorts[row]);
+    if (sort >= 64) return complies(group, {NOBODY, row});
+    u64 bit = u64(1) << sort;
+    if (!(known_[group] & bit)) {
+        known_[group] |= bit;
+        fits_[group] = complies(group, {NOBODY, row}) ? fits_[group] | bit : fits_[group] & ~bit;
+    }
+    return fits_[group] & bit;
 }
 
 template <bool Marked> void Partition<Marked>::attach(i64 group, i64 row) {
@@ -245,9 +260,8 @@ typename Partition<Marked>::Offer Partition<Marked>::cheapest(i64 row, i64 own, 
         double rise = (number + 1) * after - number * before + more;
         if constexpr (Marked) {
             if (minding && rise < best.rise) {
-                Change change{NOBODY, row};
-                rise += extra_of(group, change) - extra[group] - more;
-                if (rise < best.rise && !complies(group, change)) continue;
+                rise += extra_of(group, {NOBODY, row}) - extra[group] - more;
+                if (rise < best.rise && !accepts(group, row)) continue;
             }
         }
         if (rise < best.rise) best = {group, rise};

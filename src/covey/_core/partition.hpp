@@ -126,11 +126,13 @@ template <bool Marked> class Partition {
     }
     i64 majority(i64 group, const Change &change);
     void count(i64 group, i64 row, i32 sign);
+    bool accepts(i64 group, i64 row);  // whether it keeps the rules with this row
     double rise_of_union(i64 group, i64 other, double limit) const;
 
     std::vector<double> low_, high_;  // (groups, intervals)
     std::vector<i32> first_, last_;   // (groups, categories)
     std::vector<Counts> counts_;      // (groups, columns) values of the members
+    std::vector<u64> known_, fits_;   // (groups,) the first 64 sorts: judged since it changed; accepted
     Sieve sieve_;
     Counts scratch_;
     std::vector<i32> seen_;

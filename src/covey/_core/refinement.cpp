@@ -89,7 +89,7 @@ double Extremes::loss_with(const Block &rows, i64 row) const { return rows.space
 // The free rows are kept together in arrays of their own. A row of another class than the one before
 // pays the penalty. Where there are rules, a group takes rows with which k could still keep them, if
 // there are any; and once it has k, those that bring it nearer to keeping them.
-template <bool Marked> void Moves<Marked>::grow(Parts &parts, const Random &random) {
+template <bool Marked> void Moves<Marked>::grow(Parts &parts, const Random &random, const Watch &watch) {
     const Block &rows = *parts.rows;
     int intervals = rows.space->intervals, categories = rows.space->categories;
     i64 k = parts.aim.k;
@@ -103,6 +103,7 @@ template <bool Marked> void Moves<Marked>::grow(Parts &parts, const Random &rand
         double own = 0.0, best = 0.0;
         i64 choice = random.below(left_);
         while (choice >= 0) {
+            watch.go_on();
             i64 row = free_[choice];
             parts.attach(group, row);
             parts.include(group, row);
@@ -343,9 +344,9 @@ template <bool Marked> class BlockRefinery : public Refinery {
         empty();
     }
 
-    void grow(const Random &random) override {
+    void grow(const Random &random, const Watch &watch) override {
         empty();
-        moves_.grow(parts_, random);
+        moves_.grow(parts_, random, watch);
     }
     void load(const i64 *labels) override {
         empty();
@@ -418,14 +419,23 @@ template <bool Marked> class BlockRefinery : public Refinery {
         double best = before - LEAST_GAIN;
         labels_.clear();
         for (i64 attempt = 0; attempt < tries && !watch.stopped(); ++attempt) {
-            trial_.reset(pool_, parts_.aim, pool_.count / aim_.k);
-            pool_moves_.grow(trial_, random);
-            if (!pool_moves_.merge(trial_)) continue;
-            pool_moves_.sweep(trial_, watch);
-            double cost = trial_.total_cost(parts_.aim.price);
+            double cost = try_again(random, watch);
             if (cost < best) best = cost, labels_ = trial_.labels;
         }
         if (!labels_.empty()) replace(chosen);
+    }
+
+    // Form groups of the pool; what they cost, or INF where that led to none.
+    double try_again(const Random &random, const Watch &watch) {
+        trial_.reset(pool_, parts_.aim, pool_.count / aim_.k);
+        try {
+            pool_moves_.grow(trial_, random, watch);
+        } catch (const Stopped &) {
+            return INF;  // the groups that there were stay as they are
+        }
+        if (!pool_moves_.merge(trial_)) return INF;
+        pool_moves_.sweep(trial_, watch);
+        return trial_.total_cost(parts_.aim.price);
     }
 
     // Put the rows of some groups into new ones, which take their places and empty ones. There are
@@ -550,12 +560,12 @@ void bind_refinement(nb::module_ &m) {
             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def(
             "grow",
-            [](BoundBlock &self, nb::handle random) {
+            [](BoundBlock &self, nb::handle random, Watch &watch) {
                 Random draws = random_of(random);
                 nb::gil_scoped_release release;
-                self.block->grow(draws);
+                self.block->grow(draws, watch);
             },
-            "random"_a)
+            "random"_a, "watch"_a)
         .def(
             "load",
             [](BoundBlock &self, Array1<i64> labels) {

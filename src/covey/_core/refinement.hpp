@@ -52,7 +52,7 @@ template <bool Marked> class Moves {
     using Parts = Partition<Marked>;
 
     // Groups of k, each from a random row and those that cost least; the rest where it costs least.
-    void grow(Parts &parts, const Random &random);
+    void grow(Parts &parts, const Random &random, const Watch &watch);
 
     // Dissolve each group that costs more than its rows do elsewhere; of others, let rows go.
     void sweep(Parts &parts, const Watch &watch);
@@ -95,7 +95,7 @@ template <> void Moves<false>::repair(Parts &parts, Watch &watch);
 class Refinery {
   public:
     virtual ~Refinery() = default;
-    virtual void grow(const Random &random) = 0;
+    virtual void grow(const Random &random, const Watch &watch) = 0;
     virtual void load(const i64 *labels) = 0;
     virtual void refine(double price, i64 neighbours, i64 tries, const Random &random, Watch &watch) = 0;
     virtual void start_over(double price, i64 tries, const Random &random, Watch &watch) = 0;

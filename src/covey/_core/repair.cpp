@@ -31,8 +31,8 @@ struct Near {
 // Finds the rows of a block that widen a hull least, of those that are acceptable.
 class Finder {
   public:
-    explicit Finder(const Block &rows)
-        : rows_(rows), space_(*rows.space), boxes_(split(rows)), low_(boxes_.first.size() * space_.intervals),
+    Finder(const Block &rows, Watch &watch)
+        : rows_(rows), space_(*rows.space), boxes_(split(rows, watch)), low_(boxes_.first.size() * space_.intervals),
           high_(low_), first_(boxes_.first.size() * space_.categories), last_(first_),
           takes_(boxes_.first.size(), 0), point_(space_.intervals), leaf_(space_.categories),
           home_(rows.count) {
@@ -86,7 +86,7 @@ class Finder {
     }
 
   private:
-    static Boxes split(const Block &rows) {
+    static Boxes split(const Block &rows, Watch &watch) {
         const Space &space = *rows.space;
         Table table{{rows.numbers.data(), space.cells.weights, rows.codes.data(), rows.count, space.intervals,
                      space.categories},
@@ -94,7 +94,7 @@ class Finder {
                     {}};
         std::vector<i32> everyone(rows.count);
         for (i64 row = 0; row < rows.count; ++row) everyone[row] = i32(row);
-        return split_into_boxes(table, std::move(everyone), table.shape.leaf_rows);
+        return split_into_boxes(table, std::move(everyone), table.shape.leaf_rows, watch);
     }
 
     void enclose(i64 box) {
@@ -180,15 +180,15 @@ class Memo {
 
 class Repair {
   public:
-    explicit Repair(Partition<true> &parts)
-        : parts_(parts), rows_(*parts.rows), finder_(rows_), after_(rows_.sort_count), steps_(rows_.sort_count),
+    Repair(Partition<true> &parts, Watch &watch)
+        : parts_(parts), watch_(watch), rows_(*parts.rows), finder_(rows_, watch), after_(rows_.sort_count), steps_(rows_.sort_count),
           takes_(parts.groups(), 0) {}
 
-    void run(Watch &watch) {
-        for (i64 group = 0; group < parts_.groups(); ++group) offer(group);
+    void run() {
+        for (i64 group = 0; group < parts_.groups(); ++group) watch_.go_on(), offer(group);
         for (i64 group = 0; group < parts_.groups(); ++group) {
             mend(group);
-            watch.reach(group + 1, parts_.groups());
+            watch_.reach(group + 1, parts_.groups());
         }
     }
 
@@ -206,6 +206,7 @@ class Repair {
 
     void mend(i64 group) {
         for (double missed; parts_.size[group] > 0 && (missed = parts_.missed(group)) > 0.0;) {
+            watch_.go_on();
             find_candidates(group, missed);
             Union both = best_union(group, missed);
             if (take_in(group, missed, both.rate)) continue;
@@ -308,6 +309,7 @@ class Repair {
     bool take_in(i64 group, double missed, double merging) {
         bool took = false;
         while (missed > 0.0) {
+            watch_.go_on();
             ends_.measure(parts_, group);
             Step best;
             best.rate = merging;
@@ -366,6 +368,7 @@ class Repair {
     void merge_around(i64 group) {
         finder_.around(parts_.head[group], [&](const i32 *rows, i64 count) {
             for (i64 i = 0; i < count; ++i) {
+                watch_.go_on();
                 i64 other = parts_.labels[rows[i]];
                 if (other < 0 || other == group) continue;
                 // The smaller one moves, so that no row moves often.
@@ -378,6 +381,7 @@ class Repair {
     }
 
     Partition<true> &parts_;
+    Watch &watch_;
     const Block &rows_;
     Finder finder_;
     std::vector<Near> near_, around_;
@@ -391,7 +395,7 @@ class Repair {
 }  // namespace
 
 template <> void Moves<true>::repair(Parts &parts, Watch &watch) {
-    if (parts.has_rules()) Repair(parts).run(watch);
+    if (parts.has_rules()) Repair(parts, watch).run();
 }
 
 template <> void Moves<false>::repair(Parts &, Watch &) {}

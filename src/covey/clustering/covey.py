@@ -249,7 +249,7 @@ class _Work:
 
         def grow(number: int) -> float:
             block = self.block(blocks[number])
-            block.grow(self.random(0, number))
+            block.grow(self.random(0, number), self.watch)
             self._save(blocks[number], block)
             return block.cost
 
