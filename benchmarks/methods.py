@@ -1,10 +1,9 @@
 """Measure every clustering method: its time against a goal, and its loss relative to k-member.
 
-One process on at most two cores. Only clustering is timed: the table is encoded before, and a small
-part of it is clustered first, so that compilation does not count. A time is the best of three runs,
-or a single run if it takes more than 20 seconds. A method that is not in METHODS is skipped. A
-method that takes more than `--limit` seconds is stopped at its next progress report. The output is
-Markdown. `benchmarks/tables.py` describes the tables.
+One process on at most two cores. Only clustering is timed: the table is encoded before. A time is
+the best of three runs, or a single run if it takes more than 20 seconds. A method that is not in
+METHODS is skipped. A method that takes more than `--limit` seconds is stopped at its next progress
+report. The output is Markdown. `benchmarks/tables.py` describes the tables.
 
 Run: python -m benchmarks.methods [--data FOLDER] [--only NAME] [--quick]
 """
@@ -33,7 +32,6 @@ from covey.tables import Table
 CORES = 2
 REPEATS = 3
 LONG = 20.0  # seconds; a longer run is not repeated
-WARM_UP_ROWS = 2_000
 
 REFERENCE = "k-member"
 SIZES = (30_000, 60_000, 120_000, 240_000, 480_000, 1_000_000)
@@ -117,10 +115,9 @@ def run(name: str, table: EncodedTable, k: int, limit: float) -> Run:
 def best_run(
     name: str, frame: pl.DataFrame, schema: covey.Schema, k: int, options: argparse.Namespace
 ) -> Run:
-    """The fastest of some runs on compiled code; `TooLongError` if none is within the limit."""
-    run(name, encode(Table(frame.head(WARM_UP_ROWS)), schema), k, math.inf)
+    """The fastest of some runs; `TooLongError` if none is within the limit."""
     encoded = encode(Table(frame), schema)
-    _ = encoded.cells, encoded.forest  # made on first use, and part of the encoding
+    _ = encoded.core  # made on first use, and part of the encoding
     runs = [run(name, encoded, k, options.limit)]
     if not options.quick and runs[0].seconds <= LONG:
         runs += [run(name, encoded, k, options.limit) for _ in range(REPEATS - 1)]
@@ -218,7 +215,7 @@ def main() -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
     data = Data(options)
     print(
-        f"covey {version('covey')}, Python {platform.python_version()}, numba {version('numba')}, "
+        f"covey {version('covey')}, Python {platform.python_version()}, "
         f"{CORES} cores at most; Adult with {data.taxonomies} taxonomies"
     )
     wanted = {options.only} if options.only else {*covey.METHODS, *(c.method for c in CASES)}

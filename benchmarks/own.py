@@ -146,9 +146,6 @@ def main() -> None:
     )
     parser.add_argument("--best", action="store_true", help="also run the slowest effort")
     asked = parser.parse_args()
-    small = encode(Table(demo.people(300)), demo.schema())
-    for name in ("covey", *OTHERS):
-        METHODS[name](small, 3)  # compiled, or loaded from the cache
     efforts = EFFORTS if asked.best else EFFORTS[:2]
     if "tables" in asked.parts:
         side_by_side(asked.data, efforts)

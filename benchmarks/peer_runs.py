@@ -79,7 +79,7 @@ def anjana(folder: Path, k: int, suppression: int) -> Work:
 
 
 def covey(folder: Path, k: int, method: str, **options: str) -> Work:
-    """The whole path from a dataframe to a verified release, after compilation."""
+    """The whole path from a dataframe to a verified release."""
     package = import_module("covey")
     frame = import_module("pandas").read_csv(folder / "rows.csv")
     schema = package.Schema.from_toml(folder / "schema.toml")
@@ -88,7 +88,7 @@ def covey(folder: Path, k: int, method: str, **options: str) -> Work:
         asked = package.KAnonymity(k)
         return package.anonymize(table, schema, require=asked, method=method, **options).table
 
-    work(frame.head(max(1_000, 2 * k)))  # compiled, or loaded from the cache
+    work(frame.head(max(1_000, 2 * k)))  # covey loads modules when it first needs them
     return work
 
 

@@ -4,7 +4,7 @@ The table is Adult with the eight quasi-identifiers of Byun et al. 2007. Each pe
 its own environment and runs in its own process (`benchmarks/peer_runs.py`), on more and more rows
 until it needs more than `--limit` seconds or `--memory` gibibytes. covey runs in the same way with
 each of its methods, and the covey method with every effort, from a dataframe to a verified release.
-Its code is compiled before; its time includes the verification and the report.
+Its modules are loaded before, as the peers' are; its time includes the verification and the report.
 
 Processor seconds are user and system time of the process, summed over all threads, so that other
 work on the machine hardly changes them. Memory is the peak of the process.

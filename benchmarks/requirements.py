@@ -1,9 +1,8 @@
 """Measure the cost of requirements in addition to k: loss and time, compared with k alone.
 
 `adult`: Adult with ARX's taxonomies, k = 10. "Repair only" takes the groups that the covey method
-forms for k alone and repairs those that miss a requirement, as for every other method. "Merging
-only" merges them with other groups and never swaps rows. Losses are Total-IL divided by that of k
-alone on the same quasi-identifiers.
+forms for k alone and repairs those that miss a requirement, as for every other method. Losses are
+Total-IL divided by that of k alone on the same quasi-identifiers.
 
 `census`: 600,000 rows of the census, k = 100, and no occupation in more than 1/l of a group. He's
 cb has its own construction for this, by splitting; losses of the covey method are divided by cb's.
@@ -19,12 +18,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from benchmarks import tables
 
 from covey import METHODS, KAnonymity, LDiversity, Schema, TCloseness
-from covey._core import refinement
 from covey.clustering import keep_constraints
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups
@@ -36,7 +33,6 @@ PARTS = ("adult", "census")
 K, CENSUS_K = 10, 100
 LS = (2, 4, 6, 8, 10)
 EFFORTS = ("fast",)  # more effort would take minutes for each l, and is not needed to beat cb
-SAMPLE = 400  # enough rows to compile all that a method compiles
 ASKED: tuple[tuple[str, float, Requirement], ...] = (
     ("occupation", 3, LDiversity(3, on="occupation", kind="frequency")),
     ("occupation", 5, LDiversity(5, on="occupation", kind="entropy")),
@@ -88,28 +84,20 @@ def head(*columns: str) -> None:
 
 def adult(folder: Path | None) -> None:
     frame, schema = tables.adult(folder), tables.adult_schema(folder)
-    head("in addition to k = 10", "k alone", "fast", "balanced", "repair only", "merging only")
+    head("in addition to k = 10", "k alone", "fast", "balanced", "repair only")
     for sensitive, figure, requirement in ASKED:
         settings = schema_without(schema, sensitive)
         asked = [KAnonymity(K), requirement]
         table = encode(Table(frame), settings, require=asked)
         plain = replace(table, constraints=None)
-        formed("covey", encode(Table(frame[:SAMPLE]), settings, require=asked), K)
         own = partial(formed, "covey", table, K)
-        repairing = partial(keep_constraints, table, K, formed("covey", plain, K))
         row(
             f"{requirement.name}, {figure:g}",
             table,
             partial(formed, "covey", plain, K),
             *(partial(own, effort=effort) for effort in ("fast", "balanced")),
-            repairing,
-            partial(merging, repairing),
+            partial(keep_constraints, table, K, formed("covey", plain, K)),
         )
-
-
-def merging(repairing: Callable[[], Groups]) -> Groups:
-    with patch.object(refinement, "repair", refinement.merge):
-        return repairing()
 
 
 def census(folder: Path | None) -> None:
@@ -121,11 +109,7 @@ def census(folder: Path | None) -> None:
     head(f"l, in addition to k = {CENSUS_K}", "cb", *EFFORTS)
     for diversity in LS:
         requirement = LDiversity(diversity, on=tables.OCCUPATION, kind="frequency")
-        table, some = (
-            encode(Table(part), schema, require=[requirement]) for part in (frame, frame[:SAMPLE])
-        )
-        for method, options in (("covey", {}), ("cb", {"l": diversity})):
-            formed(method, some, diversity, **options)
+        table = encode(Table(frame), schema, require=[requirement])
         own = partial(formed, "covey", table, CENSUS_K)
         row(
             str(diversity),

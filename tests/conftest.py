@@ -5,11 +5,18 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import builds
 from command_line import Folder
 from covey_experiments import adult
 from examples import NAME, load_profile
 
 load_profile()
+builds.use_asked()
+
+
+def pytest_configure() -> None:
+    """No test says anything about kernels that were built from other sources."""
+    builds.refuse_stale()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

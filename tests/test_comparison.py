@@ -51,10 +51,10 @@ def add_method(
 
 
 def refuse(error: BaseException, at: int | None = None) -> Callable[[EncodedTable, int], None]:
-    """Raise when run on the whole table, for one k or all; not when warmed up on a sample."""
+    """Raise for one k or all."""
 
     def act(table: EncodedTable, k: int) -> None:
-        if at in (None, k) and k != comparison._SAMPLE_K:
+        if at in (None, k):
             raise error
 
     return act
@@ -275,13 +275,11 @@ def test_a_broken_promise_ends_the_comparison(
         covey.compare(people, demo.schema(), k=6, methods="liar,k-member")
 
 
-def test_a_method_is_warmed_up_on_a_sample_before_it_is_timed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_method_runs_once_for_each_k(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[int, int]] = []
     add_method(monkeypatch, "counted", lambda table, k: calls.append((table.rows, k)))
     covey.compare(demo.people(1_000), demo.schema(), k=[5, 6], methods="counted")
-    assert calls == [(200, 3), (1_000, 5), (1_000, 6)]
+    assert calls == [(1_000, 5), (1_000, 6)]
 
 
 def test_progress_names_the_run_and_tells_how_much_is_done(people: pl.DataFrame) -> None:
@@ -290,8 +288,7 @@ def test_progress_names_the_run_and_tells_how_much_is_done(people: pl.DataFrame)
         people, demo.schema(), k=[4, 5], methods="k-member", progress=lambda *x: told.append(x)
     )
     stages = list(dict.fromkeys(stage for stage, _ in told))
-    assert stages == ["reading", "warming up k-member", "1 of 2: k-member, k = 4",
-                      "2 of 2: k-member, k = 5"]  # fmt: skip
+    assert stages == ["reading", "1 of 2: k-member, k = 4", "2 of 2: k-member, k = 5"]
     shares = [share for _, share in told]
     assert shares == sorted(shares)
     assert shares[-1] == 1

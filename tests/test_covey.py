@@ -1,8 +1,7 @@
 """The covey method: valid and never worse after any step, and the same on any machine."""
 
-import os
-import subprocess
 import sys
+import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -10,11 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from covey import demo
-from covey._core import refinement
+from covey._core import kernels
+from covey._core.arrays import Longs
 from covey.clustering import METHODS
 from covey.clustering.progress import STOPPED
 from covey.encoding import EncodedTable, encode
@@ -22,12 +22,13 @@ from covey.encoding.groups import Groups
 from covey.errors import UsageError
 from covey.reference.model import Categorical, Numeric, total_weight
 from covey.schema import Schema
+from covey.schema.requirements import LDiversity
 from covey.tables import Table
 from examples import examples
 from oracles.metrics import groups_of as groups_of_labels
 from oracles.metrics import total_il
 from oracles.optimum import optimum
-from tables_of_people import People, people
+from tables_of_people import CLASS, People, people
 
 own = METHODS["covey"]
 module = sys.modules["covey.clustering.covey"]
@@ -80,23 +81,76 @@ def test_every_round_keeps_groups_legal_and_lowers_the_cost(
     work = module._Work(
         table.encoded(classes=True), k, seed, penalty, evenness, data.draw(st.sampled_from([0, 1]))
     )
-    own = np.arange(table.rows)
-    rows, marks, random = work.rows(own), work.marks(own), np.random.default_rng(seed)
-    parts = refinement.new_parts(rows, table.rows // k)
-    refinement.grow(rows, parts, work.aim, marks, random)
+    block, random = work.block(np.arange(table.rows)), np.random.default_rng(seed)
+    step = data.draw(st.sampled_from(["refine", "start over"]), "step")
+    block.grow(random, kernels.Watch())
     before = np.inf
     for _ in range(4):
-        told = refinement.total_cost(parts, work.aim)
-        labels = parts.labels.tolist()
-        cost, price = cost_of(table, labels, k, penalty, evenness)
-        assert told == pytest.approx(cost, rel=1e-9, abs=1e-9)
-        assert told <= before + 1e-9
-        assert work.aim.price in (pytest.approx(price), np.inf)
-        sizes = Counter(label for label in labels if label >= 0)
-        assert {g: s for g, s in enumerate(parts.size.tolist()) if s} == sizes
-        assert min(sizes.values()) >= k
-        before = told
-        refinement.refine(rows, parts, work.aim, marks, 2, 2, random)
+        labels = block.labels
+        cost, price = cost_of(table, labels.tolist(), k, penalty, evenness)
+        assert block.cost == pytest.approx(cost, rel=1e-9, abs=1e-9)
+        assert block.cost <= before + 1e-9
+        assert work.true_price in (pytest.approx(price), np.inf)
+        assert is_legal(labels, table.rows, k)
+        assert work.limit or labels.min() >= 0
+        assert taken_over(work, labels).cost == pytest.approx(cost, rel=1e-9, abs=1e-9)
+        before = block.cost
+        if step == "refine":
+            block.refine(work.price, 2, 2, random, kernels.Watch())
+        else:
+            block.start_over(work.price, 5, random, kernels.Watch())
+
+
+def taken_over(work: Any, labels: Longs) -> kernels.Block:
+    """A new block of all rows, in these groups."""
+    block: kernels.Block = work.block(np.arange(len(labels)))
+    block.load(labels)
+    assert block.labels.tolist() == labels.tolist()
+    return block
+
+
+def is_legal(labels: Longs, rows: int, k: int) -> bool:
+    """Whether each of at most n / k groups has k rows."""
+    sizes = Counter(labels[labels >= 0].tolist())
+    return len(labels) == rows and min(sizes.values()) >= k and max(sizes) < rows // k
+
+
+@given(people(least=4, most=30), st.data())
+@examples(100)
+def test_rows_return_at_the_cost_that_was_offered(table: People, data: st.DataObject) -> None:
+    """Each to the group that it costs least, by the definition; and others stay where they are."""
+    k, seed = data.draw(st.integers(1, table.rows // 2), "k"), data.draw(seeds, "seed")
+    evenness = data.draw(st.sampled_from([0.0, 0.2]), "evenness")
+    work = module._Work(table.encoded(), k, seed, 0.0, evenness, 0.99)
+    grown = work.block(np.arange(table.rows))
+    grown.grow(np.random.default_rng(seed), kernels.Watch())
+    labels = grown.labels
+    sizes = Counter(labels.tolist())
+    (large,) = (group for group, size in sizes.most_common(1))
+    out = (
+        np.flatnonzero(labels == large)[k:] if sizes[large] > k else np.flatnonzero(labels == large)
+    )
+    if len(out) == table.rows:
+        return
+    labels[out] = -1
+    block = taken_over(work, labels)
+    offers = block.offers()
+    assert len(offers) == len(out)
+    now = cost_of(table, labels.tolist(), k, 0.0, evenness)
+    for row, offer in zip(out.tolist(), offers.tolist(), strict=True):
+        costs = []
+        for group in {*labels.tolist()} - {-1}:
+            joined = labels.copy()
+            joined[row] = group
+            costs.append(cost_of(table, joined.tolist(), k, 0.0, evenness)[0])
+        assert offer == pytest.approx(min(costs) - now[0] + work.true_price, rel=1e-9, abs=1e-9)
+    returning = np.zeros(table.rows, dtype=np.bool_)
+    returning[out[0]] = True
+    returning[labels >= 0] = data.draw(st.booleans(), "flags of others")
+    block.settle(returning)
+    assert block.cost == pytest.approx(now[0] - work.true_price + offers[0], rel=1e-9, abs=1e-9)
+    changed = np.flatnonzero(block.labels != labels)
+    assert changed.tolist() == [out[0]]
 
 
 @pytest.mark.parametrize("effort", EFFORTS)
@@ -203,7 +257,7 @@ def column(values: Any, kind: str = "numeric") -> EncodedTable:
         (column(list(range(300))), 300),
         (column(list(range(13))), 7),
         (column([f"v{i}" for i in range(600)], "categorical"), 4),
-        pytest.param(column([f"v{i}" for i in range(10_000)], "categorical"), 7),
+        (column([f"v{i}" for i in range(10_000)], "categorical"), 7),
         (column(["a"] * 500 + list("bcdefgh"), "categorical"), 5),
         (column([None] * 30 + [1.0] * 3), 4),
     ],
@@ -232,11 +286,7 @@ def test_more_effort_loses_less() -> None:
 
 
 def _loss(table: EncodedTable, groups: Any) -> float:
-    work = module._Work(table, 1, 0)
-    rows = work.rows(np.arange(table.rows))
-    parts = refinement.new_parts(rows, groups.count)
-    refinement.load(rows, parts, work.aim, None, groups.labels.copy())
-    return float(parts.size @ parts.loss + groups.suppressed * table.weights.sum())
+    return taken_over(module._Work(table, 1, 0, max_suppressed=0.99), groups.labels).cost
 
 
 @pytest.mark.parametrize("effort", ["fast", "balanced"])
@@ -256,25 +306,39 @@ def test_the_number_of_threads_does_not_matter(
     assert labels[0] == labels[1] == labels[2]
 
 
-def test_compiled_or_not_the_labels_are_the_same() -> None:
-    program = (
-        "from covey import METHODS, demo\n"
-        "from covey.encoding import encode\n"
-        "from covey.tables import Table\n"
-        "table = encode(Table(demo.people(90)), demo.schema())\n"
-        "print(METHODS['covey'](table, 4, seed=3).labels.tolist())\n"
+# ── requirements ────────────────────────────────────────────────────────────────────────────────
+
+
+def are_mixed(table: People, labels: Longs) -> bool:
+    """Whether no class is in more than half of the rows of a group."""
+    return all(
+        2 * max(Counter(table.classes[row] for row in group).values()) <= len(group)
+        for group in groups_of_labels(labels.tolist())
     )
-    told = [
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "NUMBA_DISABLE_JIT": off},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for off in ("0", "1")
-    ]
-    assert told[0] == told[1] != ""
+
+
+@given(people(least=4, most=30), st.data())
+@examples(100)
+def test_repaired_groups_meet_the_constraint(table: People, data: st.DataObject) -> None:
+    """From any groups of k: here of random rows, one of them perhaps very large."""
+    assume(are_mixed(table, np.zeros(table.rows, dtype=np.int64)))
+    k = data.draw(st.integers(1, table.rows // 2), "k")
+    asked = [LDiversity(2, on=CLASS, kind="frequency")]
+    work = module._Work(encode(table.table, table.schema, require=asked), k, 0)
+    work.marks = work._marks(work.table.constraints)
+    number = data.draw(st.sampled_from([2, table.rows // k]), "groups")
+    labels = np.empty(table.rows, dtype=np.int64)
+    order = data.draw(st.permutations(range(table.rows)), "order")
+    labels[order] = np.minimum(np.arange(table.rows) // k, number - 1)
+    block = taken_over(work, labels)
+    block.repair(kernels.Watch())
+    repaired = block.labels
+    assert is_legal(repaired, table.rows, k)
+    assert repaired.min() >= 0
+    assert are_mixed(table, repaired)
+    cost, _ = cost_of(table, repaired.tolist(), k, 0.0, 0.0)
+    assert block.cost == pytest.approx(cost, rel=1e-9, abs=1e-9)
+    assert (repaired == labels).all() or not are_mixed(table, labels)
 
 
 # ── stopping early ──────────────────────────────────────────────────────────────────────────────
@@ -292,6 +356,29 @@ def test_an_interruption_keeps_what_there_is() -> None:
     groups = groups_of(table, 5, progress=interrupt)
     assert groups.smallest >= 5
     assert STOPPED in told
+
+
+def test_a_stopped_round_leaves_legal_groups() -> None:
+    """Before it begins, and wherever the timer finds it."""
+    table = encode(Table(demo.people(3_000)), demo.schema())
+    work = module._Work(table, 5, 0)
+    block = work.block(np.arange(3_000))
+    block.grow(np.random.default_rng(1), kernels.Watch())
+    before, labels = block.cost, block.labels.tolist()
+    stopped = kernels.Watch()
+    stopped.stop()
+    block.refine(work.price, 3, 4, np.random.default_rng(2), stopped)
+    assert (block.labels.tolist(), block.cost) == (labels, before)
+    for seconds in (0.01, 0.05):
+        watch = kernels.Watch()
+        timer = threading.Timer(seconds, watch.stop)
+        timer.start()
+        block.refine(work.price, 3, 4, np.random.default_rng(2), watch)
+        timer.cancel()
+        assert is_legal(block.labels, 3_000, 5)
+        assert block.cost <= before
+        assert taken_over(work, block.labels).cost == pytest.approx(block.cost)
+        before = block.cost
 
 
 def test_an_interruption_before_there_are_groups_ends_it() -> None:

@@ -200,7 +200,7 @@ def test_progress_names_the_k_and_tells_how_much_is_done(frame: pl.DataFrame) ->
         frame, demo.schema(), ks=[4, 5], method="k-member", progress=lambda *x: told.append(x)
     )
     stages = list(dict.fromkeys(stage for stage, _ in told))
-    assert stages == ["reading", "warming up", "1 of 2: k = 4", "2 of 2: k = 5"]
+    assert stages == ["reading", "1 of 2: k = 4", "2 of 2: k = 5"]
     shares = [share for _, share in told]
     assert shares == sorted(shares)
     assert shares[-1] == 1

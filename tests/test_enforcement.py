@@ -353,7 +353,8 @@ HARD: list[list[Requirement]] = [
 def unmixed(rows: int) -> pl.DataFrame:
     """What is released of the clusters if nothing is asked of their words."""
     frame = clusters(rows, WORDS[:3])
-    return covey.anonymize(frame, CLUSTERED, require=KAnonymity(4)).table
+    released: pl.DataFrame = covey.anonymize(frame, CLUSTERED, require=KAnonymity(4)).table
+    return released
 
 
 @pytest.mark.parametrize("request_", HARD, ids=lambda asked: asked[-1].name)

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from oracles.mdav import mdav
-from oracles.model import Numeric
 
 from covey import demo
 from covey.clustering import METHODS
 from covey.clustering.kacpc import pair_distances
 from covey.encoding import EncodedTable, encode
+from covey.reference.mdav import mdav
+from covey.reference.model import Numeric
 from covey.schema import Schema
 from covey.schema.taxonomy import Taxonomy, build
 from covey.tables import Table

@@ -207,7 +207,7 @@ def test_too_little_memory_is_no_release(folder: Path) -> None:
     out = folder / "out.csv"
     out.write_text("old")
     limited = (
-        "import polars, numba, resource; from covey.cli.main import main; import covey.pipeline;"
+        "import polars, resource; from covey.cli.main import main; import covey.pipeline;"
         "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize();"
         "resource.setrlimit(resource.RLIMIT_AS, (used + 2**20, used + 2**20)); main()"
     )

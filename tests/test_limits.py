@@ -1,7 +1,5 @@
 """Cases that once ended in an internal error: limits of files, numbers, memory and machines."""
 
-import os
-import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -310,37 +308,6 @@ SOURCE = Path(covey.__file__).parents[1]
 def python(*arguments: str, **settings: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, **settings)
-
-
-def test_where_nothing_can_be_cached_it_is_compiled_again(tmp_path: Path) -> None:
-    """Files where the folders of caches would be stand for folders that cannot be written."""
-    shutil.copytree(
-        SOURCE / "covey", tmp_path / "covey", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    (tmp_path / "covey" / "_core" / "__pycache__").write_text("")
-    (tmp_path / "home").write_text("")
-    home = str(tmp_path / "home")
-    env = {**os.environ, "PYTHONPATH": str(tmp_path), "HOME": home, "XDG_CACHE_HOME": home}
-    tried = (
-        "import numpy as np; from covey._core import rules;"
-        "print(rules.counted(np.zeros((2, 3), np.int32), 1, 0))"
-    )
-    env.pop("NUMBA_CACHE_DIR", None)
-    done = python("-c", tried, env=env, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
-
-
-def test_a_cache_that_cannot_be_written_any_more_is_no_error(tmp_path: Path) -> None:
-    tried = (
-        "import numpy as np, numba.core.caching as c\n"
-        "def full(*a, **o): raise OSError(28, 'No space left on device')\n"
-        "c.IndexDataCacheFile.save = full\n"
-        "from covey._core import rules\n"
-        "print(rules.counted(np.zeros((2, 3), np.int32), 1, 0))\n"
-    )
-    env = {**os.environ, "PYTHONPATH": str(SOURCE), "NUMBA_CACHE_DIR": str(tmp_path)}
-    done = python("-c", tried, env=env)
-    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
 
 
 @pytest.mark.slow

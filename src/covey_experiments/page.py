@@ -320,7 +320,7 @@ def _making(told: Circumstances) -> html.Html:
             f"{told.date}, with ",
             element("code", told.command),
             f", {told.machine}. Times are processor seconds for forming groups only, one run at a "
-            "time, after compilation. Every run is a line of ",
+            "time. Every run is a line of ",
             element("code", "points.csv"),
             ", every point of a figure a line of ",
             element("code", SUMMARY),

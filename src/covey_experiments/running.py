@@ -6,7 +6,7 @@ on how many cores it has.
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from statistics import fmean
 from typing import Any
@@ -18,7 +18,6 @@ from covey_experiments.judging import Curve, Curves, Verdict, judge
 from covey_experiments.points import Key, Run, Store
 
 Progress = Callable[[str, float], None]
-_SAMPLE, _SAMPLE_K = 200, 3  # enough rows to compile all that a method compiles
 
 
 def silent(stage: str, done: float) -> None:
@@ -48,7 +47,6 @@ class Experiment:
         self._store = store
         self.quick = quick
         self._fingerprints: dict[tuple[str, int | None, int | None], str] = {}
-        self._warm: set[tuple[str, str]] = set()
 
     # ── missing runs ────────────────────────────────────────────────────────────────────────────
 
@@ -98,11 +96,6 @@ class Experiment:
                 known = (request, self._part(request))
             progress(stage, done / len(missing))
             part, key = known[1], self._key(request, seed)
-            if (request.table, request.method) not in self._warm:
-                # Compile first, so that no run's time includes the compilation.
-                some = replace(part, frame=part.frame[:_SAMPLE])
-                _cluster(some, request.method, _SAMPLE_K, 0, silent)
-                self._warm.add((request.table, request.method))
             clock = _Clock(progress, stage, done, len(missing))
             self._store.add(_run(key, request.table, part, clock))
 

@@ -27,6 +27,10 @@ template <class Array> bool has_shape(const Array &array, std::initializer_list<
     return std::equal(shape.begin(), shape.end(), array.shape_ptr());
 }
 
+template <class Array> bool all_within(const Array &values, double low, double end) {
+    return std::all_of(values.data(), values.data() + values.size(), [&](auto one) { return one >= low && one < end; });
+}
+
 // Hand a vector over to Python as an array, without a copy.
 template <class T> using Given = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 template <class T> Given<T> give(std::vector<T> values) {
@@ -47,6 +51,19 @@ inline Random random_of(nb::handle generator) {
 struct BoundTable : Table {
     std::vector<nb::object> kept;
 };
+
+inline void require_k(const Table &table, i64 k) {
+    require(k >= 1 && k <= table.cells.rows, "k is from 1 to the number of rows");
+}
+
+// Rows of codes, one for each tree.
+template <class Array> void require_leaves(const Forest &forest, const Array &codes) {
+    const i32 *code = codes.data(), *end = code + codes.size();
+    while (code < end)
+        for (int tree = 0; tree < forest.trees; ++tree, ++code)
+            require(*code >= forest.first[tree] && *code - forest.first[tree] < forest.leaves[tree],
+                    "a code is no leaf of its tree");
+}
 
 // Kernels run without the interpreter's lock, so that other threads go on.
 template <class Work> auto unlocked(Work work) {

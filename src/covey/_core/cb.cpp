@@ -183,6 +183,7 @@ void bind_cb(nb::module_ &m) {
         "cb",
         [](const BoundTable &table, double missing, i64 k, i64 tries, i64 restarts, i64 l, Array1<i32> values,
            Array1<i64> rank, nb::object random, Watch &watch) {
+            require_k(table, k);
             Diversity diversity;
             if (l > 0) {
                 size_t rows = size_t(table.cells.rows);

@@ -144,9 +144,11 @@ void bind_centre_point(nb::module_ &m) {
         "kacpc",
         [](const BoundTable &table, i64 k, Array3<double> pairs, Array1<double> numbers, Array1<i32> codes,
            Watch &watch) {
+            require_k(table, k);
             require(has_pairs(table.forest, pairs), "a distance for each node and two levels");
             require(has_shape(numbers, {table.cells.intervals}), "a number for each interval");
             require(has_shape(codes, {table.cells.categories}), "a code for each category");
+            require_leaves(table.forest, codes);
             return give(unlocked([&] {
                 Gathering gathering(table, k, pairs.data(), false, watch);
                 return gathering.labels(gathering.nearest(numbers.data(), codes.data()));
@@ -156,6 +158,7 @@ void bind_centre_point(nb::module_ &m) {
     m.def(
         "ikac",
         [](const BoundTable &table, i64 k, Array3<double> pairs, i64 start, Watch &watch) {
+            require_k(table, k);
             require(has_pairs(table.forest, pairs), "a distance for each node and two levels");
             require(start >= 0 && start < table.cells.rows, "the first centre is a row");
             return give(unlocked([&] { return Gathering(table, k, pairs.data(), true, watch).labels(start); }));

@@ -159,11 +159,28 @@ void Growth::recount_majority(i64 group, i32 label) {
 
 // ── for Python ──────────────────────────────────────────────────────────────────────────────────
 
+namespace {
+
+// A random number for each group, from 0 to below 1.
+void require_picks(const Table &table, i64 k, const Array1<double> &picks) {
+    require_k(table, k);
+    require(has_shape(picks, {table.cells.rows / k}) && all_within(picks, 0.0, 1.0), "a pick for each group");
+}
+
+}  // namespace
+
 void bind_growth(nb::module_ &m) {
     m.def(
         "k_member",
         [](const BoundTable &table, i64 k, int rule, i64 start, Array1<double> picks, Array1<i64> order,
            Array1<i32> classes, double penalty, bool penalise_leftovers, Watch &watch) {
+            i64 rows = table.cells.rows;
+            require_picks(table, k, picks);
+            require(rule >= 0 && rule < int(SeedRule::given), "no rule for seeds");
+            require(start >= 0 && start < rows, "the first reference is a row");
+            require(has_shape(order, {rows % k}) && all_within(order, 0, double(rows % k)), "an order of rows left over");
+            require(classes.size() == 0 || has_shape(classes, {rows}), "a class for each row");
+            require(all_within(classes, 0, double(rows)), "classes count from 0");
             return give(unlocked([&] {
                 Growth growth(table, k, classes.size() ? classes.data() : nullptr, penalty, watch);
                 growth.k_member(SeedRule(rule), start, picks.data(), watch);
@@ -176,6 +193,9 @@ void bind_growth(nb::module_ &m) {
     m.def(
         "systematic",
         [](const BoundTable &table, i64 k, Array1<i64> seeds, Watch &watch) {
+            require_k(table, k);
+            require(has_shape(seeds, {table.cells.rows / k}), "a seed for each group");
+            require(all_within(seeds, 0, double(table.cells.rows)), "a row outside of the table");
             return give(unlocked([&] {
                 Growth growth(table, k, nullptr, 0.0, watch);
                 growth.from_seeds(seeds.data(), watch);
@@ -187,6 +207,7 @@ void bind_growth(nb::module_ &m) {
     m.def(
         "gaa_cp",
         [](const BoundTable &table, i64 k, Array1<double> picks, Watch &watch) {
+            require_picks(table, k, picks);
             return give(unlocked([&] {
                 Growth growth(table, k, nullptr, 0.0, watch);
                 growth.in_shells(picks.data(), watch);

@@ -96,7 +96,9 @@ void bind_kaca(nb::module_ &m) {
         [](const BoundTable &table, i64 k, Array1<i64> classes, Array3<double> climb, nb::object generator,
            Watch &watch) {
             i64 levels = table.forest.levels;
+            require_k(table, k);
             require(has_shape(classes, {table.cells.rows}), "a class for each row");
+            require(all_within(classes, 0, double(table.cells.rows)), "classes count from 0");
             require(has_shape(climb, {table.forest.trees, levels, levels}), "a cost for each tree and two levels");
             Random random = random_of(generator);
             return give(unlocked([&] {

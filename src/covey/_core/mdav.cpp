@@ -76,6 +76,7 @@ void bind_mdav(nb::module_ &m) {
     m.def(
         "mdav",
         [](const BoundTable &table, i64 k, Array1<double> caps, Array1<double> missing, Watch &watch) {
+            require_k(table, k);
             require(has_shape(caps, {table.cells.intervals}), "a cap for each interval");
             require(has_shape(missing, {table.cells.intervals}), "a place of missing numbers for each interval");
             return give(unlocked([&] { return Mdav(table, k, caps.data(), missing.data(), watch).labels(); }));

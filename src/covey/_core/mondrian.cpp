@@ -113,10 +113,10 @@ void bind_mondrian(nb::module_ &m) {
         "mondrian",
         [](const BoundTable &table, Array2<i32> places, Array1<double> weights, i64 k, bool relaxed, Watch &watch) {
             i64 rows = table.cells.rows, attributes = table.cells.intervals + table.cells.categories;
+            require_k(table, k);
             require(i64(places.shape(0)) == rows && i64(places.shape(1)) == attributes, "a place for each cell");
             require(i64(weights.size()) == attributes, "a weight for each attribute");
-            for (const i32 *place = places.data(); place < places.data() + places.size(); ++place)
-                require(*place >= 0 && *place < std::max(rows, table.forest.nodes), "a place outside of its column");
+            require(all_within(places, 0, double(std::max(rows, table.forest.nodes))), "a place outside of its column");
             return give(unlocked([&] {
                 Mondrian mondrian(table, places.data(), weights.data(), k, relaxed, watch);
                 mondrian.run();

@@ -95,6 +95,7 @@ void bind_nh(nb::module_ &m) {
     m.def(
         "nh",
         [](const BoundTable &table, i64 k, nb::object random, Watch &watch) {
+            require_k(table, k);
             Rings rings = unlocked([&, draws = random_of(random)] {
                 NonHomogeneous method(table, k, draws, watch);
                 method.run();

@@ -95,6 +95,7 @@ void bind_oka(nb::module_ &m) {
     m.def(
         "oka",
         [](const BoundTable &table, i64 k, Array1<double> missing, nb::object generator, Watch &watch) {
+            require_k(table, k);
             require(has_shape(missing, {table.cells.intervals}), "a place of missing numbers for each interval");
             Random random = random_of(generator);
             return give(unlocked([&] {

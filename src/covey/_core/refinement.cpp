@@ -341,11 +341,19 @@ template <bool Marked> class BlockRefinery : public Refinery {
     BlockRefinery(const Space &space, const Marks *marks, const Objective &aim, const i64 *rows, i64 count)
         : aim_(aim) {
         block_.take(space, marks, rows, count);
-        parts_.reset(block_, aim, count / aim.k);
+        empty();
     }
 
-    void grow(const Random &random, const Watch &watch) override { moves_.grow(parts_, random, watch); }
-    void load(const i64 *labels) override { parts_.load(labels); }
+    void grow(const Random &random, const Watch &watch) override {
+        empty();
+        moves_.grow(parts_, random, watch);
+    }
+    void load(const i64 *labels) override {
+        empty();
+        parts_.load(labels);
+    }
+    i64 rows() const override { return block_.count; }
+    i64 groups() const override { return parts_.groups(); }
     double cost() const override { return parts_.total_cost(aim_.price); }
     const std::vector<i64> &labels() const override { return parts_.labels; }
     void repair(Watch &watch) override { moves_.repair(parts_, watch); }
@@ -359,7 +367,7 @@ template <bool Marked> class BlockRefinery : public Refinery {
 
     void settle(const bool *returning) override {
         for (i64 row = 0; row < block_.count; ++row) {
-            if (!returning[row]) continue;
+            if (!returning[row] || parts_.labels[row] >= 0) continue;
             i64 choice = parts_.cheapest(row, NOBODY, INF).group;
             if (choice >= 0) parts_.join(choice, row);
         }
@@ -397,6 +405,8 @@ template <bool Marked> class BlockRefinery : public Refinery {
     }
 
   private:
+    void empty() { parts_.reset(block_, aim_, block_.count / aim_.k); }
+
     // Form some groups again from their rows, if that pays.
     void regroup(const std::vector<i64> &chosen, i64 tries, const Random &random, Watch &watch) {
         own_.clear();
@@ -467,29 +477,53 @@ template class Moves<true>;
 namespace {
 
 struct BoundMarks : Marks {
+    i64 rows = 0;
     std::vector<nb::object> kept;
 };
 
-void make_marks(BoundMarks *marks, Array1<i32> classes, double penalty, Array2<i32> values, Array1<i64> sorts,
-                Array2<i64> places, Array2<double> asked, Array2<double> bounds, Array2<i32> above,
-                Array2<double> nodes) {
-    require(places.shape(0) == asked.shape(0) && values.shape(0) == sorts.size(), "the rules do not fit together");
-    new (marks) BoundMarks();
+void require_rule(const Marks &marks, i64 rule, i64 rows, i64 leaves) {
+    const Rules &rules = marks.rules;
+    const i64 *place = rules.places + 5 * rule, column = place[0], values = place[2];
+    require(column >= 0 && column < marks.columns && (rule == 0 || rules.column(rule - 1) <= column),
+            "rules are sorted by column");
+    require(place[1] >= Rules::distinct && place[1] <= Rules::between, "no kind of a rule");
+    bool by_value = rules.kind(rule) != Rules::distinct && rules.kind(rule) != Rules::entropy &&
+                    rules.kind(rule) != Rules::recursive && rules.kind(rule) != Rules::tree;
+    require(place[3] >= 0 && (!by_value || place[3] + values <= rules.width), "bounds of each value");
+    require(place[4] >= 0 && (rules.kind(rule) != Rules::tree || place[4] + values <= leaves), "a leaf for each value");
+    for (i64 row = 0; row < rows; ++row) {
+        i32 value = marks.values[row * marks.columns + column];
+        require(value >= -1 && value < values, "a value outside of its column");
+    }
+}
+
+BoundMarks make_marks(Array1<i32> classes, double penalty, Array2<i32> values, Array1<i64> sorts,
+                      Array2<i64> places, Array2<double> asked, Array2<double> bounds, Array2<i32> above,
+                      Array2<double> nodes) {
+    size_t rows = sorts.size();
+    require(values.shape(0) == rows && (classes.size() == rows || !classes.size()), "marks of each row");
+    require(penalty >= 0.0 && (penalty == 0.0 || classes.size()), "a penalty needs classes");
+    require(places.shape(0) == asked.shape(0) && places.shape(1) == 5 && asked.shape(1) == 3, "places of each rule");
+    require(bounds.shape(0) == 2 && nodes.shape(0) == 2, "two bounds, and two figures of each node");
+    BoundMarks marks;
     for (auto array : {nb::cast(classes), nb::cast(values), nb::cast(sorts), nb::cast(places), nb::cast(asked),
                        nb::cast(bounds), nb::cast(above), nb::cast(nodes)})
-        marks->kept.push_back(array);
-    marks->classes = classes.size() ? classes.data() : nullptr, marks->penalty = penalty;
-    marks->values = values.data(), marks->sorts = sorts.data(), marks->columns = int(values.shape(1));
-    Rules &rules = marks->rules;
+        marks.kept.push_back(array);
+    marks.rows = i64(rows);
+    marks.classes = classes.size() ? classes.data() : nullptr, marks.penalty = penalty;
+    marks.values = values.data(), marks.sorts = sorts.data(), marks.columns = int(values.shape(1));
+    Rules &rules = marks.rules;
     rules.places = places.data(), rules.asked = asked.data(), rules.count = i64(places.shape(0));
     rules.bounds = bounds.data(), rules.width = i64(bounds.shape(1));
     rules.above = above.data(), rules.depths = int(above.shape(1));
     rules.nodes = nodes.data(), rules.tree_nodes = i64(nodes.shape(1));
+    require(all_within(above, -1, double(rules.tree_nodes)), "an ancestor is no node");
+    for (i64 rule = 0; rule < rules.count; ++rule) require_rule(marks, rule, i64(rows), i64(above.shape(0)));
+    return marks;
 }
 
 struct BoundBlock {
     std::unique_ptr<Refinery> block;
-    nb::object space, marks;  // kept alive
 };
 
 }  // namespace
@@ -500,24 +534,30 @@ void bind_refinement(nb::module_ &m) {
             "__init__", [](Space *space, const BoundTable &table) { new (space) Space(table); }, "table"_a,
             nb::keep_alive<1, 2>());
     nb::class_<BoundMarks>(m, "Marks")
-        .def("__init__", &make_marks, "classes"_a.noconvert(), "penalty"_a, "values"_a.noconvert(),
-             "sorts"_a.noconvert(), "places"_a.noconvert(), "asked"_a.noconvert(), "bounds"_a.noconvert(),
-             "above"_a.noconvert(), "nodes"_a.noconvert());
+        .def(
+            "__init__",
+            [](BoundMarks *marks, Array1<i32> classes, double penalty, Array2<i32> values, Array1<i64> sorts,
+               Array2<i64> places, Array2<double> asked, Array2<double> bounds, Array2<i32> above,
+               Array2<double> nodes) {
+                new (marks) BoundMarks(make_marks(classes, penalty, values, sorts, places, asked, bounds, above, nodes));
+            },
+            "classes"_a.noconvert(), "penalty"_a, "values"_a.noconvert(), "sorts"_a.noconvert(), "places"_a.noconvert(),
+            "asked"_a.noconvert(), "bounds"_a.noconvert(), "above"_a.noconvert(), "nodes"_a.noconvert());
     nb::class_<BoundBlock>(m, "Block")
         .def(
             "__init__",
-            [](BoundBlock *self, nb::object space, nb::object marks, Array1<i64> rows, i64 k, double evenness,
-               double price) {
-                const Space *whole = nb::cast<Space *>(space);
-                const Marks *known = marks.is_none() ? nullptr : nb::cast<BoundMarks *>(marks);
-                for (size_t i = 0; i < rows.size(); ++i)
-                    require(rows.data()[i] >= 0 && rows.data()[i] < whole->cells.rows, "a row outside of the table");
+            [](BoundBlock *self, const Space &space, const BoundMarks *marks, Array1<i64> rows, i64 k,
+               double evenness, double price) {
+                require(all_within(rows, 0, double(space.cells.rows)), "a row outside of the table");
+                require(!marks || marks->rows == space.cells.rows, "marks of another table");
+                require(k >= 1, "k is at least 1");
                 Objective aim{k, evenness, price};
                 auto block = unlocked(
-                    [&] { return Refinery::of(*whole, known, aim, rows.data(), i64(rows.size())); });
-                new (self) BoundBlock{std::move(block), space, marks};
+                    [&] { return Refinery::of(space, marks, aim, rows.data(), i64(rows.size())); });
+                new (self) BoundBlock{std::move(block)};
             },
-            "space"_a, "marks"_a.none(), "rows"_a.noconvert(), "k"_a, "evenness"_a, "price"_a)
+            "space"_a, "marks"_a.none(), "rows"_a.noconvert(), "k"_a, "evenness"_a, "price"_a,
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def(
             "grow",
             [](BoundBlock &self, nb::handle random, Watch &watch) {
@@ -529,6 +569,8 @@ void bind_refinement(nb::module_ &m) {
         .def(
             "load",
             [](BoundBlock &self, Array1<i64> labels) {
+                require(has_shape(labels, {self.block->rows()}), "a label for each row");
+                require(all_within(labels, -1, double(self.block->groups())), "a group outside of the block");
                 nb::gil_scoped_release release;
                 self.block->load(labels.data());
             },
@@ -560,6 +602,7 @@ void bind_refinement(nb::module_ &m) {
         .def(
             "settle",
             [](BoundBlock &self, Array1<bool> returning) {
+                require(has_shape(returning, {self.block->rows()}), "a flag for each row");
                 nb::gil_scoped_release release;
                 self.block->settle(returning.data());
             },

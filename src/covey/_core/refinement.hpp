@@ -102,6 +102,8 @@ class Refinery {
     virtual void repair(Watch &watch) = 0;
     virtual std::vector<double> offers() = 0;           // what the return of each row left out would cost
     virtual void settle(const bool *returning) = 0;     // let some of them join the cheapest groups
+    virtual i64 rows() const = 0;
+    virtual i64 groups() const = 0;
     virtual double cost() const = 0;
     virtual const std::vector<i64> &labels() const = 0;
 

@@ -8,14 +8,14 @@ import hashlib
 import sys
 from pathlib import Path
 
-_HERE = Path(__file__).resolve().parent
-_BUILD = _HERE.parents[2] / "CMakeLists.txt"
+_CHECKOUT = Path(__file__).resolve().parents[3]
 
 
-def digest() -> str:
+def digest(checkout: Path = _CHECKOUT) -> str:
     """The SHA-256 of all C++ sources and of the build file, by name and content."""
     known = hashlib.sha256()
-    for path in [*sorted(_HERE.glob("*.[ch]pp")), _BUILD]:
+    sources = (checkout / "src" / "covey" / "_core").glob("*.[ch]pp")
+    for path in [*sorted(sources), checkout / "CMakeLists.txt"]:
         content = path.read_bytes()
         known.update(f"{path.name} {len(content)}\n".encode() + content)
     return known.hexdigest()

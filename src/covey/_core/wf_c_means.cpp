@@ -150,6 +150,7 @@ void bind_wf_c_means(nb::module_ &m) {
         [](const BoundTable &table, i64 k, i64 iterations, Array1<double> missing, Array1<double> weights,
            Array1<double> losses, nb::object generator, Watch &watch) {
             const Cells &cells = table.cells;
+            require_k(table, k);
             require(has_shape(missing, {cells.intervals}), "a place of missing numbers for each interval");
             require(has_shape(weights, {cells.intervals + cells.categories}), "a weight for each attribute");
             require(has_shape(losses, {table.forest.nodes}), "a loss for each node");

@@ -288,7 +288,7 @@ def _coded(table: Table, name: str, column: Column) -> Coded:
 def _ranked(cells: pl.Series, read: Callable[[pl.Series], pl.Series]) -> Coded:
     known = cells.unique().sort(nulls_last=True)
     places = cells.rank("dense").cast(pl.Int64) - 1
-    values = places.fill_null(len(known) - 1).cast(pl.Int32).to_numpy().copy()
+    values = places.fill_null(len(known) - 1).cast(pl.Int32).to_numpy()
     return Coded(values, known, read)
 
 
@@ -299,5 +299,4 @@ def _numbered_persons(cells: pl.Series) -> Coded:
 
 
 def _numbered(cells: pl.Series) -> Ints:
-    # A copy, since kernels are compiled for writable arrays.
-    return cells.rank("dense").fill_null(0).cast(pl.Int32).to_numpy().copy()
+    return cells.rank("dense").fill_null(0).cast(pl.Int32).to_numpy()

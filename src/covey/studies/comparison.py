@@ -193,9 +193,8 @@ def compare(  # noqa: PLR0913 - each is a choice of the researcher's
     `penalty=0`. With `workload`, query errors and class prediction are measured too.
 
     Each run is what `anonymize` gives for the same request. If a method refuses it, the run holds
-    the error, and the others continue. Each method is first run once on a small sample, so that no
-    time includes compilation. Memory is the peak while the groups are formed, above what was in use
-    before; None if the system does not report it.
+    the error, and the others continue. Memory is the peak while the groups are formed, above what
+    was in use before; None if the system does not report it.
     """
     setting = Setting(seed, class_column, workload)
     return Comparison(
@@ -218,9 +217,6 @@ def runs(
     progress("reading", 0.0)
     task = _Task(tables.read(frame, schema), schema, setting, besides)
     task.check()
-    for contender in contenders:
-        progress(f"warming up {contender.label}", 0.0)
-        task.warm_up(contender)
     trials = [(contender, size) for size in requirements for contender in contenders]
     for done, (contender, size) in enumerate(trials):
         stage = f"{done + 1} of {len(trials)}: {contender.label}, k = {size.k}"
@@ -328,8 +324,6 @@ def _refuse_repeated(asked: Iterable[Hashable]) -> None:
 
 # ── runs ────────────────────────────────────────────────────────────────────────────────────────
 
-_SAMPLE = 200  # rows: enough to compile a method, and fast
-_SAMPLE_K = 3  # leaves some rows over
 _CLUSTERING = "clustering"
 
 
@@ -374,13 +368,6 @@ class _Task:
             class_column=self.setting.class_column,
         )
         self.worth(release, queries=1)
-
-    def warm_up(self, contender: _Contender) -> None:
-        """Compile what a run needs; errors are raised when it runs."""
-        some = self.table.frame.gather_every(max(1, self.table.frame.height // _SAMPLE))
-        sample = replace(self, table=self.table.with_frame(some))
-        with contextlib.suppress(CoveyError):
-            sample.release(contender, KAnonymity(_SAMPLE_K), silent)
 
 
 def _together(table: EncodedTable, _k: int, *, seed: int, progress: Progress) -> Groups:  # noqa: ARG001

@@ -5,7 +5,6 @@ their loss is measured. Nothing is released or verified here: `anonymize` does t
 custodian has chosen a k. A curve holds numbers, never cells.
 """
 
-import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,7 +13,6 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from covey import pipeline, tables
@@ -23,10 +21,9 @@ from covey.clustering.progress import Progress, part_of, silent
 from covey.clustering.request import Request
 from covey.custody.keys import Key
 from covey.custody.ordering import ordered_people
-from covey.encoding import EncodedTable, encode
+from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups, Rings
-from covey.encoding.selection import Selection
-from covey.errors import THIN_SPACE, CoveyError, UsageError, percent
+from covey.errors import THIN_SPACE, UsageError, percent
 from covey.measures.loss import measure_groups
 from covey.report import charts
 from covey.report.charts import FAINT, INK, LINE, PICTURES
@@ -220,16 +217,7 @@ def prepare(
     people = ordered_people(table, schema, seeded, seed=seed, key=custodian)
     encoded = pipeline.encode_people(people, schema, request)
     sizes = KS if ks is None else sorted(set(ks))
-    task = Task(tuple(k for k in sizes if k <= encoded.rows), request, encoded, people.seed)
-    progress("warming up", 0.0)
-    sample = people.take(Selection.where(np.arange(encoded.rows) < _SAMPLE))
-    with contextlib.suppress(CoveyError):  # errors are raised when it runs
-        some = encode(sample.table, schema, class_column=request.class_column)
-        list(replace(task, ks=KS[:1], encoded=some).points(silent))
-    return task
-
-
-_SAMPLE = 200  # rows: enough to compile a method, so that no point includes that time
+    return Task(tuple(k for k in sizes if k <= encoded.rows), request, encoded, people.seed)
 
 
 def rising(points: Sequence[Point]) -> list[Point]:

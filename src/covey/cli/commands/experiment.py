@@ -112,7 +112,7 @@ def _circumstances(
         date=datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
         command=" ".join(["covey experiment", *words]),
         machine=f"covey {version('covey')}, Python {platform.python_version()}, "
-        f"numba {version('numba')}, {os.cpu_count()} cores",
+        f"{os.cpu_count()} cores",
         quick=quick,
         runs=QUICK_RUNS if quick else RUNS,
     )
