@@ -121,7 +121,7 @@ def test_mdav_loses_what_its_oracle_loses() -> None:
     for k in (3, 5, 10):
         labels = METHODS["mdav"](table_of(frame), k).labels.tolist()
         assert lost_variance(frame, labels) == pytest.approx(
-            lost_variance(frame, mdav(table, k, leaf_orders={}))
+            lost_variance(frame, mdav(table, k))
         )
         assert min(Counter(labels).values()) >= k
 
