@@ -10,7 +10,8 @@ void Block::take(const Space &whole, const Marks *known, const i64 *rows, i64 co
     space = &whole, marks = known, count = count_;
     int intervals = whole.intervals, categories = whole.categories, columns = known ? known->columns : 0;
     numbers.resize(count * intervals), codes.resize(count * categories);
-    classes.resize(known && known->classes ? count : 0), values.resize(count * columns), sorts.resize(columns ? count : 0);
+    classes.resize(known && known->classes ? count : 0);
+    values.resize(count * columns), sorts.resize(columns ? count : 0);
     for (i64 i = 0; i < count; ++i) {
         std::copy_n(whole.cells.number(rows[i]), intervals, numbers.data() + i * intervals);
         std::copy_n(whole.cells.code(rows[i]), categories, codes.data() + i * categories);

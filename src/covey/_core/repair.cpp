@@ -181,8 +181,8 @@ class Memo {
 class Repair {
   public:
     Repair(Partition<true> &parts, Watch &watch)
-        : parts_(parts), watch_(watch), rows_(*parts.rows), finder_(rows_, watch), after_(rows_.sort_count), steps_(rows_.sort_count),
-          takes_(parts.groups(), 0) {}
+        : parts_(parts), watch_(watch), rows_(*parts.rows), finder_(rows_, watch), after_(rows_.sort_count),
+          steps_(rows_.sort_count), takes_(parts.groups(), 0) {}
 
     void run() {
         for (i64 group = 0; group < parts_.groups(); ++group) watch_.go_on(), offer(group);
