@@ -71,10 +71,11 @@ sanitize: $(VENV)/tools
 		-Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) --log-level=WARNING
 	$(BIN)/cmake --build build/sanitize
 	COVEY_KERNELS=$(abspath build/sanitize) HYPOTHESIS_PROFILE=quick ASAN_OPTIONS=detect_leaks=0 \
-		LD_PRELOAD=$$($(or $(CXX),c++) -print-file-name=libasan.so) \
-		$(BIN)/pytest -p no:cacheprovider -q $(KERNELS:%=tests/test_%.py)
+		LD_PRELOAD="$$(for one in asan stdc++; do \
+			$(or $(CXX),c++) -print-file-name=lib$$one.so; done | xargs)" \
+		$(BIN)/pytest -p no:cacheprovider -q --capture=sys $(KERNELS:%=tests/test_%.py)
 
-KERNELS := k_member methods rings covey box_tree stopping reference_covey
+KERNELS := core k_member methods rings covey box_tree stopping enforcement reference_covey
 
 format: $(VENV)/tools
 	$(BIN)/ruff format .

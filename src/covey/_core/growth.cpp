@@ -180,7 +180,7 @@ void bind_growth(nb::module_ &m) {
             require(start >= 0 && start < rows, "the first reference is a row");
             require(has_shape(order, {rows % k}) && all_within(order, 0, double(rows % k)), "an order of rows left over");
             require(classes.size() == 0 || has_shape(classes, {rows}), "a class for each row");
-            require(all_within(classes, 0, double(rows)), "classes count from 0");
+            require(all_within(classes, 0, INF), "classes count from 0");
             return give(unlocked([&] {
                 Growth growth(table, k, classes.size() ? classes.data() : nullptr, penalty, watch);
                 growth.k_member(SeedRule(rule), start, picks.data(), watch);

@@ -32,9 +32,10 @@ _SIGNS = (
     "failed to map segment",
     "could not find/load shared object",
 )
-# Address space in bytes, measured on a small table: with the compiler loaded, and without it. More
-# processors start more threads, and a table takes many times the size of its file.
-_LEAST, _LEAST_TO_LOOK = 1.8 * 2**30, 0.9 * 2**30
+# Address space in bytes, measured on a small table: to release it, and to look at it. With less it
+# often fails, and sometimes waits for ever. More processors start more threads, and a table takes
+# many times the size of its file.
+_LEAST, _LEAST_TO_LOOK = 1.3 * 2**30, 1.15 * 2**30
 _LOOKING = ("verify", "inspect", "--help", "--version")
 _PER_PROCESSOR, _PROCESSORS = 0.05 * 2**30, 2
 _PER_BYTE = 40
