@@ -369,11 +369,8 @@ def test_clusters_of_one_word_have_to_mix(request_: list[Requirement]) -> None:
 
 
 @pytest.mark.parametrize("request_", HARD, ids=lambda asked: asked[-1].name)
-def test_blocks_that_miss_it_by_themselves_go_together(
-    request_: list[Requirement], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Similar rows have one word here: a block of them cannot keep anything."""
-    monkeypatch.setattr(own, "_WIDE", 32)
+def test_similar_rows_that_miss_it_together_are_mixed(request_: list[Requirement]) -> None:
+    """Similar rows have one word here: they cannot keep anything among themselves."""
     frame = clusters(120, WORDS[:3])
     for effort in ("fast", "balanced"):
         release = covey.anonymize(frame, CLUSTERED, require=request_, effort=effort)
@@ -557,7 +554,6 @@ def test_the_number_of_threads_does_not_matter(
     frame, schema = invented(300)
     small = own.Plan(rounds=2, gain=0.0, start=64, block=100)
     monkeypatch.setitem(own.PLANS, "balanced", small)
-    monkeypatch.setattr(own, "_WIDE", 60)
     labels = []
     for threads in (1, 3):
         monkeypatch.setattr(own, "workers", lambda threads=threads: threads)

@@ -99,8 +99,10 @@ class Finder {
 
     void enclose(i64 box) {
         int intervals = space_.intervals, categories = space_.categories;
-        std::fill_n(&low_[box * intervals], intervals, INF), std::fill_n(&high_[box * intervals], intervals, -INF);
-        std::fill_n(&first_[box * categories], categories, FAR), std::fill_n(&last_[box * categories], categories, -1);
+        std::fill_n(low_.data() + box * intervals, intervals, INF);
+        std::fill_n(high_.data() + box * intervals, intervals, -INF);
+        std::fill_n(first_.data() + box * categories, categories, FAR);
+        std::fill_n(last_.data() + box * categories, categories, -1);
         auto take = [&](const Hull &hull) {
             for (int j = 0; j < intervals; ++j) {
                 low_[box * intervals + j] = std::min(low_[box * intervals + j], hull.low[j]);

@@ -1,6 +1,6 @@
 """The covey method: grow groups greedily, then regroup neighbours while that lowers the cost.
 
-There is no paper. The page of the method, docs/methods/covey.md, says how it works. This module
+There is no paper: the method is covey's own. Its page, docs/methods/covey.md, says how it works. This module
 says the same in plain loops, in the order of the page, and was written from the page alone. It
 leaves out the time limit and requirements beyond k.
 
