@@ -177,7 +177,7 @@ def test_labels_after_rounds_that_are_undone_are_those_of_the_reference(
 
 def test_labels_of_equal_rows_are_those_of_the_reference() -> None:
     """Nothing can be cut, so blocks are halved."""
-    fast, slow = by_both(strangers(1300, 0), 7, 15)
+    fast, slow = by_both(strangers(1301, 0), 7, 15)
     assert fast == slow
     assert max(fast) + 1 == 4 * (325 // 7)
 
