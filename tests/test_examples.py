@@ -120,9 +120,7 @@ def test_mdav_loses_what_its_oracle_loses() -> None:
     table = {name: Numeric(frame[name].to_list()) for name in frame.columns}
     for k in (3, 5, 10):
         labels = METHODS["mdav"](table_of(frame), k).labels.tolist()
-        assert lost_variance(frame, labels) == pytest.approx(
-            lost_variance(frame, mdav(table, k))
-        )
+        assert lost_variance(frame, labels) == pytest.approx(lost_variance(frame, mdav(table, k)))
         assert min(Counter(labels).values()) >= k
 
 
