@@ -122,11 +122,11 @@ DIGESTS = {
     "dropped": "2d70f1c3e210634f",
     "persons": "073bd9ad25d753c5",
     "l": "8a5743953d770614",
-    "l by another": "5bb2992cdf28e35c",
-    "t": "9bbeae03042c2eff",
+    "l by another": "165710d6d9db8608",
+    "t": "c4665236124feab8",
     "alpha": "e8953a0e30621bbb",
     "beta": "4c7972d2d1e582e6",
-    "delta": "a19eed52b4f752c0",
+    "delta": "c82d0f7ec551e6ee",
     "all of it": "b9f3a79b474fa53b",
 }
 
