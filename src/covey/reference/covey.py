@@ -1,8 +1,8 @@
 """The covey method: grow groups greedily, then regroup neighbours while that lowers the cost.
 
-There is no paper: the method is covey's own. Its page, docs/methods/covey.md, says how it works. This
-module says the same in plain loops, in the order of the page. It was written from the page, without
-the compiled kernel. It leaves out the time limit and requirements beyond k.
+There is no paper: the method is covey's own. Its page, docs/methods/covey.md, says how it works.
+This module says the same in plain loops, in the order of the page. It was written from the page,
+without the compiled kernel. It leaves out the time limit and requirements beyond k.
 
 Groups remember their ends and their loss, because the method asks for them all the time.
 
