@@ -175,9 +175,9 @@ template <bool Marked> void Moves<Marked>::sweep(Parts &parts, const Watch &watc
     if (parts.aim.price < INF) take_back(parts);
     for (i64 group = 0; group < parts.groups() && !watch.stopped(); ++group) {
         if (parts.size[group] == 0 || parts.cost(group) == 0.0) continue;
-        if (dissolve(parts, group)) continue;
-        if (parts.size[group] > parts.aim.k) relocate(parts, group);
-        if (Marked) exchange(parts, group);
+        if (dissolve(parts, group, watch)) continue;
+        if (parts.size[group] > parts.aim.k) relocate(parts, group, watch);
+        if (Marked) exchange(parts, group, watch);
     }
 }
 
@@ -191,13 +191,13 @@ template <bool Marked> void Moves<Marked>::take_back(Parts &parts) {
 }
 
 // Let all members go where each costs least, if that costs less than to keep them together.
-template <bool Marked> bool Moves<Marked>::dissolve(Parts &parts, i64 group) {
+template <bool Marked> bool Moves<Marked>::dissolve(Parts &parts, i64 group, const Watch &watch) {
     double whole = parts.cost(group) - LEAST_GAIN, price = parts.aim.price, total = 0.0;
     members_.clear();
     i64 count = parts.members(group, members_);
     for (i64 i = 0; i < count; ++i) {
         auto offer = parts.cheapest(members_[i], group, std::min(whole - total, price));
-        if (offer.group < 0 && price >= whole - total) return false;
+        if (watch.stopped() || (offer.group < 0 && price >= whole - total)) return false;
         total += offer.rise;
     }
     // What one joins costs the next one more or less, so they go one by one, and perhaps return.
@@ -205,7 +205,7 @@ template <bool Marked> bool Moves<Marked>::dissolve(Parts &parts, i64 group) {
     homes_.resize(count);
     for (i64 i = 0; i < count; ++i) {
         auto offer = parts.cheapest(members_[i], group, std::min(whole - total, price));
-        if (offer.group < 0 && price >= whole - total) {
+        if (watch.stopped() || (offer.group < 0 && price >= whole - total)) {
             bring_back(parts, group, i);
             return false;
         }
@@ -225,19 +225,20 @@ template <bool Marked> void Moves<Marked>::bring_back(Parts &parts, i64 group, i
         if (homes_[i] >= 0) parts.detach(members_[i]);
         parts.attach(group, members_[i]);
     }
-    for (i64 i = 0; i < moved; ++i)
-        if (homes_[i] >= 0 && std::find(homes_.begin(), homes_.begin() + i, homes_[i]) == homes_.begin() + i)
-            parts.recount(homes_[i]);
+    std::sort(homes_.begin(), homes_.begin() + moved);
+    auto end = std::unique(homes_.begin(), homes_.begin() + moved);
+    for (auto home = homes_.begin(); home != end; ++home)
+        if (*home >= 0) parts.recount(*home);
     parts.recount(group);
 }
 
 // Let members go elsewhere, one by one, while the group has more than k.
-template <bool Marked> void Moves<Marked>::relocate(Parts &parts, i64 group) {
+template <bool Marked> void Moves<Marked>::relocate(Parts &parts, i64 group, const Watch &watch) {
     members_.clear();
     i64 count = parts.members(group, members_);
     double price = parts.aim.price;
     ends_.measure(parts, group);
-    for (i64 i = 0; i < count; ++i) {
+    for (i64 i = 0; i < count && !watch.stopped(); ++i) {
         i64 size = parts.size[group], row = members_[i];
         if (size <= parts.aim.k || parts.cost(group) == 0.0) break;
         double cost = double(size - 1) * ends_.loss_without(*parts.rows, row);
@@ -257,12 +258,12 @@ template <bool Marked> void Moves<Marked>::relocate(Parts &parts, i64 group) {
 // Give members to groups where they cost little, each for one of theirs.
 //
 // Where rules forbid that a row goes, one that is like it in what they ask for may come instead.
-template <bool Marked> void Moves<Marked>::exchange(Parts &parts, i64 group) {
+template <bool Marked> void Moves<Marked>::exchange(Parts &parts, i64 group, const Watch &watch) {
     const Block &rows = *parts.rows;
     members_.clear();
     i64 count = parts.members(group, members_);
     ends_.measure(parts, group);
-    for (i64 i = 0; i < count; ++i) {
+    for (i64 i = 0; i < count && !watch.stopped(); ++i) {
         i64 row = members_[i], size = parts.size[group];
         double saved = double(size) * (parts.loss[group] - ends_.loss_without(rows, row)) - LEAST_GAIN;
         if (size < 2 || saved <= 0.0) continue;

@@ -67,10 +67,10 @@ template <bool Marked> class Moves {
 
   private:
     i64 next_row(Parts &parts, i64 group, i64 last, i64 choice, double own, double most, double &best);
-    bool dissolve(Parts &parts, i64 group);
+    bool dissolve(Parts &parts, i64 group, const Watch &watch);
     void bring_back(Parts &parts, i64 group, i64 moved);
-    void relocate(Parts &parts, i64 group);
-    void exchange(Parts &parts, i64 group);
+    void relocate(Parts &parts, i64 group, const Watch &watch);
+    void exchange(Parts &parts, i64 group, const Watch &watch);
     double extra_of_swap(Parts &parts, i64 group, i64 home, i64 row, i64 other);
     bool may_swap(Parts &parts, i64 group, i64 home, i64 row, i64 other);
     bool merge(Parts &parts, i64 group);
