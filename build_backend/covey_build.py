@@ -83,6 +83,9 @@ def _compiler() -> Iterator[None]:
     # CMake wants programs by name, not commands with arguments.
     folder = Path(tempfile.gettempdir()) / f"covey-zig-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+        # Its name can be guessed, and what is in it is run.
+        raise SystemExit(f"{folder} belongs to someone else: remove it, or set TMPDIR")
     before = dict(os.environ)
     for variable, tool in (("CXX", "c++"), ("AR", "ar"), ("RANLIB", "ranlib")):
         program = folder / tool
