@@ -1,0 +1,185 @@
+"""The role and the type of a column, from its name and its content.
+
+Careful rather than clever: what might name a person is an identifier, what others might know is a
+quasi-identifier, and so is everything that says nothing about itself. A column is sensitive only if
+its name or its content says so, and insensitive only if it is the same in every row.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from covey.errors import percent
+from covey.inspection import dates, words
+from covey.inspection.facts import FEW, NEARLY_UNIQUE, Facts
+from covey.schema import ColumnType, Role
+
+
+class Judgement(NamedTuple):
+    """A role, and the reason for it."""
+
+    role: Role
+    reason: str
+
+
+def judge(facts: Facts) -> Judgement:
+    """The role of a column."""
+    named = _named_after_people(facts)
+    if named:
+        return Judgement(Role.IDENTIFIER, named)
+    if facts.distinct <= 1 and facts.present in (0, len(facts.cells)):
+        what = "missing in every row" if not facts.distinct else "the same in every row"
+        return Judgement(Role.INSENSITIVE, what)
+    found = _identifying(facts)
+    if found:
+        return Judgement(Role.IDENTIFIER, found)
+    return _known_or_private(facts)
+
+
+# ── identifiers ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _named_after_people(facts: Facts) -> str | None:
+    """Why the name of the column says that it identifies people; None if it does not."""
+    concepts, suggests = facts.concepts, "the column name suggests an identifier"
+    if not facts.present or facts.is_date or facts.is_flag:
+        return None
+    if "person_number" in concepts and facts.distinct > 2:
+        return suggests
+    letters = facts.is_text and facts.kind is None
+    if "person_name" in concepts and (letters or _looks_like_names(facts)):
+        return suggests
+    repeats_often = facts.distinct <= FEW and facts.share < NEARLY_UNIQUE
+    if "contact" in concepts and not repeats_often:
+        return suggests
+    if "coordinates" in concepts and not repeats_often and _is_exact_place(facts):
+        return "coordinates, which lead to an address"
+    return None
+
+
+def _is_exact_place(facts: Facts) -> bool:
+    return facts.is_text or facts.has_fractions or facts.is_nearly_unique
+
+
+def _looks_like_names(facts: Facts) -> bool:
+    return facts.kind is not None and facts.kind.kind == "personal names"
+
+
+def _identifying(facts: Facts) -> str | None:
+    """Why the content, with the name, might identify people; None if it does not."""
+    kind, known = facts.kind, facts.concepts & words.KNOWN
+    if facts.is_date or facts.is_time:
+        return None
+    if kind is not None and kind.role is Role.IDENTIFIER:
+        # A town may be called after a person, and a few names may be those of wards.
+        doubtful = kind.kind == "personal names" and known and not facts.is_nearly_unique
+        if not doubtful:
+            return f"most values look like {kind.kind}"
+    if facts.is_prose and (not known or facts.is_nearly_unique):
+        return "free text, which may name people"
+    if facts.is_numbering and not _is_measured(facts):
+        return "a running number: different in every row"
+    return _many_values(facts, known)
+
+
+def _many_values(facts: Facts, known: frozenset[str]) -> str | None:
+    """Why so many different values identify people."""
+    concepts, recognised = facts.concepts, facts.kind is not None
+    counted = f"{facts.distinct:,} values in {facts.present:,} rows"
+    if recognised or (known - {"count"}):
+        return None
+    if "free_text" in concepts and facts.is_text and facts.distinct > 2 * FEW:
+        return "the column name suggests free text, which may name people"
+    numbered = facts.distinct > 2 * FEW and facts.share >= 0.1
+    bare = words.is_bare_number(facts.name) and facts.distinct > 2 * FEW
+    if "generic_id" in concepts and not facts.has_fractions and (numbered or bare):
+        return f"the column name suggests a number, of {counted}"
+    if facts.is_coded:
+        return f"codes that number something: {counted}"
+    private = concepts & words.PRIVATE
+    if facts.is_text and facts.is_nearly_unique and not private:
+        return f"nearly unique: {counted}"
+    if "generic_name" in concepts and facts.is_text and facts.share >= 0.1:
+        return f"the column name suggests names, of {counted}"
+    return None
+
+
+def _is_measured(facts: Facts) -> bool:
+    """Whether the name says that the numbers are measured or counted, not given."""
+    return bool(facts.concepts & (words.PRIVATE | words.KNOWN - {"count"})) and not (
+        "generic_id" in facts.concepts
+    )
+
+
+# ── others ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _known_or_private(facts: Facts) -> Judgement:
+    counted = f"{facts.distinct:,} values, {percent(facts.missing)} missing"
+    what = _what(facts)
+    if facts.is_date:
+        return Judgement(Role.QUASI, f"{what} that others may know; {counted}")
+    if facts.kind is not None and facts.kind.role is Role.SENSITIVE:
+        return Judgement(Role.SENSITIVE, f"{facts.kind.kind}, which nobody should learn; {counted}")
+    if words.role_of(facts.concepts) is Role.SENSITIVE:
+        reason = f"the column name suggests a sensitive value; {counted}"
+        return Judgement(Role.SENSITIVE, reason)
+    return Judgement(Role.QUASI, f"{what} that others may know; {counted}")
+
+
+def _what(facts: Facts) -> str:
+    """The content in a word or two."""
+    if facts.kind is not None and facts.kind.role is not Role.IDENTIFIER:
+        return facts.kind.kind
+    if facts.is_date:
+        return "dates"
+    if facts.is_time:
+        return "times of day"
+    if _are_codes(facts):
+        return "codes"
+    if facts.is_numeric:
+        return "a few numbers, perhaps codes," if _is_few_numbers(facts) else "numbers"
+    return "categories"
+
+
+# ── types ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def settings(facts: Facts, taxonomy: Path | None = None) -> dict[str, Any]:
+    """The settings of the column as a quasi-identifier, without grid and bounds."""
+    if taxonomy is not None:
+        return {"type": ColumnType.CATEGORICAL, "taxonomy": taxonomy}
+    if facts.is_date and (facts.date is None or facts.date.is_sure):
+        return _date(facts)
+    if facts.is_time:
+        return _categories(lengths=(5, 2))
+    if _are_codes(facts):
+        return _categories()
+    if facts.is_numeric and not _is_few_numbers(facts):
+        return {"type": ColumnType.NUMERIC}
+    return {"type": ColumnType.CATEGORICAL}
+
+
+def _categories(**more: Any) -> dict[str, Any]:
+    return {"type": ColumnType.CATEGORICAL, "taxonomy": {"build": "prefixes", **more}}
+
+
+def _date(facts: Facts) -> dict[str, Any]:
+    written = None if facts.date is None else facts.date.formats[0]
+    return {"type": ColumnType.DATE, "format": None if written == dates.ISO else written}
+
+
+def _are_codes(facts: Facts) -> bool:
+    """Whether the values are codes to cut from the right."""
+    if facts.kind is not None and facts.kind.kind in ("postcodes", "ICD codes", "ATC codes"):
+        return facts.distinct > 1
+    if facts.is_padded:
+        return int(facts.texts.str.len_chars().max() or 0) > 2  # type: ignore[arg-type]
+    return False
+
+
+def _is_few_numbers(facts: Facts) -> bool:
+    """Whether the numbers are so few that they are codes rather than counts or ages."""
+    counted = facts.concepts & {"age", "count"}
+    return facts.is_few and not facts.has_fractions and not counted
