@@ -5,6 +5,7 @@ quasi-identifier, and so is everything that says nothing about itself. A column 
 its name or its content says so, and insensitive only if it is the same in every row.
 """
 
+from collections.abc import Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,7 +87,7 @@ def _identifying(facts: Facts) -> str | None:
 def _many_values(facts: Facts, known: frozenset[str]) -> str | None:
     """Why so many different values identify people."""
     concepts, recognised = facts.concepts, facts.kind is not None
-    counted = f"{facts.distinct:,} values in {facts.present:,} rows"
+    of = f"{facts.distinct:,} values in {facts.present:,} rows"
     if recognised or (known - {"count"}):
         return None
     if "free_text" in concepts and facts.is_text and facts.distinct > 2 * FEW:
@@ -94,14 +95,14 @@ def _many_values(facts: Facts, known: frozenset[str]) -> str | None:
     numbered = facts.distinct > 2 * FEW and facts.share >= 0.1
     bare = words.is_bare_number(facts.name) and facts.distinct > 2 * FEW
     if "generic_id" in concepts and not facts.has_fractions and (numbered or bare):
-        return f"the column name suggests a number, of {counted}"
+        return f"the column name suggests a number, of {of}"
     if facts.is_coded:
-        return f"codes that number something: {counted}"
+        return f"codes that number something: {of}"
     private = concepts & words.PRIVATE
     if facts.is_text and facts.is_nearly_unique and not private:
-        return f"nearly unique: {counted}"
+        return f"nearly unique: {of}"
     if "generic_name" in concepts and facts.is_text and facts.share >= 0.1:
-        return f"the column name suggests names, of {counted}"
+        return f"the column name suggests names, of {of}"
     return None
 
 
@@ -115,17 +116,20 @@ def _is_measured(facts: Facts) -> bool:
 # ── others ──────────────────────────────────────────────────────────────────────────────────────
 
 
+def counted(facts: Facts) -> str:
+    """How many values there are, and how many are missing."""
+    return f"{facts.distinct:,} values, {percent(facts.missing)} missing"
+
+
 def _known_or_private(facts: Facts) -> Judgement:
-    counted = f"{facts.distinct:,} values, {percent(facts.missing)} missing"
-    what = _what(facts)
-    if facts.is_date:
-        return Judgement(Role.QUASI, f"{what} that others may know; {counted}")
-    if facts.kind is not None and facts.kind.role is Role.SENSITIVE:
-        return Judgement(Role.SENSITIVE, f"{facts.kind.kind}, which nobody should learn; {counted}")
-    if words.role_of(facts.concepts) is Role.SENSITIVE:
-        reason = f"the column name suggests a sensitive value; {counted}"
+    kind = facts.kind
+    if kind is not None and kind.role is Role.SENSITIVE:
+        reason = f"{kind.kind}, which nobody should learn; {counted(facts)}"
         return Judgement(Role.SENSITIVE, reason)
-    return Judgement(Role.QUASI, f"{what} that others may know; {counted}")
+    if not facts.is_date and words.role_of(facts.concepts) is Role.SENSITIVE:
+        reason = f"the column name suggests a sensitive value; {counted(facts)}"
+        return Judgement(Role.SENSITIVE, reason)
+    return Judgement(Role.QUASI, f"{_what(facts)} that others may know; {counted(facts)}")
 
 
 def _what(facts: Facts) -> str:
@@ -146,12 +150,21 @@ def _what(facts: Facts) -> str:
 # ── types ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def settings(facts: Facts, taxonomy: Path | None = None) -> dict[str, Any]:
-    """The settings of the column as a quasi-identifier, without grid and bounds."""
+def settings(
+    facts: Facts, taxonomy: Path | None = None, elsewhere: Set[str] = frozenset()
+) -> dict[str, Any]:
+    """The settings of the column as a quasi-identifier, without grid and bounds.
+
+    Dates whose days might be months are read like those `elsewhere` in the table.
+    """
     if taxonomy is not None:
         return {"type": ColumnType.CATEGORICAL, "taxonomy": taxonomy}
-    if facts.is_date and (facts.date is None or facts.date.is_sure):
-        return _date(facts)
+    if facts.is_date:
+        possible = (dates.ISO,) if facts.date is None else facts.date.formats
+        agreed = possible if len(possible) == 1 else [form for form in possible if form in elsewhere]
+        if len(agreed) == 1:
+            return _date(agreed[0])
+        return {"type": ColumnType.CATEGORICAL}
     if facts.is_time:
         return _categories(lengths=(5, 2))
     if _are_codes(facts):
@@ -165,9 +178,9 @@ def _categories(**more: Any) -> dict[str, Any]:
     return {"type": ColumnType.CATEGORICAL, "taxonomy": {"build": "prefixes", **more}}
 
 
-def _date(facts: Facts) -> dict[str, Any]:
-    written = None if facts.date is None else facts.date.formats[0]
-    return {"type": ColumnType.DATE, "format": None if written == dates.ISO else written}
+def _date(written: str) -> dict[str, Any]:
+    """ISO dates, with or without times, need no format."""
+    return {"type": ColumnType.DATE, "format": None if written.startswith(dates.ISO) else written}
 
 
 def _are_codes(facts: Facts) -> bool:
