@@ -11,10 +11,15 @@ _DAYS = (
     "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%Y", "%d %b %Y", "%d-%b-%y", "%d %B %Y", "%b %d, %Y",
     "%B %d, %Y", "%d%b%Y",
 )  # fmt: skip
-_CLOCKS = ("%H:%M", "%H:%M:%S", "%H:%M:%S%.f", "%I:%M %p", "%I:%M:%S %p", "%H:%M:%S%z", "%H:%M:%S%.f%z", "%H:%M:%SZ", "%H:%M:%S%.fZ")  # fmt: skip
+_CLOCKS = (
+    "%H:%M", "%H:%M:%S", "%H:%M:%S%.f", "%I:%M %p", "%I:%M:%S %p", "%H:%M:%S%z", "%H:%M:%S%.f%z",
+    "%H:%M:%SZ", "%H:%M:%S%.fZ",
+)  # fmt: skip
 COMPACT = "%Y%m%d"  # a number, unless the name of the column speaks of dates
 
-_SHAPE = r"^[0-9]{1,4}[-./ ]?([0-9]{1,2}|\p{L}{3,9})[-./ ]?[0-9]{2,4}|^\p{L}{3,9} [0-9]{1,2}, [0-9]{4}"
+_SHAPE = (
+    r"^[0-9]{1,4}[-./ ]?([0-9]{1,2}|\p{L}{3,9})[-./ ]?[0-9]{2,4}|^\p{L}{3,9} [0-9]{1,2}, [0-9]{4}"
+)
 _CLOCK = r"[T ][0-9]{1,2}:[0-9]{2}"
 _TIME = r"^([01]?[0-9]|2[0-3])[:h][0-5][0-9](:[0-5][0-9](\.[0-9]+)?)?( ?[AaPp][Mm])?$"
 _MOST = 0.8  # share of the rows that a format must read

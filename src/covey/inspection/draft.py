@@ -5,28 +5,26 @@ be given, and then only the rest is drafted.
 """
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
 from covey import tables
 from covey.errors import TableError, UsageError, count
-from covey.inspection import findings, relations, roles, sentinels, tails
+from covey.inspection import findings, relations, roles, sentinels, tails, words
 from covey.inspection.facts import Facts, look
 from covey.inspection.findings import Finding
 from covey.inspection.persons import Repeats, repeats
-from covey.inspection.recognisers import UNKNOWN, recoded
+from covey.inspection.recognisers import recoded
 from covey.schema import Column, ColumnType, Require, Role, Schema, TableFormat
 from covey.schema.labels import STEPS
 from covey.schema.requirements import KAnonymity
 from covey.schema.toml import Notes, written
 from covey.tables import Table, html
-from covey.tables.csv_files import Dialect
 
 HEAD = ("column", "role", "type", "shown as", "values", "missing", "unique alone", "adds", "why")
 
@@ -42,7 +40,9 @@ class ColumnDraft:
     values: int = 0  # different ones
     missing: int = 0  # rows
     unique: int = 0  # rows whose value no other row has
-    adds: int | None = None  # rows that are unique by all quasi-identifiers only because of this one
+    adds: int | None = (
+        None  # rows that are unique by all quasi-identifiers only because of this one
+    )
 
     @property
     def shown_as(self) -> str:
@@ -82,6 +82,7 @@ class Draft:
     columns: tuple[ColumnDraft, ...]
     table: TableFormat
     repeats: Repeats | None = None  # repeated identifiers, perhaps of people with several rows
+    own_number: str | None = None  # the column that differs in each row because each is a person
     k: int = 10
     rows: int = 0
     findings: tuple[Finding, ...] = ()
@@ -89,7 +90,9 @@ class Draft:
     @property
     def schema(self) -> Schema:
         """The draft as a schema."""
-        person = self.repeats.person if self.repeats is not None else None
+        person: str | Literal[False] | None = None
+        if self.repeats is not None:
+            person = False if self.own_number else self.repeats.person
         return Schema(
             columns={d.name: d.column for d in self.columns},
             table=self.table,
@@ -107,7 +110,7 @@ class Draft:
                 below.setdefault(found.column, []).extend(_advice(found))
         notes = Notes(
             head=_HEAD_OF_FILE,
-            require=_whom(self.repeats),
+            require=_whom(self.repeats, self.own_number),
             columns={draft.name: draft.reason for draft in self.columns},
             settings={draft.name: draft.reasons for draft in self.columns},
             below=below,
@@ -146,14 +149,17 @@ def _advice(found: Finding) -> list[str]:
         return [f"{found.text}. To merge them:", f"normalise = {json.dumps(STEPS)}"]
     if not settings:
         return [f"{found.text}."]
-    return [f"{found.text}.", f"To change that: {', '.join(settings)}"]
+    return [f"{found.text}.", f"To mend that: {', '.join(settings)}"]
 
 
-def _whom(repeats: Repeats | None) -> list[str]:
+def _whom(repeats: Repeats | None, own_number: str | None) -> list[str]:
     """What k counts: clear if there is an active line below, otherwise advice."""
     if repeats is None:
         return []
     lines = [f"{repeats.named}: {repeats}."]
+    if own_number:
+        each = f"But {own_number!r} differs in each row, so each row is taken for a person."
+        return [*lines, each, "If people have several rows, name the column that identifies them."]
     if len(repeats.columns) > 1:
         lines += [
             "They identify people only in combination, but person needs a",
@@ -172,7 +178,7 @@ def _whom(repeats: Repeats | None) -> list[str]:
 # ── drafting ────────────────────────────────────────────────────────────────────────────────────
 
 
-def inspect(
+def inspect(  # noqa: PLR0913
     frame: Any,
     *,
     quasi: Sequence[str] = (),
@@ -200,45 +206,65 @@ def inspect(
     files, k = _taxonomy_files(taxonomies), KAnonymity(k).k
     looked = {name: look(table, name) for name in table.frame.columns}
     judged = {name: _judged(facts, given.get(name)) for name, facts in looked.items()}
-    again = repeats(table, [name for name, (role, _) in judged.items() if role is Role.IDENTIFIER])
-    persons = table.cells(again.person) if again is not None and again.person else None
+    again, own = _repeating(table, [f for n, f in looked.items() if judged[n].role is _IDENTIFIER])
+    persons = table.cells(again.person) if again and again.person and not own else None
     written_days = _agreed_format(looked.values())
     drafts = [
         _Coder(facts, table, k, persons, written_days).drafted(judged[name], _file(files, name))
         for name, facts in looked.items()
     ]
-    return _completed(drafts, looked, table, again, k)
+    draft = Draft(tuple(drafts), _declared(table), again, own, k, table.frame.height)
+    return _completed(draft, looked, table)
 
 
-def _completed(
-    drafts: Sequence[ColumnDraft],
-    looked: Mapping[str, Facts],
-    table: Table,
-    again: Repeats | None,
-    k: int,
-) -> Draft:
+_IDENTIFIER = Role.IDENTIFIER
+
+
+def _repeating(table: Table, columns: Sequence[Facts]) -> tuple[Repeats | None, str | None]:
+    """The identifiers that repeat, and the number of people that does not if only others do.
+
+    A ticket repeats in a table of passengers, but each row has a passenger's number of its own.
+    """
+    again = repeats(table, [facts.name for facts in columns])
+    own = [f.name for f in columns if f.share == 1 and not f.missing and _numbers_people(f)]
+    if again is None or not own:
+        return again, None
+    direct = [
+        f for f in columns if f.concepts & words.DIRECT or (f.kind and f.kind.role is _IDENTIFIER)
+    ]
+    return again, None if repeats(table, [f.name for f in direct]) else own[0]
+
+
+def _numbers_people(facts: Facts) -> bool:
+    return "person" in facts.concepts and bool(facts.concepts & {"person_number", "generic_id"})
+
+
+def _completed(draft: Draft, looked: Mapping[str, Facts], table: Table) -> Draft:
     """The draft with what the quasi-identifiers reveal together, and with its findings."""
-    quasi = [looked[draft.name] for draft in drafts if draft.column.role is Role.QUASI]
+    quasi = [looked[d.name] for d in draft.columns if d.column.role is Role.QUASI]
     unique = relations.uniqueness([facts.cells for facts in quasi])
     counted = tuple(
-        replace(draft, adds=unique.added_by(draft.name)) if draft.name in unique.without else draft
-        for draft in drafts
+        replace(d, adds=unique.added_by(d.name)) if d.name in unique.without else d
+        for d in draft.columns
     )
     names = [facts.name for facts in quasi]
     found = [
-        *findings.of_table(table.frame, again, names, unique),
-        *(one for d in drafts for one in findings.of_column(looked[d.name], d.column)),
+        *findings.of_table(table.frame, draft.repeats, names, unique),
+        *(one for d in draft.columns for one in findings.of_column(looked[d.name], d.column)),
         *map(findings.of_relation, relations.relations(quasi)),
     ]
-    declared = _declared(table) if table.notes else TableFormat()
-    return Draft(counted, declared, again, k, table.frame.height, tuple(found))
+    return replace(draft, columns=counted, findings=tuple(found))
 
 
 def _declared(table: Table) -> TableFormat:
-    """What was detected about the file, so that a release of the same kind of file needs no guess."""
+    """What was detected about the file, so that nothing has to be guessed again."""
+    if not table.notes:
+        return TableFormat()
     dialect = table.dialect
     return TableFormat(
-        delimiter=dialect.delimiter,
+        delimiter=dialect.delimiter + " " * dialect.spaced,
+        skip=dialect.skip or None,
+        thousands=dialect.thousands or None,
         encoding=dialect.encoding,
         decimal="," if dialect.decimal == "," else ".",
         missing=dialect.missing,
@@ -358,7 +384,9 @@ class _Coder:
         values = sentinels.days(facts) if is_date else facts.numbers
         real = pl.select(pl.when(~_sentinels(facts, settings)).then(values.cast(pl.Float64)))
         cells = _each(facts, real.to_series())
-        timed = is_date and (facts.values.dtype == pl.Datetime or bool(facts.date and facts.date.has_time))
+        timed = is_date and (
+            facts.values.dtype == pl.Datetime or bool(facts.date and facts.date.has_time)
+        )
         found = tails.propose(cells, self.k, is_date=is_date, timed=timed, persons=self.persons)
         return {name: (setting.value, setting.reason) for name, setting in found.items()}
 
@@ -376,7 +404,7 @@ def _sentinels(facts: Facts, settings: Mapping[str, Any]) -> pl.Series:
         return sentinels.of_dates(facts)
     if facts.is_numeric:
         return sentinels.of_numbers(facts)
-    return pl.Series([False]) .new_from_index(0, facts.distinct)
+    return pl.repeat(value=False, n=facts.distinct, eager=True)
 
 
 def _listed(facts: Facts, far: pl.Series, settings: Mapping[str, Any]) -> tuple[Any, ...]:

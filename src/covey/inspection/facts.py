@@ -199,7 +199,12 @@ class Facts:
 def look(table: Table, name: str) -> Facts:
     """The facts about one column."""
     cells = table.cells(name)
-    counts = pl.DataFrame({"value": cells}).drop_nulls().group_by("value", maintain_order=True).len("rows")
+    counts = (
+        pl.DataFrame({"value": cells})
+        .drop_nulls()
+        .group_by("value", maintain_order=True)
+        .len("rows")
+    )
     book = getattr(table, "codebook", None)
     label = "" if book is None else book.variables.get(name, "")
     values = counts["value"]

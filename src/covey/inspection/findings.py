@@ -42,7 +42,9 @@ class Finding:
 def of_column(facts: Facts, column: Column) -> Iterator[Finding]:
     """What is wrong with one column."""
     if facts.missing >= _NEARLY_ALL_MISSING and facts.present:
-        yield Finding(facts.name, "mostly missing", f"{percent(facts.missing)} of the rows are missing")
+        yield Finding(
+            facts.name, "mostly missing", f"{percent(facts.missing)} of the rows are missing"
+        )
     if facts.distinct <= 1 and facts.present in (0, len(facts.cells)):
         what = "the same in every row" if facts.distinct else "missing in every row"
         yield Finding(facts.name, "constant", f"{what}: it tells nothing")
@@ -65,7 +67,9 @@ def _labels(facts: Facts, column: Column) -> Iterator[Finding]:
         yield Finding(facts.name, "spellings", text, {"recode": dict(column.recode)}, applied=True)
     typos = _typos(facts)
     if typos:
-        text = f"{count(typos, 'rare label')} with one letter other than a frequent one: typos?"
+        text = (
+            f"{count(typos, 'rare label')} with one letter other than a frequent one, perhaps typos"
+        )
         yield Finding(facts.name, "typos", text)
     if facts.unknown and not column.missing_values:
         rows = int(facts.rows.filter(facts.values.is_in(list(facts.unknown))).sum())
@@ -78,15 +82,17 @@ def _types(facts: Facts, column: Column) -> Iterator[Finding]:
     if column.missing_values:
         rows = _rows_of(facts, column.missing_values)
         text = f"values that stand for missing, in {count(rows, 'row')}"
-        setting = {"missing_values": list(column.missing_values)}
-        yield Finding(facts.name, "sentinel", text, setting, applied=True)
+        listed = {"missing_values": list(column.missing_values)}
+        yield Finding(facts.name, "sentinel", text, listed, applied=True)
     if column.unreadable == "missing":
         what = "date" if column.type is ColumnType.DATE else "number"
         rows = unreadable_rows(facts)
         text = f"{count(rows, 'row')} with a cell that is no {what}"
         yield Finding(facts.name, "unreadable", text, {"unreadable": "missing"}, applied=True)
     elif facts.is_text and 0.1 * facts.present < numbers < MOSTLY * facts.present and numbers > FEW:
-        text = f"numbers and texts mixed: {percent(numbers / facts.present)} of the cells are numbers"
+        text = (
+            f"numbers and texts mixed: {percent(numbers / facts.present)} of the cells are numbers"
+        )
         yield Finding(facts.name, "mixed", text)
     if facts.date is not None and not facts.date.is_sure:
         text = "dates in which days might be months"
@@ -100,7 +106,7 @@ def unreadable_rows(facts: Facts) -> int:
     """The number of rows whose cell is no number or date, as the column goes."""
     if facts.date is not None:
         return int(facts.rows.filter(~facts.date.readable).sum())
-    return facts.unreadable
+    return 0 if facts.is_date else facts.unreadable
 
 
 def _rows_of(facts: Facts, values: Sequence[Any]) -> int:
@@ -163,8 +169,7 @@ def of_table(
         text = f"{unique.together:,} {of} ({share}) are unique by the quasi-identifiers together"
         yield Finding(None, "unique rows", text)
     if repeats is not None:
-        setting = {"person": repeats.person} if repeats.person else {}
-        yield Finding(None, "repeated people", f"{repeats.named}: {repeats}", setting, bool(setting))
+        yield Finding(None, "repeated people", f"{repeats.named}: {repeats}")
     twice = frame.height - pl.Series(frame.hash_rows()).n_unique()
     if twice:
         yield Finding(None, "repeated rows", f"{count(twice, 'row')} equal to an earlier one")
@@ -178,5 +183,5 @@ def of_relation(relation: Relation) -> Finding:
     elif relation.equal:
         text = f"tells the same as {relation.source!r}: keep one of the two"
     else:
-        text = f"follows from {relation.source!r}: without it, the release loses less"
+        text = f"follows from {relation.source!r}: remove it, so that no fact is protected twice"
     return Finding(relation.column, "dependent", text, setting)

@@ -6,16 +6,25 @@ that merely have the right length apart from numbers of accounts and of people.
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
 
 import polars as pl
 
-from covey.inspection.common_names import NAMES
 from covey.inspection.words import folded
 from covey.schema import Role
 
 Test = Callable[[pl.Series], pl.Series]  # which of these texts match
+
+_VALUES: dict[str, Any] = tomllib.loads(
+    files("covey.inspection").joinpath("values.toml").read_text(encoding="utf-8")
+)
+NAMES = frozenset(
+    folded(name) for name in f"{_VALUES['first_names']} {_VALUES['surnames']}".split()
+)
 
 
 @dataclass(frozen=True)
@@ -118,23 +127,25 @@ def _is_name(text: str) -> bool:
 
 
 _TITLED = re.compile(r", ?(Mr|Mrs|Miss|Ms|Master|Dr|Rev|Herr|Frau|M|Mme|Sr|Sra|Sig)\. ")
-_CAPITALISED = r"^(\p{L}{1,4}[.'’] ?)*\p{Lu}[\p{L}'’´`-]*[0-9]{0,4}([ ,-]+[\p{L}.'’()\"-]+[0-9]{0,4})*$"
+_CAPITALISED = (
+    r"^(\p{L}{1,4}[.'’] ?)*\p{Lu}[\p{L}'’´`-]*[0-9]{0,4}([ ,-]+[\p{L}.'’()\"-]+[0-9]{0,4})*$"
+)
 
 _BAND = (
-    r"(?i)^(de |from |von |zwischen |between |entre |tra |da |od |van |age )?[\[(]?[0-9]{1,7}([.,][0-9]+)?"
-    r" ?(-|–|—|to|a|à|bis|tot|do|and|und|et|y|e|i|,|;|\.\.) ?[0-9]{1,7}([.,][0-9]+)?[\])]?"  # noqa: RUF001
-    r"( ?(years|year|yrs|y|jahre|ans|años|anos|anni|jaar|lat|kg|cm|eur|€|\$))?$"
-    r"|^([<>≤≥]=?|less than|more than|under|over|unter|über|ab|bis|moins de|plus de|menos de|más de|"
-    r"mais de|meno di|più di|oltre|fino a|minder dan|meer dan|poniżej|powyżej|hasta|até|do) ?[0-9]+"
-    r"([.,][0-9]+)?( ?\p{L}+)?$"
-    r"|^[0-9]+ ?(\+|plus|and (more|over|older|above|less|under)|und (mehr|älter)|u\. ?m\.|et plus|ou plus|"
-    r"y más|e più|e oltre|en ouder|en meer|ou mais|i więcej)( ?\p{L}+)?$"
+    r"(?i)^(de |from |von |zwischen |between |entre |tra |da |od |van |age )?[\[(]?[0-9]{1,7}"
+    r"([.,][0-9]+)? ?(-|–|—|to|a|à|bis|tot|do|and|und|et|y|e|i|,|;|\.\.) ?[0-9]{1,7}"
+    r"([.,][0-9]+)?[\])]?( ?(years|year|yrs|y|jahre|ans|años|anos|anni|jaar|lat|kg|cm|eur|€|\$))?$"
+    r"|^([<>≤≥]=?|less than|more than|under|over|unter|über|ab|bis|moins de|plus de|menos de|"
+    r"más de|mais de|meno di|più di|oltre|fino a|minder dan|meer dan|poniżej|powyżej|hasta|até|do)"
+    r" ?[0-9]+([.,][0-9]+)?( ?\p{L}+)?$"
+    r"|^[0-9]+ ?(\+|plus|and (more|over|older|above|less|under)|und (mehr|älter)|u\. ?m\.|et plus|"
+    r"ou plus|y más|e più|e oltre|en ouder|en meer|ou mais|i więcej)( ?\p{L}+)?$"
 )
 _STREET = (
     r"(?i)(\b(street|st|road|rd|avenue|ave|av|lane|ln|drive|dr|way|court|ct|close|crescent|terrace|"
-    r"square|boulevard|blvd|highway|hwy|route|rue|chemin|impasse|allée|quai|cours|calle|call|c/|avda|"
-    r"avenida|plaza|paseo|carretera|ctra|camino|ronda|via|viale|corso|piazza|vicolo|largo|rua|travessa|"
-    r"praça|estrada|ul|ulica|aleja|al|os|plac|unit|apt|suite)\b|(straße|strasse|str|weg|platz|allee|"
+    r"square|boulevard|blvd|highway|hwy|route|rue|chemin|impasse|allée|quai|cours|calle|call|c/|"
+    r"avda|avenida|plaza|paseo|carretera|ctra|camino|ronda|via|viale|corso|piazza|vicolo|largo|rua|"
+    r"travessa|praça|estrada|ul|ulica|aleja|al|os|plac|unit|apt|suite)\b|(straße|strasse|str|weg|platz|allee|"
     r"gasse|damm|ufer|ring|straat|laan|plein|gracht|kade|dreef|steeg)\b)"
 )
 
@@ -151,7 +162,9 @@ _PHONE = r"^(\+|00|\()?[0-9][0-9 ()/.-]{5,17}[0-9]$"
 def _telephone(texts: pl.Series) -> pl.Series:
     """Digits with a leading sign or zero, or in groups, that are no number of another kind."""
     digits = texts.str.count_matches("[0-9]").is_between(7, 15)
-    written = texts.str.contains(r"^(\+|0|\()|[0-9][ ()/.-]+[0-9]+[ ()/.-]+[0-9]|^[0-9]{3}[-.][0-9]{4}$")
+    written = texts.str.contains(
+        r"^(\+|0|\()|[0-9][ ()/.-]+[0-9]+[ ()/.-]+[0-9]|^[0-9]{3}[-.][0-9]{4}$"
+    )
     other = texts.str.contains(rf"{_GROUPED}|^-?(0|[1-9][0-9]*)[.,][0-9]+$|^[0-9]{{4}}-[0-9]{{2}}-")
     return texts.str.contains(_PHONE) & digits & written & ~other
 
@@ -182,6 +195,8 @@ _UNSURE_POSTCODE = r"^([0-9]{3,5}|[0-9]{5}-[0-9]{4}|[A-Z]{1,2}[0-9][A-Z0-9]?)$"
 
 # ── the registry ────────────────────────────────────────────────────────────────────────────────
 
+_IBAN = r"^(?i)[A-Z]{2}[0-9]{2}( ?[A-Z0-9]{1,4}){3,8}$"
+_BYTE = r"(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _I, _Q, _S = Role.IDENTIFIER, Role.QUASI, Role.SENSITIVE
 
 RECOGNISERS = (
@@ -190,17 +205,17 @@ RECOGNISERS = (
     Recogniser("hashes", form(r"^([0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})$"), _I),
     Recogniser("web addresses", form(r"^(?i)(https?://|www\.)\S+$"), _I, 0.5),
     Recogniser("IP addresses", form(
-        r"^((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])$"
-        r"|^([0-9a-f]{0,4}:){3,7}[0-9a-f]{0,4}$"
+        rf"^({_BYTE}\.){{3}}{_BYTE}$|^([0-9a-f]{{0,4}}:){{3,7}}[0-9a-f]{{0,4}}$"
     ), _I),
     Recogniser("MAC addresses", form(r"^(?i)([0-9A-F]{2}[:-]){5}[0-9A-F]{2}$"), _I),
-    Recogniser("IBANs", checked(r"^(?i)[A-Z]{2}[0-9]{2}( ?[A-Z0-9]{1,4}){3,8}$", _is_iban), _I, 0.5),
+    Recogniser("IBANs", checked(_IBAN, _is_iban), _I, 0.5),
     *(Recogniser("postcodes", form(pattern), _Q, 0.9, 5) for pattern in _POSTCODES.values()),
     Recogniser("postcodes", form(_UNSURE_POSTCODE), _Q, 0.8, 3, "postcode"),
     Recogniser("credit card numbers", checked(r"^([0-9][ -]?){13,19}$", _is_luhn), _I, 0.9, 10),
     Recogniser("social security numbers", form(r"^[0-9]{3}-[0-9]{2}-[0-9]{4}$"), _I, 0.8, 10),
     Recogniser("numbers of people", form(
-        r"^[12] ?[0-9]{2} ?(0[1-9]|1[0-2]|[2-9][0-9]) ?[0-9][0-9AB] ?[0-9]{3} ?[0-9]{3}( ?[0-9]{2})?$"
+        r"^[12] ?[0-9]{2} ?(0[1-9]|1[0-2]|[2-9][0-9]) ?[0-9][0-9AB] ?[0-9]{3} ?[0-9]{3}"
+        r"( ?[0-9]{2})?$"
         r"|^[A-Z]{6}[0-9]{2}[A-EHLMPR-T][0-9]{2}[A-Z][0-9]{3}[A-Z]$"
         r"|^[A-CEGHJ-PR-TW-Z]{2} ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[A-D]$"
         r"|^[A-Z]{4}[0-9]{6}[HM][A-Z]{5}[0-9A-Z]{2}$|^[0-9]{8}[A-Z][0-9]{3}$|^[A-Z][0-9]{9}$"
@@ -211,7 +226,7 @@ RECOGNISERS = (
     Recogniser("numbers of people", checked(r"^[0-9]{11}$", _is_tax_id), _I, 0.9, 20),
     Recogniser("numbers of people", checked(r"^[0-9]{9}$", _is_bsn), _I, 0.9, 20),
     Recogniser("numbers of people", checked(r"^[1-9][0-9]{8}$", _is_nif), _I, 0.9, 20),
-    Recogniser("numbers of people", checked(r"^[0-9]{3} ?[0-9]{3} ?[0-9]{4}$", _is_nhs), _I, 0.9, 20),
+    Recogniser("numbers of people", checked(r"^([0-9]{3} ?){2}[0-9]{4}$", _is_nhs), _I, 0.9, 20),
     Recogniser("coordinates", form(
         r"^\(?-?[0-9]{1,3}\.[0-9]{3,}[,; ]+-?[0-9]{1,3}\.[0-9]{3,}\)?$|^(?i)POINT ?\("
     ), _I),
@@ -232,31 +247,9 @@ def recognise(texts: pl.Series, concepts: frozenset[str] = frozenset()) -> Recog
 
 # ── small vocabularies of values ────────────────────────────────────────────────────────────────
 
-FLAGS = frozenset(
-    "yes no y n true false t f ja nein j oui non o si sí s sim não nao tak nie x 0 1 + - "
-    "pos neg positive negative positiv negativ".split()
-)
-UNKNOWN = frozenset(
-    (
-        "unknown|unk|not known|don't know|dont know|refused|no answer|not stated|not available|missing|"
-        "none given|n.a.|n.a|na|n/a|nan|null|-|--|.|..|?|??|unbekannt|keine angabe|k.a.|k. a.|ka|"
-        "weiß nicht|weiss nicht|fehlt|ohne angabe|inconnu|inconnue|non renseigné|non renseigne|nsp|"
-        "ne sait pas|manquant|desconocido|desconocida|se desconoce|sin dato|sin datos|no consta|ns/nc|nc|"
-        "sconosciuto|ignoto|non noto|non disponibile|n.d.|nd|onbekend|weet niet|niet bekend|"
-        "desconhecido|ignorado|sem informação|não informado|sem dados|nieznany|nieznane|brak|brak danych|"
-        "nie wiem|not applicable|entfällt"
-    ).split("|")
-)
-
-
-_SEXES = {
-    "female": "f w v k female woman girl fem weiblich weibl frau femme féminin feminin fille mujer "
-    "femenino femmina donna femminile vrouw vrouwelijk feminino mulher kobieta żeńska zenska",
-    "male": "m h male man boy masc männlich maennlich männl mann homme masculin garçon hombre varón "
-    "varon masculino maschio uomo maschile mannelijk homem mężczyzna mezczyzna męska meska",
-    "other": "x d o other diverse divers nonbinary autre otro altro anders outro inna",
-}
-_MEANING = {word: sex for sex, words in _SEXES.items() for word in words.split()}
+FLAGS = frozenset(_VALUES["flags"].split())
+UNKNOWN = frozenset(_VALUES["unknown"].strip().split("\n"))
+_MEANING = {word: sex for sex, known in _VALUES["sexes"].items() for word in known.split()}
 
 
 def sexes(values: Mapping[str, int]) -> dict[str, str] | None:

@@ -75,34 +75,48 @@ class Relation:
 
 def relations(columns: Sequence[Facts]) -> list[Relation]:
     """The columns that others tell, each once."""
-    hashed = {
-        facts.name: _hashes(facts.cells, place)
-        for place, facts in enumerate(columns)
-        if 1 < facts.distinct < 0.8 * facts.present
-    }
-    some = [facts for facts in columns if facts.name in hashed]
+    some = [facts for facts in columns if 1 < facts.distinct < 0.8 * facts.present]
+    hashed = {facts.name: _Keys.of(facts, place) for place, facts in enumerate(some)}
     found: dict[str, Relation] = {}
     for one, other in combinations(some, 2):
         fine, coarse = sorted((one, other), key=lambda facts: -facts.distinct)
         relation = _determines(fine, coarse, hashed)
-        if relation is not None and coarse.name not in found:
-            found[coarse.name] = relation
+        if relation is not None:
+            found.setdefault(relation.column, relation)
     for relation in (*_of_births(columns), *_same_order(columns)):
         if relation.column not in found and relation.source not in found:
             found[relation.column] = relation
     return list(found.values())
 
 
-def _determines(fine: Facts, coarse: Facts, hashed: Mapping[str, Hashes]) -> Relation | None:
+@dataclass(frozen=True)
+class _Keys:
+    """The hashes of a column, and which of its cells are present."""
+
+    hashes: Hashes
+    present: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, facts: Facts, place: int) -> "_Keys":
+        return cls(_hashes(facts.cells, place), facts.cells.is_not_null().to_numpy())
+
+    def beside(self, other: "_Keys", every: int = 1) -> tuple[Hashes, Hashes]:
+        """The hashes of every n-th row in which both columns are present."""
+        known = self.present[::every] & other.present[::every]
+        return self.hashes[::every][known], other.hashes[::every][known]
+
+
+def _determines(fine: Facts, coarse: Facts, keys: Mapping[str, _Keys]) -> Relation | None:
     """Whether the values of one column tell those of the other, with a few exceptions."""
-    one, other = hashed[fine.name], hashed[coarse.name]
-    every = -(-len(one) // _SAMPLE) or 1
-    known = (fine.cells.is_not_null() & coarse.cells.is_not_null()).to_numpy()
-    if not _tells(one[known][::every], other[known][::every]):
+    every = -(-len(fine.cells) // _SAMPLE) or 1
+    both = keys[fine.name], keys[coarse.name]
+    if not _tells(*both[0].beside(both[1], every)):
         return None
-    if every > 1 and not _tells(one[known], other[known]):
+    if every > 1 and not _tells(*both[0].beside(both[1])):
         return None
-    equal = fine.distinct < 1.2 * coarse.distinct and _tells(other[known], one[known])
+    equal = fine.distinct < 1.2 * coarse.distinct and _tells(*both[1].beside(both[0]))
+    if equal and coarse.is_text and not coarse.is_padded:  # a label tells more than its code
+        fine, coarse = coarse, fine
     return Relation(fine.name, coarse.name, equal)
 
 
@@ -151,5 +165,3 @@ def _ranks(facts: Facts) -> pl.Series | None:
     every = -(-len(facts.cells) // (_SAMPLE // 5)) or 1
     some = facts.cells.gather_every(every)
     return some.replace_strict(facts.values, values, default=None, return_dtype=pl.Float64)
-
-

@@ -9,8 +9,6 @@ from collections.abc import Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import polars as pl
-
 from covey.errors import percent
 from covey.inspection import dates, words
 from covey.inspection.facts import FEW, NEARLY_UNIQUE, Facts
@@ -86,31 +84,33 @@ def _identifying(facts: Facts) -> str | None:
 
 def _many_values(facts: Facts, known: frozenset[str]) -> str | None:
     """Why so many different values identify people."""
-    concepts, recognised = facts.concepts, facts.kind is not None
-    of = f"{facts.distinct:,} values in {facts.present:,} rows"
-    if recognised or (known - {"count"}):
+    concepts, many = facts.concepts, facts.distinct > 2 * FEW
+    if facts.kind is not None or (known - {"count"}):
         return None
-    if "free_text" in concepts and facts.is_text and facts.distinct > 2 * FEW:
-        return "the column name suggests free text, which may name people"
-    numbered = facts.distinct > 2 * FEW and facts.share >= 0.1
-    bare = words.is_bare_number(facts.name) and facts.distinct > 2 * FEW
-    if "generic_id" in concepts and not facts.has_fractions and (numbered or bare):
-        return f"the column name suggests a number, of {of}"
-    if facts.is_coded:
-        return f"codes that number something: {of}"
-    private = concepts & words.PRIVATE
-    if facts.is_text and facts.is_nearly_unique and not private:
-        return f"nearly unique: {of}"
-    if "generic_name" in concepts and facts.is_text and facts.share >= 0.1:
-        return f"the column name suggests names, of {of}"
-    return None
+    of = f"{facts.distinct:,} values in {facts.present:,} rows"
+    often = facts.share >= 0.1 or words.is_bare_number(facts.name)
+    reasons = {
+        "the column name suggests free text, which may name people": (
+            "free_text" in concepts and facts.is_text and many
+        ),
+        f"the column name suggests a number of its own for each case; {of}": (
+            "generic_id" in concepts and not facts.has_fractions and many and often
+        ),
+        f"codes that number something: {of}": facts.is_coded,
+        f"nearly unique: {of}": (
+            facts.is_text and facts.is_nearly_unique and not concepts & words.PRIVATE
+        ),
+        f"the column name suggests names; {of}": (
+            "generic_name" in concepts and facts.is_text and facts.share >= 0.1
+        ),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
 
 
 def _is_measured(facts: Facts) -> bool:
     """Whether the name says that the numbers are measured or counted, not given."""
-    return bool(facts.concepts & (words.PRIVATE | words.KNOWN - {"count"})) and not (
-        "generic_id" in facts.concepts
-    )
+    told = facts.concepts & (words.PRIVATE | words.KNOWN - {"count"})
+    return bool(told) and "generic_id" not in facts.concepts
 
 
 # ── others ──────────────────────────────────────────────────────────────────────────────────────
@@ -143,7 +143,7 @@ def _what(facts: Facts) -> str:
     if _are_codes(facts):
         return "codes"
     if facts.is_numeric:
-        return "a few numbers, perhaps codes," if _is_few_numbers(facts) else "numbers"
+        return "numbers, perhaps codes," if _are_number_codes(facts) else "numbers"
     return "categories"
 
 
@@ -160,16 +160,12 @@ def settings(
     if taxonomy is not None:
         return {"type": ColumnType.CATEGORICAL, "taxonomy": taxonomy}
     if facts.is_date:
-        possible = (dates.ISO,) if facts.date is None else facts.date.formats
-        agreed = possible if len(possible) == 1 else [form for form in possible if form in elsewhere]
-        if len(agreed) == 1:
-            return _date(agreed[0])
-        return {"type": ColumnType.CATEGORICAL}
+        return _date(facts, elsewhere)
     if facts.is_time:
         return _categories(lengths=(5, 2))
     if _are_codes(facts):
         return _categories()
-    if facts.is_numeric and not _is_few_numbers(facts):
+    if facts.is_numeric and not _are_number_codes(facts):
         return {"type": ColumnType.NUMERIC}
     return {"type": ColumnType.CATEGORICAL}
 
@@ -178,8 +174,13 @@ def _categories(**more: Any) -> dict[str, Any]:
     return {"type": ColumnType.CATEGORICAL, "taxonomy": {"build": "prefixes", **more}}
 
 
-def _date(written: str) -> dict[str, Any]:
-    """ISO dates, with or without times, need no format."""
+def _date(facts: Facts, elsewhere: Set[str]) -> dict[str, Any]:
+    """ISO dates, with or without times, need no format; unclear dates are no dates."""
+    possible = (dates.ISO,) if facts.date is None else facts.date.formats
+    agreed = possible if len(possible) == 1 else tuple(f for f in possible if f in elsewhere)
+    if len(agreed) != 1:
+        return {"type": ColumnType.CATEGORICAL}
+    (written,) = agreed
     return {"type": ColumnType.DATE, "format": None if written.startswith(dates.ISO) else written}
 
 
@@ -192,7 +193,10 @@ def _are_codes(facts: Facts) -> bool:
     return False
 
 
-def _is_few_numbers(facts: Facts) -> bool:
-    """Whether the numbers are so few that they are codes rather than counts or ages."""
-    counted = facts.concepts & {"age", "count"}
-    return facts.is_few and not facts.has_fractions and not counted
+def _are_number_codes(facts: Facts) -> bool:
+    """Whether the numbers are codes rather than counts or ages: so named, or few."""
+    if facts.has_fractions or facts.concepts & {"age", "count", "birth", "date"}:
+        return False
+    return facts.is_few or (
+        bool(facts.concepts & {"code", "generic_id"}) and not facts.is_nearly_unique
+    )

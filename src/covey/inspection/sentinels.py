@@ -31,6 +31,8 @@ DAYS = frozenset(
 _BEYOND = 200  # one row in this many lies beyond either end of the usual range
 _NEIGHBOURS = 20
 _OFTEN = 5  # times as often as its neighbours
+_VERY_FAR = 5  # widths of the usual range: nobody's value, even once
+_SEVERAL = 3  # rows: nobody's value if far
 
 
 def sentinels(facts: Facts, values: pl.Series, known: Iterable[float]) -> pl.Series:
@@ -74,8 +76,10 @@ class _Usual:
                 return self._is_negative_code(rows)
             gap, near = self.numbers[0] - number, slice(None, _NEIGHBOURS)
         else:  # a few values lie even further out
-            return rows >= 3 and max(number - self.high, self.low - number) >= self.width
-        return gap >= self.width or (rows >= 3 and self._stands_out(gap, rows, near))
+            return rows >= _SEVERAL and max(number - self.high, self.low - number) >= self.width
+        if gap >= _VERY_FAR * self.width:
+            return True
+        return rows >= _SEVERAL and (gap >= self.width or self._stands_out(gap, rows, near))
 
     def _is_negative_code(self, rows: int) -> bool:
         """Whether -1 stands for missing: among many numbers from 0, or a few codes from 1."""

@@ -44,7 +44,8 @@ def propose(
 ) -> dict[str, Setting]:
     """Propose a grid, and bounds if fewer than k rows lie at an end of the scale.
 
-    Dates are days since 1970-01-01; if they are `timed`, the grid may be finer than a week. If `persons` are given, people are counted instead of rows.
+    Dates are days since 1970-01-01; if they are `timed`, the grid may be finer than a week. If
+    `persons` are given, people are counted instead of rows.
     """
     numbers = values.cast(pl.Float64)
     present = numbers.drop_nulls().sort().to_numpy()
@@ -138,8 +139,14 @@ def _bounds(
 
 def _kth(people: pl.DataFrame, k: int, *, descending: bool) -> float:
     """The value of the k-th person, counted from one end of the scale."""
-    ordered = people.sort("number", descending=descending)
-    return float(ordered.unique("person", keep="first", maintain_order=True)["number"][k - 1])
+    looked = k
+    while True:  # nearly always the first rows are of k different persons
+        ends = people.top_k(looked, by="number", reverse=not descending)
+        ends = ends.sort("number", descending=descending)
+        persons = ends.unique("person", keep="first", maintain_order=True)
+        if persons.height >= k:
+            return float(persons["number"][k - 1])
+        looked *= 4
 
 
 def _count(people: pl.DataFrame, which: pl.Expr) -> int:

@@ -451,6 +451,16 @@ class Schema(_Model):
 
         return toml.written(self, folder)
 
+    def __repr__(self) -> str:
+        from covey.schema import shown
+
+        return shown.as_text(self)
+
+    def _repr_html_(self) -> str:
+        from covey.schema import shown
+
+        return shown.as_html(self)
+
     def with_role(self, name: str, role: str | Role, **settings: Any) -> Self:
         """The same schema with another role for a column, and other settings if some are given.
 
@@ -459,7 +469,9 @@ class Schema(_Model):
         column = self.columns.get(name)
         kept = {} if column is None else {s: getattr(column, s) for s in column.model_fields_set}
         if column is not None and role not in (column.role, Role.QUASI):
-            kept = {setting: value for setting, value in kept.items() if setting in ("type", "taxonomy")}
+            kept = {
+                setting: value for setting, value in kept.items() if setting in ("type", "taxonomy")
+            }
         return self._with({**self.columns, name: {**kept, **settings, "role": role}})
 
     def with_settings(self, name: str, **settings: Any) -> Self:

@@ -93,19 +93,19 @@ def _plain(value: Any, folder: Path) -> Any:
     """A setting as TOML has it."""
     match value:
         case Enum():
-            return value.value
+            value = value.value
         case float() if value.is_integer():
-            return int(value)
+            value = int(value)
         case Path():
-            return Path(os.path.relpath(value, folder)).as_posix()
+            value = Path(os.path.relpath(value, folder)).as_posix()
         case Taxonomy():
-            return _inline(_nested(value))
+            value = _inline(_nested(value))
         case tuple():
-            return [_plain(one, folder) for one in value]
+            value = [_plain(one, folder) for one in value]
         case dict():
-            return _inline(value)
+            value = _inline(value)
         case _ if hasattr(value, "build"):
-            return _inline(_builder(value))
+            value = _inline(_builder(value))
     return value
 
 
