@@ -5,7 +5,7 @@ be given, and then only the rest is drafted.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -19,7 +19,7 @@ from covey.inspection import findings, relations, roles, sentinels, tails, words
 from covey.inspection.facts import Facts, look
 from covey.inspection.findings import Finding
 from covey.inspection.persons import Repeats, repeats
-from covey.inspection.recognisers import recoded
+from covey.inspection.recognisers import UNKNOWN, recoded
 from covey.schema import Column, ColumnType, Require, Role, Schema, TableFormat
 from covey.schema.labels import STEPS
 from covey.schema.requirements import KAnonymity
@@ -250,7 +250,11 @@ def _completed(draft: Draft, looked: Mapping[str, Facts], table: Table) -> Draft
     names = [facts.name for facts in quasi]
     found = [
         *findings.of_table(table.frame, draft.repeats, names, unique),
-        *(one for d in draft.columns for one in findings.of_column(looked[d.name], d.column)),
+        *(
+            one
+            for d in draft.columns
+            for one in findings.of_column(looked[d.name], d.column, d.reasons)
+        ),
         *map(findings.of_relation, relations.relations(quasi)),
     ]
     return replace(draft, columns=counted, findings=tuple(found))
@@ -332,13 +336,19 @@ class _Coder:
         facts = self.facts
         settings: dict[str, Any] = {}
         reasons: dict[str, str] = {}
+        steps: tuple[Callable[[Mapping[str, Any]], dict[str, tuple[Any, str]]], ...]
         if judged.role is Role.QUASI:
             settings = roles.settings(facts, taxonomy, self.written_days)
-            for coded in (self._missing_values, self._unreadable, self._spellings, self._tails):
-                for name, (value, reason) in coded(settings).items():
-                    settings[name], reasons[name] = value, reason
-        elif judged.role is Role.SENSITIVE and facts.is_numeric and not facts.is_few:
-            settings = {} if facts.unreadable else {"type": ColumnType.NUMERIC}
+            steps = (self._missing_values, self._unreadable, self._spellings, self._tails)
+        elif judged.role is Role.SENSITIVE:
+            numeric = facts.is_numeric and not facts.is_few and not facts.unreadable
+            settings = {"type": ColumnType.NUMERIC if numeric else None}
+            steps = (self._missing_values,)
+        else:
+            steps = ()
+        for step in steps:
+            for name, (value, reason) in step(settings).items():
+                settings[name], reasons[name] = value, reason
         return ColumnDraft(
             facts.name,
             Column(role=judged.role, **settings),
@@ -352,11 +362,23 @@ class _Coder:
     def _missing_values(self, settings: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
         """Numbers and dates that stand for missing."""
         far = _sentinels(self.facts, settings)
-        if not far.any():
+        labelled = self._labelled_missing(settings) & ~far
+        rows = count(int(self.facts.rows.filter(far | labelled).sum()), "row")
+        if labelled.any():
+            reason = f"labelled as missing, or far from all other values, in {rows}"
+        elif far.any():
+            reason = f"far from all other values, in {rows}: they mean missing"
+        else:
             return {}
-        rows = count(int(self.facts.rows.filter(far).sum()), "row")
-        reason = f"far from all other values, in {rows}: they mean missing?"
-        return {"missing_values": (_listed(self.facts, far, settings), reason)}
+        return {"missing_values": (_listed(self.facts, far | labelled, settings), reason)}
+
+    def _labelled_missing(self, settings: Mapping[str, Any]) -> pl.Series:
+        """Which of the distinct values the codebook of the file calls unknown or refused."""
+        labels = self.table.codebook.values.get(self.facts.name, {})
+        meant = [value for value, label in labels.items() if label.strip().casefold() in UNKNOWN]
+        if settings["type"] is ColumnType.DATE or not meant:
+            return pl.repeat(value=False, n=self.facts.distinct, eager=True)
+        return self.facts.values.cast(pl.String).is_in(meant)
 
     def _unreadable(self, settings: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
         if settings["type"] is ColumnType.CATEGORICAL:
@@ -373,7 +395,7 @@ class _Coder:
         if facts.distinct > 20 or "taxonomy" in settings:
             return {}
         labels = recoded(dict(zip(facts.values, facts.rows, strict=True)))
-        reason = "other spellings of the same sex"
+        reason = f"{count(len(labels), 'other spelling')} of sexes"
         return {"recode": (labels, reason)} if labels else {}
 
     def _tails(self, settings: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:

@@ -205,8 +205,7 @@ def look(table: Table, name: str) -> Facts:
         .group_by("value", maintain_order=True)
         .len("rows")
     )
-    book = getattr(table, "codebook", None)
-    label = "" if book is None else book.variables.get(name, "")
+    label = table.codebook.variables.get(name, "")
     values = counts["value"]
     unknown: tuple[str, ...] = ()
     if values.dtype == pl.String:

@@ -15,7 +15,7 @@ from covey.errors import count, percent
 from covey.inspection.facts import FEW, MOSTLY, Facts
 from covey.inspection.persons import Repeats
 from covey.inspection.relations import Relation, Uniqueness
-from covey.schema import ColumnType, Role
+from covey.schema import Role
 from covey.schema.columns import Column
 from covey.schema.labels import STEPS, look_alikes
 
@@ -39,8 +39,14 @@ class Finding:
         return self.text if self.column is None else f"{self.column!r}: {self.text}"
 
 
-def of_column(facts: Facts, column: Column) -> Iterator[Finding]:
-    """What is wrong with one column."""
+def of_column(
+    facts: Facts, column: Column, reasons: Mapping[str, str] | None = None
+) -> Iterator[Finding]:
+    """What is wrong with one column; `reasons` are those of its drafted settings."""
+    for setting in ("missing_values", "unreadable", "recode"):
+        if reasons and setting in reasons:
+            mends = {setting: getattr(column, setting)}
+            yield Finding(facts.name, setting, reasons[setting], mends, applied=True)
     if facts.missing >= _NEARLY_ALL_MISSING and facts.present:
         yield Finding(
             facts.name, "mostly missing", f"{percent(facts.missing)} of the rows are missing"
@@ -52,19 +58,16 @@ def of_column(facts: Facts, column: Column) -> Iterator[Finding]:
     if column.role is Role.IDENTIFIER:
         return  # it is removed
     yield from _labels(facts, column)
-    yield from _types(facts, column)
+    yield from _types(facts)
 
 
 def _labels(facts: Facts, column: Column) -> Iterator[Finding]:
     if column.is_ordered or facts.values.dtype != pl.String:
         return
     alike = look_alikes(facts.values, facts.rows)
-    if alike:
+    if alike and not column.recode:
         text = f"{alike} look the same, in {count(alike.rows, 'row')}"
         yield Finding(facts.name, "alike", text, {"normalise": list(STEPS)})
-    if column.recode:
-        text = f"{count(len(column.recode), 'other spelling')} of sexes"
-        yield Finding(facts.name, "spellings", text, {"recode": dict(column.recode)}, applied=True)
     typos = _typos(facts)
     if typos:
         text = (
@@ -77,23 +80,12 @@ def _labels(facts: Facts, column: Column) -> Iterator[Finding]:
         yield Finding(facts.name, "unknown", text, {"missing_values": list(facts.unknown)})
 
 
-def _types(facts: Facts, column: Column) -> Iterator[Finding]:
+def _types(facts: Facts) -> Iterator[Finding]:
     numbers = facts.present - facts.unreadable
-    if column.missing_values:
-        rows = _rows_of(facts, column.missing_values)
-        text = f"values that stand for missing, in {count(rows, 'row')}"
-        listed = {"missing_values": list(column.missing_values)}
-        yield Finding(facts.name, "sentinel", text, listed, applied=True)
-    if column.unreadable == "missing":
-        what = "date" if column.type is ColumnType.DATE else "number"
-        rows = unreadable_rows(facts)
-        text = f"{count(rows, 'row')} with a cell that is no {what}"
-        yield Finding(facts.name, "unreadable", text, {"unreadable": "missing"}, applied=True)
-    elif facts.is_text and 0.1 * facts.present < numbers < MOSTLY * facts.present and numbers > FEW:
-        text = (
-            f"numbers and texts mixed: {percent(numbers / facts.present)} of the cells are numbers"
-        )
-        yield Finding(facts.name, "mixed", text)
+    some = 0.1 * facts.present < numbers < MOSTLY * facts.present
+    if facts.is_text and some and numbers > FEW:
+        share = percent(numbers / facts.present)
+        yield Finding(facts.name, "mixed", f"numbers and texts: {share} of the cells are numbers")
     if facts.date is not None and not facts.date.is_sure:
         text = "dates in which days might be months"
         setting = {"type": "date", "format": facts.date.formats[-1]}
@@ -107,15 +99,6 @@ def unreadable_rows(facts: Facts) -> int:
     if facts.date is not None:
         return int(facts.rows.filter(~facts.date.readable).sum())
     return 0 if facts.is_date else facts.unreadable
-
-
-def _rows_of(facts: Facts, values: Sequence[Any]) -> int:
-    texts = facts.values.cast(pl.String)
-    numbers = [float(value) for value in values if isinstance(value, int | float)]
-    listed = texts.is_in([str(value) for value in values])
-    if facts.is_numeric:
-        listed |= facts.numbers.is_in(numbers).fill_null(value=False)
-    return int(facts.rows.filter(listed).sum())
 
 
 def _lost_zeros(facts: Facts) -> int:
