@@ -109,8 +109,9 @@ class Facts:
 
     @cached_property
     def has_fractions(self) -> bool:
-        """Whether a number is not whole."""
-        return bool((self.numbers % 1 != 0).any())
+        """Whether numbers are not whole, apart from a few."""
+        numbers = self.numbers.drop_nulls()
+        return int((numbers % 1 != 0).sum()) > 0.02 * len(numbers)
 
     @cached_property
     def is_padded(self) -> bool:

@@ -18,7 +18,7 @@ from covey.inspection.sentinels import days
 Hashes = NDArray[np.uint64]
 
 _MOST_ROWS = 200_000  # are counted; of larger tables, a sample of every n-th row
-_SAMPLE = 10_000  # rows that relations are tried on first
+_SAMPLE = 4_000  # rows that relations are tried on first
 _ENOUGH = 20  # rows that would contradict a relation by chance, at least
 _FEW = 0.02  # share of these that may do so: tables have typos
 _SAME_ORDER = 0.98  # rank correlation of columns that tell nearly the same
@@ -75,7 +75,7 @@ class Relation:
 
 def relations(columns: Sequence[Facts]) -> list[Relation]:
     """The columns that others tell, each once."""
-    some = [facts for facts in columns if 1 < facts.distinct < 0.8 * facts.present]
+    some = [facts for facts in columns if 2 < facts.distinct < 0.8 * facts.present]
     hashed = {facts.name: _Keys.of(facts, place) for place, facts in enumerate(some)}
     found: dict[str, Relation] = {}
     for one, other in combinations(some, 2):
@@ -125,10 +125,13 @@ def _tells(source: Hashes, column: Hashes) -> bool:
 
     By chance means as often as if the cells of the other column were in another order.
     """
-    values = pl.Series(source).n_unique()
-    odd = pl.Series(source + column).n_unique() - values
-    by_chance = pl.Series(source + np.roll(column, len(column) // 3 + 1)).n_unique() - values
-    return by_chance >= _ENOUGH and odd <= _FEW * by_chance
+    values = _distinct(source)
+    by_chance = _distinct(source + np.roll(column, len(column) // 3 + 1)) - values
+    return by_chance >= _ENOUGH and _distinct(source + column) - values <= _FEW * by_chance
+
+
+def _distinct(keys: Hashes) -> int:
+    return len(np.unique(keys)) if len(keys) <= _SAMPLE else pl.Series(keys).n_unique()
 
 
 def _of_births(columns: Sequence[Facts]) -> list[Relation]:
@@ -142,26 +145,24 @@ def _of_births(columns: Sequence[Facts]) -> list[Relation]:
 
 def _same_order(columns: Sequence[Facts]) -> list[Relation]:
     """Numbers and dates with nearly the same order."""
-    ordered = {f.name: _ranks(f) for f in columns if f.distinct > 10}
-    found = []
-    for one, other in combinations([name for name, r in ordered.items() if r is not None], 2):
-        pair = pl.DataFrame({"one": ordered[one], "other": ordered[other]}).drop_nulls()
-        if pair.height < 5 * _ENOUGH:
-            continue
-        alike = pair.select(pl.corr("one", "other", method="spearman")).item()
-        if alike is not None and abs(alike) >= _SAME_ORDER:
-            found.append(Relation(one, other, is_order=True))
-    return found
+    ranked = {f.name: _ranks(f) for f in columns if f.distinct > 10 and (f.is_date or f.is_numeric)}
+    if len(ranked) < 2:
+        return []
+    ranks = np.array(list(ranked.values()))
+    known = np.isfinite(ranks).astype(float)
+    centred = np.nan_to_num(ranks)
+    together = known @ known.T
+    spread = np.sqrt((centred**2 @ known.T) * (known @ (centred**2).T))
+    alike = np.abs(centred @ centred.T) / np.maximum(spread, 1e-9)
+    pairs = np.argwhere(np.triu((alike >= _SAME_ORDER) & (together >= 5 * _ENOUGH), 1))
+    names = list(ranked)
+    return [Relation(names[one], names[other], is_order=True) for one, other in pairs.tolist()]
 
 
-def _ranks(facts: Facts) -> pl.Series | None:
-    """Some cells as numbers, or None if they have no order."""
-    if facts.is_date:
-        values = days(facts).cast(pl.Float64)
-    elif facts.is_numeric:
-        values = facts.numbers
-    else:
-        return None
-    every = -(-len(facts.cells) // (_SAMPLE // 5)) or 1
-    some = facts.cells.gather_every(every)
-    return some.replace_strict(facts.values, values, default=None, return_dtype=pl.Float64)
+def _ranks(facts: Facts) -> NDArray[np.float64]:
+    """The ranks of some cells among the present ones, around 0; NaN if missing."""
+    values = days(facts).cast(pl.Float64) if facts.is_date else facts.numbers
+    some = facts.cells.gather_every(-(-len(facts.cells) // (_SAMPLE // 2)) or 1)
+    numbers = some.replace_strict(facts.values, values, default=None, return_dtype=pl.Float64)
+    ranks = numbers.rank()
+    return (ranks - ranks.mean()).cast(pl.Float64).fill_null(np.nan).to_numpy()

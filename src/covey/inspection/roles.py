@@ -41,17 +41,19 @@ def judge(facts: Facts) -> Judgement:
 
 def _named_after_people(facts: Facts) -> str | None:
     """Why the name of the column says that it identifies people; None if it does not."""
-    concepts, suggests = facts.concepts, "the column name suggests an identifier"
+    concepts = facts.concepts
     if not facts.present or facts.is_date or facts.is_flag:
         return None
-    if "person_number" in concepts and facts.distinct > 2:
-        return suggests
-    letters = facts.is_text and facts.kind is None
-    if "person_name" in concepts and (letters or _looks_like_names(facts)):
-        return suggests
     repeats_often = facts.distinct <= FEW and facts.share < NEARLY_UNIQUE
-    if "contact" in concepts and not repeats_often:
-        return suggests
+    letters = facts.is_text and facts.kind is None
+    numbered = words.is_person(facts.name) and facts.distinct > 2 * FEW and not facts.has_fractions
+    if (
+        numbered
+        or ("person_number" in concepts and (not facts.is_few or "person" in concepts))
+        or ("person_name" in concepts and (letters or _looks_like_names(facts)))
+        or ("contact" in concepts and not repeats_often)
+    ):
+        return "the column name suggests an identifier"
     if "coordinates" in concepts and not repeats_often and _is_exact_place(facts):
         return "coordinates, which lead to an address"
     return None

@@ -32,6 +32,7 @@ _BEYOND = 200  # one row in this many lies beyond either end of the usual range
 _NEIGHBOURS = 20
 _OFTEN = 5  # times as often as its neighbours
 _VERY_FAR = 5  # widths of the usual range: nobody's value, even once
+_FEWEST = 3  # other values, so that there is a usual range
 _SEVERAL = 3  # rows: nobody's value if far
 
 
@@ -43,7 +44,7 @@ def sentinels(facts: Facts, values: pl.Series, known: Iterable[float]) -> pl.Ser
     frame = pl.DataFrame({"number": numbers, "rows": facts.rows, "candidate": candidate})
     rest = frame.filter(~pl.col("candidate")).drop_nulls().sort("number")
     found: list[float] = []
-    if candidate.any() and rest.height >= 2:
+    if candidate.any() and rest.height >= _FEWEST:
         usual = _Usual(rest)
         tried = frame.filter("candidate").sort("number")
         found = [
@@ -82,9 +83,10 @@ class _Usual:
         return rows >= _SEVERAL and (gap >= self.width or self._stands_out(gap, rows, near))
 
     def _is_negative_code(self, rows: int) -> bool:
-        """Whether -1 stands for missing: among many numbers from 0, or a few codes from 1."""
-        many = len(self.numbers) > FEW
-        return rows >= 2 and self.numbers[0] >= (0 if many else 1)
+        """Whether -1 stands for missing: frequent among many numbers from 0, or below codes."""
+        near = self.rows[:FEW]
+        often = len(self.numbers) > FEW and rows >= sum(near) / len(near)
+        return rows >= 2 and self.numbers[0] >= (0 if often else 1)
 
     def _stands_out(self, gap: float, rows: int, near: slice) -> bool:
         """Whether the number is apart from its neighbours and far more frequent."""
@@ -95,7 +97,10 @@ class _Usual:
 
 def of_numbers(facts: Facts) -> pl.Series:
     """Which of the distinct values stand for missing, in a column of numbers or number codes."""
-    return sentinels(facts, facts.numbers, POSITIVE | NEGATIVE)
+    known = POSITIVE | NEGATIVE
+    if facts.concepts & {"date", "birth"}:  # 99 is a year
+        known = frozenset(number for number in known if number < 0 or number > 1000)
+    return sentinels(facts, facts.numbers, known)
 
 
 def of_dates(facts: Facts) -> pl.Series:

@@ -96,6 +96,18 @@ def role_of(mentioned: Iterable[str]) -> Role | None:
     return Role.QUASI if found & KNOWN else None
 
 
+_PERSON = re.compile(
+    r"^_(patient|person|subj|subject|participant|respondent|individual|indiv|client|customer|member|"
+    r"proband|versicherter|kunde|personne|sujet|paciente|persona|paziente|persoon|pessoa|utente|"
+    r"pacjent|osoba)(_[0-9]+)?_$"
+)
+
+
+def is_person(name: str) -> bool:
+    """Whether the name only says that this is a person: `subject`."""
+    return _PERSON.search(words(name)) is not None
+
+
 _BARE = re.compile(r"^_(id|ident|identifier|key|nr|no|num|number|nummer|numero|numer|index)_$")
 
 
