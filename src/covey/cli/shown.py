@@ -97,7 +97,7 @@ def _print(
     console.print(grid)
 
 
-def _light_grid(titles: Sequence[str], right: Sequence[str] = (), **settings: Any) -> Grid:
+def light_grid(titles: Sequence[str], right: Sequence[str] = (), **settings: Any) -> Grid:
     """A table with a line under its titles and no other lines."""
     grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for title in titles:
@@ -169,7 +169,7 @@ def show_runs(k: int, runs: "list[Run]") -> None:
     out.print(f"k = {k:,}", style="bold")
     for columns in _blocks([_column(name, rows) for name in _shown(rows)], _labels(rows)):
         titles = [title for title, _ in columns]
-        grid = _light_grid(titles, right=titles[1:], overflow="fold")
+        grid = light_grid(titles, right=titles[1:], overflow="fold")
         for cells in zip(*(cells for _, cells in columns), strict=True):
             grid.add_row(*cells)
         out.print(grid, "")
@@ -279,7 +279,7 @@ _FIGURES = {
 def show_curve(curve: "Curve") -> None:
     """The loss for each k, and a bar that is full if every cell is lost."""
     titles = ("k", "loss", "Total-IL", "groups", "largest", "seconds")
-    grid = _light_grid(titles, right=titles, no_wrap=True)
+    grid = light_grid(titles, right=titles, no_wrap=True)
     grid.add_column(f"0 … 100{THIN_SPACE}%", max_width=24)
     for point in curve.points:
         figures = (f"{point.k:,}", percent(point.loss), f"{point.total_il:,.1f}",
@@ -292,7 +292,7 @@ def show_curve(curve: "Curve") -> None:
 def show_releases(entries: "Sequence[Entry]") -> None:
     """The releases in the register, the oldest first."""
     titles = ("id", "date", "file", "rows", "k", "method", "key", "")
-    grid = _light_grid(titles, right=("rows", "k"))
+    grid = light_grid(titles, right=("rows", "k"))
     for entry in entries:
         state = "" if entry.published else "interrupted; may be published"
         names = (entry.id, entry.date[:10], Text(entry.name), f"{entry.rows:,}", f"{entry.k:,}")
@@ -302,7 +302,7 @@ def show_releases(entries: "Sequence[Entry]") -> None:
 
 def show_experiments(figures: Sequence["Figure"], examples: Sequence["Example"]) -> None:
     """The figures and worked examples of the papers: name, number, content."""
-    grid = _light_grid(("name", "in the paper", "what it shows"), overflow="fold")
+    grid = light_grid(("name", "in the paper", "what it shows"), overflow="fold")
     for example in examples:
         grid.add_row(example.name, example.number, example.title)
     for figure in figures:
