@@ -45,8 +45,10 @@ class Source:
         if self.place == STREAM:
             name = "standard input"
         elif self.is_address:
-            name = re.split("[?#]", self.place)[0].rpartition("/")[2] or "database"
-            name = "database" if "@" in name else name
+            # After the host; if an @ comes later, the password has signs that no address has.
+            after = re.sub("^[^:]+://[^/?#]*", "", self.place)
+            path = "" if "@" in after else re.split("[?#]", after)[0]
+            name = path.rpartition("/")[2] or "database"
         else:
             name = Path(self.place).name
         is_shown = self.part is not None and not QUERY.match(self.part)

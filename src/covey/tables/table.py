@@ -25,7 +25,7 @@ from covey.errors import SchemaError, TableError, UsageError, about_cells, count
 from covey.schema import Role, Schema, TableFormat
 from covey.schema.labels import normalised, numbers_as_one, seen
 from covey.tables import csv_files, formats, formulas, sources
-from covey.tables.codebook import Codebook
+from covey.tables.codebook import Codebook, as_codes
 from covey.tables.csv_files import MISSING_TOKENS, Dialect, check_names
 from covey.tables.formats import archives, arrow, databases, json_lines, spreadsheets, statistical
 from covey.tables.sources import STREAM, Source
@@ -207,6 +207,9 @@ def from_bytes(
 def _typed(found: formats.Found, schema: Schema | None, declared: TableFormat) -> Table:
     """The table in a file whose cells have types."""
     frame = _plain(found.frame)
+    if found.named_by_row:
+        text = pl.DataFrame([as_codes(cells).fill_null("") for cells in frame])
+        csv_files.refuse_a_record(text, declared, schema)
     dialect, note = csv_files.read_typed(frame, declared, schema)
     notes = (*found.notes, *([note] if note else []))
     return Table(frame, dialect, notes, codebook=found.codebook)

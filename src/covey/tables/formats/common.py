@@ -4,6 +4,7 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from importlib import import_module
@@ -12,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from covey.errors import OutputError, TableError
+from covey.errors import TableError
 from covey.tables.codebook import Codebook
 
 EXACT = 2**53  # whole numbers up to here are exact as floats
@@ -25,6 +26,7 @@ class Found:
     frame: pl.DataFrame
     codebook: Codebook = field(default_factory=Codebook)
     notes: tuple[str, ...] = ()
+    named_by_row: bool = False  # whether the names are the cells of a row, which may be a record
 
 
 def needed(module: str, extra: str, what: str, error: type[Exception] = TableError) -> Any:
@@ -35,15 +37,23 @@ def needed(module: str, extra: str, what: str, error: type[Exception] = TableErr
         raise error(f"{what} needs an extra: pip install 'covey[{extra}]'") from None
 
 
+def damaged(what: str) -> AbstractContextManager[None]:
+    """Say that a file is damaged, whatever a library raises."""
+    return saying(f"the table is a damaged {what}")
+
+
 @contextlib.contextmanager
-def damaged(what: str) -> Iterator[None]:
-    """Turn whatever a library raises into one sentence, because messages quote cells."""
+def saying(message: str) -> Iterator[None]:
+    """Turn whatever a library raises into one sentence, because its messages quote cells."""
     try:
         yield
-    except (TableError, OutputError, KeyboardInterrupt, MemoryError):
+    except (TableError, MemoryError):
         raise
-    except (Exception, pl.exceptions.PanicException):
-        raise TableError(f"the table is a damaged {what}") from None
+    except BaseException as error:
+        # Each library in Rust has its own exception for a panic, which is no Exception.
+        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+            raise TableError(message) from None
+        raise
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ import polars as pl
 from covey.errors import TableError
 from covey.schema import TableFormat
 from covey.tables.csv_files import Dialect, check_names
-from covey.tables.formats.common import Found, chosen, column, damaged, memory_file, needed
+from covey.tables.formats.common import Found, chosen, column, damaged, memory_file, needed, saying
 from covey.tables.sources import QUERY
 
 SQLITE, DUCKDB = b"SQLite format 3\0", b"DUCK"
@@ -35,15 +35,8 @@ class _Database(Protocol):
 def _found(database: _Database, part: str | None) -> Found:
     names = database.names()
     if part is not None and part not in names and QUERY.match(part):
-        try:
+        with saying("the database cannot carry out the query"):
             return Found(database.query(part))
-        except TableError:
-            raise
-        except (Exception, pl.exceptions.PanicException):
-            raise TableError(
-                "the database cannot carry out the query, or a column of the result has a type "
-                "that covey does not read: cast it to text in the query"
-            ) from None
     return Found(database.table(chosen(part, names, database.is_filled, "table")))
 
 
@@ -164,7 +157,7 @@ class _Duckdb:
         return [name for (name,) in rows.fetchall()]
 
     def is_filled(self, name: str) -> bool:
-        return self._connection.table(_path(name)).limit(1).fetchone() is not None
+        return len(self._connection.table(_path(name)).limit(1).fetchall()) > 0
 
     def table(self, name: str) -> pl.DataFrame:
         return self._frame(self._connection.table(_path(name)))
@@ -176,7 +169,8 @@ class _Duckdb:
         check_names(relation.columns)
         each = zip(relation.columns, relation.types, strict=True)
         chosen = ", ".join(_as_plain(name, str(kind)) for name, kind in each)
-        return pl.DataFrame(relation.project(chosen))
+        frame: pl.DataFrame = relation.project(chosen).pl()
+        return frame
 
 
 def _path(name: str) -> str:
@@ -202,31 +196,24 @@ def read_address(address: str, part: str | None) -> Found:
             "export the table, or read it into a dataframe"
         )
     driver = needed("adbc_driver_postgresql.dbapi", "sql", "reading from PostgreSQL")
-    with _connected(driver, address) as connection, damaged("table in the database"):
-        return _found(_Postgres(connection), part)
+    with _connected(driver, address) as cursor, saying("the database cannot be read"):
+        return _found(_Postgres(cursor), part)
 
 
 @contextlib.contextmanager
 def _connected(driver: Any, address: str) -> Iterator[Any]:
-    try:
+    # The message of the driver would quote the address, which may hold a password.
+    with saying("the database cannot be opened: check its address, user and password"):
         connection = driver.connect(address)
-    except Exception:
-        # The message of the driver would quote the address, which may hold a password.
-        raise TableError(
-            "the database cannot be opened: check its address, user and password"
-        ) from None
-    try:
-        yield connection
-    finally:
-        with contextlib.suppress(Exception):
-            connection.close()
+    with contextlib.ExitStack() as stack:
+        stack.callback(connection.close)
+        yield stack.enter_context(connection.cursor())
 
 
 class _Postgres:
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
-        self._cursor = connection.cursor()
-        self._cursor.execute("SET TRANSACTION READ ONLY")
+    def __init__(self, cursor: Any) -> None:
+        self._cursor = cursor
+        cursor.execute("SET TRANSACTION READ ONLY")
 
     def names(self) -> list[str]:
         rows = self._rows(
@@ -240,13 +227,12 @@ class _Postgres:
         return bool(self._rows(f"SELECT 1 FROM {_path(name)} LIMIT 1"))  # noqa: S608 - quoted
 
     def table(self, name: str) -> pl.DataFrame:
-        # Types that Arrow does not have come as text.
         return self.query(f"SELECT * FROM {_path(name)}")  # noqa: S608 - quoted
 
     def query(self, query: str) -> pl.DataFrame:
         names, kinds = self._described(query)
-        check_names(names)
         chosen = ", ".join(
+            # Types that Arrow does not have come as text.
             _quoted(name) if kind in _ARROW_HAS else f"{_quoted(name)}::text AS {_quoted(name)}"
             for name, kind in zip(names, kinds, strict=True)
         )
@@ -258,9 +244,8 @@ class _Postgres:
         self._cursor.execute(f"SELECT * FROM ({query}) AS part LIMIT 0")  # noqa: S608
         names = [name for name, *_ in self._cursor.description]
         check_names(names)
-        if not names:
-            return [], []
-        types = ", ".join(f"pg_typeof({_quoted(name)})::text" for name in names)
+        each = enumerate(names)
+        types = ", ".join(f"pg_typeof({_quoted(name)})::text AS t{place}" for place, name in each)
         row = self._rows(
             f"SELECT {types} FROM (SELECT 1) AS one LEFT JOIN ({query}) AS part ON true LIMIT 1"  # noqa: S608
         )

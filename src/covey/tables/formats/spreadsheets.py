@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from covey.errors import OutputError, TableError
+from covey.errors import OutputError, TableError, count
 from covey.schema import TableFormat
 from covey.tables import formulas
 from covey.tables.csv_files import Dialect, check_names
@@ -79,8 +79,8 @@ def _table(rows: list[list[Any]], declared: TableFormat) -> Found:
             for name, place in zip(names, kept, strict=True)
         ]
     )
-    note = f"skipped the title above the header, {above} rows" if above else ""
-    return Found(frame, notes=(note,) if note else ())
+    note = f"skipped {count(above, 'row')} above the header" if above else ""
+    return Found(frame, notes=(note,) if note else (), named_by_row=declared.header is None)
 
 
 def _lines_above(rows: list[list[Any]]) -> int:
