@@ -15,7 +15,7 @@ def refuse_changed(written: Table, again: Table) -> None:
         ours, theirs = written.cells(name), again.cells(name)
         if ours.dtype == theirs.dtype and ours.equals(theirs):
             continue
-        differs = ~_same(_text(ours), _text(theirs))
+        differs = ~_same(*(_text(cells, written.dialect.decimal) for cells in (ours, theirs)))
         if differs.any():
             what = "with a cell that this format does not keep"
             remedy = "the release is not published: write .csv or .parquet"
@@ -28,11 +28,12 @@ def _same(ours: pl.Series, theirs: pl.Series) -> pl.Series:
     return (ours.eq_missing(theirs)) | near.fill_null(value=False)
 
 
-def _text(cells: pl.Series) -> pl.Series:
+def _text(cells: pl.Series, decimal: str) -> pl.Series:
     """The text of each cell; a day is the same with and without its midnight."""
     if cells.dtype.is_float():
         return as_codes(cells.cast(pl.String).cast(pl.Float64))
     text = cells.cast(pl.String)
     if cells.dtype.is_temporal() or cells.dtype == pl.String:
+        text = text.str.replace(decimal, ".", literal=True)
         text = text.str.replace(r"[ T]00:00:00(\.0+)?$", "").str.replace(r"(:[0-9]{2})\.0+$", "$1")
     return text

@@ -87,7 +87,12 @@ class _Sqlite:
         return self._connection.execute(query).fetchone() is not None
 
     def table(self, name: str) -> pl.DataFrame:
-        return self.query(f"SELECT * FROM {_quoted(name)}")  # noqa: S608 - quoted
+        frame = self.query(f"SELECT * FROM {_quoted(name)}")  # noqa: S608 - quoted
+        kinds = self._connection.execute(f"PRAGMA table_info({_quoted(name)})")
+        truths = [name for _, name, kind, *_ in kinds if str(kind).upper().startswith("BOOL")]
+        whole = frame.select(truths).select(pl.selectors.integer())
+        known = [cells for cells in whole if cells.is_in([0, 1]).all()]
+        return frame.with_columns(cells.cast(pl.Boolean) for cells in known)
 
     def query(self, query: str) -> pl.DataFrame:
         rows = self._connection.execute(query)
@@ -104,7 +109,10 @@ def write_sqlite(frame: pl.DataFrame, _: Dialect) -> bytes:
         f"{_quoted(name)} {kind}" for name, kind in zip(frame.columns, kinds, strict=True)
     )
     others = ~(pl.selectors.numeric() | pl.selectors.boolean())
-    plain = frame.with_columns((others | pl.selectors.decimal()).cast(pl.String))
+    plain = frame.with_columns(
+        (others | pl.selectors.decimal()).cast(pl.String),
+        pl.selectors.by_dtype(pl.Float32).cast(pl.String).cast(pl.Float64),  # by its digits
+    )
     wide = [name for name, dtype in plain.schema.items() if dtype in (pl.Int128, pl.UInt64)]
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(f"CREATE TABLE release ({declared})")
@@ -117,7 +125,9 @@ def write_sqlite(frame: pl.DataFrame, _: Dialect) -> bytes:
 
 
 def _sqlite_type(dtype: pl.DataType) -> str:
-    if dtype.is_integer() or dtype == pl.Boolean:
+    if dtype == pl.Boolean:
+        return "BOOLEAN"
+    if dtype.is_integer():
         return "INTEGER"
     return "REAL" if dtype.is_float() else "TEXT"
 

@@ -27,7 +27,7 @@ def read_list(data: bytes, _: str | None, __: TableFormat) -> Found:
 
 
 def write(frame: pl.DataFrame) -> bytes:
-    """One record in each line."""
+    """One record in each line; times are texts as in a CSV file."""
     memory = io.BytesIO()
-    frame.write_ndjson(memory)
+    frame.with_columns(pl.selectors.temporal().cast(pl.String)).write_ndjson(memory)
     return memory.getvalue()
