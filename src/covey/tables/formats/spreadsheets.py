@@ -52,13 +52,15 @@ def _count(row: Sequence[Any]) -> int:
 
 
 def _table(rows: list[list[Any]], declared: TableFormat) -> Found:
+    above = declared.skip or 0
+    if declared.skip is None and declared.header is not False:
+        above = _lines_above(rows)
+    rows = rows[above:]
     if not rows:
         raise TableError("the table is empty")
-    above = 0
     if declared.header is not False:
-        above = _lines_above(rows)
-        names = ["" if cell is None else as_text(cell) for cell in rows[above]]
-        rows = rows[above + 1 :]
+        names = ["" if cell is None else as_text(cell) for cell in rows[0]]
+        rows = rows[1:]
     else:
         names = [""] * len(rows[0])
     columns = [*zip(*rows, strict=True)] if rows else [()] * len(names)
@@ -79,13 +81,13 @@ def _table(rows: list[list[Any]], declared: TableFormat) -> Found:
             for name, place in zip(names, kept, strict=True)
         ]
     )
-    note = f"skipped {count(above, 'row')} above the header" if above else ""
+    note = f"skipped {count(above, 'row')} above the header" if above and not declared.skip else ""
     return Found(frame, notes=(note,) if note else (), named_by_row=declared.header is None)
 
 
 def _lines_above(rows: list[list[Any]]) -> int:
     """How many rows with one cell or none, such as a title, stand above the header."""
-    if len(rows[0]) < 3:
+    if not rows or len(rows[0]) < 3:
         return 0
     sparse = len([*itertools.takewhile(lambda row: _count(row) < 2, rows)])
     return sparse if sparse < len(rows) else 0
