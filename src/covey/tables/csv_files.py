@@ -447,7 +447,7 @@ def _with_thousands(
         if types[name] == pl.String
         and (schema is None or schema.columns[name].type is ColumnType.NUMERIC)
     ]
-    if not any(frame.select(pl.col(names).str.contains(_A_GROUP).any()).row(0)):
+    if not names or not any(frame.select(pl.col(names).str.contains(_A_GROUP).any()).row(0)):
         return dialect, []
     texts = [frame[n].filter(~frame[n].is_in(list(dialect.missing))).drop_nulls() for n in names]
     for sign, decimal in (",.", ".,", " .", " ,", "'.", "',"):
