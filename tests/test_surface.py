@@ -59,8 +59,8 @@ COMMANDS = {
         "--workload -k -l -o -s -t table"
     ),
     "curve": (
-        "--class-column --decimal --delimiter --encoding --header --json --method --missing "
-        "--no-header --option --output --schema --seed -O -k -o -s table"
+        "--class-column --count-rows --decimal --delimiter --encoding --header --json --method "
+        "--missing --no-header --option --output --person --schema --seed -O -k -o -s table"
     ),
     "methods": "--bibtex --json",
     "demo": "--output --rows -k -o",

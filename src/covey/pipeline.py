@@ -96,10 +96,9 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
         people = ordered_people(table, schema, request.seeded, seed=seed, key=custodian)
     with stage("encoding"):
         encoded = encode_people(people, schema, request, persons)
-        rest, some, limited = without_surplus(encoded, request)
+        possible = without_surplus(encoded, request)
     with stage("clustering"):
-        groups = limited.cluster(some, people.seed, stage.tell)
-        formed = rest.back(repair(some, groups, limited, people.seed, stage.tell))
+        formed = form_groups(*possible, people.seed, stage.tell)
     with stage("generalising"):
         draft = _draft(people, schema, encoded, formed, request)
     with stage("verifying"):
@@ -316,6 +315,14 @@ def encode_people(
         require=request.requirements,
         persons=_of(people.selection, persons or {}),
     )
+
+
+def form_groups(
+    rest: Selection, table: EncodedTable, request: Request, seed: int, progress: Progress
+) -> Groups | Rings:
+    """Groups that meet every requirement, from what `without_surplus` left of a table."""
+    groups = request.cluster(table, seed, progress)
+    return rest.back(repair(table, groups, request, seed, progress))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

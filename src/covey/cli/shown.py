@@ -277,16 +277,33 @@ _FIGURES = {
 
 
 def show_curve(curve: "Curve") -> None:
-    """The loss for each k, and a bar that is full if every cell is lost."""
-    titles = ("k", "loss", "Total-IL", "groups", "largest", "seconds")
+    """The risk and the loss for each k, and published rules to compare them with."""
+    titles = ("k", "highest risk", "average risk", "loss", "groups", "largest", "seconds")
     grid = _light_grid(titles, right=titles, no_wrap=True)
-    grid.add_column(f"0 … 100{THIN_SPACE}%", max_width=24)
+    grid.add_column("loss", max_width=12)
     for point in curve.points:
-        figures = (f"{point.k:,}", percent(point.loss), f"{point.total_il:,.1f}",
-                   f"{point.groups:,}", f"{point.largest:,}", f"{point.seconds:,.2f}")  # fmt: skip
+        figures = (f"{point.k:,}", percent(point.highest_risk), percent(point.average_risk),
+                   percent(point.loss), f"{point.groups:,}", f"{point.largest:,}",
+                   f"{point.seconds:,.2f}")  # fmt: skip
         grid.add_row(*figures, Bar(1.0, 0.0, point.loss))
     out.print(grid)
-    out.print(f"{curve.rows:,} rows, method {curve.method}; to make a release, run covey anonymize")
+    of = "" if curve.person is None else f" ({curve.person})"
+    out.print(Text(f"k counts {curve.counted}{of}; {curve.rows:,} rows, method {curve.method}"))
+    _show_marks()
+    out.print("to make a release, run covey anonymize")
+
+
+def _show_marks() -> None:
+    """Published rules, shortly; the page on curves names the sources."""
+    from covey.studies.marks import CELLS, THRESHOLDS
+
+    cells = ", ".join(f"{mark.cell} ({mark.name})" for mark in CELLS)
+    risks = ", ".join(
+        f"{100 * (mark.risk or 0):g}{THIN_SPACE}% ({mark.name}; k = {mark.k})"
+        for mark in THRESHOLDS
+    )
+    out.print(f"published rules to compare with: smallest cells of {cells}")
+    out.print(f"published thresholds of the highest risk: {risks}")
 
 
 def show_releases(entries: "Sequence[Entry]") -> None:

@@ -410,9 +410,9 @@ def scatter(
     x = alt.X("x:Q", title=x_title).scale(type="log", domain=x_ends, nice=False)
     y = alt.Y("y:Q", title=y_title).scale(type="log", domain=y_ends, nice=False)
     base = alt.Chart(alt.InlineData(values)).encode(
-        x=x.axis(values=_round_numbers(*x_ends), format=",~r", gridColor=FAINT, tickSize=5),
+        x=x.axis(values=round_numbers(*x_ends), format=",~r", gridColor=FAINT, tickSize=5),
         y=y.axis(
-            values=_round_numbers(*y_ends),
+            values=round_numbers(*y_ends),
             labelExpr=y_label,
             gridColor=FAINT,
             domain=False,
@@ -474,7 +474,7 @@ def _ends(values: Sequence[float]) -> list[float]:
     return [least / room, most * room]
 
 
-def _round_numbers(low: float, high: float) -> list[float]:
+def round_numbers(low: float, high: float) -> list[float]:
     """1, 2 and 5 times powers of ten from one number to another."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     every = [float(f"{step}e{power}") for power in powers for step in (1, 2, 5)]

@@ -289,7 +289,7 @@ def verify(
             for requirement in requirements
         ),
         achieved=tuple(column.achieved() for column in columns.values()),
-        risks=_risks(requirements, classes, owners),
+        risks=risks_of(requirements, classes, owners),
     )
 
 
@@ -342,7 +342,7 @@ def _person_columns(requirements: Sequence[Requirement]) -> list[str]:
 # ── risks ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _risks(
+def risks_of(
     requirements: Sequence[Requirement], classes: Classes, columns: Mapping[str, pl.Series]
 ) -> Risks:
     """The risks of rows, or of persons if a requirement counts them; the worst of all columns."""
