@@ -42,7 +42,7 @@ from covey.measures.queries import query_error
 from covey.release import Kept, Release, output_of
 from covey.repair.repair import repair
 from covey.repair.surplus import without_surplus
-from covey.report import Costs, Output, Report, Rows, refuse_curve_of_others
+from covey.report import About, Costs, Output, Report, Rows, refuse_curve_of_others
 from covey.report.findings import Findings, Made
 from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity, Requirement
@@ -219,7 +219,7 @@ def _losses(
     )
 
 
-def report_on(
+def report_on(  # noqa: PLR0913 - what a report may say besides
     original: Any,
     released: Any,
     schema: Schema,
@@ -227,12 +227,13 @@ def report_on(
     require: Requirement | Sequence[Requirement] | None = None,
     class_column: str | None = None,
     curve: Costs | None = None,
+    about: About | None = None,
     progress: Progress = silent,
 ) -> Report:
     """Report on a released table and its original, even if covey did not make the release.
 
     `require` are the requirements; by default, those of the schema. The report says whether they
-    hold.
+    hold. It begins with what the custodian says `about` the release.
     """
     asked = Asked(requirements=required(schema, require), class_column=class_column)
     stage = Stages(progress)
@@ -255,7 +256,8 @@ def report_on(
             persons=_first(persons) if view.same_rows else None,
         )
         refuse_curve_of_others(curve, found.rows)
-        return found.report(shown.dialect, stage.seconds, output=output, curve=curve)
+        more = {"output": output, "curve": curve, "about": about}
+        return found.report(shown.dialect, stage.seconds, **more)
 
 
 def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Table, Output | None]:

@@ -16,6 +16,7 @@ from typer import Argument, Option
 from covey.errors import UsageError
 
 if TYPE_CHECKING:
+    from covey.report import About
     from covey.schema import Schema, TableFormat
 
 Command = Callable[..., None]
@@ -99,6 +100,31 @@ class BeforeAndAfter:
     original: Annotated[str, Argument(metavar="ORIGINAL", help="Original table.")]
     released: Annotated[str, Argument(metavar="RELEASED", help="Released table.")]
     schema: SchemaPath
+
+
+@dataclass(frozen=True)
+class AboutRelease:
+    """What the report says about the release, in the custodian's own words."""
+
+    title: Annotated[
+        str | None, Option(metavar="TEXT", help="Title of the release, for its report.")
+    ] = None
+    purpose: Annotated[
+        str | None, Option(metavar="TEXT", help="What the release is for, for its report.")
+    ] = None
+    recipient: Annotated[
+        str | None, Option(metavar="TEXT", help="Who gets the release, for its report.")
+    ] = None
+    responsible: Annotated[
+        str | None, Option(metavar="TEXT", help="Who answers for the release, for its report.")
+    ] = None
+
+    def about(self) -> "About | None":
+        """None if nothing is said."""
+        from covey.report import About
+
+        said = About(self.title, self.purpose, self.recipient, self.responsible)
+        return None if said == About() else said
 
 
 @dataclass(frozen=True)
