@@ -5,6 +5,7 @@ typical if half of the rows show at least as much: the figures are medians over 
 of ten rows keep. They are widths and numbers that occur, never means of two.
 """
 
+import math
 import re
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -191,16 +192,32 @@ def _unit_of_days(width: float | None) -> str:
 
 
 def _range(interval: Interval) -> str:
-    """The domain that the loss is relative to, declared or as released."""
-    low, high = (_end(interval, end) for end in (interval.low, interval.high))
-    declared = " as declared" if interval.column.domain is not None else ""
-    between = " to " if interval.is_date or interval.low < 0 else "–"
-    return low if low == high else f"{low}{between}{high}{declared}"
+    """The domain that the loss is relative to: as declared, or as released.
 
-
-def _end(interval: Interval, end: float) -> str:
+    Without a grid, the ends of what is released are the values of people. These are published with
+    the release, but a report need not name its most unusual people: ends are rounded outwards.
+    """
+    low, high = interval.low, interval.high
+    if low == high:
+        return "one value"
+    declared, exact = interval.column.domain is not None, interval.column.grid is not None
     if interval.is_date:
-        return str(_EPOCH + timedelta(days=int(end)))
+        days = [str(_EPOCH + timedelta(days=int(end))) for end in (low, high)]
+        shortened = 4 if high - low > 3 * _DAYS["years"] else 7  # a year, or a month
+        first, last = days if exact else [day[:shortened] for day in days]
+        return f"{first} to {last}" if exact else f"about {first} to {last}"
+    if not declared and not exact:
+        low, high = _rounded_outwards(low, high)
+    said = f"{_spelled(low)}{' to ' if low < 0 else '–'}{_spelled(high)}"
+    return f"{said}, as declared" if declared else said if exact else f"about {said}"
+
+
+def _rounded_outwards(low: float, high: float) -> tuple[float, float]:
+    step = 10.0 ** math.floor(math.log10(high - low))
+    return math.floor(low / step) * step, math.ceil(high / step) * step
+
+
+def _spelled(end: float) -> str:
     return f"{end:.10g}" if abs(end) < 10_000 else f"{end:,.10g}"
 
 

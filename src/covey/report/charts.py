@@ -148,16 +148,20 @@ def _outlined(bars: Sequence[Bar], pixels: float, furthest: float) -> list[dict[
     ]
 
 
-def _bar_layers(base: "alt.Chart", **ends: Any) -> "list[alt.Chart]":
-    """Bars in their colours, and the outlines of those that are withheld."""
+def _bar_layers(base: "alt.Chart", values: Sequence[Bar], word: "alt.Chart") -> "list[alt.Chart]":
+    """Bars in their colours, and outlines with the words of those that are withheld."""
     import altair as alt
 
-    base = base.encode(**ends)
-    solid = base.transform_filter("!datum.withheld").mark_bar()
-    outline = base.transform_filter("datum.withheld").mark_bar(
-        fillOpacity=0, stroke=QUIET, strokeWidth=1, strokeDash=[3, 2]
-    )
-    return [solid.encode(color=alt.Color("colour:N", scale=None)), outline]
+    layers = []
+    if any(not bar.withheld for bar in values):  # an empty layer has no name for screen readers
+        solid = base.transform_filter("!datum.withheld").mark_bar()
+        layers.append(solid.encode(color=alt.Color("colour:N", scale=None)))
+    if any(bar.withheld for bar in values):
+        outline = base.transform_filter("datum.withheld").mark_bar(
+            fill="white", stroke=QUIET, strokeWidth=1, strokeDash=[3, 2]
+        )
+        layers += [outline, word.transform_filter("datum.withheld").encode(text="withheld:N")]
+    return layers
 
 
 def bars(names: Sequence[str], values: Sequence[Bar], *, thick: int) -> "alt.LayerChart":
@@ -193,11 +197,8 @@ def bars(names: Sequence[str], values: Sequence[Bar], *, thick: int) -> "alt.Lay
     along = along.axis(None) if told else along.axis(**_counts(), labelFlush=True)
     offset = alt.YOffset("lane:O").scale(domain=list(range(lanes)), paddingInner=0.08)
     base = base.encode(y=places, yOffset=offset)
-    layers = _bar_layers(base, x=along, x2="high:Q")
-    word = base.transform_filter("datum.withheld").mark_text(
-        align="left", dx=3, fontSize=_WORD, color=QUIET
-    )
-    layers.append(word.encode(x="low:Q", text="withheld:N"))
+    word = base.mark_text(align="left", dx=3, fontSize=_WORD, color=QUIET).encode(x="low:Q")
+    layers = _bar_layers(base.encode(x=along, x2="high:Q"), values, word)
     if told:
         text = base.mark_text(align="left", dx=5, fontSize=_SMALL, color=INK)
         layers.append(text.encode(x="high:Q", text="told:N"))
@@ -284,11 +285,14 @@ def histogram(ranges: Sequence[Range], values: Sequence[Bar]) -> "alt.LayerChart
     )
     up = alt.Y("low:Q", title=None).scale(domain=[0, furthest], nice=False)
     up = up.axis(**_counts(), minExtent=_COUNTED - 4, maxExtent=_COUNTED - 4)
-    layers = _bar_layers(base, x=along, x2="right:Q", y=up, y2="high:Q")
-    word = base.transform_filter("datum.withheld").mark_text(
+    word = base.mark_text(
         align="left", angle=270, dx=3, fontSize=_WORD, color=QUIET, baseline="middle"
     )
-    layers.append(word.encode(x="middle:Q", y="low:Q", text="withheld:N"))
+    layers = _bar_layers(
+        base.encode(x=along, x2="right:Q", y=up, y2="high:Q"),
+        values,
+        word.encode(x="middle:Q", y="low:Q"),
+    )
     return _field(layers, width, _TALL)
 
 
