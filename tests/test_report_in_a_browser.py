@@ -319,9 +319,12 @@ def test_numbers_are_upright_and_categories_lie(reports: dict[str, Path], opened
         assert (bottoms < lefts) == upright, name
 
 
-@pytest.mark.parametrize("name", ["report.png", "report-columns.png"])
-def test_the_pictures_of_the_documentation_are_small(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [("report.png", "report"), ("report-columns.png", "report"), ("curve.png", "curve")],
+)
+def test_the_pictures_of_the_documentation_are_small(name: str, page: str) -> None:
     data = (FOLDER / name).read_bytes()
     assert data.startswith(b"\x89PNG")
     assert len(data) < 300_000
-    assert f"]({name})" in (FOLDER / "report.md").read_text(encoding="utf-8")
+    assert f"]({name})" in (FOLDER / f"{page}.md").read_text(encoding="utf-8")

@@ -213,7 +213,7 @@ def _range(interval: Interval) -> str:
 
 
 def _rounded_outwards(low: float, high: float) -> tuple[float, float]:
-    step = 10.0 ** math.floor(math.log10(high - low))
+    step = 10.0 ** max(math.floor(math.log10(high - low)), -300)
     return math.floor(low / step) * step, math.ceil(high / step) * step
 
 

@@ -542,6 +542,7 @@ def _before_and_after(report: "Report") -> _Section:
         *((("before", "before: rows of the original"),) if told else ()),
         ("certain", "after: rows that certainly have the value"),
         ("spread", "after: rows that may have it, spread evenly over what their cells cover"),
+        *((("untold", "a number that is not shown"),) if _withholds(report) else ()),
     )
     hidden = (
         f"Numbers below k = {report.k:,} are not shown, for the original or the release, and "
@@ -570,11 +571,11 @@ def _before_and_after(report: "Report") -> _Section:
         element(
             "p",
             "How many rows have which values. If both bars of a value are equally long, the "
-            "release still shows how many people have it. The dark part of the second bar counts "
-            "rows whose cells leave no doubt. An outline is a number that is not shown."
+            "release still shows how many people have it. The part of the second bar next to the "
+            "axis counts rows whose cells leave no doubt."
             if told
-            else "How many rows of the release have which values. The dark part of a bar counts "
-            "rows whose cells leave no doubt. An outline is a number that is not shown.",
+            else "How many rows of the release have which values. The part of a bar next to the "
+            "axis counts rows whose cells leave no doubt.",
         ),
         element("p", hidden + without, class_="quiet"),
         element(
@@ -583,6 +584,15 @@ def _before_and_after(report: "Report") -> _Section:
         element("div", *(_column(column, report.k, str(shown[column.column]))
                          for column in report.distributions), class_="gallery"),
     )  # fmt: skip
+
+
+def _withholds(report: "Report") -> bool:
+    """Whether a bar is drawn as an outline."""
+    return any(
+        bin_.after is None or (bin_.before is None and any(b.before is not None for b in d.bins))
+        for d in report.distributions
+        for bin_ in d.bins
+    )
 
 
 def _column(column: Distribution, k: int, said: str) -> Html:

@@ -431,6 +431,7 @@ def _key() -> "list[alt.Chart]":
     for row in rows:
         base = alt.Chart(alt.InlineData([row]))
         line = base.mark_rule(
+            aria=False,  # its text says what it is
             color=LINE,
             strokeWidth=1.6 if row["dash"] else 2.2,
             strokeDash=[5, 3] if row["dash"] else [1, 0],
