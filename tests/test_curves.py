@@ -212,23 +212,37 @@ def test_every_mark_names_its_source_and_is_in_the_documentation() -> None:
     page = " ".join(Path(__file__).parents[1].joinpath("docs/curve.md").read_text().split())
     for mark in marks.MARKS:
         assert (mark.cell is None) != (mark.risk is None)
-        assert mark.source.startswith("https://")
+        assert mark.source.startswith("http")
         for said in (mark.title, mark.publisher, mark.says.rstrip("."), mark.source):
             assert said in page, (mark.name, said)
         assert str(mark.year or "undated") in page
-    assert sorted(mark.k for mark in marks.MARKS) == [3, 5, 7, 10, 11, 12, 20, 20]
+    assert sorted(mark.k for mark in marks.MARKS) == [3, 3, 5, 7, 10, 10, 11, 12, 20, 20]
 
 
 def test_marks_are_in_the_picture_and_in_the_json() -> None:
     found = curve_of(*(point(k, float(k)) for k in (2, 10, 50)))
     texts = svg_texts(charts.svg(found.chart()))
-    for mark in marks.CELLS:
-        assert f"{mark.k} {mark.name}" in texts
+    for rule in ("3 BA, INE", "5 OECD", "7 NHS", "10 ABS, ONS", "11 CMS", "20 public files"):
+        assert rule in texts
     assert "9\u2009% common threshold" in texts
     near = svg_texts(charts.svg(curve_of(point(8, 1.0), point(9, 2.0)).chart()))
     assert not [text for text in near if text.endswith((" CMS", " OECD", " NHS", "file"))]
     told = found.to_dict()["marks"]
     assert [(one["cell"], one["k"]) for one in told if one["name"] == "CMS"] == [(11, 11)]
+
+
+def test_a_report_shows_the_curve_in_what_k_counts(folder: Folder, stays: pl.DataFrame) -> None:
+    stays.write_csv("stays.csv")
+    text = Path("people.toml").read_text() + '\n[columns.patient]\nrole = "identifier"\n'
+    Path("people.toml").write_text(text)
+    request = ["-s", "people.toml", "-k", "5", "--person", "patient", "--effort", "fast"]
+    files = ["-o", "o.csv", "--report", "r.json", "--report", "r.html", "--curve"]
+    code, _, err = folder.covey("anonymize", "stays.csv", *request, *files)
+    assert code == 0, err
+    told = json.loads(Path("r.json").read_text())["curve"]
+    assert told["person"] == "patient"
+    assert max(point["k"] for point in told["points"]) <= 60  # there are no more patients
+    assert "number of persons in a class" in Path("r.html").read_text()
 
 
 def test_a_larger_k_that_lost_less_does_for_smaller_ones_too() -> None:

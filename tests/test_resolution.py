@@ -352,6 +352,9 @@ def test_the_commands_pass_it_on(folder: Folder) -> None:
     about = json.loads(Path("later.json").read_text())["about"]
     assert about == {name: SAID[name] if name == "title" else None for name in SAID}
     assert folder.covey("report", *request, "-o", "later.json", "--purpose", " ").code == 2
+    alone = folder.covey("anonymize", request[0], *request[2:], "-o", "p.csv", "--title", "x")
+    assert (alone.code, "need a report" in alone.err) == (2, True)
+    assert not Path("p.csv").exists()
 
 
 # ── the terminal ────────────────────────────────────────────────────────────────────────────────
@@ -453,6 +456,33 @@ def test_the_reason_stands_beside_a_risk_that_is_higher_than_1_in_k(
     )
     ran = folder.covey("verify", "o.csv", "-s", "s.toml", "-k", "4", "--person", "id")
     assert why in ran.out
+
+
+def test_the_risk_is_compared_with_the_larger_of_rows_and_persons() -> None:
+    """20 rows found beside a risk of 1 in 4 need a reason, even if there are only 4 persons."""
+    frame = pl.DataFrame(
+        {"id": [i // 5 for i in range(200)], "age": [20 + i // 40 for i in range(200)]}
+    )
+    schema = covey.Schema.from_dict(
+        {"columns": {"id": {"role": "identifier"}, "age": {"role": "quasi", "type": "numeric"}}}
+    )
+    asked = [KAnonymity(20, False), KAnonymity(4, "id")]
+    verdict = covey.anonymize(frame, schema, require=asked).verdict
+    rows, persons = (check.achieved or 0 for check in verdict.checks)
+    assert (rows, persons) == (40, 8)
+    assert verdict.risks.prosecutor == 1 / 8
+    assert "more than 1 in 40" in verdict.risk
+
+
+def test_the_last_bar_says_if_it_includes_missing_values() -> None:
+    ages = [*range(20, 60), None, None]
+    for missing, said in ((ages, True), (ages[:40], False)):
+        schema = covey.Schema.of(quasi={"age": {"type": "numeric", "grid": 5}})
+        report = covey.anonymize(
+            pl.DataFrame({"age": missing}), schema, require=KAnonymity(4)
+        ).report
+        text = Page(report.to_html()).text
+        assert ("The last bar includes missing values" in text) == said
 
 
 def test_no_reason_where_the_risk_is_1_in_k(release: covey.Release) -> None:

@@ -338,16 +338,17 @@ def show_curve(curve: "Curve") -> None:
 
 
 def _show_marks() -> None:
-    """Published rules, shortly; the page on curves names the sources."""
-    from covey.studies.marks import CELLS, THRESHOLDS
+    """Published rules, shortly; the JSON names their sources."""
+    from covey.studies.marks import THRESHOLDS, names_by_cell
 
-    cells = ", ".join(f"{mark.cell} ({mark.name})" for mark in CELLS)
+    cells = ", ".join(f"{k} ({', '.join(names)})" for k, names in names_by_cell().items())
     risks = ", ".join(
         f"{100 * (mark.risk or 0):g}{THIN_SPACE}% ({mark.name}; k = {mark.k})"
         for mark in THRESHOLDS
     )
     out.print(f"published rules to compare with: smallest cells of {cells}")
     out.print(f"published thresholds of the highest risk: {risks}")
+    out.print("their sources: covey curve --json, under marks")
 
 
 def show_releases(entries: "Sequence[Entry]") -> None:

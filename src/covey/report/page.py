@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covey.errors import THIN_SPACE, count, percent
-from covey.measures.histograms import Distribution
+from covey.measures.histograms import MISSING, Distribution
 from covey.measures.loss import DEFINITIONS, ColumnLoss
 from covey.report import charts
 from covey.report.charts import BEFORE, LINE, SOFT, Bar
@@ -626,7 +626,9 @@ def _column(column: Distribution, k: int, said: str) -> Html:
         ],
         numbers=(1, 2, 3),
     )
-    caption = together((element("strong", column.column), element("br"), _sentence(said)))
+    with_missing = any(bin_.ends and bin_.label.endswith(f"or {MISSING}") for bin_ in column.bins)
+    also = " The last bar includes missing values." if with_missing else ""
+    caption = together((element("strong", column.column), element("br"), _sentence(said), also))
     name = f"{column.column}: rows with each value, {'before and ' if before else ''}after"
     return figure(charts.svg(drawn), name, caption, numbers=numbers)
 

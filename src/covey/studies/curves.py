@@ -35,7 +35,7 @@ from covey.report.writing import Written
 from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity
 from covey.schema.taxonomy import Measure
-from covey.studies.marks import CELLS, MARKS, THRESHOLDS
+from covey.studies.marks import MARKS, THRESHOLDS, names_by_cell
 from covey.verification.rounding import rounded
 
 if TYPE_CHECKING:
@@ -335,9 +335,9 @@ def _chart(curve: Curve, chosen: int | None) -> "alt.VConcatChart":
 def _rules_within(ends: tuple[float, float]) -> list[dict[str, Any]]:
     """The smallest cells of published rules that lie on the axis, by their k."""
     return [
-        {"k": mark.k, "rule": f"{mark.k} {mark.name}"}
-        for mark in CELLS
-        if ends[0] < mark.k < ends[1]
+        {"k": k, "rule": f"{k} {', '.join(names)}"}
+        for k, names in names_by_cell().items()
+        if ends[0] < k < ends[1]
     ]
 
 

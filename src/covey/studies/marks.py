@@ -47,6 +47,15 @@ MARKS = (
         cell=3,
     ),
     Mark(
+        "INE",
+        "Results of fewer than three observation units are confidential.",
+        "Who decides that data are confidential?",
+        "Statistics Portugal (INE)",
+        None,
+        "https://www.ine.pt/xportal/xmain?xpid=INE&xpgid=ine_faqs&FAQSfaq_boui=4977939",
+        cell=3,
+    ),
+    Mark(
         "OECD",
         "Some agencies require at least five respondents in a cell, others three.",
         "Glossary of statistical terms: threshold rule",
@@ -72,6 +81,16 @@ MARKS = (
         2021,
         "https://www.abs.gov.au/statistics/microdata-tablebuilder/datalab/"
         "input-and-output-clearance",
+        cell=10,
+    ),
+    Mark(
+        "ONS",
+        "Outputs of the Longitudinal Study that refer to fewer than ten observations are examined "
+        "for disclosure.",
+        "Advice from the Office for National Statistics",
+        "CeLSIUS, for the Office for National Statistics (United Kingdom)",
+        None,
+        "http://celsius.lshtm.ac.uk/onscell.html",
         cell=10,
     ),
     Mark(
@@ -114,3 +133,11 @@ MARKS = (
 )
 CELLS = tuple(mark for mark in MARKS if mark.cell is not None)
 THRESHOLDS = tuple(mark for mark in MARKS if mark.risk is not None)
+
+
+def names_by_cell() -> dict[int, list[str]]:
+    """The short names of the rules for each smallest cell."""
+    found: dict[int, list[str]] = {}
+    for mark in CELLS:
+        found.setdefault(mark.k, []).append(mark.name)
+    return found

@@ -199,11 +199,11 @@ class Verdict:
         ]
         if self.risks.prosecutor is None or not found or not self.alike:
             return ""
-        least = min(found)
-        if self.risks.prosecutor <= 1 / least + TOLERANCE:
+        most = max(found)  # the one that the risk is compared with, if rows and persons count
+        if self.risks.prosecutor <= 1 / max(most, 1) + TOLERANCE:
             return ""
         return (
-            f"more than 1 in {least:,.0f}, since a person with several rows of a class is found by "
+            f"more than 1 in {most:,.0f}, since a person with several rows of a class is found by "
             "any of them"
         )
 

@@ -70,6 +70,8 @@ class Beside(AboutRelease):
             raise UsageError(
                 "--curve needs a report: pass --report or --json, or use `covey curve`"
             )
+        if self.about() is not None and not (reports or self.as_json):
+            raise UsageError("--title, --purpose, --recipient and --responsible need a report")
         if self.curve:
             curves.refuse_method(method)
         if output == "-" and self.as_json:
