@@ -581,7 +581,7 @@ def _before_and_after(report: "Report") -> _Section:
         element(
             "ul", *(element("li", text, class_=key) for key, text in keys), class_="legend"
         ),
-        element("div", *(_column(column, report.k, str(shown[column.column]))
+        element("div", *(_column(column, report.k, str(shown[column.column]), told=told)
                          for column in report.distributions), class_="gallery"),
     )  # fmt: skip
 
@@ -595,7 +595,8 @@ def _withholds(report: "Report") -> bool:
     )
 
 
-def _column(column: Distribution, k: int, said: str) -> Html:
+def _column(column: Distribution, k: int, said: str, *, told: bool) -> Html:
+    """One column; `told` if the page shows numbers before of any column."""
     before = any(bin_.before is not None for bin_ in column.bins)
     values = []
     for place, bin_ in enumerate(column.bins):
@@ -628,6 +629,7 @@ def _column(column: Distribution, k: int, said: str) -> Html:
     )
     with_missing = any(bin_.ends and bin_.label.endswith(f"or {MISSING}") for bin_ in column.bins)
     also = " The last bar includes missing values." if with_missing else ""
+    also += " All numbers before are withheld." if told and not before else ""
     caption = together((element("strong", column.column), element("br"), _sentence(said), also))
     name = f"{column.column}: rows with each value, {'before and ' if before else ''}after"
     return figure(charts.svg(drawn), name, caption, numbers=numbers)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
-from math import log
+from math import exp, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -310,7 +310,7 @@ def _chart(curve: Curve, chosen: int | None) -> "alt.VConcatChart":
     )
     marked = chosen if chosen is not None and ks[0] <= chosen <= ks[-1] else None
     panels = [
-        (_STRIP, _names(_rules_within(ends), bare)),
+        (_STRIP, _names(_apart(_rules_within(ends), ends), bare)),
         (_HEIGHT, _risk_layers(curve, bare, ends, marked)),
         (_HEIGHT, _loss_layers(curve, ticks, ends, marked)),
     ]
@@ -325,6 +325,7 @@ def _chart(curve: Curve, chosen: int | None) -> "alt.VConcatChart":
             "What each k protects from, and what it costs",
             f"{curve.rows:,} rows, method {curve.method}. A loss of 0{THIN_SPACE}%: every cell is "
             f"unchanged, 100{THIN_SPACE}%: nothing is left",
+            "Solid line: highest risk, of the person most at risk. Dashed line: average risk",
         ),
         padding=14,
         background="white",
@@ -339,6 +340,18 @@ def _rules_within(ends: tuple[float, float]) -> list[dict[str, Any]]:
         for k, names in names_by_cell().items()
         if ends[0] < k < ends[1]
     ]
+
+
+def _apart(rules: list[dict[str, Any]], ends: tuple[float, float]) -> list[dict[str, Any]]:
+    """The rules, each with a k at which its name does not touch that of its neighbour."""
+    least = log(ends[1] / ends[0]) * 13 / _WIDTH  # 13 pixels
+    places = [log(rule["k"]) for rule in rules]
+    for left in range(len(places) - 1):
+        lacking = least - (places[left + 1] - places[left])
+        if lacking > 0:
+            places[left] -= lacking / 2
+            places[left + 1] += lacking / 2
+    return [rule | {"k": exp(place)} for rule, place in zip(rules, places, strict=True)]
 
 
 def _names(rules: list[dict[str, Any]], x: "alt.X") -> "list[alt.Chart]":
@@ -396,7 +409,8 @@ def _risk_layers(
         if reach[0] < (mark.risk or 0.0) < reach[1]
     ]
     limits = alt.Chart(alt.InlineData(thresholds)).encode(y="risk:Q")
-    named = limits.encode(x=alt.value(_WIDTH), text="name:N")
+    # At the left, where the risk of the smallest k is far above.
+    named = limits.encode(x=alt.value(4), text="name:N")
     told = base.transform_filter(highest).transform_filter(
         alt.FieldOneOfPredicate("k", apart(ks, 0.13))
     )
@@ -405,7 +419,7 @@ def _risk_layers(
         *(
             [
                 limits.mark_rule(color=QUIET, strokeDash=[2, 3]),
-                *_haloed(named, align="right", dy=-6, fontSize=_SMALL, ink=QUIET),
+                *_haloed(named, align="left", dy=-6, fontSize=_SMALL, ink=QUIET),
             ]
             if thresholds
             else []
@@ -415,37 +429,7 @@ def _risk_layers(
         lines.transform_filter(~highest).mark_line(color=LINE, strokeWidth=1.6, strokeDash=[5, 3]),
         base.transform_filter(highest).mark_point(color=LINE, filled=True, opacity=1, size=34),
         *_haloed(told.encode(text="label:N"), align="left", dx=5, dy=-9),
-        *_key(),
     ]
-
-
-def _key() -> "list[alt.Chart]":
-    """Which line is which, in the upper right corner, where the risk never is."""
-    import altair as alt
-
-    rows: list[dict[str, Any]] = [
-        {"y": 26, "name": "highest risk, of the person most at risk", "dash": False},
-        {"y": 44, "name": "average risk", "dash": True},
-    ]
-    layers = []
-    for row in rows:
-        base = alt.Chart(alt.InlineData([row]))
-        line = base.mark_rule(
-            aria=False,  # its text says what it is
-            color=LINE,
-            strokeWidth=1.6 if row["dash"] else 2.2,
-            strokeDash=[5, 3] if row["dash"] else [1, 0],
-        )
-        y = alt.value(row["y"])
-        layers += [
-            line.encode(x=alt.value(_WIDTH - 268), x2=alt.value(_WIDTH - 240), y=y),
-            *_haloed(
-                base.encode(x=alt.value(_WIDTH - 232), y=y, text="name:N"),
-                align="left",
-                baseline="middle",
-            ),
-        ]
-    return layers
 
 
 def _loss_layers(
