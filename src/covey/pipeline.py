@@ -90,6 +90,7 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
     with stage("reading"):
         table = tables.original(frame, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
         doubts = refuse_unsaid(table, schema, request.requirements)
+        doubts += [each.told(least=request.k) for each in table.mended]
         persons = whose_rows(table, schema, request.persons)
     with stage("ordering"):
         custodian = Key.of(key)

@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -227,7 +227,7 @@ class Release:
         with files.output_errors():
             changed = tables.write(own.released, draft.file, Path(path).name, defuse=defuse)
         data = draft.read()
-        written = TableFormat(**{**asdict(own.released.dialect), "header": True})
+        written = TableFormat(**own.released.dialect.written, header=True, skip=0)
         again = tables.from_bytes(data, own.schema, written)
         ours, theirs = own.released.frame, again.frame
         if (ours.height, ours.columns) != (theirs.height, theirs.columns):

@@ -178,7 +178,7 @@ def _meant(schema: Schema, name: str) -> Callable[[Table], pl.Series]:
             return lambda table: _text(parse_numbers(table.cells(name), table.dialect))
         case ColumnType.DATE:
             written = column.format if column else None
-            return lambda table: _days(parse_dates(table.cells(name), written))
+            return lambda table: _days(parse_dates(table.cells(name), written, hours=True))
     return lambda table: seen(_text(table.cells(name)), table.dialect.missing)
 
 
@@ -191,7 +191,11 @@ def _text(cells: pl.Series) -> pl.Series:
 
 
 def _days(days: pl.Series) -> pl.Series:
-    return days.cast(pl.Int32).cast(pl.Date).cast(pl.String)
+    """Dates as text; with the hour if a cell has one, whatever each release shows of it."""
+    text = days.floor().cast(pl.Int32).cast(pl.Date).cast(pl.String)
+    hours = ((days - days.floor()) * 24).round().cast(pl.Int32)
+    timed = pl.when(hours > 0).then(pl.format("{}T{}", text, hours)).otherwise(text)
+    return pl.select(timed.alias(days.name)).to_series()
 
 
 def _name(table: Table, schema: Schema) -> pl.Series:

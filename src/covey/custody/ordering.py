@@ -76,13 +76,17 @@ _SHUFFLE = 1
 def _seed(key: Key, quasi: pl.DataFrame, schema: Schema, request: Sequence[Any]) -> int:
     """A number determined by the quasi-identifiers, the request and the key."""
     settings = [
-        schema.columns[name].model_dump(mode="json", exclude={"taxonomy"}) for name in quasi.columns
+        schema.columns[name].model_dump(mode="json", exclude={"taxonomy", *_SEEN_IN_THE_CELLS})
+        for name in quasi.columns
     ]
     content = hashlib.sha256()
     for part in quasi.iter_slices(65_536):
         content.update(part.write_csv(include_header=False).encode())
     asked = json.dumps([settings, schema.loss, request], default=str).encode()
     return int.from_bytes(key.digest("seed", asked, content.digest())[:16])
+
+
+_SEEN_IN_THE_CELLS = ("missing_values", "unreadable", "recode")  # they change what is hashed
 
 
 def canonical_order(frame: pl.DataFrame, columns: Sequence[str]) -> Longs:

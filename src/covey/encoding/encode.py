@@ -22,7 +22,7 @@ from covey._core.arrays import Cells, Floats, Forest, Ints, Longs
 from covey.encoding.attributes import Attribute
 from covey.encoding.categories import Category
 from covey.encoding.constraints import Coded, Constraints, constraints_of
-from covey.encoding.intervals import MISSING_AT, Interval
+from covey.encoding.intervals import Interval
 from covey.encoding.selection import Selection
 from covey.errors import TableError, about_cells
 from covey.schema import Column, ColumnType, MissingPolicy, Role, Schema, labels
@@ -146,7 +146,10 @@ class EncodedTable:
         """
         numbers, forest = self.cells.numbers, self.forest
         halves = np.hstack([numbers / 2, (1 - numbers) / 2])
-        halves[np.tile(numbers == MISSING_AT, 2)] = -0.25
+        absent = np.zeros(numbers.shape, dtype=np.bool_)
+        for place, interval in enumerate(self.intervals):
+            absent[:, place] = interval.absent
+        halves[np.tile(absent, 2)] = -0.25
         above = forest.ancestors[np.arange(len(forest.depth)), forest.depth - 1]
         step = np.where(forest.depth > 0, forest.loss[above] - forest.loss, 0.0) / 2
         nodes = np.zeros((self.rows, len(step)))
@@ -240,7 +243,8 @@ def _attribute(table: Table, name: str, column: Column) -> Attribute:
             return Interval.of(name, column, numbers)
         case ColumnType.DATE:
             _refuse_ambiguous(name, table.dialect)
-            return Interval.of(name, column, parse_dates(cells, column.format))
+            days = parse_dates(cells, column.format, hours=column.grid == "hour")
+            return Interval.of(name, column, days)
         case _:
             return Category.of(name, column, cells.cast(pl.String), table.dialect)
 

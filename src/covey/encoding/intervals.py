@@ -64,6 +64,11 @@ class Interval(Attribute):
         return self.column.type is ColumnType.DATE
 
     @property
+    def has_hours(self) -> bool:
+        """Whether hours are shown, so that values are days and 24ths of days."""
+        return self.column.grid == "hour"
+
+    @property
     def width(self) -> float:
         """The width of the domain; 0 if all values are equal or missing."""
         return self.high - self.low
@@ -174,7 +179,9 @@ class Interval(Attribute):
         return lows, highs, state
 
     def _parse_ends(self, ends: pl.Series, dialect: Dialect) -> Floats:
-        return _floats(parse_dates(ends) if self.is_date else parse_numbers(ends, dialect))
+        if self.is_date:
+            return _floats(parse_dates(ends, hours=self.has_hours))
+        return _floats(parse_numbers(ends, dialect))
 
     def _checked(self, low: Floats, high: Floats, state: NDArray[np.integer]) -> "Ranges":
         """Put open ends, NaN so far, at the bounds of the column.
@@ -312,7 +319,7 @@ class Ranges(Shown):
         interval = self.attribute
         series = pl.Series(interval.name + suffix, ends).fill_nan(None)
         if interval.is_date:
-            return series.cast(pl.Int32).cast(pl.Date)
+            return _moments(series, hours=interval.has_hours)
         grid = interval.column.grid
         fractions = isinstance(grid, float) and not grid.is_integer()
         return series.cast(pl.Int64) if interval.step and not fractions else series
@@ -320,11 +327,20 @@ class Ranges(Shown):
     def _spelled(self, ends: Floats, dialect: Dialect) -> pl.Series:
         """Write ends as ISO dates, or as the shortest decimals that identify the number."""
         series = pl.Series(ends).fill_nan(None)
+        if self.attribute.has_hours:
+            return _moments(series, hours=True).dt.strftime("%Y-%m-%dT%H")
         if self.attribute.is_date:
-            return series.cast(pl.Int32).cast(pl.Date).cast(pl.String)
+            return _moments(series).cast(pl.String)
         distinct = series.unique().drop_nulls()
         spelled = [spell_number(number, dialect) for number in distinct.to_list()]
         return series.replace_strict(distinct, pl.Series(spelled, dtype=pl.String), default=None)
+
+
+def _moments(days: pl.Series, *, hours: bool = False) -> pl.Series:
+    """Days since 1970-01-01 as dates, or as times on the hour."""
+    if hours:
+        return pl.select(pl.from_epoch((days * 24).round().cast(pl.Int64) * 3600)).to_series()
+    return days.cast(pl.Int32).cast(pl.Date)
 
 
 def _whole(low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -364,10 +380,20 @@ def _multiple(values: Floats, grid: float, rounding: str) -> Floats:
 
 
 def _snap_days(low: Floats, high: Floats, grid: str) -> tuple[Floats, Floats]:
+    if grid in ("hour", "day"):
+        return low, high  # what is finer was cut off when the cells were read
+    if grid == "week":
+        return low - _weekday(low), high - _weekday(high) + 6
     months = {"month": 1, "quarter": 3, "year": 12}[grid]
     first = _month_of(low) // months * months
     after = (_month_of(high) // months + 1) * months
     return _day_of(first), _day_of(after) - 1
+
+
+def _weekday(days: Floats) -> Floats:
+    """0 for a Monday; 1970-01-01 was a Thursday."""
+    weekday: Floats = (days + 3) % 7
+    return weekday
 
 
 def _month_of(days: Floats) -> Longs:

@@ -183,7 +183,9 @@ def inspect(frame: Any, *, k: int = 10, taxonomies: str | Path | None = None) ->
     )
     dialect = table.dialect
     declared = TableFormat(
-        delimiter=dialect.delimiter,
+        delimiter=dialect.delimiter + " " * dialect.spaced,
+        skip=dialect.skip or None,
+        thousands=dialect.thousands or None,
         encoding=dialect.encoding,
         decimal="," if dialect.decimal == "," else ".",
         missing=dialect.missing,

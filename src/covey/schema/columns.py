@@ -13,7 +13,7 @@ from datetime import date, datetime
 from enum import StrEnum
 from math import inf, isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 import polars as pl
 from pydantic import (
@@ -74,11 +74,15 @@ LARGEST = 2.0**53
 SMALLEST_GRID = 1e-9
 
 _BELONGS_TO = {
-    "taxonomy": ColumnType.CATEGORICAL,
-    "domain": ColumnType.NUMERIC,
-    "normalise": ColumnType.CATEGORICAL,
-    "format": ColumnType.DATE,
+    "taxonomy": (ColumnType.CATEGORICAL,),
+    "domain": (ColumnType.NUMERIC,),
+    "normalise": (ColumnType.CATEGORICAL,),
+    "recode": (ColumnType.CATEGORICAL,),
+    "format": (ColumnType.DATE,),
+    "unreadable": (ColumnType.NUMERIC, ColumnType.DATE),
 }
+
+DateGrid = Literal["hour", "day", "week", "month", "quarter", "year"]
 
 
 class _Model(BaseModel):
@@ -152,6 +156,18 @@ def _bound(value: object) -> float | date | None:
 Bound = Annotated[float | date | None, BeforeValidator(_bound)]
 
 
+def _missing_value(value: object) -> object:
+    """Read a value that means missing: a number, a text, or a date."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError("a value that means missing must be a number, a text or a date")
+    return value
+
+
+MissingValue = Annotated[int | float | str, BeforeValidator(_missing_value)]
+
+
 class Column(_Model):
     """One column.
 
@@ -163,13 +179,16 @@ class Column(_Model):
     type: ColumnType | None = None
     weight: float = Field(default=1.0, ge=1e-6, le=1e6)  # so that sums of losses stay finite
     missing: MissingPolicy = MissingPolicy.CATEGORY
-    grid: float | Literal["month", "quarter", "year"] | None = None
+    missing_values: tuple[MissingValue, ...] | None = None  # mean missing here, such as 999
+    unreadable: Literal["refuse", "missing"] | None = None  # what is no number or date
+    grid: float | DateGrid | None = None
     bottom: Bound = None  # lower values are replaced by it, and shown as "20 and less"
     top: Bound = None
     domain: tuple[FiniteFloat, FiniteFloat] | None = None
     taxonomy: Annotated[TaxonomySource | None, PlainValidator(_taxonomy_source)] = None
     format: str | None = None
     normalise: tuple[Step, ...] | None = None
+    recode: dict[str, str] | None = None  # other labels for some, after `normalise`
 
     @model_validator(mode="after")
     def _settings_fit_the_type(self) -> Self:
@@ -187,15 +206,17 @@ class Column(_Model):
         if self.type is None:
             yield 'a quasi-identifier needs a type: "numeric", "categorical" or "date"'
             return
-        for name, kind in _BELONGS_TO.items():
-            if getattr(self, name) is not None and self.type is not kind:
-                yield f'"{name}" is only for type = "{kind}", not for "{self.type}"'
+        for name, kinds in _BELONGS_TO.items():
+            if getattr(self, name) is not None and self.type not in kinds:
+                fits = " or ".join(f'"{kind}"' for kind in kinds)
+                yield f'"{name}" is only for type = {fits}, not for "{self.type}"'
         if self.grid is None:
             return
         if self.type is ColumnType.CATEGORICAL:
             yield '"grid" is only for numbers and dates; use a taxonomy for categories'
         elif (self.type is ColumnType.DATE) is not isinstance(self.grid, str):
-            yield 'the grid of numbers must be a number; of dates, "month", "quarter" or "year"'
+            units = ", ".join(f'"{unit}"' for unit in get_args(DateGrid))
+            yield f"the grid of numbers must be a number; of dates, one of {units}"
         elif not isinstance(self.grid, str) and not SMALLEST_GRID <= self.grid <= LARGEST:
             yield "a grid must be a number between 1e-9 and 2^53"
 
@@ -317,9 +338,11 @@ def _parsed(model: str, on: str, setting: object) -> list[SensitiveRequirement]:
 class TableFormat(_Model):
     """The `[table]` table of a schema file; covey detects what it does not set."""
 
-    delimiter: str | None = Field(default=None, min_length=1, max_length=1)
+    delimiter: str | None = Field(default=None, min_length=1, max_length=2)  # "," or ", "
     encoding: str | None = None
     decimal: Literal[".", ","] | None = None
+    thousands: Literal["", ",", ".", " ", "'"] | None = None
+    skip: int | None = Field(default=None, ge=0)  # lines before the header
     missing: tuple[str, ...] | None = None
     header: bool | None = Field(default=None, strict=True)  # whether the first line is one
     names: tuple[str, ...] | None = Field(default=None, min_length=1)  # for a file without a header
@@ -328,6 +351,24 @@ class TableFormat(_Model):
     def _names_stand_in_for_a_header(self) -> Self:
         if self.names is not None and self.header is not False:
             raise ValueError("names are only for a file without a header: add header = false")
+        return self
+
+    @property
+    def is_spaced(self) -> bool:
+        """Whether spaces after the delimiter are no part of a cell."""
+        return self.delimiter is not None and len(self.delimiter) == 2
+
+    @field_validator("delimiter")
+    @classmethod
+    def _is_one_sign(cls, delimiter: str | None) -> str | None:
+        if delimiter is not None and len(delimiter) == 2 and not delimiter.endswith(" "):
+            raise ValueError('must be a single character, such as ";", or one and a space: ", "')
+        return delimiter
+
+    @model_validator(mode="after")
+    def _signs_differ(self) -> Self:
+        if self.thousands and self.thousands == (self.decimal or "."):
+            raise ValueError("the thousands sign must differ from the decimal sign")
         return self
 
 

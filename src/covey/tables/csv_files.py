@@ -9,8 +9,8 @@ Parsers' own messages never leave this module, because they quote cells.
 """
 
 import codecs
-import csv
-import io
+import contextlib
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -21,10 +21,11 @@ import polars as pl
 
 from covey.errors import TableError, count
 from covey.schema import ColumnType, Role, Schema, TableFormat
+from covey.tables import layouts
 from covey.tables.headers import looks_like_a_record
+from covey.tables.layouts import Layout
 
 MISSING_TOKENS = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
-DELIMITERS = (",", ";", "\t", "|")
 MOST_COLUMNS = 10_000
 _ROWS_AT_A_TIME = 65_536
 _BYTES_AT_A_TIME = 1 << 24
@@ -42,20 +43,42 @@ class Dialect:
     decimal: str = "."
     missing: tuple[str, ...] = ("",)
     header: bool = True  # whether the input had a header; a release always has one
+    thousands: str = ""  # the sign between groups of three digits; covey never writes it
+    skip: int = 0  # lines before the header, in the input only
+    spaced: bool = False  # whether spaces follow the delimiter, in the input only
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", tuple(dict.fromkeys([*self.missing, ""])))
 
     @property
     def written(self) -> dict[str, Any]:
-        """All settings except the header: covey always writes one."""
-        return {name: setting for name, setting in asdict(self).items() if name != "header"}
+        """The settings of a release: it always has a header, and no lines before it."""
+        unneeded = {"header", "skip", "spaced", *([] if self.thousands else ["thousands"])}
+        return {name: setting for name, setting in asdict(self).items() if name not in unneeded}
 
     @property
     def number(self) -> str:
-        """The strict pattern of a number: ASCII digits, no thousands separators."""
+        """The strict pattern of a number: ASCII digits, in groups of three if declared."""
         sign = r"\." if self.decimal == "." else ","
-        return rf"^[+-]?([0-9]+({sign}[0-9]*)?|{sign}[0-9]+)([eE][+-]?[0-9]+)?$"
+        group = _GROUP_SIGNS.get(self.thousands, "")
+        whole = rf"[0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+" if group else "[0-9]+"
+        return rf"^[+-]?((?:{whole})({sign}[0-9]*)?|{sign}[0-9]+)([eE][+-]?[0-9]+)?$"
+
+    def decimals(self, texts: pl.Series) -> pl.Series:
+        """Numbers as plain decimals with a point, from any spelling in this dialect; else null."""
+        bare = texts.str.strip_chars(" ").str.replace(_UNIT, "")
+        plain = bare
+        if self.thousands:
+            plain = plain.str.replace_all(_GROUP_SIGNS[self.thousands], "")
+        plain = plain.str.replace(self.decimal, ".", literal=True).str.strip_prefix("+")
+        fits = bare.str.contains(self.number)
+        return pl.select(pl.when(fits).then(plain).alias(texts.name)).to_series()
+
+
+_GROUP_SIGNS = {",": ",", ".": r"\.", " ": r"[ \x{a0}\x{2009}\x{202f}]", "'": "['\u2019]"}
+# A number is the same with its currency or percent sign: "$1200", "1200 EUR", "12 %".
+_MONEY = r"(?:[$€£¥%]|EUR|USD|GBP|CHF|PLN|zł|CZK|SEK|NOK|DKK|JPY)"
+_UNIT = rf"^{_MONEY}[ \x{{a0}}\x{{202f}}]?|[ \x{{a0}}\x{{202f}}]?{_MONEY}$"
 
 
 def check_names(names: Sequence[Any]) -> None:
@@ -98,23 +121,28 @@ def read(
     data, encoding = _utf8(data, declared.encoding)
     if not data.strip():
         raise TableError("the table is empty")
-    delimiter = declared.delimiter or _detect_delimiter(data, schema)
+    known = _known_names(declared, schema)
+    layout = layouts.detect(data, declared, known)
+    delimiter = layout.delimiter
     if len(delimiter.encode()) > 1 or delimiter in '"\r\n\0':
         raise TableError(f"{delimiter!r} cannot be used as a delimiter")
-    known = _known_names(declared, schema)
-    frame, in_file = _cells(data, delimiter, declared, known)
+    frame, in_file = _cells(layout.table_in(data), layout, declared, known)
     if in_file and declared.header is None and not _are_known(frame.columns, known):
         _refuse_a_record(frame)
     found = [f"encoding {encoding}"] if declared.encoding is None else []
-    found += [] if declared.delimiter else [f"delimiter {_name(delimiter)}"]
+    found += layout.told(declared)
     dialect = Dialect(delimiter, encoding, declared.decimal or ".", declared.missing or ())
+    dialect = replace(dialect, skip=layout.skip, spaced=layout.spaced)
     read_as = _read_columns(frame, schema)
     if declared.missing is None and (missing := _detect_missing(frame, read_as)):
         dialect = replace(dialect, missing=missing)
-        found += [f"missing cells {', '.join(map(_name, missing))}"] if missing != ("",) else []
+        tokens = ", ".join(map(layouts.name, missing))
+        found += [f"missing cells {tokens}"] if missing != ("",) else []
     if declared.decimal is None and delimiter != "," and _has_decimal_comma(frame, schema):
         dialect = replace(dialect, decimal=",")
         found.append("decimal comma")
+    dialect, signs = _with_thousands(dialect, frame, declared, schema)
+    found += signs
     if not in_file:
         dialect = replace(dialect, header=False)
         found += [] if declared.names else ["no header, columns named column_1 and so on"]
@@ -125,7 +153,7 @@ def line_of(frame: pl.DataFrame, dialect: Dialect, row: int) -> int:
     """The line of the file in which a row begins: quoted cells may contain line breaks."""
     breaks = frame.head(row).select(pl.all().str.count_matches("\n", literal=True).sum())
     header = 1 + sum(name.count("\n") for name in frame.columns) if dialect.header else 0
-    return 1 + header + row + sum(int(number) for number in breaks.row(0))
+    return 1 + dialect.skip + header + row + sum(int(number) for number in breaks.row(0))
 
 
 def read_typed(
@@ -136,9 +164,13 @@ def read_typed(
     It may have been a CSV file once: its release keeps the text, even as Parquet.
     """
     dialect = Dialect(decimal=declared.decimal or ".", missing=declared.missing or ())
+    found = []
     if declared.decimal is None and _has_decimal_comma(frame, schema):
-        return replace(dialect, decimal=","), "detected decimal comma"
-    return dialect, ""
+        dialect = replace(dialect, decimal=",")
+        found.append("decimal comma")
+    dialect, signs = _with_thousands(dialect, frame, declared, schema)
+    found += signs
+    return dialect, f"detected {', '.join(found)}" if found else ""
 
 
 def _read_columns(frame: pl.DataFrame, schema: Schema | None) -> list[str]:
@@ -154,21 +186,22 @@ def _is_read(name: str, schema: Schema) -> bool:
 
 
 def _cells(
-    data: bytes, delimiter: str, declared: TableFormat, known: frozenset[str]
+    data: bytes, layout: Layout, declared: TableFormat, known: frozenset[str]
 ) -> tuple[pl.DataFrame, bool]:
     """The cells, and whether the file has a header.
 
     A release always has one. So even with header = false, a first line that consists only of names
     in the schema is a header.
     """
-    first = _header(data, delimiter)
+    delimiter, line = layout.delimiter, layout.skip + 1
+    first = layouts.header(data, delimiter)
     if not first:
-        raise TableError("the header in line 1 is blank or contains a name that is too long")
+        raise TableError(f"the header in line {line} is blank or has a name that is too long")
     in_file = declared.header is not False or known.issuperset(first)
     names = first if in_file else _given_names(len(first), declared.names)
     check_names(names)
     data = data.rstrip(b"\r\n") if len(names) > 1 else data.removesuffix(b"\n").removesuffix(b"\r")
-    records = _check_structure(data, ord(delimiter), len(names))
+    records = _check_structure(data, ord(delimiter), len(names), line)
     data = data if in_file else b"_\n" + data
     frame = _parse(data if len(names) > 1 else data + b"\n", delimiter, names)
     if frame.height != records - in_file:
@@ -209,7 +242,8 @@ def _refuse_a_record(frame: pl.DataFrame) -> None:
 
 def _utf8(data: bytes, declared: str | None) -> tuple[bytes, str]:
     """The same text in UTF-8, and its original encoding."""
-    encoding = declared or next((e for bom, e in _BOMS if data.startswith(bom)), "utf-8")
+    encoding = declared or next((e for bom, e in _BOMS if data.startswith(bom)), None)
+    encoding = encoding or _guessed(data)
     try:
         if codecs.lookup(encoding).name == "utf-8" and data.startswith(codecs.BOM_UTF8):
             encoding = "utf-8-sig"
@@ -234,6 +268,26 @@ def _utf8(data: bytes, declared: str | None) -> tuple[bytes, str]:
     return plain, encoding
 
 
+def _guessed(data: bytes) -> str:
+    """UTF-8 if the bytes are; otherwise a common encoding of Windows that has letters for them.
+
+    Central European letters such as ł and ą are signs such as ³ and ¹ in the western encoding, and
+    no such sign stands inside a word.
+    """
+    with contextlib.suppress(UnicodeDecodeError):
+        data.decode()
+        return "utf-8"
+    if b"\0" in data:
+        return "utf-8"  # the error tells where
+    signs = {}
+    for encoding in ("cp1252", "cp1250"):
+        with contextlib.suppress(UnicodeDecodeError):
+            text = data.decode(encoding)
+            signs[encoding] = sum(len(found) for found in _SIGNS_IN_WORDS.findall(text))
+    return min(signs, key=lambda encoding: signs[encoding], default="utf-8")
+
+
+_SIGNS_IN_WORDS = re.compile(r"(?<=[^\W\d_])[^\w\s\x00-\x7f–’´·]|[³¹£¥](?=[a-zóê])")
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -243,29 +297,14 @@ _BOMS = (
 )
 
 
-def _header(data: bytes, delimiter: str) -> list[str]:
-    lines = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="")
-    try:
-        return next(csv.reader(lines, delimiter=delimiter), [])
-    except csv.Error:  # a field that is too long
-        return []
-
-
-def _detect_delimiter(data: bytes, schema: Schema | None) -> str:
-    """The character that splits the header into the schema's columns, or else into most fields."""
-    headers = {sign: _header(data, sign) for sign in DELIMITERS}
-    known = set(schema.columns) if schema else set()
-    return max(DELIMITERS, key=lambda sign: (len(known & set(headers[sign])), len(headers[sign])))
-
-
-def _check_structure(data: bytes, delimiter: int, width: int) -> int:
+def _check_structure(data: bytes, delimiter: int, width: int, line: int = 1) -> int:
     """Refuse what parsers read differently; return the number of records, including the header.
 
     Quotes open a field only at its start and close it only at its end, and every record has as
     many fields as the header. All bytes are checked at once: a byte is quoted if the number of
     quotes before it is odd, since a doubled quote counts twice.
     """
-    quoted, before, records, fields, line = 0, delimiter, 0, 1, 1
+    quoted, before, records, fields = 0, delimiter, 0, 1
     returns, ragged = _Faults(), _Faults()
     for start in range(0, len(data), _BYTES_AT_A_TIME):
         chunk = np.frombuffer(data, np.uint8, min(_BYTES_AT_A_TIME, len(data) - start), start)
@@ -392,8 +431,48 @@ def _is_comma_column(cells: pl.Series) -> bool:
     return bool((comma & ~thousands).any()) and not bool(point.any())
 
 
-def _name(sign: str) -> str:
-    return {"\t": "tab", "": "(empty)"}.get(sign, repr(sign))
+def _with_thousands(
+    dialect: Dialect, frame: pl.DataFrame, declared: TableFormat, schema: Schema | None
+) -> tuple[Dialect, list[str]]:
+    """The dialect with the sign between groups of three digits, and a note if it was detected."""
+    if declared.thousands is not None:
+        return replace(dialect, thousands=declared.thousands), []
+    types = frame.schema
+    names = [
+        name
+        for name in _read_columns(frame, schema)
+        if types[name] == pl.String
+        and (schema is None or schema.columns[name].type is ColumnType.NUMERIC)
+    ]
+    if not any(frame.select(pl.col(names).str.contains(_A_GROUP).any()).row(0)):
+        return dialect, []
+    texts = [frame[n].filter(~frame[n].is_in(list(dialect.missing))).drop_nulls() for n in names]
+    for sign, decimal in (",.", ".,", " .", " ,", "'.", "',"):
+        grouped = replace(dialect, thousands=sign, decimal=decimal)
+        if declared.decimal not in (None, decimal) or sign == dialect.delimiter == " ":
+            continue
+        if any(_is_grouped(cells, dialect, grouped) for cells in texts) and not any(
+            _is_numeric(cells, dialect) and not _is_numeric(cells, grouped) for cells in texts
+        ):
+            return grouped, [f"thousands sign {layouts.name(sign)}"]
+    return dialect, []
+
+
+def _is_grouped(cells: pl.Series, now: Dialect, grouped: Dialect) -> bool:
+    """Whether these are numbers only if some of their signs separate groups of three digits.
+
+    A single group after a point may as well be three decimals, so 1.234 alone shows nothing.
+    """
+    new = grouped.decimals(cells).is_not_null() & now.decimals(cells).is_null()
+    return bool(new.any()) and _is_numeric(cells, grouped)
+
+
+def _is_numeric(cells: pl.Series, dialect: Dialect) -> bool:
+    return int(dialect.decimals(cells).is_not_null().sum()) >= _NEARLY_ALL * len(cells)
+
+
+_A_GROUP = r"[0-9][,. '\x{2019}\x{a0}\x{2009}\x{202f}][0-9]{3}"
+_NEARLY_ALL = 0.9
 
 
 # ── out ───────────────────────────────────────────────────────────────────────────────────────────

@@ -25,10 +25,12 @@ from numpy.typing import NDArray
 
 from covey.errors import OutputError, SchemaError, TableError, UsageError, about_cells, count
 from covey.schema import Role, Schema, TableFormat
-from covey.schema.labels import normalised, numbers_as_one, seen
+from covey.schema.labels import numbers_as_one, seen
 from covey.tables import csv_files, formulas
+from covey.tables.codebook import Codebook
 from covey.tables.csv_files import MISSING_TOKENS, Dialect, check_names
 from covey.tables.files import STREAM
+from covey.tables.mending import Mended, mended
 
 Longs = NDArray[np.int64]
 
@@ -41,6 +43,8 @@ class Table:
     dialect: Dialect = field(default_factory=Dialect)
     notes: tuple[str, ...] = ()
     source: str = ""  # the name of the file, without its folders
+    codebook: Codebook = field(default_factory=Codebook)
+    mended: tuple[Mended, ...] = ()  # what the schema says to read differently from what is written
     numbers: Longs | None = None  # of the rows in the source, from 0, if they differ
     has_places: bool = True  # whether the rows are rows of the source
     line_of: Callable[[int], int] | None = None  # the line of a CSV file in which a row begins
@@ -118,19 +122,13 @@ def _without_nul(table: Table) -> Table:
 
 
 def original(source: Any, schema: Schema, *needed: Role) -> Table:
-    """Read an original table with the columns of the `needed` roles, and normalise its labels.
-
-    A release is never normalised: it is checked as written.
-    """
+    """Read an original table with the columns of the `needed` roles, as the schema reads it."""
     table = read(source, schema)
     check_roles(table, schema, *needed)
-    changed = [
-        normalised(table.frame[name], column.normalise)
-        for name, column in schema.columns.items()
-        if column.normalise and name in table.frame.columns
-    ]
+    with table.locating():
+        frame, told = mended(table.frame, table.dialect, schema)
     # The rows are still those of the source, so they keep their places.
-    return replace(table, frame=table.frame.with_columns(changed)) if changed else table
+    return replace(table, frame=frame, mended=told)
 
 
 def whose(cells: pl.Series, declared: TableFormat) -> pl.Series:

@@ -212,22 +212,26 @@ def _numbers(cells: pl.Series, dialect: Dialect) -> pl.Series:
     if cells.dtype != pl.String:
         numbers = cells.cast(pl.Float64, strict=False)
     else:
-        text = cells.str.strip_chars(" ")
-        written = pl.when(text.str.contains(dialect.number)).then(
-            text.str.replace(dialect.decimal, ".", literal=True).str.strip_prefix("+")
-        )
-        numbers = pl.select(written).to_series().cast(pl.Float64, strict=False)
+        numbers = dialect.decimals(cells).cast(pl.Float64, strict=False)
     finite = pl.select(pl.when(numbers.is_finite()).then(numbers)).to_series()
     return finite + 0.0  # turns a negative zero into zero
 
 
 def _days(cells: pl.Series, written: str | None) -> pl.Series:
     if cells.dtype == pl.String:
-        text = cells.str.strip_chars(" ")
-        dates = text.str.to_date(written or "%Y-%m-%d", strict=False)
+        dates = _dates(cells.str.strip_chars(" "), written)
     else:
         dates = cells.cast(pl.Date, strict=False)
     return dates.cast(pl.Int32)
+
+
+def _dates(texts: pl.Series, written: str | None) -> pl.Series:
+    """The day of each text; a time of day after it does not count."""
+    if written is None:
+        timed = texts.str.contains(r"^[0-9-]{10}[T ][0-9]{2}[0-9:.,]*( ?(Z|[+-][0-9:]{2,5}))?$")
+        day = pl.when(timed).then(texts.str.slice(0, 10)).otherwise(texts)
+        return pl.select(day).to_series().str.to_date("%Y-%m-%d", strict=False)
+    return texts.str.to_date(written, strict=False)
 
 
 def _tree(

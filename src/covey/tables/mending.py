@@ -1,0 +1,104 @@
+"""The original's cells as the schema says to read them, before anything else sees them.
+
+Labels are normalised and recoded. Values that mean missing, and cells that are no number or date
+where the schema allows that, become missing. What was changed is counted, never quoted. A release
+is never mended: it is judged as written.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import polars as pl
+
+from covey.schema import Column, ColumnType, Role, Schema
+from covey.schema.labels import normalised
+from covey.tables.cells import as_days, as_numbers, has_times
+from covey.tables.csv_files import Dialect
+
+
+@dataclass(frozen=True)
+class Mended:
+    """How many cells of a column were read differently from what is written."""
+
+    column: str
+    how: str
+    cells: int
+
+    def told(self, least: int = 1) -> str:
+        """The fact for a reader; no number below `least`."""
+        number = f"{self.cells:,}" if self.cells >= least else f"fewer than {least:,}"
+        cells = "cell" if self.cells == 1 and least <= 1 else "cells"
+        return f"column {self.column!r}: {number} {cells} {self.how}"
+
+
+def mended(
+    frame: pl.DataFrame, dialect: Dialect, schema: Schema
+) -> tuple[pl.DataFrame, tuple[Mended, ...]]:
+    """The frame as the schema reads it, and what was changed."""
+    changed: list[pl.Series] = []
+    told: list[Mended] = []
+    for name, column in schema.columns.items():
+        if name not in frame.columns or column.role is Role.IDENTIFIER:
+            continue
+        cells = _labelled(frame[name], column)
+        missing = tuple(_missing(cells, column, dialect))
+        for mask, _ in missing:
+            cells = pl.select(pl.when(~mask).then(cells).alias(name)).to_series()
+        told += [Mended(name, how, int(mask.sum())) for mask, how in missing if mask.any()]
+        told += _cut(cells, name, column)
+        if cells is not frame[name]:
+            changed.append(cells)
+    return (frame.with_columns(changed) if changed else frame), tuple(told)
+
+
+def _labelled(cells: pl.Series, column: Column) -> pl.Series:
+    cells = normalised(cells, column.normalise) if column.normalise else cells
+    if column.recode and cells.dtype == pl.String:
+        return cells.replace(list(column.recode), list(column.recode.values()))
+    return cells
+
+
+def _missing(cells: pl.Series, column: Column, dialect: Dialect) -> Iterator[tuple[pl.Series, str]]:
+    """The cells to be read as missing, and why."""
+    if column.missing_values:
+        listed = pl.Series([str(value) for value in column.missing_values], dtype=pl.String)
+        yield _is_listed(cells, listed, column, dialect), "hold a value that means missing"
+    if column.unreadable == "missing" and column.is_ordered:
+        what = "date" if column.type is ColumnType.DATE else "number"
+        tokens = cells.is_in(list(dialect.missing)) if cells.dtype == pl.String else False
+        odd = _values(cells, column, dialect).is_null() & cells.is_not_null() & ~tokens
+        yield odd, f"are no {what} and count as missing"
+
+
+def _is_listed(cells: pl.Series, listed: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
+    """Whether a cell is one of these values: by what it means, or as it is written."""
+    text = cells.cast(pl.String).str.strip_chars(" ")
+    found = text.is_in(listed.implode())
+    if column.is_ordered:
+        # The schema writes numbers with a point and dates as ISO, or like the column.
+        values = _values(cells, column, dialect)
+        meant = [_values(listed, column, one) for one in (dialect, Dialect())]
+        if column.type is ColumnType.DATE:
+            meant.append(as_days(listed, None))
+        found |= values.is_in(pl.concat(meant).drop_nulls().implode())
+    return found.fill_null(value=False)
+
+
+def _values(cells: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
+    read = (
+        partial(as_days, written=column.format)
+        if column.type is ColumnType.DATE
+        else partial(as_numbers, dialect=dialect)
+    )
+    return read(cells)
+
+
+def _cut(cells: pl.Series, name: str, column: Column) -> Iterator[Mended]:
+    """What is no longer shown of timestamps."""
+    if column.role is not Role.QUASI or column.type is not ColumnType.DATE:
+        return
+    timed = has_times(cells, column.format)
+    if timed:
+        kept = "hour" if column.grid == "hour" else "day"
+        yield Mended(name, f"have a time of day, which is cut to the {kept}", timed)

@@ -1,0 +1,342 @@
+"""Reading what people have: exports with titles and comments, odd numbers, timestamps, mistakes."""
+
+import datetime
+from typing import Any
+
+import polars as pl
+import pytest
+
+import covey
+from covey import tables
+from covey.errors import SchemaError, TableError
+from covey.schema import Schema, TableFormat
+from covey.tables import Table
+from covey.tables.cells import as_days, parse_dates, parse_numbers
+
+
+def parsed(text: str | bytes, schema: Schema | None = None, **declared: Any) -> Table:
+    data = text.encode() if isinstance(text, str) else text
+    return tables.from_bytes(data, schema, TableFormat.model_validate(declared))
+
+
+def of(**quasi: Any) -> Schema:
+    return Schema.of(quasi=quasi)
+
+
+# ── layouts ─────────────────────────────────────────────────────────────────────────────────────
+
+ROWS = "name;age\nAda;36\nBo;41\nCy;29\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "lines"),
+    [
+        ("", 0),
+        ("# made by a program;\n", 1),
+        ("# a;b;c\n# d\n", 2),
+        ("Patients of ward 7\n\n", 2),
+        ("Patients;\n;\n", 2),
+        ("sep=;\n", 1),
+        ("\n\n\n", 3),
+    ],
+)
+def test_titles_comments_and_blank_lines_before_a_header_are_skipped(
+    before: str, lines: int
+) -> None:
+    table = parsed(before + ROWS)
+    assert table.frame.columns == ["name", "age"]
+    assert table.frame["age"].to_list() == ["36", "41", "29"]
+    assert table.dialect.skip == lines
+    assert ("before the header" in table.notes[0]) == (lines > 0)
+    assert table.line_of is not None
+    assert table.line_of(0) == lines + 2
+
+
+def test_a_faulty_line_is_named_as_the_editor_counts_it() -> None:
+    with pytest.raises(TableError, match="line 6"):
+        parsed("A title\n\nname;age;sex\nAda;36;f\nBo;41;m\nCy;29\nDi;7;f\nEd;8;m\n")
+
+
+def test_lines_before_the_header_can_be_declared() -> None:
+    text = "one;title\n" + ROWS
+    assert parsed(text, skip=1).frame.columns == ["name", "age"]
+    assert parsed("name;age\n1;2\n", skip=0).frame.rows() == [("1", "2")]
+
+
+def test_a_column_without_a_name_is_no_title() -> None:
+    with pytest.raises(TableError, match="column 1"):
+        parsed(";age\n0;36\n1;41\n2;29\n3;1\n")
+
+
+def test_names_of_the_schema_end_the_search_for_a_header() -> None:
+    """The only named column may be the first."""
+    schema = Schema.of(quasi={"a": "numeric"})
+    with pytest.raises(TableError, match="without a name"):
+        parsed("a;\n1;2\n3;4\n5;6\n7;8\n", schema)
+
+
+def test_a_space_can_be_the_delimiter() -> None:
+    table = parsed("credit age sex\n1 36 2\n2 41 1\n1 29 1\n2 50 2\n")
+    assert table.frame.columns == ["credit", "age", "sex"]
+    assert "delimiter space" in table.notes[0]
+    assert parsed("full name\nAda Byron\nBo Li\nCy Two Three\nDi X\n").frame.width == 1
+
+
+def test_spaces_after_delimiters_are_no_part_of_cells() -> None:
+    table = parsed('age, job, town\n36, "a, b", X\n41,  nurse, Y\n29, , Z\n')
+    assert table.frame.columns == ["age", "job", "town"]
+    assert table.frame["job"].to_list() == ["a, b", "nurse", ""]
+    assert "spaces after the delimiter" in table.notes[0]
+    exact = parsed("age,job\n36, a\n41, b\n", delimiter=",")
+    assert exact.frame["job"].to_list() == [" a", " b"]
+    declared = parsed("age,job\n36, a\n41, b\n", delimiter=", ")
+    assert declared.frame["job"].to_list() == ["a", "b"]
+    assert parsed("age,job\n36, a\n41,b\n").frame["job"].to_list() == [" a", "b"]
+
+
+def test_a_delimiter_is_one_sign() -> None:
+    with pytest.raises(SchemaError, match="single character"):
+        Schema.from_dict({"columns": {}, "table": {"delimiter": ";;"}})
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Straße;Größe\nMüller;5 €\nJörg;–\n", "cp1252"),
+        ("prénom;ville\nHélène;Besançon\nZoë;L’Île\n", "cp1252"),
+        ("año;niño\nMuñoz;¿sí?\nPeña;°\n", "cp1252"),
+        ("imię;miasto\nŁukasz;Łódź\nMałgorzata;Wąchock\nZażółć;Kraków\n", "cp1250"),
+    ],
+)
+def test_an_old_encoding_of_windows_is_detected(text: str, encoding: str) -> None:
+    table = parsed(text.encode(encoding))
+    assert [*table.frame.columns, *table.frame.row(0)] == text.replace("\n", ";").split(";")[:4]
+    assert f"encoding {encoding}" in table.notes[0]
+
+
+# ── numbers ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("cells", "thousands", "numbers"),
+    [
+        (["1,234.5", "999"], ",", [1234.5, 999.0]),
+        (["1,234", "56,789"], ",", [1234.0, 56789.0]),
+        (["1.234,5", "999"], ".", [1234.5, 999.0]),
+        (["446.426.917", "4.473.586"], ".", [446426917.0, 4473586.0]),
+        (["1 234", "12 345,5"], " ", [1234.0, 12345.5]),
+        (["1\u202f234,5", "7"], " ", [1234.5, 7.0]),
+        (["1'234.50", "2’000"], "'", [1234.5, 2000.0]),
+        (["$1,200", "€ 3", "12 %", "5 EUR"], ",", [1200.0, 3.0, 12.0, 5.0]),
+        (["1.234", "5.678"], "", [1.234, 5.678]),
+        (["1.234.567", "2.5"], "", None),  # no reading fits both
+        (["12,34,56", "1"], "", None),
+    ],
+)
+def test_thousands_signs_are_detected_where_they_must_be_some(
+    cells: list[str], thousands: str, numbers: list[float] | None
+) -> None:
+    table = parsed("n;m\n" + "".join(f"{cell};x\n" for cell in cells))
+    assert table.dialect.thousands == thousands
+    assert ("thousands sign" in table.notes[0]) == (thousands != "")
+    if numbers is not None:
+        assert parse_numbers(table.cells("n"), table.dialect).to_list() == numbers
+
+
+def test_the_thousands_sign_is_not_the_decimal_sign() -> None:
+    with pytest.raises(SchemaError, match="differ"):
+        Schema.from_dict({"columns": {}, "table": {"thousands": "."}})
+
+
+def test_a_release_of_numbers_with_thousands_can_be_verified(tmp_path: Any) -> None:
+    text = "income;job\n" + "".join(f'"{1000 + 37 * i:,}";{"ab"[i % 2]}\n' for i in range(40))
+    schema = Schema.of(quasi={"income": {"type": "numeric", "grid": 100}}, sensitive=["job"])
+    (tmp_path / "t.csv").write_text(text)
+    release = covey.anonymize(tmp_path / "t.csv", schema, require=covey.KAnonymity(5), seed=1)
+    release.write(tmp_path / "r.csv", register=False)
+    assert covey.verify(tmp_path / "r.csv", schema, require=covey.KAnonymity(5)).holds
+    assert "," not in pl.read_csv(tmp_path / "r.csv", separator=";")["income"][0].replace(", ", "")
+
+
+# ── timestamps ──────────────────────────────────────────────────────────────────────────────────
+
+NOON = datetime.datetime(2024, 5, 31, 12, 59, 59)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "2024-05-31T12:59:59",
+        "2024-05-31 12:59",
+        "2024-05-31T12",
+        "2024-05-31T12:59:59.123Z",
+        "2024-05-31 12:59:59+02:00",
+        "2024-05-31T12:59:59,5 -0530",
+    ],
+)
+def test_a_timestamp_is_cut_to_its_day_or_hour_on_its_own_clock(cell: str) -> None:
+    cells = pl.Series("x", [cell, None, "2024-05-31"])
+    assert as_days(cells, None).to_list() == [19874, None, 19874]
+    assert parse_dates(cells, hours=True).to_list() == [19874 + 12 / 24, None, 19874]
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Tokyo"])
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_a_typed_timestamp_keeps_its_local_day(zone: str | None, unit: Any) -> None:
+    cells = pl.Series("x", [NOON, None]).cast(pl.Datetime(unit)).dt.replace_time_zone(zone)
+    assert as_days(cells, None).to_list() == [19874, None]
+    assert as_days(cells, None, hours=True).to_list() == [19874 + 12 / 24, None]
+
+
+def timed(grid: str | None, tmp_path: Any) -> tuple[pl.DataFrame, covey.Release]:
+    first = datetime.datetime(2024, 5, 1, 0, 17)
+    stamps = [first + datetime.timedelta(hours=7 * i) for i in range(120)]
+    frame = pl.DataFrame({"at": stamps, "ill": ["flu", "gout"] * 60})
+    settings = {"type": "date", **({"grid": grid} if grid else {})}
+    schema = Schema.of(quasi={"at": settings}, sensitive=["ill"])
+    release = covey.anonymize(frame, schema, require=covey.KAnonymity(6), seed=3)
+    release.write(tmp_path / "r.csv", register=False)
+    assert covey.verify(tmp_path / "r.csv", schema, require=covey.KAnonymity(6)).holds
+    covey.measure(frame, tmp_path / "r.csv", schema)  # what is written can be read again
+    return release.table, release
+
+
+@pytest.mark.parametrize(
+    ("grid", "pattern"),
+    [
+        (None, r"^\[2024-\d\d-\d\d, 2024-\d\d-\d\d\]$"),
+        ("hour", r"^\[2024-\d\d-\d\dT\d\d, 2024-\d\d-\d\dT\d\d\]$"),
+        ("day", r"^\[2024-\d\d-\d\d, 2024-\d\d-\d\d\]$"),
+        ("week", r"^\[2024-\d\d-\d\d, 2024-\d\d-\d\d\]$"),
+    ],
+)
+def test_timestamps_are_released_on_their_grid(
+    grid: str | None, pattern: str, tmp_path: Any
+) -> None:
+    table, release = timed(grid, tmp_path)
+    assert table["at"].str.contains(pattern).all()
+    kept = "hour" if grid == "hour" else "day"
+    assert any(f"cut to the {kept}" in warning for warning in release.report.warnings)
+    if grid == "week":
+        ends = table["at"].str.extract_groups(r"\[(.*), (.*)\]").struct.unnest()
+        assert set(ends["1"].str.to_date().dt.weekday()) == {1}
+        assert set(ends["2"].str.to_date().dt.weekday()) == {7}
+
+
+def test_hours_may_be_written_as_two_columns(tmp_path: Any) -> None:
+    stamps = [datetime.datetime(2024, 5, 1, hour) for hour in range(24)]
+    schema = Schema.of(quasi={"at": {"type": "date", "grid": "hour"}})
+    style = covey.Style(intervals="columns")
+    release = covey.anonymize(
+        pl.DataFrame({"at": stamps}), schema, require=covey.KAnonymity(4), seed=0, style=style
+    )
+    assert release.table["at_low"].dtype == pl.Datetime
+    assert set(release.table["at_low"]) <= set(stamps)
+
+
+def test_a_pandas_timestamp_with_a_zone_is_a_date() -> None:
+    pd = pytest.importorskip("pandas")
+    stamps = pd.date_range("2024-05-01 22:00", periods=40, freq="9h", tz="Europe/Paris")
+    schema = Schema.of(quasi={"at": {"type": "date", "grid": "month"}})
+    release = covey.anonymize(
+        pd.DataFrame({"at": stamps}), schema, require=covey.KAnonymity(5), seed=0
+    )
+    assert set(release.table["at"]) == {"[2024-05-01, 2024-05-31]"}
+
+
+# ── mending ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_values_that_mean_missing_are_missing() -> None:
+    schema = of(
+        age={"type": "numeric", "missing_values": [999, -1]},
+        born={"type": "date", "missing_values": [datetime.date(1900, 1, 1)]},
+        town={"type": "categorical", "missing_values": ["unknown"]},
+    )
+    frame = pl.DataFrame(
+        {
+            "age": ["36", "999.0", "-1", "41"],
+            "born": ["1980-01-31", "1900-01-01", "1900-01-01T00:00", None],
+            "town": ["Bonn", "unknown ", "Unknown", "Ulm"],
+        }
+    )
+    table = tables.original(frame, schema)
+    assert table.frame["age"].to_list() == ["36", None, None, "41"]
+    assert table.frame["born"].to_list() == ["1980-01-31", None, None, None]
+    assert table.frame["town"].to_list() == ["Bonn", None, "Unknown", "Ulm"]
+    assert {m.column: m.cells for m in table.mended} == {"age": 2, "born": 2, "town": 1}
+
+
+def test_a_missing_value_is_read_in_the_format_of_its_column() -> None:
+    schema = of(born={"type": "date", "format": "%d.%m.%Y", "missing_values": ["01.01.1900"]})
+    other = of(born={"type": "date", "format": "%d.%m.%Y", "missing_values": ["1900-01-01"]})
+    for each in (schema, other):
+        frame = pl.DataFrame({"born": ["31.05.1980", "1.1.1900"]})
+        assert tables.original(frame, each).frame["born"].to_list() == ["31.05.1980", None]
+
+
+def test_unreadable_cells_are_refused_by_row_or_declared_missing() -> None:
+    lab = {"type": "numeric"}
+    text = "lab;sex\n0,5;f\n<0,1;f\n1,5;m\n4O;m\n;m\n"
+    with pytest.raises(TableError, match=r"column 'lab': 2 rows .* row 2 \(line 3\)"):
+        covey.cluster(parsed(text), of(lab=lab, sex="categorical"), k=2)
+    lenient = of(lab={**lab, "unreadable": "missing"}, sex="categorical")
+    table = tables.original(parsed(text), lenient)
+    assert [m.cells for m in table.mended] == [2]  # the empty cell was missing already
+    assert table.cells("lab").null_count() == 3
+    assert "<0,1" not in str(table.mended)
+
+
+def test_unreadable_dates_can_count_as_missing() -> None:
+    schema = of(day={"type": "date", "unreadable": "missing"})
+    table = tables.original(pl.DataFrame({"day": ["2024-05-31", "soon", "2024-13-01"]}), schema)
+    assert table.frame["day"].to_list() == ["2024-05-31", None, None]
+
+
+def test_labels_are_recoded_after_they_are_normalised() -> None:
+    schema = of(
+        sex={
+            "type": "categorical",
+            "normalise": ["casefold"],
+            "recode": {"m": "male", "w": "female"},
+        }
+    )
+    frame = pl.DataFrame({"sex": ["m", "M", "male", "W"]})
+    assert tables.original(frame, schema).frame["sex"].to_list() == [
+        "male",
+        "male",
+        "male",
+        "female",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"type": "categorical", "unreadable": "missing"}, "unreadable"),
+        ({"type": "numeric", "recode": {"a": "b"}}, "recode"),
+        ({"type": "numeric", "missing_values": [True]}, "missing"),
+        ({"type": "numeric", "unreadable": "guess"}, "unreadable"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SchemaError, match=message):
+        of(x=settings)
+
+
+def test_the_report_says_what_was_read_as_missing_without_small_numbers() -> None:
+    frame = pl.DataFrame({"age": [*range(20, 60), 999, 999], "ill": ["flu"] * 42})
+    schema = Schema.of(
+        quasi={"age": {"type": "numeric", "missing_values": [999], "missing": "wildcard"}},
+        sensitive=["ill"],
+    )
+    report = covey.anonymize(frame, schema, require=covey.KAnonymity(5), seed=1).report
+    (warning,) = (w for w in report.warnings if "means missing" in w)
+    assert "fewer than 5 cells" in warning
+
+
+def test_a_release_is_never_mended() -> None:
+    """It is judged as written, so 999 in a release is 999."""
+    schema = of(age={"type": "categorical", "missing_values": ["999"]})
+    released = pl.DataFrame({"age": ["999"] * 4})
+    assert tables.read(released, schema).cells("age").null_count() == 0
