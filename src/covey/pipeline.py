@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import polars as pl
@@ -42,11 +42,11 @@ from covey.measures.queries import query_error
 from covey.release import Kept, Release, output_of
 from covey.repair.repair import repair
 from covey.repair.surplus import without_surplus
-from covey.report import Costs, Output, Report, Rows, refuse_curve_of_others
+from covey.report import About, Costs, Output, Report, Rows, refuse_curve_of_others
 from covey.report.findings import Findings, Made
 from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity, Requirement
-from covey.tables import Table, formulas
+from covey.tables import Table, formulas, sources
 from covey.tables.csv_files import Dialect
 from covey.verification import Verdict, rings, verify
 
@@ -97,10 +97,9 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
         people = ordered_people(table, schema, request.seeded, seed=seed, key=custodian)
     with stage("encoding"):
         encoded = encode_people(people, schema, request, persons)
-        rest, some, limited = without_surplus(encoded, request)
+        possible = without_surplus(encoded, request)
     with stage("clustering"):
-        groups = limited.cluster(some, people.seed, stage.tell)
-        formed = rest.back(repair(some, groups, limited, people.seed, stage.tell))
+        formed = form_groups(*possible, people.seed, stage.tell)
     with stage("generalising"):
         draft = _draft(people, schema, encoded, formed, request)
     with stage("verifying"):
@@ -128,7 +127,7 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
         requirements=request.requirements,
         judge=judge,
         trace=trace,
-        inputs=tuple(one for one in (frame, custodian.path) if isinstance(one, str | Path)),
+        inputs=tuple(one for one in (frame, custodian.path) if _is_place(one)),
     )
     return Release(table.give_back(draft.released.frame), verdict, report, kept)
 
@@ -221,7 +220,7 @@ def _losses(
     )
 
 
-def report_on(
+def report_on(  # noqa: PLR0913 - what a report may say besides
     original: Any,
     released: Any,
     schema: Schema,
@@ -229,12 +228,13 @@ def report_on(
     require: Requirement | Sequence[Requirement] | None = None,
     class_column: str | None = None,
     curve: Costs | None = None,
+    about: About | None = None,
     progress: Progress = silent,
 ) -> Report:
     """Report on a released table and its original, even if covey did not make the release.
 
     `require` are the requirements; by default, those of the schema. The report says whether they
-    hold.
+    hold. It begins with what the custodian says `about` the release.
     """
     asked = Asked(requirements=required(schema, require), class_column=class_column)
     stage = Stages(progress)
@@ -257,7 +257,8 @@ def report_on(
             persons=_first(persons) if view.same_rows else None,
         )
         refuse_curve_of_others(curve, found.rows)
-        return found.report(shown.dialect, stage.seconds, output=output, curve=curve)
+        more = {"output": output, "curve": curve, "about": about}
+        return found.report(shown.dialect, stage.seconds, **more)
 
 
 def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Table, Output | None]:
@@ -269,11 +270,19 @@ def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Tabl
     declared = schema.table.model_copy(update=alike)
     if not isinstance(released, str | Path):
         return tables.read(released, schema, declared=declared), None
+    place = sources.of(released)
+    if place.is_address or place.is_many:
+        return tables.read(released, schema, declared=declared), None
     data = tables.read_bytes(released)
-    shown = tables.from_bytes(data, schema, declared)
-    is_csv = not data.startswith(b"PAR1")
+    shown = replace(tables.from_bytes(data, schema, declared, place.part), source=place.name)
+    is_csv = tables.format_of(data).endswith("csv")
     defused = formulas.count_defused(shown.frame, shown.dialect) if is_csv else 0
-    return replace(shown, source=Path(released).name), output_of(data, shown.dialect, defused)
+    return shown, output_of(data, shown.dialect, defused)
+
+
+def _is_place(source: Any) -> TypeGuard[str | Path]:
+    """Whether this names files; an address of a database, which may hold a password, does not."""
+    return isinstance(source, Path) or (isinstance(source, str) and not sources.is_address(source))
 
 
 # ── stages ──────────────────────────────────────────────────────────────────────────────────────
@@ -317,6 +326,14 @@ def encode_people(
         require=request.requirements,
         persons=_of(people.selection, persons or {}),
     )
+
+
+def form_groups(
+    rest: Selection, table: EncodedTable, request: Request, seed: int, progress: Progress
+) -> Groups | Rings:
+    """Groups that meet every requirement, from what `without_surplus` left of a table."""
+    groups = request.cluster(table, seed, progress)
+    return rest.back(repair(table, groups, request, seed, progress))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
