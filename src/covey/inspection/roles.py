@@ -9,7 +9,6 @@ from collections.abc import Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from covey.errors import percent
 from covey.inspection import dates, words
 from covey.inspection.facts import FEW, NEARLY_UNIQUE, Facts
 from covey.schema import ColumnType, Role
@@ -118,20 +117,13 @@ def _is_measured(facts: Facts) -> bool:
 # ── others ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def counted(facts: Facts) -> str:
-    """How many values there are, and how many are missing."""
-    return f"{facts.distinct:,} values, {percent(facts.missing)} missing"
-
-
 def _known_or_private(facts: Facts) -> Judgement:
     kind = facts.kind
     if kind is not None and kind.role is Role.SENSITIVE:
-        reason = f"{kind.kind}, which nobody should learn; {counted(facts)}"
-        return Judgement(Role.SENSITIVE, reason)
+        return Judgement(Role.SENSITIVE, f"{kind.kind}, which nobody should learn")
     if not facts.is_date and words.role_of(facts.concepts) is Role.SENSITIVE:
-        reason = f"the column name suggests a sensitive value; {counted(facts)}"
-        return Judgement(Role.SENSITIVE, reason)
-    return Judgement(Role.QUASI, f"{_what(facts)} that others may know; {counted(facts)}")
+        return Judgement(Role.SENSITIVE, "the column name suggests a sensitive value")
+    return Judgement(Role.QUASI, f"{_what(facts)} that others may know")
 
 
 def _what(facts: Facts) -> str:
