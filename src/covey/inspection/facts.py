@@ -128,13 +128,17 @@ class Facts:
         """How dates are written; None if there are none."""
         if self.values.dtype.is_temporal():
             return None
-        compact = "date" in self.concepts or "birth" in self.concepts
+        compact = bool(self.concepts & {"date", "birth"}) or self.distinct > 2 * FEW
         values = self.values
-        if values.dtype.is_integer() and compact:
+        if values.dtype.is_integer() and compact and self._has_eight_digits:
             values = values.cast(pl.String)
         if values.dtype != pl.String or not self.distinct:
             return None
         return dates.written(values, self.rows, compact=compact)
+
+    @property
+    def _has_eight_digits(self) -> bool:
+        return bool(self.values.is_between(10**7, 10**8 - 1).mean() > MOSTLY)  # type: ignore[operator]
 
     @property
     def is_date(self) -> bool:
@@ -191,10 +195,15 @@ class Facts:
     @cached_property
     def is_coded(self) -> bool:
         """Whether many values are codes with letters and digits that number something."""
-        if self.values.dtype != pl.String or self.distinct <= 5 * FEW or self.share < 0.1:
+        if self.distinct <= 5 * FEW or self.share < 0.1 or not len(self.texts):
             return False
         code = r"^\S*[A-Za-z]\S*[0-9]{4,}\S*$|^\S*[0-9]{4,}\S*[A-Za-z]\S*$|^0[0-9]{6,}$"
-        return float(self.texts.str.contains(code).sum()) > MOSTLY * len(self.texts)
+        # Long numbers of one width are given; measured ones are of many, and often round.
+        long = self.texts.filter(self.texts.str.contains(r"^[1-9][0-9]{6,}$"))
+        given = long.str.len_chars().n_unique() == 1 and long.str.ends_with("00").mean() < 0.1  # type: ignore[operator]
+        numbers = len(long) if given else 0
+        coded = int(self.texts.str.contains(code).sum()) + numbers
+        return coded > MOSTLY * len(self.texts)
 
 
 def look(table: Table, name: str) -> Facts:

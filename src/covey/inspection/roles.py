@@ -95,9 +95,13 @@ def _many_values(facts: Facts, known: frozenset[str]) -> str | None:
             "free_text" in concepts and facts.is_text and many
         ),
         f"the column name suggests a number of its own for each case; {of}": (
-            "generic_id" in concepts and not facts.has_fractions and many and often
+            "generic_id" in concepts
+            and not facts.has_fractions
+            and many
+            and often
+            and ("count" not in concepts or facts.is_nearly_unique)
         ),
-        f"codes that number something: {of}": facts.is_coded,
+        f"codes that number something: {of}": facts.is_coded and not concepts & words.PRIVATE,
         f"nearly unique: {of}": (
             facts.is_text and facts.is_nearly_unique and not concepts & words.PRIVATE
         ),
@@ -171,6 +175,8 @@ def _categories(**more: Any) -> dict[str, Any]:
 def _date(facts: Facts, elsewhere: Set[str]) -> dict[str, Any]:
     """ISO dates, with or without times, need no format; unclear dates are no dates."""
     possible = (dates.ISO,) if facts.date is None else facts.date.formats
+    if facts.date is not None and not facts.date.has_centuries:
+        possible = ()
     agreed = possible if len(possible) == 1 else tuple(f for f in possible if f in elsewhere)
     if len(agreed) != 1:
         return {"type": ColumnType.CATEGORICAL}
