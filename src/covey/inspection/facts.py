@@ -126,19 +126,10 @@ class Facts:
     @cached_property
     def date(self) -> dates.Written | None:
         """How dates are written; None if there are none."""
-        if self.values.dtype.is_temporal():
+        if self.values.dtype != pl.String or not self.distinct:
             return None
         compact = bool(self.concepts & {"date", "birth"}) or self.distinct > 2 * FEW
-        values = self.values
-        if values.dtype.is_integer() and compact and self._has_eight_digits:
-            values = values.cast(pl.String)
-        if values.dtype != pl.String or not self.distinct:
-            return None
-        return dates.written(values, self.rows, compact=compact)
-
-    @property
-    def _has_eight_digits(self) -> bool:
-        return bool(self.values.is_between(10**7, 10**8 - 1).mean() > MOSTLY)  # type: ignore[operator]
+        return dates.written(self.values, self.rows, compact=compact)
 
     @property
     def is_date(self) -> bool:

@@ -83,7 +83,7 @@ def _labels(facts: Facts, column: Column) -> Iterator[Finding]:
 def _types(facts: Facts) -> Iterator[Finding]:
     numbers = facts.present - facts.unreadable
     some = 0.1 * facts.present < numbers < MOSTLY * facts.present
-    if facts.is_text and some and numbers > FEW:
+    if facts.is_text and facts.values.dtype == pl.String and some and numbers > FEW:
         share = percent(numbers / facts.present)
         yield Finding(facts.name, "mixed", f"numbers and texts: {share} of the cells are numbers")
     if facts.date is not None and not facts.date.has_centuries:
