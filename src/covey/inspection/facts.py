@@ -17,7 +17,7 @@ from covey.tables import Table
 from covey.tables.cells import as_numbers
 from covey.tables.csv_files import Dialect
 
-_MOST_READ = 3_000  # distinct values that are recognised by
+_MOST_READ = 1_000  # distinct values that are recognised by
 NEARLY_UNIQUE = 0.5  # distinct values per row
 FEW = 10  # so many values may be codes
 MOSTLY = 0.9  # share of the rows whose cells must be numbers for a column of numbers
