@@ -564,18 +564,20 @@ class Schema(_Model):
         sensitive = self.names(Role.SENSITIVE)
         if len(sensitive) != 1:
             raise SchemaError(
-                f"{model} needs a column, because the schema has "
-                f"{len(sensitive) or 'no'} sensitive columns: {model}={{COLUMN: VALUE}}"
+                f"{model} needs a column, since {len(sensitive) or 'no'} columns are sensitive: "
+                f"write COLUMN=VALUE, in Python {model}={{column: value}}"
             )
         return {sensitive[0]: asked}
 
     def requirements(
-        self, asked: Requirement | Sequence[Requirement] | None = None
+        self, asked: Requirement | Sequence[Requirement] | None = None, **models: Any
     ) -> tuple[Requirement, ...]:
-        """The given requirements, or else those of the schema.
+        """The given requirements, or else those of the schema, and `models` as in `requiring`.
 
         The schema completes them: the person column and the distance, if a requirement has none.
         """
+        if any(model is not None for model in models.values()):
+            return self._with_models(asked, models)
         if asked is None:
             asked = self.require.requirements()
         several = (asked,) if isinstance(asked, Requirement) else tuple(asked)
@@ -585,6 +587,17 @@ class Schema(_Model):
         if wrong:
             raise SchemaError("; ".join(wrong))
         return tuple(one.completed(self) for one in several)
+
+    def _with_models(
+        self, asked: Requirement | Sequence[Requirement] | None, models: Mapping[str, Any]
+    ) -> tuple[Requirement, ...]:
+        changed = self.requiring(**models)
+        if asked is None:
+            return changed.requirements()
+        several = (asked,) if isinstance(asked, Requirement) else tuple(asked)
+        own = Require(person=changed.require.person)
+        alone = self.model_copy(update={"require": own}).requiring(**models)
+        return changed.requirements((*several, *alone.require.requirements()))
 
     def role_of(self, name: str) -> Role | None:
         """The role of a column; None if the schema does not have it."""
