@@ -111,7 +111,7 @@ def test_the_demo_shows_promise_finding_loss_and_files(folder: Folder) -> None:
         "k-anonymity",
         "people before and after",
         "removed",
-        "Total-IL",
+        "information lost",
         "100 of 100 rows",
     ):
         assert expected in shown.out

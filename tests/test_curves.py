@@ -1,4 +1,4 @@
-"""What each k costs: the points are those of releases, and the curve never falls."""
+"""What each k protects from and costs: the points are those of releases."""
 
 import importlib.util
 import json
@@ -25,10 +25,11 @@ from covey.cli import main as cli
 from covey.clustering import METHODS, Method
 from covey.clustering.progress import STOPPED
 from covey.custody.ordering import ordered_people
-from covey.encoding import EncodedTable
+from covey.encoding import EncodedTable, Style, encode
+from covey.generalisation import generalise
 from covey.report import charts
 from covey.schema.requirements import KAnonymity
-from covey.studies import curves
+from covey.studies import curves, marks
 from covey.studies.curves import Curve, Point
 from examples import examples
 from oracles import metrics
@@ -44,8 +45,9 @@ def frame() -> pl.DataFrame:
 
 
 def point(k: int, loss: float, **figures: Any) -> Point:
-    usual: dict[str, Any] = {"loss": loss / 100, "gcp": loss / 200, "groups": 9, "largest": 11,
-                             "suppressed": 0, "found_for": k, "seconds": 0.5}  # fmt: skip
+    usual: dict[str, Any] = {"highest_risk": 1 / k, "average_risk": 0.9 / k, "loss": loss / 100,
+                             "gcp": loss / 200, "groups": 9, "largest": 11, "suppressed": 0,
+                             "found_for": k, "seconds": 0.5}  # fmt: skip
     return Point(k=k, total_il=loss, **(usual | figures))
 
 
@@ -68,7 +70,9 @@ def test_a_point_is_what_anonymize_loses(frame: pl.DataFrame, method: str) -> No
             seed=5,
             **found.options,
         )
-        losses = release.report.losses
+        losses, risks = release.report.losses, release.verdict.risks
+        assert some.highest_risk == risks.prosecutor
+        assert some.average_risk == pytest.approx(risks.prosecutor_average)
         assert some.total_il == pytest.approx(losses.total_il, rel=1e-12)
         assert some.gcp == pytest.approx(losses.gcp, rel=1e-12)
         assert some.loss == pytest.approx(1 - losses.precision, rel=1e-12)
@@ -110,7 +114,135 @@ def test_losses_are_those_of_the_oracle_and_never_fall(table: People, seed: int)
         assert some.gcp == pytest.approx(metrics.gcp(known, labels), rel=1e-9, abs=1e-12)
         assert some.suppressed == labels.count(-1)
         assert some.k <= some.found_for
+        sizes = class_sizes(table, labels)
+        assert some.highest_risk == 1 / min(sizes)
+        assert some.average_risk == pytest.approx(len(sizes) / sum(sizes))
     assert all(one.total_il <= other.total_il for one, other in pairwise(found.points))
+
+
+def class_sizes(table: People, labels: Sequence[int]) -> list[int]:
+    """The rows of each class of the release of these groups, by its cells."""
+    kept = [row for row, label in enumerate(labels) if label >= 0]
+    people = ordered_people(table.table, table.schema, [], seed=0, key=None)
+    back = np.argsort(people.selection.rows)[kept]
+    encoded = encode(people.table, table.schema)
+    own = covey.Groups(np.unique([labels[row] for row in kept], return_inverse=True)[1])
+    some = people.table.with_frame(people.table.frame[back.tolist()])
+    shown = generalise(some, encoded.take(back), own, Style())
+    quasi = [name for name in shown.frame.columns if name in table.schema.quasi]
+    return shown.frame.select(quasi).group_by(quasi).len()["len"].to_list()
+
+
+# ── persons ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def stays() -> pl.DataFrame:
+    """Stays in hospital: a few of the 60 patients have many."""
+    rows = demo.people(150)
+    return rows.with_columns(patient=pl.Series([i % 60 if i < 120 else i % 3 for i in range(150)]))
+
+
+def stays_schema(**require: Any) -> covey.Schema:
+    columns = {**demo.schema().columns, "patient": covey.Column(role="identifier")}
+    return covey.Schema.from_dict({"columns": columns, "require": require})
+
+
+@pytest.mark.parametrize("method", ["covey", "mondrian"])
+def test_a_point_in_persons_is_what_anonymize_finds(stays: pl.DataFrame, method: str) -> None:
+    schema = stays_schema()
+    found = covey.curve(stays, schema, ks=[2, 5, 12], person="patient", method=method, seed=5)
+    assert (found.person, found.counted) == ("patient", "persons")
+    assert any(point.highest_risk > 1 / point.k for point in found.points)
+    for some in found.points:
+        asked = KAnonymity(some.found_for, "patient")
+        release = covey.anonymize(
+            stays, schema, require=asked, method=method, seed=5, **found.options
+        )
+        assert some.total_il == pytest.approx(release.report.losses.total_il, rel=1e-12)
+        assert some.highest_risk == release.verdict.risks.prosecutor
+        average = release.verdict.risks.prosecutor_average
+        assert some.average_risk == pytest.approx(average, rel=1e-12)
+
+
+def test_the_schema_says_what_k_counts_unless_the_request_does(stays: pl.DataFrame) -> None:
+    with pytest.raises(covey.GuaranteeError, match="'patient' repeats"):
+        covey.curve(stays, stays_schema(), ks=[3])
+    by_schema = covey.curve(stays, stays_schema(person="patient"), ks=[3], seed=1)
+    by_request = covey.curve(stays, stays_schema(), ks=[3], person="patient", seed=1)
+    rows = covey.curve(stays, stays_schema(person="patient"), ks=[3], person=False, seed=1)
+    assert by_schema.points[0].total_il == by_request.points[0].total_il
+    assert rows.person is None
+    assert rows.points[0].highest_risk == pytest.approx(1 / 3)
+    assert rows.points[0].total_il != by_schema.points[0].total_il
+
+
+def test_no_k_is_larger_than_the_number_of_persons(stays: pl.DataFrame) -> None:
+    few = stays.with_columns(patient=pl.Series([i % 7 for i in range(150)]))
+    schema = stays_schema(person="patient")
+    assert [p.k for p in covey.curve(few, schema, effort="fast").points] == [2, 3, 4, 5, 6]
+    began: list[str] = []
+    with pytest.raises(covey.InfeasibleError, match="only 7 persons"):
+        covey.curve(few, schema, ks=[2, 8], progress=lambda stage, _: began.append(stage))
+    assert began == ["reading"]  # refused before any work
+
+
+def test_the_command_counts_persons_or_rows(folder: Folder, stays: pl.DataFrame) -> None:
+    stays.write_csv("stays.csv")
+    schema = ["-s", "people.toml", "-k", "5", "--seed", "1", "--json"]
+    text = Path("people.toml").read_text() + '\n[columns.patient]\nrole = "identifier"\n'
+    Path("people.toml").write_text(text)
+    code, out, _ = folder.covey("curve", "stays.csv", *schema, "--person", "patient")
+    assert code == 0
+    assert json.loads(out)["person"] == "patient"
+    code, out, _ = folder.covey("curve", "stays.csv", *schema, "--count-rows")
+    assert json.loads(out)["person"] is None
+    code, _, err = folder.covey("curve", "stays.csv", *schema)
+    assert (code, "'patient' repeats" in err) == (1, True)
+    code, _, err = folder.covey(
+        "curve", "stays.csv", *schema, "--count-rows", "--person", "patient"
+    )
+    assert (code, "only one of --person and --count-rows" in err) == (2, True)
+
+
+# ── published rules ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_mark_names_its_source_and_is_in_the_documentation() -> None:
+    page = " ".join(Path(__file__).parents[1].joinpath("docs/curve.md").read_text().split())
+    for mark in marks.MARKS:
+        assert (mark.cell is None) != (mark.risk is None)
+        assert mark.source.startswith("http")
+        for said in (mark.title, mark.publisher, mark.says.rstrip("."), mark.source):
+            assert said in page, (mark.name, said)
+        assert str(mark.year or "undated") in page
+    assert sorted(mark.k for mark in marks.MARKS) == [3, 3, 5, 7, 10, 10, 11, 12, 20, 20]
+
+
+def test_marks_are_in_the_picture_and_in_the_json() -> None:
+    found = curve_of(*(point(k, float(k)) for k in (2, 10, 50)))
+    texts = svg_texts(charts.svg(found.chart()))
+    for rule in ("3 BA, INE", "5 OECD", "7 NHS", "10 ABS, ONS", "11 CMS", "20 public files"):
+        assert rule in texts
+    assert "9\u2009% common threshold" in texts
+    near = svg_texts(charts.svg(curve_of(point(8, 1.0), point(9, 2.0)).chart()))
+    assert not [text for text in near if text.endswith((" CMS", " OECD", " NHS", "file"))]
+    told = found.to_dict()["marks"]
+    assert [(one["cell"], one["k"]) for one in told if one["name"] == "CMS"] == [(11, 11)]
+
+
+def test_a_report_shows_the_curve_in_what_k_counts(folder: Folder, stays: pl.DataFrame) -> None:
+    stays.write_csv("stays.csv")
+    text = Path("people.toml").read_text() + '\n[columns.patient]\nrole = "identifier"\n'
+    Path("people.toml").write_text(text)
+    request = ["-s", "people.toml", "-k", "5", "--person", "patient", "--effort", "fast"]
+    files = ["-o", "o.csv", "--report", "r.json", "--report", "r.html", "--curve"]
+    code, _, err = folder.covey("anonymize", "stays.csv", *request, *files)
+    assert code == 0, err
+    told = json.loads(Path("r.json").read_text())["curve"]
+    assert told["person"] == "patient"
+    assert max(point["k"] for point in told["points"]) <= 60  # there are no more patients
+    assert "number of persons in a class" in Path("r.html").read_text()
 
 
 def test_a_larger_k_that_lost_less_does_for_smaller_ones_too() -> None:
@@ -217,10 +349,14 @@ def test_csv_and_json_say_the_same_as_the_points(frame: pl.DataFrame, tmp_path: 
     rows = pl.read_csv(tmp_path / "c.csv").to_dicts()
     assert rows == told["points"]
     digits = {"total_il": 2, "loss": 4, "gcp": 4, "seconds": 6}  # of all that have any
+    risks = ("highest_risk", "average_risk")
     exact = [vars(point) for point in found.points]
     assert exact == found.frame.to_dicts()
     assert rows == [
-        {name: round(figure, digits.get(name, 0)) for name, figure in point.items()}
+        {
+            name: float(f"{figure:.4g}") if name in risks else round(figure, digits.get(name, 0))
+            for name, figure in point.items()
+        }
         for point in exact
     ]
     assert list(rows[0]) == FIGURES == list(curves.DEFINITIONS)
@@ -238,10 +374,12 @@ def test_the_picture_has_axes_points_and_labels(tmp_path: Path) -> None:
     svg = (tmp_path / "c.svg").read_text()
     texts = svg_texts(svg)
     for text in (
-        "What privacy costs",
+        "What each k protects from, and what it costs",
+        "risk of re-identification",
         "mean loss of a cell",
         "2.0\u2009%",
         "100.0\u2009%",
+        "50.0\u2009%",  # the highest risk for k = 2
         "5",
         "10",
     ):
@@ -340,12 +478,13 @@ def test_the_command_shows_and_writes(folder: Folder) -> None:
     assert (code, err) == (0, "covey: detected encoding utf-8, delimiter ','\n")
     schema = covey.Schema.from_toml("people.toml")
     found = covey.curve("people.csv", schema, ks=[2, 5, 12], seed=3, effort="balanced")
-    lines = [line.replace(" %", "%").split()[:5] for line in out.splitlines()]
+    lines = [line.replace(" %", "%").split()[:6] for line in out.splitlines()]
     for p in found.points:
-        cells = [f"{p.k}", f"{p.loss:.1%}", f"{p.total_il:,.1f}", f"{p.groups}", f"{p.largest}"]
-        assert cells in lines
+        shares = [f"{share:.1%}" for share in (p.highest_risk, p.average_risk, p.loss)]
+        assert [f"{p.k}", *shares, f"{p.groups}", f"{p.largest}"] in lines
     assert max(map(len, out.splitlines())) <= 80
-    assert "…" not in out.replace("0 … 100 %", "")
+    assert "…" not in out
+    assert "11 (CMS)" in " ".join(out.split())
     written = pl.read_csv("out.csv").drop("seconds")
     for name, places in {"total_il": 2, "loss": 4, "gcp": 4}.items():
         told = [round(figure, places) for figure in found.frame[name]]

@@ -95,6 +95,11 @@ def test_the_page_and_its_twin_tell_the_same_numbers(folder: Path) -> None:
         *(bin_["label"] for d in told["distributions"] for bin_ in d["bins"]),
         *(f"{sizes['rows']:,}" for sizes in told["classes"]),
         *(f"{point['total_il']:,.1f}" for point in told["curve"]["points"]),
+        *(f"{100 * point['highest_risk']:.1f} %" for point in told["curve"]["points"]),
+        *(mark["says"] for mark in told["curve"]["marks"]),
+        *(column["in_words"][1:].replace("\u2009", " ") for column in told["shown"]),
+        *(column["relative_to"] for column in told["shown"]),
+        *(cell for row in told["sample"]["rows"] for cell in row),
         *(f"{100 * told['verdict']['risks'][name]:.1f} %" for name in ("prosecutor", "marketer")),
         f"{told['mean_loss'] * 100:.1f} %",
         f"{told['loss']['total_il']:,.1f}",
@@ -117,7 +122,9 @@ def test_a_page_asks_nobody_for_anything_and_runs_nothing(folder: Path) -> None:
     page = Page(html)
     assert {"script", "iframe", "object", "link", "img"} & {tag for tag, _ in page.tags} == set()
     names = {name for _, attributes in page.tags for name in attributes}
-    assert not [name for name in names if name.startswith("on") or name in ("src", "href")]
+    assert not [name for name in names if name.startswith("on") or name == "src"]
+    links = [attributes["href"] or "" for _, attributes in page.tags if "href" in attributes]
+    assert all(link.startswith("#") for link in links)
     assert "url(" not in html
     assert "@import" not in html
     pictures = [attributes for tag, attributes in page.tags if tag == "svg"]
@@ -237,7 +244,7 @@ def test_rows_and_persons_are_each_said_by_their_own_number() -> None:
     frame = pl.DataFrame(
         {"id": [i // 4 for i in range(160)], "age": [20 + (i // 4) % 30 for i in range(160)]}
     )
-    schema = covey.Schema.of(identifiers=["id"], quasi={"age": "numeric"})
+    schema = covey.Schema.of(identifier=["id"], quasi={"age": "numeric"})
     report = covey.anonymize(frame, schema, require=[KAnonymity(20), KAnonymity(3, "id")]).report
     rows, persons = report.verdict.checks
     assert persons.achieved != rows.achieved
@@ -489,7 +496,7 @@ def test_a_curve_is_drawn_where_it_is_asked_for(tmp_path: Path) -> None:
     told = json.loads((tmp_path / "r.json").read_text())
     assert [point["k"] for point in told["curve"]["points"]][:3] == [2, 3, 4]
     page = Page((tmp_path / "r.html").read_text(encoding="utf-8")).text
-    assert "What other values of k would cost" in page
+    assert "What other values of k would mean" in page
     assert "the loss at the mark may differ" in page
     assert run("report", table, tmp_path / "out.csv", "-s", schema, "-k", 4, "--curve",
                "-o", tmp_path / "later.json") == 0  # fmt: skip
@@ -561,6 +568,17 @@ def spellings(canary: str) -> Iterator[str]:
         yield canary[:7]
 
 
+def without_released_rows(text: str) -> str:
+    """A report without its few released rows, whose cells are published anyway."""
+    if text.startswith("{"):
+        told = json.loads(text)
+        assert told.pop("sample") is not None
+        return json.dumps(told, ensure_ascii=False)
+    page = r'<div class="scroll"[^>]*aria-label="released rows">.*?</div>'
+    terminal = r"^released rows .*?^rows like it.*?$"
+    return re.sub(f"{page}|{terminal}", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
 @pytest.mark.slow
 def test_no_canary_is_in_any_report_or_in_what_objects_show_of_themselves(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -586,7 +604,7 @@ def test_no_canary_is_in_any_report_or_in_what_objects_show_of_themselves(
     shown += [repr(curve), curve._repr_svg_() or "", *capsys.readouterr()]
     for text in shown:
         for what, canary in CANARIES.items():
-            assert not [s for s in spellings(canary) if s in text], what
+            assert not [s for s in spellings(canary) if s in without_released_rows(text)], what
     assert CANARIES["sensitive"] in out.read_text(encoding="utf-8")  # it is what is published
 
 

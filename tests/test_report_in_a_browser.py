@@ -50,7 +50,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     curve = covey.curve(people, schema, ks=[2, 5, 20], effort="fast")
     release = covey.anonymize(people, schema, require=[KAnonymity(5)], effort="fast")
     found = {"good": folder / "good.html", "bad": folder / "bad.html"}
-    release.write(folder / "released.csv", report=found["good"], curve=curve)
+    about = covey.About("Stays", "tests of pages", "nobody", "the authors of these tests")
+    release.write(folder / "released.csv", report=found["good"], curve=curve, about=about)
     asked: list[Requirement] = [KAnonymity(50), covey.LDiversity(3, "diagnosis")]
     covey.report_on(people, release.table, schema, require=asked).write(found["bad"])
     return found | {"experiments": papers_figures(folder)}
@@ -290,9 +291,40 @@ def test_names_that_others_chose_do_not_run(tmp_path: Path, opened: Any) -> None
     assert "<script>alert(1)</script>" in seen.page.locator("body").inner_text()
 
 
-@pytest.mark.parametrize("name", ["report.png", "report-columns.png"])
-def test_the_pictures_of_the_documentation_are_small(name: str) -> None:
+@every_screen
+def test_the_contents_lead_to_every_section(
+    reports: dict[str, Path], opened: Any, screen: str
+) -> None:
+    """Without scripts: a link moves the page to its section."""
+    page = opened(reports["good"], screen).page
+    links = page.locator("nav.contents a").all()
+    titles = page.locator("main section h2").all_inner_texts()
+    assert [link.inner_text() for link in links] == titles
+    assert len(titles) >= 8
+    for link, title in zip(links, titles, strict=True):
+        link.click()
+        top = page.locator("main section h2", has_text=title).bounding_box()["y"]
+        assert -5 <= top < SCREENS[screen][1]
+
+
+def test_numbers_are_upright_and_categories_lie(reports: dict[str, Path], opened: Any) -> None:
+    """Bars of one figure begin on one line: the lower one, or the one at the left."""
+    ask = """all => all.map(bar => bar.getBoundingClientRect())
+                      .map(box => [box.left, box.bottom].map(Math.round))"""
+    page = opened(reports["good"]).page
+    for name, upright in (("age", True), ("admission_date", True), ("education", False)):
+        figure = page.locator(".gallery figure", has=page.locator(f"strong:text-is('{name}')"))
+        edges = figure.locator(".mark-rect path").evaluate_all(ask)
+        lefts, bottoms = (len(set(side)) for side in zip(*edges, strict=True))
+        assert (bottoms < lefts) == upright, name
+
+
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [("report.png", "report"), ("report-columns.png", "report"), ("curve.png", "curve")],
+)
+def test_the_pictures_of_the_documentation_are_small(name: str, page: str) -> None:
     data = (FOLDER / name).read_bytes()
     assert data.startswith(b"\x89PNG")
     assert len(data) < 300_000
-    assert f"]({name})" in (FOLDER / "report.md").read_text(encoding="utf-8")
+    assert f"]({name})" in (FOLDER / f"{page}.md").read_text(encoding="utf-8")

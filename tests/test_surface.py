@@ -15,27 +15,28 @@ import covey_experiments
 from covey.cli.main import app
 
 PUBLIC = {
-    "METHODS", "STOPPED", "AlphaK", "BetaLikeness", "Column", "Comparison", "CoveyError", "Curve",
-    "DeltaDisclosure", "EncodedTable", "Groups", "GuaranteeError", "InfeasibleError",
+    "METHODS", "STOPPED", "About", "AlphaK", "BetaLikeness", "Column", "Comparison", "CoveyError",
+    "Curve", "DeltaDisclosure", "EncodedTable", "Groups", "GuaranteeError", "InfeasibleError",
     "KAnonymity", "LDiversity", "OutputError", "Release", "Report", "Schema", "SchemaError",
-    "Style", "TCloseness", "TableError", "Taxonomy", "TaxonomyError", "UsageError",
-    "Verdict", "ViolationError", "__version__", "anonymize", "charts", "cluster",
-    "compare", "curve", "demo", "html", "inspect", "measure", "method",
-    "population_risks", "reference", "report_on", "verify",
+    "Style", "TCloseness", "TableError", "Taxonomy", "TaxonomyError", "UsageError", "Verdict",
+    "ViolationError", "__version__", "anonymize", "charts", "cluster", "compare", "curve", "demo",
+    "html", "inspect", "measure", "method", "population_risks", "reference", "report_on",
+    "verify",
 }  # fmt: skip
 
 # Each with its arguments and options.
 COMMANDS = {
     "inspect": (
-        "--decimal --delimiter --encoding --force --header --missing --no-header --output "
-        "--taxonomies -k -o table"
+        "--decimal --delimiter --encoding --force --header --identifier --insensitive --missing "
+        "--no-header --output --quasi --rest --sensitive --taxonomies -k -o table"
     ),
     "anonymize": (
         "--alpha --beta --budget --certificate --class-column --costs --count-rows --curve "
         "--decimal --delimiter --delta --effort --encoding --formulas --header --json --keep-order "
         "--key --low-high --max-suppressed --method --missing --no-header --no-register "
-        "--option --output --person --refine --refuse-composition --register --report "
-        "--schema --seed --value-sets -O -k -l -o -s -t table"
+        "--option --output --person --purpose --recipient --refine --refuse-composition "
+        "--register --report --responsible --schema --seed --title --value-sets -O -k -l -o -s "
+        "-t table"
     ),
     "releases": "--json --register",
     "forget": "--register ids",
@@ -50,8 +51,8 @@ COMMANDS = {
     ),
     "report": (
         "--alpha --beta --class-column --count-rows --curve --decimal --delimiter --delta "
-        "--encoding --header --missing --no-header --output --person --schema -k -l -o -s -t "
-        "original released"
+        "--encoding --header --missing --no-header --output --person --purpose --recipient "
+        "--responsible --schema --title -k -l -o -s -t original released"
     ),
     "compare": (
         "--alpha --beta --class-column --count-rows --decimal --delimiter --delta --encoding "
@@ -59,8 +60,8 @@ COMMANDS = {
         "--workload -k -l -o -s -t table"
     ),
     "curve": (
-        "--class-column --decimal --delimiter --encoding --header --json --method --missing "
-        "--no-header --option --output --schema --seed -O -k -o -s table"
+        "--class-column --count-rows --decimal --delimiter --encoding --header --json --method "
+        "--missing --no-header --option --output --person --schema --seed -O -k -o -s table"
     ),
     "methods": "--bibtex --json",
     "demo": "--output --rows -k -o",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from covey.inspection import inspect
     from covey.pipeline import anonymize, cluster, measure, report_on
     from covey.release import Release
-    from covey.report import Report, charts
+    from covey.report import About, Report, charts
     from covey.schema import Column, Schema
     from covey.schema.requirements import (
         AlphaK,
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 __all__ = [
     "METHODS",
     "STOPPED",
+    "About",
     "AlphaK",
     "BetaLikeness",
     "Column",
@@ -109,7 +110,7 @@ _HOMES = {
     "inspection": ("inspect",),
     "pipeline": ("anonymize", "cluster", "measure", "report_on"),
     "release": ("Release",),
-    "report": ("Report",),
+    "report": ("About", "Report"),
     "schema.requirements": (
         "AlphaK",
         "BetaLikeness",

@@ -24,7 +24,7 @@ from covey.errors import UsageError, ViolationError
 from covey.generalisation import View
 from covey.measures.loss import RowLosses
 from covey.measures.workload import Workload, workload
-from covey.report import Costs, Output, Report, refuse_curve_of_others, refuse_format
+from covey.report import About, Costs, Output, Report, refuse_curve_of_others, refuse_format
 from covey.report import certificate as certificates
 from covey.schema import Role, Schema, TableFormat
 from covey.schema.requirements import Requirement
@@ -152,6 +152,7 @@ class Release:
         costs: str | Path | None = None,
         certificate: bool = False,
         curve: Costs | None = None,
+        about: About | None = None,
         defuse: bool = True,
         register: str | Path | Literal[False] | None = None,
         refuse_composition: bool | None = None,
@@ -162,10 +163,10 @@ class Release:
         The release is written under a temporary name, read back and verified. Only then do all
         files get their names, in one step. Text that a spreadsheet would run as a formula gets a
         leading apostrophe, unless `defuse` is off. A report is a web page if its name ends in
-        .html, and JSON if in .json; it shows the `curve` of the released rows, if given. The file
-        of `costs` is for the custodian only, so only the owner can read it. A `certificate` is
-        written beside the release, under its name and .intoto.json. `outputs` are the drafts of all
-        these files, if they are already open.
+        .html, and JSON if in .json; it shows the `curve` of the released rows, if given, and what
+        the custodian says `about` the release. The file of `costs` is for the custodian only, so
+        only the owner can read it. A `certificate` is written beside the release, under its name
+        and .intoto.json. `outputs` are the drafts of all these files, if they are already open.
 
         Before that, the release is combined with all earlier ones in the `register` (the
         custodian's own, unless a path is given) and recorded there; with False, neither happens.
@@ -195,7 +196,7 @@ class Release:
                     else refuse_composition,
                 )
             )
-            told = replace(self.report, output=output, curve=curve)
+            told = replace(self.report, output=output, curve=curve, about=about)
             told = told.composed(entry.composition, entry.warnings)
             pages = {name: told.written_as(name) for name in reports}
             for name, page in pages.items():

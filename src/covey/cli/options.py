@@ -16,6 +16,7 @@ from typer import Argument, Option
 from covey.errors import UsageError
 
 if TYPE_CHECKING:
+    from covey.report import About
     from covey.schema import Schema, TableFormat
 
 Command = Callable[..., None]
@@ -59,7 +60,9 @@ SchemaPath = Annotated[Path, _SCHEMA]
 OptionalSchemaPath = Annotated[Path | None, _SCHEMA]
 K = Annotated[int | None, Option("-k", metavar="K", help="Minimum number of rows in a class.")]
 AsJson = Annotated[bool, Option("--json", help="Print the result as JSON.")]
-WithCurve = Annotated[bool, Option("--curve", help="Add the loss for each k to the report.")]
+WithCurve = Annotated[
+    bool, Option("--curve", help="Add the risk and the loss for each k to the report.")
+]
 ClassColumn = Annotated[
     str | None,
     Option(
@@ -97,6 +100,31 @@ class BeforeAndAfter:
     original: Annotated[str, Argument(metavar="ORIGINAL", help="Original table.")]
     released: Annotated[str, Argument(metavar="RELEASED", help="Released table.")]
     schema: SchemaPath
+
+
+@dataclass(frozen=True)
+class AboutRelease:
+    """What the report says about the release, in the custodian's own words."""
+
+    title: Annotated[
+        str | None, Option(metavar="TEXT", help="Title of the release, for its report.")
+    ] = None
+    purpose: Annotated[
+        str | None, Option(metavar="TEXT", help="What the release is for, for its report.")
+    ] = None
+    recipient: Annotated[
+        str | None, Option(metavar="TEXT", help="Who gets the release, for its report.")
+    ] = None
+    responsible: Annotated[
+        str | None, Option(metavar="TEXT", help="Who answers for the release, for its report.")
+    ] = None
+
+    def about(self) -> "About | None":
+        """None if nothing is said."""
+        from covey.report import About
+
+        said = About(self.title, self.purpose, self.recipient, self.responsible)
+        return None if said == About() else said
 
 
 @dataclass(frozen=True)
@@ -138,18 +166,21 @@ class Format:
         return schema.model_copy(update={"table": schema.table.model_copy(update=said)})
 
 
+Person = Annotated[
+    str | None, Option(metavar="COLUMN", help="Count persons, identified by this column, for k.")
+]
+CountRows = Annotated[
+    bool, Option("--count-rows", help="Count rows for k, even if people have several.")
+]
+
+
 @dataclass(frozen=True)
 class Asked:
     """The requirements given on the command line."""
 
     k: K = None
-    person: Annotated[
-        str | None,
-        Option(metavar="COLUMN", help="Count persons, identified by this column, for k."),
-    ] = None
-    count_rows: Annotated[
-        bool, Option("--count-rows", help="Count rows for k, even if people have several.")
-    ] = False
+    person: Person = None
+    count_rows: CountRows = False
     l: Annotated[  # noqa: E741
         list[str] | None,
         Option(
@@ -175,27 +206,21 @@ class Asked:
 
     def applied(self, schema: "Schema") -> "Schema":
         """The schema, with its requirements replaced by those given here, model by model."""
-        from covey.schema import Schema
-        from covey.schema.requirements import KAnonymity
+        models = {
+            model: _by_column(getattr(self, model) or []) or None
+            for model in ("l", "t", "alpha", "beta", "delta")
+        }
+        person = counted(self.person, count_rows=self.count_rows)
+        return schema.requiring(k=self.k, person=person, **models)
 
-        person = self._counted()
-        if self.k is not None:
-            KAnonymity(self.k, person)  # explains a wrong k better than the schema's error
-        said: dict[str, Any] = {"k": self.k, "person": person}
-        for model in ("l", "t", "alpha", "beta", "delta"):
-            said[model] = _by_column(model, getattr(self, model) or []) or None
-        said = {name: value for name, value in said.items() if value is not None}
-        asked = {**schema.require.model_dump(exclude_unset=True), **said}
-        checked = Schema.from_dict({"columns": schema.columns, "require": asked})
-        return schema.model_copy(update={"require": checked.require})
 
-    def _counted(self) -> str | Literal[False] | None:
-        """What k counts: the column that identifies persons, or False for rows."""
-        if self.person is not None and self.count_rows:
-            raise UsageError(
-                "k counts either persons or rows: pass only one of --person and --count-rows"
-            )
-        return False if self.count_rows else self.person
+def counted(person: str | None, *, count_rows: bool) -> str | Literal[False] | None:
+    """What k counts: the column that identifies persons, or False for rows."""
+    if person is not None and count_rows:
+        raise UsageError(
+            "k counts either persons or rows: pass only one of --person and --count-rows"
+        )
+    return False if count_rows else person
 
 
 @dataclass(frozen=True)
@@ -205,13 +230,15 @@ class AskedBesideK(Asked):
     k: None = field(default=None, init=False)
 
 
-def _by_column(model: str, settings: list[str]) -> dict[str, list[str]]:
-    """The values of each column, from `COLUMN=VALUE`."""
+def _by_column(settings: list[str]) -> dict[str, list[str]] | list[str]:
+    """The values of each column, from `COLUMN=VALUE`; if none names a column, the values."""
+    if not any("=" in setting for setting in settings):
+        return settings
     asked: dict[str, list[str]] = {}
     for setting in settings:
         column, _, value = setting.rpartition("=")
         if not column:
-            raise UsageError(f"{model} needs a column: write COLUMN=VALUE")
+            raise UsageError("either each of these names a column (COLUMN=VALUE), or none does")
         asked.setdefault(column, []).append(value)
     return asked
 

@@ -21,16 +21,67 @@ if TYPE_CHECKING:
     from covey.report import Report
     from covey.studies.comparison import Comparison, Run
     from covey.studies.curves import Curve
-    from covey.verification import Risks, Verdict
+    from covey.verification import Verdict
     from covey_experiments.examples import Example
     from covey_experiments.figures import Figure
 
 
-def show_release(report: "Report", console: Console) -> None:
-    """What was required and found, what was lost, and what to check before publishing."""
-    rows = report.rows
+def show_release(report: "Report", console: Console, *, verbose: bool = False) -> None:
+    """The verdict and the risk, what a reader sees, what was lost, and what to check.
+
+    With `verbose`, every measure of the loss is shown too.
+    """
     show_verdict(report.verdict, console)
-    show_losses(report.losses, console)
+    if report.verdict.risk:
+        console.print(Text(report.verdict.risk), soft_wrap=True)
+    _show_readable(report, console)
+    if verbose:
+        show_losses(report.losses, console)
+    _show_rows(report, console)
+    found = report.composition
+    if found is not None and found.earlier and found.holds:
+        console.print(
+            f"combined with {count(found.earlier, 'earlier release')} of the same people, "
+            f"each person still has at least {found.fewest:,} candidates",
+            soft_wrap=True,
+        )
+    if report.output is not None and report.output.defused:
+        cells = count(report.output.defused, "cell")
+        console.print(f"{cells} with a leading apostrophe, so that no spreadsheet runs them")
+    for warning in report.warnings:
+        console.print(Text(visible(f"note: {warning}", lines=False)), soft_wrap=True)
+
+
+def _show_readable(report: "Report", console: Console) -> None:
+    """What the cells of each column show, what they lost, and a few released rows."""
+    lost = {column.name: percent(column.il) for column in report.losses.columns}
+    titles = ("column", "what its cells show", "loss")
+    grid = light_grid(titles, right=titles[2:], overflow="fold")
+    for column in report.shown:
+        grid.add_row(Text(column.column), Text(str(column)), lost[column.column])
+    console.print("", grid)
+    console.print(
+        f"information lost: {percent(report.mean_loss)} per cell of these columns, on average"
+    )
+    if report.sample is None:
+        return
+    heads = [f"row {place + 1}" for place in range(len(report.sample.rows))]
+    # Three rows side by side are readable in 80 columns, five are not.
+    most = len(heads) if console.width >= 120 else 3
+    for start in range(0, len(heads), most):
+        part = slice(start, start + most)
+        some = light_grid(("released rows", *heads[part]), overflow="fold")
+        for name, *cells in report.sample.lines():
+            some.add_row(Text(name), *(Text(cell) for cell in cells[part]))
+        if report.sample.alike:
+            some.add_row("rows like it", *(f"{n:,}" for n in report.sample.alike[part]))
+        console.print("", some)
+    console.print()
+
+
+def _show_rows(report: "Report", console: Console) -> None:
+    """Where the rows went."""
+    rows = report.rows
     left_out = [
         f"{number:,} {why}"
         for number, why in (
@@ -44,18 +95,6 @@ def show_release(report: "Report", console: Console) -> None:
         + (f" ({', '.join(left_out)})" if left_out else "")
         + f" in {sum(report.seconds.values()):.1f} s (method {report.method})"
     )
-    found = report.composition
-    if found is not None and found.earlier and found.holds:
-        console.print(
-            f"combined with {count(found.earlier, 'earlier release')} of the same people, "
-            f"each person still has at least {found.fewest:,} candidates",
-            soft_wrap=True,
-        )
-    if report.output is not None and report.output.defused:
-        cells = count(report.output.defused, "cell")
-        console.print(f"{cells} with a leading apostrophe, so that no spreadsheet runs them")
-    for warning in report.warnings:
-        console.print(Text(visible(f"note: {warning}", lines=False)), soft_wrap=True)
 
 
 def show_verdict(verdict: "Verdict", console: Console) -> None:
@@ -91,13 +130,15 @@ def _print(
     head: Sequence[str], rows: Iterable[Sequence[str | Text]], console: Console, title: str = ""
 ) -> None:
     """Print a table; its cells are plain text, never markup."""
-    grid = Grid(*head, title=title or None)
+    grid = Grid(title=title or None)
+    for name in head:
+        grid.add_column(name, overflow="fold")
     for row in rows:
         grid.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
     console.print(grid)
 
 
-def _light_grid(titles: Sequence[str], right: Sequence[str] = (), **settings: Any) -> Grid:
+def light_grid(titles: Sequence[str], right: Sequence[str] = (), **settings: Any) -> Grid:
     """A table with a line under its titles and no other lines."""
     grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for title in titles:
@@ -114,8 +155,9 @@ def show_achieved(verdict: "Verdict", console: Console) -> None:
         _print(head, achieved_rows(verdict.achieved), console)
 
 
-def show_risks(risks: "Risks", console: Console) -> None:
+def show_risks(verdict: "Verdict", console: Console) -> None:
     """How likely re-identification is for someone who knows the quasi-identifiers."""
+    risks = verdict.risks
     stated = [f"{who}: {percent(risk)}" for who, risk, _ in risks.rows()]
     of = "" if risks.person is None else f" for persons ({risks.person})"
     console.print(
@@ -125,6 +167,8 @@ def show_risks(risks: "Risks", console: Console) -> None:
         ),
         soft_wrap=True,
     )
+    if verdict.why_higher:
+        console.print(Text(f"the highest risk is {verdict.why_higher}"), soft_wrap=True)
     if risks.population is not None:
         population = f"a population of {count(risks.population, 'row')}"
         console.print(
@@ -169,7 +213,7 @@ def show_runs(k: int, runs: "list[Run]") -> None:
     out.print(f"k = {k:,}", style="bold")
     for columns in _blocks([_column(name, rows) for name in _shown(rows)], _labels(rows)):
         titles = [title for title, _ in columns]
-        grid = _light_grid(titles, right=titles[1:], overflow="fold")
+        grid = light_grid(titles, right=titles[1:], overflow="fold")
         for cells in zip(*(cells for _, cells in columns), strict=True):
             grid.add_row(*cells)
         out.print(grid, "")
@@ -277,22 +321,40 @@ _FIGURES = {
 
 
 def show_curve(curve: "Curve") -> None:
-    """The loss for each k, and a bar that is full if every cell is lost."""
-    titles = ("k", "loss", "Total-IL", "groups", "largest", "seconds")
-    grid = _light_grid(titles, right=titles, no_wrap=True)
-    grid.add_column(f"0 … 100{THIN_SPACE}%", max_width=24)
+    """The risk and the loss for each k, and published rules to compare them with."""
+    titles = ("k", "highest risk", "average risk", "loss", "groups", "largest", "seconds")
+    grid = light_grid(titles, right=titles, no_wrap=True)
+    grid.add_column("loss", max_width=12)
     for point in curve.points:
-        figures = (f"{point.k:,}", percent(point.loss), f"{point.total_il:,.1f}",
-                   f"{point.groups:,}", f"{point.largest:,}", f"{point.seconds:,.2f}")  # fmt: skip
+        figures = (f"{point.k:,}", percent(point.highest_risk), percent(point.average_risk),
+                   percent(point.loss), f"{point.groups:,}", f"{point.largest:,}",
+                   f"{point.seconds:,.2f}")  # fmt: skip
         grid.add_row(*figures, Bar(1.0, 0.0, point.loss))
     out.print(grid)
-    out.print(f"{curve.rows:,} rows, method {curve.method}; to make a release, run covey anonymize")
+    of = "" if curve.person is None else f" ({curve.person})"
+    out.print(Text(f"k counts {curve.counted}{of}; {curve.rows:,} rows, method {curve.method}"))
+    _show_marks()
+    out.print("to make a release, run covey anonymize")
+
+
+def _show_marks() -> None:
+    """Published rules, shortly; the JSON names their sources."""
+    from covey.studies.marks import THRESHOLDS, names_by_cell
+
+    cells = ", ".join(f"{k} ({', '.join(names)})" for k, names in names_by_cell().items())
+    risks = ", ".join(
+        f"{100 * (mark.risk or 0):g}{THIN_SPACE}% ({mark.name}; k = {mark.k})"
+        for mark in THRESHOLDS
+    )
+    out.print(f"published rules to compare with: smallest cells of {cells}")
+    out.print(f"published thresholds of the highest risk: {risks}")
+    out.print("their sources: covey curve --json, under marks")
 
 
 def show_releases(entries: "Sequence[Entry]") -> None:
     """The releases in the register, the oldest first."""
     titles = ("id", "date", "file", "rows", "k", "method", "key", "")
-    grid = _light_grid(titles, right=("rows", "k"))
+    grid = light_grid(titles, right=("rows", "k"))
     for entry in entries:
         state = "" if entry.published else "interrupted; may be published"
         names = (entry.id, entry.date[:10], Text(entry.name), f"{entry.rows:,}", f"{entry.k:,}")
@@ -302,7 +364,7 @@ def show_releases(entries: "Sequence[Entry]") -> None:
 
 def show_experiments(figures: Sequence["Figure"], examples: Sequence["Example"]) -> None:
     """The figures and worked examples of the papers: name, number, content."""
-    grid = _light_grid(("name", "in the paper", "what it shows"), overflow="fold")
+    grid = light_grid(("name", "in the paper", "what it shows"), overflow="fold")
     for example in examples:
         grid.add_row(example.name, example.number, example.title)
     for figure in figures:

@@ -14,7 +14,7 @@ After, rows are counted as an analyst of the release would: all values that a ce
 equally likely.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
@@ -45,6 +45,8 @@ class Bin:
     before: int | None  # withheld if, with the release, it would reveal fewer than k
     after: float | None  # expected, with all values that a cell covers equally likely
     certain: int | None  # rows whose cells cover only values of this bin
+    # Of a range of numbers or dates: its first value and the first one after it; "" if it is open.
+    ends: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,7 @@ class _Bins(NamedTuple):
     rows: Longs
     cells: Floats
     covers: Mask  # which cells cover a value of which bin
+    ends: Sequence[tuple[str, str]] = ()  # of the first bins, if they are ranges
 
 
 def _distribution(
@@ -140,6 +143,7 @@ def _distribution(
                 int(before[i]) if same_rows and told[i] else None,
                 round(after[i], 1) if after[i] >= k else None,
                 certain[i] if certain[i] >= k else None,
+                bins.ends[i] if i < len(bins.ends) else None,
             )
             for i in np.flatnonzero(there).tolist()
         ),
@@ -215,7 +219,9 @@ def _interval_bins(
             shares[-1] = shares[-1] + nowhere
             covers[-1] = covers[-1] | nowhere
         rows[absent] = len(labels) - 1
-    return _Bins(labels, rows, np.column_stack(shares), np.column_stack(covers))
+    spelled = ["", *map(_first_day if interval.is_date else _spelled, ends[1:-1]), ""]
+    told = list(pairwise(spelled))
+    return _Bins(labels, rows, np.column_stack(shares), np.column_stack(covers), told)
 
 
 def _everything(label: str, rows: int, cells: int) -> _Bins:

@@ -1,5 +1,6 @@
 """The report on a release, its page and charts, and the certificate."""
 
+from covey.report.about import About
 from covey.report.report import (
     LIMITS,
     LOOKED_UP,
@@ -17,6 +18,7 @@ __all__ = [
     "LIMITS",
     "LOOKED_UP",
     "NOT_LOOKED_UP",
+    "About",
     "Costs",
     "Output",
     "Report",

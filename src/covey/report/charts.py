@@ -118,7 +118,10 @@ _SMALL = 11.5  # the size of letters
 
 
 class Bar(NamedTuple):
-    """A bar from one number to another, in one of the palette's colours."""
+    """A bar from one number to another, in one of the palette's colours.
+
+    If its number is `withheld`, it is an outline of no particular length with that word in it.
+    """
 
     place: int  # of its name
     low: float
@@ -126,6 +129,39 @@ class Bar(NamedTuple):
     colour: str
     lane: int = 0  # beside others of the same name
     told: str = ""  # the text after it
+    withheld: str = ""
+
+
+_WORD = 9.5  # the size of the letters of a word in a bar
+
+
+def _outlined(bars: Sequence[Bar], pixels: float, furthest: float) -> list[dict[str, Any]]:
+    """The bars as data; those without a number just long enough for their word."""
+    return [
+        bar._asdict()
+        | (
+            {"high": furthest * min((text_width(bar.withheld, _WORD) + 6) / pixels, 1)}
+            if bar.withheld
+            else {}
+        )
+        for bar in bars
+    ]
+
+
+def _bar_layers(base: "alt.Chart", values: Sequence[Bar], word: "alt.Chart") -> "list[alt.Chart]":
+    """Bars in their colours, and outlines with the words of those that are withheld."""
+    import altair as alt
+
+    layers = []
+    if any(not bar.withheld for bar in values):  # an empty layer has no name for screen readers
+        solid = base.transform_filter("!datum.withheld").mark_bar()
+        layers.append(solid.encode(color=alt.Color("colour:N", scale=None)))
+    if any(bar.withheld for bar in values):
+        outline = base.transform_filter("datum.withheld").mark_bar(
+            fill="white", stroke=QUIET, strokeWidth=1, strokeDash=[3, 2]
+        )
+        layers += [outline, word.transform_filter("datum.withheld").encode(text="withheld:N")]
+    return layers
 
 
 def bars(names: Sequence[str], values: Sequence[Bar], *, thick: int) -> "alt.LayerChart":
@@ -142,8 +178,9 @@ def bars(names: Sequence[str], values: Sequence[Bar], *, thick: int) -> "alt.Lay
     told = max((text_width(bar.told) for bar in values), default=0.0)
     behind = max(_TOLD, told) + 5 if told else 0
     lanes = 1 + max((bar.lane for bar in values), default=0)
-    furthest = max((bar.high for bar in values), default=0.0) or 1.0
-    base = alt.Chart(alt.InlineData([bar._asdict() for bar in values]))
+    furthest = _furthest(values)
+    width = _WIDE - room - _GAP - behind
+    base = alt.Chart(alt.InlineData(_outlined(values, width, furthest)))
     places = alt.Y("place:O", title=None, sort=None).scale(
         domain=list(range(len(names))), paddingInner=0.25, paddingOuter=0.1
     )
@@ -157,32 +194,124 @@ def bars(names: Sequence[str], values: Sequence[Bar], *, thick: int) -> "alt.Lay
         labelPadding=_GAP,
     )
     along = alt.X("low:Q", title=None).scale(domain=[0, furthest], nice=False)
-    if told:
-        along = along.axis(None)
-    else:
-        along = along.axis(
-            format=",d",
-            tickCount=4,
-            gridColor=FAINT,
-            domain=False,
-            ticks=False,
-            labelFlush=True,
-            labelSeparation=16,
-        )
+    along = along.axis(None) if told else along.axis(**_counts(), labelFlush=True)
     offset = alt.YOffset("lane:O").scale(domain=list(range(lanes)), paddingInner=0.08)
     base = base.encode(y=places, yOffset=offset)
-    layers = [base.mark_bar().encode(x=along, x2="high:Q", color=alt.Color("colour:N", scale=None))]
+    word = base.mark_text(align="left", dx=3, fontSize=_WORD, color=QUIET).encode(x="low:Q")
+    layers = _bar_layers(base.encode(x=along, x2="high:Q"), values, word)
     if told:
         text = base.mark_text(align="left", dx=5, fontSize=_SMALL, color=INK)
         layers.append(text.encode(x="high:Q", text="told:N"))
+    return _field(layers, width, len(names) * (thick * lanes + 9))
+
+
+def _furthest(values: Sequence[Bar]) -> float:
+    return max((bar.high for bar in values if not bar.withheld), default=0.0) or 1.0
+
+
+def _counts() -> dict[str, Any]:
+    """An axis of numbers of rows."""
+    return {
+        "format": ",d",
+        "tickCount": 4,
+        "gridColor": FAINT,
+        "domain": False,
+        "ticks": False,
+        "labelSeparation": 16,
+    }
+
+
+def _field(layers: "list[alt.Chart]", width: float, height: float) -> "alt.LayerChart":
+    import altair as alt
+
     return alt.LayerChart(
         layer=layers,
-        width=_WIDE - room - _GAP - behind,
-        height=len(names) * (thick * lanes + 9),
+        width=width,
+        height=height,
         padding={"left": 4, "right": 10, "top": 4, "bottom": 4},
         background="transparent",
         config=config(),
     )
+
+
+_TALL = 150  # pixels of upright bars
+_COUNTED = 52  # for the numbers at their left
+_BESIDE = 0.35  # between ranges and a bar beside them, as parts of a bar's place
+
+
+class Range(NamedTuple):
+    """The place of upright bars: a range with the text of its ends, or a name without them."""
+
+    name: str
+    ends: tuple[str, str] | None = None
+
+
+def histogram(ranges: Sequence[Range], values: Sequence[Bar]) -> "alt.LayerChart":
+    """Upright bars over ranges, with the ends of the ranges on the axis between them.
+
+    A place that is no range, as that of missing values, stands apart and has its name below it.
+    """
+    import altair as alt
+
+    starts = [
+        place + (_BESIDE if place and each.ends is None else 0.0)
+        for place, each in enumerate(ranges)
+    ]
+    lanes = 1 + max((bar.lane for bar in values), default=0)
+    wide, furthest = 0.86 / lanes, _furthest(values)
+    data = [
+        bar
+        | {
+            "left": starts[bar["place"]] + 0.07 + bar["lane"] * wide,
+            "right": starts[bar["place"]] + 0.07 + (bar["lane"] + 0.94) * wide,
+            "middle": starts[bar["place"]] + 0.07 + (bar["lane"] + 0.47) * wide,
+        }
+        for bar in _outlined(values, _TALL, furthest)
+    ]
+    width = _WIDE - _COUNTED
+    labels = _axis_labels(ranges, starts, width / (starts[-1] + 1))
+    base = alt.Chart(alt.InlineData(data))
+    along = alt.X("left:Q", title=None).scale(domain=[0, starts[-1] + 1], nice=False)
+    along = along.axis(
+        values=list(labels),
+        labelExpr=f"({json.dumps({f'{at:g}': text for at, text in labels.items()})})"
+        "[format(datum.value, '~g')]",
+        labelOverlap=False,
+        labelLimit=0,
+        labelFlush=False,
+        grid=False,
+        ticks=False,
+        labelPadding=5,
+    )
+    up = alt.Y("low:Q", title=None).scale(domain=[0, furthest], nice=False)
+    up = up.axis(**_counts(), minExtent=_COUNTED - 4, maxExtent=_COUNTED - 4)
+    word = base.mark_text(
+        align="left", angle=270, dx=3, fontSize=_WORD, color=QUIET, baseline="middle"
+    )
+    layers = _bar_layers(
+        base.encode(x=along, x2="right:Q", y=up, y2="high:Q"),
+        values,
+        word.encode(x="middle:Q", y="low:Q"),
+    )
+    return _field(layers, width, _TALL)
+
+
+def _axis_labels(ranges: Sequence[Range], starts: Sequence[float], room: float) -> dict[float, str]:
+    """The ends of ranges where they meet, and the names of other places in their middle.
+
+    If there is no room for every end, only every second or third is written, and so on.
+    """
+    ends = {
+        start: each.ends[0]
+        for each, start in zip(ranges, starts, strict=True)
+        if each.ends is not None and each.ends[0]
+    }
+    widest = max(map(text_width, ends.values()), default=0.0) + _GAP
+    labels = dict(list(ends.items())[:: max(1, math.ceil(widest / room))])
+    for each, start in zip(ranges, starts, strict=True):
+        if each.ends is None or each.ends == ("", ""):
+            labels[start + 0.5] = shortened(each.name, max(room * 1.2, 60))
+    return labels
 
 
 # Pages show text in the reader's own font, which may be much wider than the one used for layout. So
@@ -410,9 +539,9 @@ def scatter(
     x = alt.X("x:Q", title=x_title).scale(type="log", domain=x_ends, nice=False)
     y = alt.Y("y:Q", title=y_title).scale(type="log", domain=y_ends, nice=False)
     base = alt.Chart(alt.InlineData(values)).encode(
-        x=x.axis(values=_round_numbers(*x_ends), format=",~r", gridColor=FAINT, tickSize=5),
+        x=x.axis(values=round_numbers(*x_ends), format=",~r", gridColor=FAINT, tickSize=5),
         y=y.axis(
-            values=_round_numbers(*y_ends),
+            values=round_numbers(*y_ends),
             labelExpr=y_label,
             gridColor=FAINT,
             domain=False,
@@ -474,7 +603,7 @@ def _ends(values: Sequence[float]) -> list[float]:
     return [least / room, most * room]
 
 
-def _round_numbers(low: float, high: float) -> list[float]:
+def round_numbers(low: float, high: float) -> list[float]:
     """1, 2 and 5 times powers of ten from one number to another."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     every = [float(f"{step}e{power}") for power in powers for step in (1, 2, 5)]

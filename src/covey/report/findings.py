@@ -14,8 +14,10 @@ from covey.encoding.groups import Groups, Rings
 from covey.generalisation import View
 from covey.measures.histograms import class_sizes, distributions, rows_of
 from covey.measures.loss import Losses
+from covey.measures.resolution import resolutions
 from covey.report import caveats
 from covey.report.report import LIMITS, Report, Rows
+from covey.report.sample import sample
 from covey.schema import Role, Schema
 from covey.tables.csv_files import Dialect
 from covey.verification import Verdict, rings
@@ -68,6 +70,8 @@ class Findings:
             warnings=warnings,
             seconds=seconds,
             distributions=distributions(self.view, self.asked.k, persons=self.persons),
+            shown=resolutions(self.view),
+            sample=sample(self.view, alike=self.verdict.alike) if self.verdict.holds else None,
             **self._making(),
             **more,
         )

@@ -5,10 +5,10 @@ words. The rest explains, and gives the numbers of each chart to anyone who want
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covey.errors import THIN_SPACE, count, percent
-from covey.measures.histograms import Distribution
+from covey.measures.histograms import MISSING, Distribution
 from covey.measures.loss import DEFINITIONS, ColumnLoss
 from covey.report import charts
 from covey.report.charts import BEFORE, LINE, SOFT, Bar
@@ -26,6 +26,7 @@ from covey.tables.html import (
 from covey.tables.html import page as document
 from covey.verification import Check, Risks
 from covey.verification.rounding import share
+from covey.verification.sensitive import SIMILAR
 
 if TYPE_CHECKING:
     from covey.report import Report
@@ -33,26 +34,47 @@ if TYPE_CHECKING:
 
 def page(report: "Report") -> str:
     """The whole page."""
-    return document(
-        f"Report on a release of {count(report.rows.released, 'row')}",
-        _header(report),
-        element(
-            "main",
+    parts = [
+        part
+        for part in (
             _mind(report),
             _promise(report),
             _risks(report),
             _classes(report),
+            _readable(report),
             _loss(report),
             _before_and_after(report),
             _curve(report),
             _configuration(report),
-        ),
+        )
+        if part is not None
+    ]
+    titled = report.about is not None and report.about.title
+    return document(
+        titled or f"Report on a release of {count(report.rows.released, 'row')}",
+        _header(report),
+        _contents(parts),
+        element("main", *(part.shown for part in parts)),
         element("footer", element("p", f"What this does not guarantee: {report.limits}")),
     )
 
 
-def _section(title: str, *inside: Part, **attributes: str) -> Html:
-    return element("section", element("h2", title), *inside, **attributes)
+class _Section(NamedTuple):
+    """A part of the page with a title, which the contents list."""
+
+    title: str
+    anchor: str
+    shown: Html
+
+
+def _section(title: str, anchor: str, *inside: Part) -> _Section:
+    head = element("h2", title, id=anchor)
+    return _Section(title, anchor, element("section", head, *inside, aria_labelledby=anchor))
+
+
+def _contents(parts: Sequence[_Section]) -> Html:
+    listed = [element("li", element("a", part.title, href=f"#{part.anchor}")) for part in parts]
+    return element("nav", element("ul", *listed), aria_label="Contents", class_="contents")
 
 
 # ── the first screen ────────────────────────────────────────────────────────────────────────────
@@ -71,12 +93,24 @@ def _header(report: "Report") -> Html:
         element(
             "div",
             brand,
+            *_about(report),
             element("p", said, class_=f"verdict {colour}"),
             element("h1", _headline(report)),
             element("p", *_lead(report), class_="lead"),
             facts(_told(report)),
         ),
     )
+
+
+def _about(report: "Report") -> Iterator[Html]:
+    """What the custodian says about the release."""
+    if report.about is None:
+        return
+    if report.about.title is not None:
+        yield element("p", report.about.title, class_="title")
+    if said := report.about.said():
+        rows = (element("div", element("dt", name), element("dd", text)) for name, text in said)
+        yield element("dl", *rows, class_="about")
 
 
 def _state(report: "Report") -> tuple[str, str]:
@@ -164,18 +198,21 @@ def _told(report: "Report") -> Iterator[tuple[str, str, str]]:
         yield "k, required and found", f"{size.asked:,.0f} → {found}", said
     if alike and report.verdict.risks.prosecutor is not None:
         risk = percent(report.verdict.risks.prosecutor)
-        yield "highest risk", risk, "chance that someone who knows a person picks their row"
+        why = report.verdict.why_higher
+        said = "chance that someone who knows a person picks their row"
+        yield "highest risk", risk, f"{said}: {why}" if why else said
     lost = percent(share(report.mean_loss))
     yield "information lost", lost, "per cell of these columns, on average"
     left_out = rows.read - rows.released
     yield "rows not released", f"{left_out:,}", f"of {count(rows.read, 'row')} in the original"
 
 
-def _mind(report: "Report") -> Html:
+def _mind(report: "Report") -> _Section:
     minded = [element("li", _sentence(text)) for text in report.warnings]
     general = [element("li", _sentence(text), class_="plain") for text in report.reminders]
     return _section(
         "Before you publish",
+        "before-you-publish",
         element("p", "Nothing in this release needs a decision from you.")
         if not minded
         else element("p", f"{count(len(minded), 'point')} to check in this release:"),
@@ -192,9 +229,10 @@ def _sentence(text: str) -> str:
 # ── requirements ────────────────────────────────────────────────────────────────────────────────
 
 
-def _promise(report: "Report") -> Html:
+def _promise(report: "Report") -> _Section:
     return _section(
         "What was required, and what the verifier found",
+        "requirements",
         scrolled(report.verdict.table(explained=True), "requirements"),
         _missing_cells(report),
     )
@@ -215,7 +253,7 @@ def _missing_cells(report: "Report") -> Html | None:
 # ── risks ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _risks(report: "Report") -> Html | None:
+def _risks(report: "Report") -> _Section | None:
     verdict, risks = report.verdict, report.verdict.risks
     if not report.verdict.alike:
         return None
@@ -235,7 +273,7 @@ def _risks(report: "Report") -> Html | None:
         )
         told = [element("p", unknown)]
     more = _sensitive(report) if verdict.achieved else ()
-    return _section("How likely re-identification is", *told, *more)
+    return _section("How likely re-identification is", "risks", *told, *more)
 
 
 def _whom(risks: Risks) -> str:
@@ -256,17 +294,25 @@ def _whom(risks: Risks) -> str:
 
 def _sensitive(report: "Report") -> Iterator[Html]:
     """What classes reveal about sensitive values, whether or not anything was required."""
-    rows = [
-        (a.column, percent(a.certain), f"{a.distinct_l:,}", percent(a.alpha), f"{a.t_equal:.3f}")
-        for a in report.verdict.achieved
+    achieved = report.verdict.achieved
+    figures = [
+        ("rows whose value is certain", [percent(a.certain) for a in achieved]),
+        ("fewest values in a class", [f"{a.distinct_l:,}" for a in achieved]),
+        ("largest share of one value in a class", [percent(a.alpha) for a in achieved]),
+        ("largest distance from the whole table", [f"{a.t_equal:.3f}" for a in achieved]),
     ]
-    head = (
-        "sensitive column",
-        "rows whose value is certain",
-        "fewest values in a class",
-        "largest share of one value in a class",
-        "largest distance from the whole table",
-    )
+    ordered = any(a.t_ordered is not None for a in achieved)
+    if ordered:
+        figures += [
+            ("the same, by the order of values",
+             ["–" if a.t_ordered is None else f"{a.t_ordered:.3f}" for a in achieved]),
+            ("rows in classes of nearly equal numbers",
+             ["–" if a.similar is None else percent(a.similar) for a in achieved]),
+        ]  # fmt: skip
+    head = ("sensitive column", *(title for title, _ in figures))
+    rows = [
+        (one.column, *(cells[place] for _, cells in figures)) for place, one in enumerate(achieved)
+    ]
     yield element("h3", "What a class reveals about sensitive columns")
     yield element(
         "p",
@@ -275,13 +321,21 @@ def _sensitive(report: "Report") -> Iterator[Html]:
         "t-closeness: at 0 every class is like the whole table, at 1 it has nothing in common "
         "with it.",
     )
-    yield scrolled(table(head, rows, numbers=range(1, 5)), "sensitive columns")
+    if ordered:
+        yield element(
+            "p",
+            "Numbers and dates have an order. The distance by the order is small if the values of "
+            "a class are near those of the whole table. Numbers are nearly equal if they differ "
+            f"by at most {percent(SIMILAR)} of the range of their column: then anyone who finds "
+            "the class knows about what the value is.",
+        )
+    yield scrolled(table(head, rows, numbers=range(1, len(head))), "sensitive columns")
 
 
 # ── classes ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _classes(report: "Report") -> Html | None:
+def _classes(report: "Report") -> _Section | None:
     if not report.classes:
         return None
     verdict = report.verdict
@@ -312,6 +366,7 @@ def _classes(report: "Report") -> Html | None:
     name = "Rows in classes of each size"
     return _section(
         "How large the classes are",
+        "classes",
         _beside(element("div", said), figure(charts.svg(drawn), name, caption, numbers=numbers)),
     )
 
@@ -325,29 +380,81 @@ def _sizes(least: int, most: int) -> str:
     return f"{count(least, 'row')}" if least == most else f"{least:,} to {most:,} rows"
 
 
+# ── what is left ────────────────────────────────────────────────────────────────────────────────
+
+
+def _readable(report: "Report") -> _Section:
+    """What the release shows, in natural units, and a few of its rows."""
+    rows = [(column.column, _sentence(str(column))) for column in report.shown]
+    return _section(
+        "What a reader of the release sees",
+        "readable",
+        element(
+            "p",
+            "Typical is what half of the rows keep: they show at least as much. Widths are those "
+            "of released intervals.",
+        ),
+        scrolled(table(("column", "what its cells show"), rows), "what cells show"),
+        *_some_rows(report),
+    )
+
+
+def _some_rows(report: "Report") -> Iterator[Html]:
+    some = report.sample
+    if some is None:
+        return
+    rows = some.lines()
+    if some.alike:
+        rows.append(("rows like it", *(f"{alike:,}" for alike in some.alike)))
+    found = len(some.rows)
+    yield element("h3", "Some rows of the release")
+    yield element(
+        "p",
+        f"{found} different rows, at equal steps of the released order: "
+        if found > 1
+        else "All rows are alike: ",
+        "their quasi-identifiers, which are published with the release.",
+    )
+    head = ("column", *(f"row {place + 1}" for place in range(found)))
+    yield scrolled(table(head, rows), "released rows")
+
+
 # ── loss ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _loss(report: "Report") -> Html:
+def _loss(report: "Report") -> _Section:
     losses = report.losses
     everything = sum(column.weight for column in losses.columns) * losses.rows
     lost = percent(share(report.mean_loss))
+    totals = (
+        f"Over all rows, Total-IL is {losses.total_il:,.1f}; it would be {everything:,.0f} if "
+        "nothing were left."
+    )
     return _section(
         "What was lost",
+        "loss",
         element(
             "p",
             f"On average, a cell of the quasi-identifiers has lost {lost} of its information: "
-            f"0{THIN_SPACE}% if it is unchanged, 100{THIN_SPACE}% if nothing is left. Over all "
-            f"rows, Total-IL is {losses.total_il:,.1f}; it would be {everything:,.0f} if nothing "
-            "were left.",
+            f"0{THIN_SPACE}% if it is unchanged, 100{THIN_SPACE}% if nothing is left.",
         ),
         _beside(_paying_columns(report), _paying_rows(report)),
         element("h3", "Column by column"),
+        element(
+            "p",
+            "A number or date loses the width of its interval, relative to the range given here: "
+            "the declared domain, or else that of the released cells. A category loses the "
+            f"{'levels' if losses.measure in ('height', 'level') else 'values'} of its taxonomy "
+            "that it no longer tells apart.",
+            class_="quiet",
+        ),
         _column_losses(report),
         element(
             "details",
             element("summary", "All measures, and what they mean"),
+            element("p", totals),
             table(("measure", "value"), losses.figures(), numbers=(1,)),
+            _worst_rows(report),
             element("ul", *(element("li", text) for text in DEFINITIONS.values()), class_="small"),
         ),
     )
@@ -373,13 +480,9 @@ def _paying_columns(report: "Report") -> Html:
 
 
 def _paying_rows(report: "Report") -> Html:
-    head = ("rows that lose most", "share of the loss", "Total-IL without them")
+    head = ("rows that lose most", "share of the loss")
     rows = [
-        (
-            f"{worst.percent:g}{THIN_SPACE}% ({worst.rows:,})",
-            percent(worst.share),
-            f"{worst.without:,.1f}",
-        )
+        (f"{worst.percent:g}{THIN_SPACE}% ({worst.rows:,})", percent(worst.share))
         for worst in report.losses.worst
     ]
     return element(
@@ -391,36 +494,32 @@ def _paying_rows(report: "Report") -> Html:
             "of the loss falls on the original rows that lose most. Suppressed rows "
             "count too: they have lost everything.",
         ),
-        scrolled(table(head, rows, numbers=(1, 2)), head[0]),
+        scrolled(table(head, rows, numbers=(1,)), head[0]),
     )
 
 
+def _worst_rows(report: "Report") -> Html:
+    rows = [
+        (f"without the worst {worst.percent:g}{THIN_SPACE}% of rows", f"{worst.without:,.1f}")
+        for worst in report.losses.worst
+    ]
+    return table(("Total-IL", "value"), rows, numbers=(1,))
+
+
 def _column_losses(report: "Report") -> Html:
-    shown = {column.column: column for column in report.distributions}
-    head = ("column", "weight", "mean loss of a cell", "share of the loss")
+    relative = {column.column: column.relative_to for column in report.shown}
+    head = ("column", "weight", "mean loss of a cell", "relative to", "share of the loss")
     rows = [
         (
-            explained(column.name, _in_words(column.il, shown[column.name])),
+            explained(column.name, next(text for most, text in _WORDS if column.il <= most)),
             f"{column.weight:g}",
             percent(column.il),
+            relative[column.name],
             percent(column.share),
         )
         for column in _by_share(report)
     ]
-    return scrolled(table(head, rows, numbers=(1, 2, 3)), "loss by column")
-
-
-def _in_words(il: float, shown: Distribution) -> str:
-    """One column's loss in a sentence."""
-    how = next(text for most, text in _WORDS if il <= most)
-    return f"{how}: {_shown(shown)}."
-
-
-def _shown(column: Distribution) -> str:
-    return (
-        f"{percent(column.exact)} of the rows still show one value, "
-        f"{percent(column.nothing)} show nothing"
-    )
+    return scrolled(table(head, rows, numbers=(1, 2, 4)), "loss by column")
 
 
 _WORDS = (
@@ -436,12 +535,14 @@ _WORDS = (
 # ── before and after ────────────────────────────────────────────────────────────────────────────
 
 
-def _before_and_after(report: "Report") -> Html:
+def _before_and_after(report: "Report") -> _Section:
+    shown = {column.column: column for column in report.shown}
     told = any(bin_.before is not None for d in report.distributions for bin_ in d.bins)
     keys = (
         *((("before", "before: rows of the original"),) if told else ()),
         ("certain", "after: rows that certainly have the value"),
         ("spread", "after: rows that may have it, spread evenly over what their cells cover"),
+        *((("untold", "a number that is not shown"),) if _withholds(report) else ()),
     )
     hidden = (
         f"Numbers below k = {report.k:,} are not shown, for the original or the release, and "
@@ -466,36 +567,54 @@ def _before_and_after(report: "Report") -> Html:
         )
     return _section(
         "Each column before and after",
+        "columns",
         element(
             "p",
             "How many rows have which values. If both bars of a value are equally long, the "
-            "release still shows how many people have it. The first part of the lower bar counts "
-            "rows whose cells leave no doubt."
+            "release still shows how many people have it. The part of the second bar next to the "
+            "axis counts rows whose cells leave no doubt."
             if told
-            else "How many rows of the release have which values. The first part of a bar counts "
-            "rows whose cells leave no doubt.",
+            else "How many rows of the release have which values. The part of a bar next to the "
+            "axis counts rows whose cells leave no doubt.",
         ),
         element("p", hidden + without, class_="quiet"),
         element(
             "ul", *(element("li", text, class_=key) for key, text in keys), class_="legend"
         ),
-        element("div", *(_column(column, report.k) for column in report.distributions),
-                class_="gallery"),
+        element("div", *(_column(column, report.k, str(shown[column.column]), told=told)
+                         for column in report.distributions), class_="gallery"),
     )  # fmt: skip
 
 
-def _column(column: Distribution, k: int) -> Html:
+def _withholds(report: "Report") -> bool:
+    """Whether a bar is drawn as an outline."""
+    return any(
+        bin_.after is None or (bin_.before is None and any(b.before is not None for b in d.bins))
+        for d in report.distributions
+        for bin_ in d.bins
+    )
+
+
+def _column(column: Distribution, k: int, said: str, *, told: bool) -> Html:
+    """One column; `told` if the page shows numbers before of any column."""
     before = any(bin_.before is not None for bin_ in column.bins)
     values = []
     for place, bin_ in enumerate(column.bins):
-        certain, lane = float(bin_.certain or 0), int(before)
         if before:
-            values.append(Bar(place, 0, float(bin_.before or 0), BEFORE))
-        values += [
-            Bar(place, 0, certain, LINE, lane),
-            Bar(place, certain, max(bin_.after or 0.0, certain), SOFT, lane),
-        ]
-    drawn = charts.bars([bin_.label for bin_ in column.bins], values, thick=8 if before else 12)
+            values.append(_bar(place, bin_.before, BEFORE, 0, "withheld"))
+        certain, lane = float(bin_.certain or 0), int(before)
+        if certain:
+            values.append(Bar(place, 0, certain, LINE, lane))
+        if bin_.after is None:
+            values.append(_bar(place, None, SOFT, lane, f"< {k:,}"))
+        else:
+            values.append(Bar(place, certain, max(bin_.after, certain), SOFT, lane))
+    ranges = [charts.Range(bin_.label, bin_.ends) for bin_ in column.bins]
+    drawn = (
+        charts.histogram(ranges, values)
+        if any(one.ends for one in ranges)
+        else charts.bars([one.name for one in ranges], values, thick=11 if before else 14)
+    )
     numbers = table(
         ("value", *(("before",) if before else ()), "after", "certain"),
         [
@@ -508,9 +627,19 @@ def _column(column: Distribution, k: int) -> Html:
         ],
         numbers=(1, 2, 3),
     )
-    caption = together((element("strong", column.column), element("br"), f"{_shown(column)}."))
+    with_missing = any(bin_.ends and bin_.label.endswith(f"or {MISSING}") for bin_ in column.bins)
+    also = " The last bar includes missing values." if with_missing else ""
+    also += " All numbers before are withheld." if told and not before else ""
+    caption = together((element("strong", column.column), element("br"), _sentence(said), also))
     name = f"{column.column}: rows with each value, {'before and ' if before else ''}after"
     return figure(charts.svg(drawn), name, caption, numbers=numbers)
+
+
+def _bar(place: int, number: float | None, colour: str, lane: int, withheld: str) -> Bar:
+    """A bar, or an outline with a word if its number is not shown."""
+    if number is None:
+        return Bar(place, 0, 0, colour, lane, withheld=withheld)
+    return Bar(place, 0, float(number), colour, lane)
 
 
 def _number(number: float | None, untold: str) -> str:
@@ -520,37 +649,67 @@ def _number(number: float | None, untold: str) -> str:
 # ── the rest ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _curve(report: "Report") -> Html | None:
+def _curve(report: "Report") -> _Section | None:
     if report.curve is None:
         return None
-    points = report.curve.to_dict()["points"]
+    told = report.curve.to_dict()
     numbers = table(
-        ("k", "loss", "Total-IL", "groups"),
+        ("k", "highest risk", "average risk", "loss", "Total-IL", "groups"),
         [
-            (f"{p['k']:,}", percent(p["loss"]), f"{p['total_il']:,.1f}", f"{p['groups']:,}")
-            for p in points
+            (
+                f"{p['k']:,}",
+                *(percent(p[name]) for name in ("highest_risk", "average_risk", "loss")),
+                f"{p['total_il']:,.1f}",
+                f"{p['groups']:,}",
+            )
+            for p in told["points"]
         ],
-        numbers=(0, 1, 2, 3),
+        numbers=range(6),
     )
     return _section(
-        "What other values of k would cost",
+        "What other values of k would mean",
+        "other-k",
         element(
             "p",
-            "The loss of groups formed for each k, with no other requirement. Where the curve is "
-            "flat, a larger k costs almost nothing. The points are not releases, and none was "
+            "Risk and loss of groups formed for each k, with no other requirement. Where the loss "
+            "is flat, a larger k costs almost nothing. The points are not releases, and none was "
             "verified. Their groups are formed with less effort, since there are many runs, so "
             "the loss at the mark may differ from that of this release.",
         ),
         figure(
             charts.svg(report.curve.chart(chosen=report.k)),
-            f"Mean loss of a cell for each k, with a mark at the required k = {report.k:,}",
+            "Highest and average risk, and mean loss of a cell, for each k, with a mark at the "
+            f"required k = {report.k:,}",
             numbers=numbers,
             wide=True,
         ),
+        _marks(told["marks"]),
     )
 
 
-def _configuration(report: "Report") -> Html:
+def _marks(marks: Sequence[dict[str, Any]]) -> Html:
+    """The published rules in the picture, with their sources."""
+    rows = [
+        (
+            f"{mark['k']:,}",
+            mark["says"],
+            f"{mark['publisher']}: {mark['title']}, {mark['year'] or 'undated'}. {mark['source']}",
+        )
+        for mark in marks
+    ]
+    return element(
+        "details",
+        element("summary", "Published rules in the picture, and their sources"),
+        element(
+            "p",
+            "They were made for other purposes than choosing k: for comparison, not as advice. "
+            "k is the smallest k that fits the rule.",
+        ),
+        table(("k", "what it says", "source"), rows, numbers=(0,)),
+    )
+
+
+def _configuration(report: "Report") -> _Section:
     settings = report.configuration
     columns = [
         (
@@ -588,6 +747,7 @@ def _configuration(report: "Report") -> Html:
     ]  # fmt: skip
     return _section(
         "How it was made",
+        "making",
         element("p", _checksum(report)),
         scrolled(table(("what", "this release"), rest), "settings"),
         element("h3", "Columns"),

@@ -1,4 +1,7 @@
-"""What was required, found and lost: numbers and column names, never cells."""
+"""What was required, found and lost: numbers, column names and a few released rows.
+
+It holds no cell of the original, and of the release only cells of quasi-identifiers.
+"""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
@@ -7,9 +10,12 @@ from covey.custody.composition import Composition
 from covey.errors import UsageError, count, percent
 from covey.measures.histograms import ClassSizes, Distribution
 from covey.measures.loss import DEFINITIONS, Losses
+from covey.measures.resolution import Resolution
 from covey.report import charts
+from covey.report.about import About
+from covey.report.sample import Sample
 from covey.report.writing import Written
-from covey.tables.html import element, snippet
+from covey.tables.html import element, snippet, table
 from covey.verification import Verdict
 from covey.verification.rounding import rounded, share
 
@@ -99,6 +105,9 @@ class Report(Written):
     seconds: dict[str, float]
     classes: tuple[ClassSizes, ...]  # none if rows form no classes
     distributions: tuple[Distribution, ...]
+    shown: tuple[Resolution, ...]  # what the cells of each quasi-identifier still show
+    sample: Sample | None  # None unless the requirements hold
+    about: About | None = None
     output: Output | None = None
     curve: Costs | None = None
     limits: str = LIMITS
@@ -132,19 +141,29 @@ class Report(Written):
 
     def published(self) -> "Report":
         """The same, with only the digits that are published."""
-        return replace(self, losses=rounded(self.losses), distributions=rounded(self.distributions))
+        return replace(
+            self,
+            losses=rounded(self.losses),
+            distributions=rounded(self.distributions),
+            shown=rounded(self.shown),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists, as the JSON report has them."""
         return {
             "covey": self.version,
             "date": self.date,
+            **({"about": asdict(self.about)} if self.about else {}),
             "rows": asdict(self.rows),
             "verdict": self.verdict.to_dict(),
             "classes": [asdict(sizes) for sizes in self.classes],
             "loss": self.losses.to_dict(),
             "mean_loss": share(self.mean_loss),
             "definitions": DEFINITIONS,
+            "shown": [
+                {**asdict(rounded(column)), "in_words": str(column)} for column in self.shown
+            ],
+            "sample": self.sample and asdict(self.sample),
             "distributions": [asdict(rounded(column)) for column in self.distributions],
             "curve": self.curve and self.curve.to_dict(),
             "method": {"name": self.method, "options": self.options},
@@ -172,7 +191,9 @@ class Report(Written):
         return snippet(
             f"{rows.released:,} of {count(rows.read, 'row')} released{by}",
             self.verdict.table(),
+            element("p", self.verdict.risk) if self.verdict.risk else None,
             element("p", f"Mean loss of a cell: {percent(self.mean_loss)}"),
+            table(("column", "what it shows"), [(c.column, str(c)) for c in self.shown]),
             *(element("p", f"Note: {warning}") for warning in self.warnings),
         )
 

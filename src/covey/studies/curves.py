@@ -1,17 +1,17 @@
-"""What privacy costs: the loss for each k, in one run, as a table and a chart.
+"""What each k protects from and what it costs: the risk and the loss for each k, in one run.
 
 The table is read, sorted and encoded once. Then groups are formed for one k after another, and
-their loss is measured. Nothing is released or verified here: `anonymize` does that after the
-custodian has chosen a k. A curve holds numbers, never cells.
+their risk and loss are measured. Nothing is released or verified here: `anonymize` does that after
+the custodian has chosen a k. A curve holds numbers, never cells.
 """
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
-from math import log
+from math import exp, log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -22,15 +22,20 @@ from covey.clustering.request import Request
 from covey.custody.keys import Key
 from covey.custody.ordering import ordered_people
 from covey.encoding import EncodedTable
+from covey.encoding.constraints import constraints_of
 from covey.encoding.groups import Groups, Rings
 from covey.errors import THIN_SPACE, UsageError, percent
+from covey.inspection.persons import refuse_unsaid, whose_rows
 from covey.measures.loss import measure_groups
+from covey.measures.risks import risks_of_groups
+from covey.repair.surplus import without_surplus
 from covey.report import charts
-from covey.report.charts import FAINT, INK, LINE, PICTURES
+from covey.report.charts import FAINT, INK, LINE, PICTURES, QUIET
 from covey.report.writing import Written
 from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity
 from covey.schema.taxonomy import Measure
+from covey.studies.marks import MARKS, THRESHOLDS, names_by_cell
 from covey.verification.rounding import rounded
 
 if TYPE_CHECKING:
@@ -40,7 +45,12 @@ KS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 2
 EFFORT = "quick"  # default of the covey method here: a curve needs many runs
 
 DEFINITIONS = {
-    "k": "Minimum number of rows in a group.",
+    "k": "Minimum number of rows in a group, or of persons.",
+    "highest_risk": "Chance that someone who knows a person's quasi-identifiers picks a row of "
+    "theirs, for the person most at risk: 1 divided by the rows of the smallest class. If k counts "
+    "persons, the largest share that a person has of the rows of a class.",
+    "average_risk": "The same, on average over all rows: classes divided by rows, if k counts "
+    "rows.",
     "total_il": "Total-IL of the groups, including suppressed rows.",
     "loss": "Mean loss of a cell: Total-IL divided by that of a table with every cell lost.",
     "gcp": "GCP of the same groups.",
@@ -54,9 +64,11 @@ DEFINITIONS = {
 
 @dataclass(frozen=True)
 class Point:
-    """The loss of the best groups found for one k; `DEFINITIONS` explains the figures."""
+    """The risk and the loss of the best groups found for one k; see `DEFINITIONS`."""
 
     k: int
+    highest_risk: float
+    average_risk: float
     total_il: float
     loss: float
     gcp: float
@@ -69,7 +81,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve(Written):
-    """The loss for each k, which never falls as k grows."""
+    """The risk and the loss for each k. The loss never falls as k grows."""
 
     formats = (".csv", ".json", *PICTURES)
 
@@ -78,6 +90,12 @@ class Curve(Written):
     method: str
     options: dict[str, Any]
     measure: Measure
+    person: str | None = None  # the column by which k counts persons, None if it counts rows
+
+    @property
+    def counted(self) -> str:
+        """What k counts."""
+        return "rows" if self.person is None else "persons"
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -86,9 +104,14 @@ class Curve(Written):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists, as in the JSON file, with its digits."""
-        return {"covey": version("covey"), "definitions": DEFINITIONS, **asdict(rounded(self))}
+        return {
+            "covey": version("covey"),
+            "definitions": DEFINITIONS,
+            **asdict(rounded(self)),
+            "marks": [{**asdict(mark), "k": mark.k} for mark in MARKS],
+        }
 
-    def chart(self, *, chosen: int | None = None) -> "alt.LayerChart":
+    def chart(self, *, chosen: int | None = None) -> "alt.VConcatChart":
         """The curve as an Altair chart; needs the extra `covey[charts]`.
 
         A `chosen` k is marked if it is within the curve.
@@ -120,6 +143,7 @@ def curve(  # noqa: PLR0913 - those of anonymize
     schema: Schema,
     *,
     ks: Iterable[int] | None = None,
+    person: str | Literal[False] | None = None,
     method: str | Callable[..., Any] = "covey",
     key: Key | bytes | str | Path | None = None,
     seed: int | None = None,
@@ -127,17 +151,19 @@ def curve(  # noqa: PLR0913 - those of anonymize
     progress: Progress = silent,
     **options: Any,
 ) -> Curve:
-    """The loss for each of `ks`, by default twenty from 2 to 200 or to the number of rows.
+    """The risk and the loss for each of `ks`.
 
-    `frame`, `schema`, `method`, `key`, `seed`, `class_column` and `options` are those of
-    `anonymize`. With the same seed and options, a point is the loss of `anonymize` for its k,
-    unless groups found for a larger k lose less: they are valid for the smaller k too. The covey
+    By default, there are twenty from 2 to 200 or to the number of rows or persons. k counts persons
+    if `person` names the column that identifies them, and rows if it is False; without it, the
+    schema decides. `frame`, `schema`, `method`, `key`, `seed`, `class_column` and `options` are
+    those of `anonymize`. With the same seed and options, a point is what `anonymize` finds for its
+    k, unless groups found for a larger k lose less: they are valid for the smaller k too. The covey
     method uses a low effort, unless `effort` is among the options, so a release with its default
     effort loses somewhat less than the curve shows. Without a `seed`, one is derived from the key;
     it does not depend on `ks`.
     """
     sizes = None if ks is None else list(ks)
-    request = requested(schema, sizes, method, options, class_column)
+    request = requested(schema, sizes, method, options, class_column, person=person)
     task = prepare(frame, schema, request, ks=sizes, key=key, seed=seed, progress=progress)
     return task.curve(tuple(task.points(progress)))
 
@@ -150,21 +176,41 @@ class Task:
     request: Request
     encoded: EncodedTable
     seed: int
+    persons: Mapping[str, pl.Series] = field(default_factory=dict)  # the person of each row
 
     def points(self, progress: Progress) -> Iterator[Point]:
-        """The loss for each k, one k after another, each as soon as it is known."""
+        """The risk and the loss for each k, one k after another, each as soon as it is known."""
         for done, k in enumerate(self.ks):
             tell = part_of(progress, f"{done + 1} of {len(self.ks)}: k = {k}", done, len(self.ks))
             began = time.perf_counter()
-            request = replace(self.request, requirements=(KAnonymity(k, person=False),))
-            groups = request.cluster(self.encoded, self.seed, tell)
+            encoded, request = self._for(k)
+            possible = without_surplus(encoded, request)
+            groups = pipeline.form_groups(*possible, self.seed, tell)
             yield self._point(k, groups, time.perf_counter() - began)
+
+    def refuse_infeasible(self) -> None:
+        """Refuse a k that is larger than the number of persons, before any work."""
+        without_surplus(*self._for(self.ks[-1]))
+
+    def _for(self, k: int) -> tuple[EncodedTable, Request]:
+        """The table and the request for one k; the table stays as it is if k counts rows."""
+        asked = KAnonymity(k, self.request.size.person)
+        request = replace(self.request, requirements=(asked,))
+        known = self.encoded.constraints
+        if known is None:
+            return self.encoded, request
+        return replace(self.encoded, constraints=constraints_of([asked], known.columns)), request
 
     def _point(self, k: int, groups: Groups | Rings, seconds: float) -> Point:
         assert isinstance(groups, Groups)  # other methods are refused earlier
         losses = measure_groups(self.encoded, groups)
+        risks = risks_of_groups(self.encoded, groups, self.request.requirements, self.persons)
+        assert risks.prosecutor is not None
+        assert risks.prosecutor_average is not None
         return Point(
             k=k,
+            highest_risk=risks.prosecutor,
+            average_risk=risks.prosecutor_average,
             total_il=losses.total_il,
             loss=losses.mean,
             gcp=losses.gcp,
@@ -179,7 +225,8 @@ class Task:
         """The curve through what was found."""
         lowest, asked = tuple(rising(points)), self.request
         name, options = asked.method.name, dict(asked.options)
-        return Curve(lowest, self.encoded.rows, name, options, self.encoded.measure)
+        person = asked.size.person or None
+        return Curve(lowest, self.encoded.rows, name, options, self.encoded.measure, person)
 
 
 def requested(
@@ -188,15 +235,17 @@ def requested(
     method: str | Callable[..., Any],
     options: Mapping[str, Any],
     class_column: str | None,
+    *,
+    person: str | Literal[False] | None = None,
 ) -> Request:
     """The request for the largest k, or an error if anything about it is wrong."""
-    asked = [KAnonymity(k) for k in (KS[:1] if ks is None else ks)]
+    asked = [KAnonymity(k, person) for k in (KS[:1] if ks is None else ks)]
     if not asked:
         raise UsageError("no k given for the curve")
     chosen = {**({"effort": EFFORT} if method == "covey" else {}), **options}
     request = Request.of(schema, asked, method, chosen, class_column=class_column)
     refuse_method(method)
-    return replace(request, requirements=(KAnonymity(request.k, person=False),))
+    return replace(request, requirements=(request.size,))
 
 
 def prepare(
@@ -212,12 +261,18 @@ def prepare(
     """Read the table, put it in order and encode it."""
     progress("reading", 0.0)
     table = tables.original(frame, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
+    refuse_unsaid(table, schema, request.requirements)
+    persons = whose_rows(table, schema, request.persons)
     seeded = [request.method.name, request.options, "curve", request.class_column]
     custodian = Key.of(key) if seed is None else None
     people = ordered_people(table, schema, seeded, seed=seed, key=custodian)
-    encoded = pipeline.encode_people(people, schema, request)
-    sizes = KS if ks is None else sorted(set(ks))
-    return Task(tuple(k for k in sizes if k <= encoded.rows), request, encoded, people.seed)
+    encoded = pipeline.encode_people(people, schema, request, persons)
+    whose = {name: people.selection.of(cells) for name, cells in persons.items()}
+    most = min([encoded.rows, *(cells.drop_nulls().n_unique() for cells in whose.values())])
+    sizes = [k for k in KS if k <= max(most, KS[0])] if ks is None else sorted(set(ks))
+    task = Task(tuple(sizes), request, encoded, people.seed, whose)
+    task.refuse_infeasible()
+    return task
 
 
 def rising(points: Sequence[Point]) -> list[Point]:
@@ -233,77 +288,214 @@ def rising(points: Sequence[Point]) -> list[Point]:
 
 # ── drawing it ──────────────────────────────────────────────────────────────────────────────────
 
-_HEIGHT = 320  # of the field, in pixels
+_WIDTH, _HEIGHT, _STRIP = 560, 210, 76  # pixels: of all fields, of a panel, of the names of rules
+_SMALL = 10.5
 
 
-def _chart(curve: Curve, chosen: int | None) -> "alt.LayerChart":
-    """Loss over k, on a logarithmic axis: from 2 to 4 is as far as from 50 to 100."""
+def _chart(curve: Curve, chosen: int | None) -> "alt.VConcatChart":
+    """Risk over k, and loss over k, one below the other with the same logarithmic axis.
+
+    On such an axis, from 2 to 4 is as far as from 50 to 100. Above is a strip with the names of
+    the rules of `covey.studies.marks`; their k continue as lines through both panels.
+    """
     import altair as alt
 
     ks = [point.k for point in curve.points]
-    values = [{"k": p.k, "loss": p.loss, "label": percent(p.loss)} for p in curve.points]
     room = max(ks[-1] / ks[0], 2.0) ** 0.1
-    x = alt.X("k:Q", title="k, the minimum number of rows in a class").scale(
-        type="log", domain=[ks[0] / room, ks[-1] * room**0.3], nice=False
+    ends = (ks[0] / room, ks[-1] * room**0.3)
+    x = alt.X("k:Q", title=None).scale(type="log", domain=ends, nice=False)
+    bare = x.axis(None)
+    ticks = x.title(f"k, the minimum number of {curve.counted} in a class").axis(
+        values=apart(ks, 0.07), format=",d", grid=False, tickSize=5
     )
-    y = alt.Y("loss:Q", title="mean loss of a cell").scale(domainMin=0, nice=True)
-    written = f"format(datum.value * 100, '.3~g') + '{THIN_SPACE}%'"
-    base = alt.Chart(alt.InlineData(values)).encode(
-        x=x.axis(values=apart(ks, 0.07), format=",d", grid=False, tickSize=5),
-        y=y.axis(labelExpr=written, tickCount=6, gridColor=FAINT, domain=False, ticks=False),
-    )
-    # The curve never falls, so there is room on the left above a point.
-    text = base.transform_filter(alt.FieldOneOfPredicate("k", apart(ks, 0.13)))
-    text = text.encode(text="label:N")
-    layers = [
-        base.mark_area(color=LINE, opacity=0.08),
-        *([] if chosen is None or not ks[0] <= chosen <= ks[-1] else _mark(chosen, x, ks)),
-        *(
-            text.mark_text(
-                fontSize=11.5,
-                align="right",
-                dx=-5,
-                dy=-11,
-                color=ink,
-                stroke=ink,
-                strokeWidth=width,
-            )
-            for ink, width in (("white", 5), (INK, 0))
-        ),
-        base.mark_line(color=LINE, strokeWidth=2.2),
-        base.mark_point(color=LINE, filled=True, opacity=1, size=34),
+    marked = chosen if chosen is not None and ks[0] <= chosen <= ks[-1] else None
+    panels = [
+        (_STRIP, _names(_apart(_rules_within(ends), ends), bare)),
+        (_HEIGHT, _risk_layers(curve, bare, ends, marked)),
+        (_HEIGHT, _loss_layers(curve, ticks, ends, marked)),
     ]
-    return alt.LayerChart(
-        layer=layers,
+    return alt.VConcatChart(
+        vconcat=[
+            alt.LayerChart(layer=layers, width=_WIDTH, height=height)
+            for height, layers in panels
+            if layers
+        ],
+        spacing=6,
         title=charts.title(
-            "What privacy costs",
-            f"{curve.rows:,} rows, method {curve.method}; "
-            f"0{THIN_SPACE}%: every cell is unchanged, 100{THIN_SPACE}%: nothing is left",
+            "What each k protects from, and what it costs",
+            f"{curve.rows:,} rows, method {curve.method}. A loss of 0{THIN_SPACE}%: every cell is "
+            f"unchanged, 100{THIN_SPACE}%: nothing is left",
+            "Solid line: highest risk, of the person most at risk. Dashed line: average risk",
         ),
-        width=560,
-        height=_HEIGHT,
         padding=14,
         background="white",
         config=charts.config(),
     )
 
 
-def _mark(chosen: int, x: "alt.X", ks: Sequence[int]) -> "list[alt.Chart]":
-    """A vertical line at a k, labelled below the curve, where there is no other text."""
+def _rules_within(ends: tuple[float, float]) -> list[dict[str, Any]]:
+    """The smallest cells of published rules that lie on the axis, by their k."""
+    return [
+        {"k": k, "rule": f"{k} {', '.join(names)}"}
+        for k, names in names_by_cell().items()
+        if ends[0] < k < ends[1]
+    ]
+
+
+def _apart(rules: list[dict[str, Any]], ends: tuple[float, float]) -> list[dict[str, Any]]:
+    """The rules, each with a k at which its name does not touch that of its neighbour."""
+    least = log(ends[1] / ends[0]) * 13 / _WIDTH  # 13 pixels
+    places = [log(rule["k"]) for rule in rules]
+    for left in range(len(places) - 1):
+        lacking = least - (places[left + 1] - places[left])
+        if lacking > 0:
+            places[left] -= lacking / 2
+            places[left + 1] += lacking / 2
+    return [rule | {"k": exp(place)} for rule, place in zip(rules, places, strict=True)]
+
+
+def _names(rules: list[dict[str, Any]], x: "alt.X") -> "list[alt.Chart]":
+    """The names of rules, written upwards from their k."""
     import altair as alt
 
-    base = alt.Chart(alt.InlineData([{"k": chosen, "told": f"k = {chosen:,}"}])).encode(x=x)
-    is_left = chosen * chosen < ks[0] * ks[-1]
-    told = base.mark_text(
-        fontSize=12,
-        fontWeight="bold",
-        align="left" if is_left else "right",
-        dx=7 if is_left else -7,
-        color=INK,
+    if not rules:
+        return []
+    base = alt.Chart(alt.InlineData(rules)).encode(x=x, y=alt.value(_STRIP))
+    names = base.mark_text(
+        angle=270, align="left", baseline="middle", dx=2, fontSize=_SMALL, color=QUIET
+    )
+    return [names.encode(text="rule:N")]
+
+
+def _lines_of_rules(x: "alt.X", ends: tuple[float, float]) -> "list[alt.Chart]":
+    import altair as alt
+
+    rules = _rules_within(ends)
+    base = alt.Chart(alt.InlineData(rules)).encode(x=x)
+    return [base.mark_rule(color=FAINT)] if rules else []
+
+
+def _risk_layers(
+    curve: Curve, x: "alt.X", ends: tuple[float, float], chosen: int | None
+) -> "list[alt.Chart]":
+    """The highest and the average risk, and published thresholds as horizontal lines.
+
+    The axis is logarithmic, since a risk of 1 in k is small for most k.
+    """
+    import altair as alt
+
+    values = [
+        {"k": p.k, "risk": risk, "which": which, "label": percent(risk)}
+        for p in curve.points
+        for which, risk in (("highest", p.highest_risk), ("average", p.average_risk))
+    ]
+    ks = [point.k for point in curve.points]
+    reach = [
+        min(p.average_risk for p in curve.points) / 1.3,
+        max(p.highest_risk for p in curve.points) * 1.3,
+    ]
+    y = alt.Y("risk:Q", title="risk of re-identification").scale(
+        type="log", domain=reach, nice=False
+    )
+    highest = alt.FieldEqualPredicate("highest", "which")
+    round_shares = charts.round_numbers(*reach)
+    base = alt.Chart(alt.InlineData(values)).encode(
+        x=x, y=y.axis(**_percents(), values=round_shares)
+    )
+    lines = base.encode(detail="which:N")
+    thresholds = [
+        {"risk": mark.risk, "name": f"{100 * (mark.risk or 0.0):g}{THIN_SPACE}% {mark.name}"}
+        for mark in THRESHOLDS
+        if reach[0] < (mark.risk or 0.0) < reach[1]
+    ]
+    limits = alt.Chart(alt.InlineData(thresholds)).encode(y="risk:Q")
+    # At the left, where the risk of the smallest k is far above.
+    named = limits.encode(x=alt.value(4), text="name:N")
+    told = base.transform_filter(highest).transform_filter(
+        alt.FieldOneOfPredicate("k", apart(ks, 0.13))
     )
     return [
-        base.mark_rule(color=INK, strokeDash=[4, 3]),
-        told.encode(text="told:N", y=alt.value(_HEIGHT - 14)),
+        *_lines_of_rules(x, ends),
+        *(
+            [
+                limits.mark_rule(color=QUIET, strokeDash=[2, 3]),
+                *_haloed(named, align="left", dy=-6, fontSize=_SMALL, ink=QUIET),
+            ]
+            if thresholds
+            else []
+        ),
+        *_chosen(chosen, x),
+        lines.transform_filter(highest).mark_line(color=LINE, strokeWidth=2.2),
+        lines.transform_filter(~highest).mark_line(color=LINE, strokeWidth=1.6, strokeDash=[5, 3]),
+        base.transform_filter(highest).mark_point(color=LINE, filled=True, opacity=1, size=34),
+        *_haloed(told.encode(text="label:N"), align="left", dx=5, dy=-9),
+    ]
+
+
+def _loss_layers(
+    curve: Curve, x: "alt.X", ends: tuple[float, float], chosen: int | None
+) -> "list[alt.Chart]":
+    import altair as alt
+
+    ks = [point.k for point in curve.points]
+    values = [{"k": p.k, "loss": p.loss, "label": percent(p.loss)} for p in curve.points]
+    y = alt.Y("loss:Q", title="mean loss of a cell").scale(domainMin=0, nice=True)
+    base = alt.Chart(alt.InlineData(values)).encode(x=x, y=y.axis(**_percents()))
+    # The curve never falls, so there is room on the left above a point.
+    text = base.transform_filter(alt.FieldOneOfPredicate("k", apart(ks, 0.13)))
+    return [
+        *_lines_of_rules(x, ends),
+        base.mark_area(color=LINE, opacity=0.08),
+        *_chosen(chosen, x, ks),
+        *_haloed(text.encode(text="label:N"), align="right", dx=-5, dy=-11),
+        base.mark_line(color=LINE, strokeWidth=2.2),
+        base.mark_point(color=LINE, filled=True, opacity=1, size=34),
+    ]
+
+
+def _percents() -> dict[str, Any]:
+    """An upright axis of shares."""
+    return {
+        "labelExpr": f"format(datum.value * 100, '.3~g') + '{THIN_SPACE}%'",
+        "tickCount": 5,
+        "gridColor": FAINT,
+        "domain": False,
+        "ticks": False,
+        "minExtent": 46,  # so that both panels begin at the same place
+        "titlePadding": 6,
+    }
+
+
+def _haloed(text: "alt.Chart", ink: str = INK, **settings: Any) -> "list[alt.Chart]":
+    """Text with white around it, which separates it from what is below."""
+    usual = {"fontSize": 11.5, **settings}
+    return [
+        text.mark_text(color=colour, stroke=colour, strokeWidth=width, **usual)
+        for colour, width in (("white", 5), (ink, 0))
+    ]
+
+
+def _chosen(chosen: int | None, x: "alt.X", ks: Sequence[int] = ()) -> "list[alt.Chart]":
+    """A vertical line at a k; with `ks`, labelled below the curve, where there is no other text."""
+    import altair as alt
+
+    if chosen is None:
+        return []
+    base = alt.Chart(alt.InlineData([{"k": chosen, "told": f"k = {chosen:,}"}])).encode(x=x)
+    rule = base.mark_rule(color=INK, strokeDash=[4, 3])
+    if not ks:
+        return [rule]
+    is_left = chosen * chosen < ks[0] * ks[-1]
+    told = base.encode(text="told:N", y=alt.value(_HEIGHT - 14))
+    return [
+        rule,
+        *_haloed(
+            told,
+            fontSize=12,
+            fontWeight="bold",
+            align="left" if is_left else "right",
+            dx=7 if is_left else -7,
+        ),
     ]
 
 

@@ -17,6 +17,8 @@ _SHOWN_AS = {
     "WorstRows.loss": ".2f",
     "WorstRows.without": ".2f",
     "Point.total_il": ".2f",
+    "Point.highest_risk": ".4g",
+    "Point.average_risk": ".4g",
     "Risks.prosecutor": ".4g",
     "Risks.prosecutor_average": ".4g",
     "Risks.journalist": ".4g",

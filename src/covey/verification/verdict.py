@@ -9,12 +9,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
 from covey import tables
-from covey.errors import SchemaError, TableError, ViolationError, count
+from covey.errors import SchemaError, TableError, ViolationError, count, percent
 from covey.schema import Role, Schema
 from covey.schema.requirements import (
     AlphaK,
@@ -182,6 +182,35 @@ class Verdict:
             size = f"{self.k:,} to {size}"
         return f"{count(self.classes, 'class', 'classes')} of {size}"
 
+    @property
+    def risk(self) -> str:
+        """The highest risk in a sentence, and why it is higher than 1 in k; empty if unknown."""
+        if self.risks.prosecutor is None or not self.alike:
+            return ""
+        return f"highest risk of re-identification: {percent(self.risks.prosecutor)}{self._why}"
+
+    @property
+    def why_higher(self) -> str:
+        """Why the highest risk is higher than 1 in k, if it is."""
+        found = [
+            check.achieved
+            for check in self.checks
+            if check.requirement.counted and check.achieved is not None
+        ]
+        if self.risks.prosecutor is None or not found or not self.alike:
+            return ""
+        most = max(found)  # the one that the risk is compared with, if rows and persons count
+        if self.risks.prosecutor <= 1 / max(most, 1) + TOLERANCE:
+            return ""
+        return (
+            f"more than 1 in {most:,.0f}, since a person with several rows of a class is found by "
+            "any of them"
+        )
+
+    @property
+    def _why(self) -> str:
+        return f" ({self.why_higher})" if self.why_higher else ""
+
     def complaints(self, *, judged: bool = False) -> list[str]:
         """Describe all that does not hold, or only what was judged."""
         wrong = [c._complaint for c in self.checks if not c.holds and (c.judged or not judged)]
@@ -241,6 +270,7 @@ class Verdict:
             f"The requirements {said}",
             self.table(),
             pages.element("p", f"{count(self.rows, 'row')} in {self.sizes}"),
+            pages.element("p", self.risk) if self.risk else None,
         )
 
 
@@ -249,23 +279,28 @@ def _raise(complaints: list[str]) -> None:
         raise ViolationError("; ".join(complaints))
 
 
-def verify(
+def verify(  # noqa: PLR0913 - those of anonymize
     frame: Any,
     schema: Schema,
     require: Requirement | Sequence[Requirement] | None = None,
     *,
+    k: int | None = None,
+    l: Any = None,  # noqa: E741 - its name in the literature
+    t: Any = None,
+    person: str | Literal[False] | None = None,
     persons: Mapping[str, pl.Series | Sequence[object]] | None = None,
 ) -> Verdict:
     """Verify any table, also one that covey did not make.
 
-    Without `require`, the requirements of the schema apply. The verdict always says what the table
+    Without `require`, the requirements of the schema apply, with `k`, `l`, `t` and `person` as in
+    `anonymize`. The verdict always says what the table
     achieves, even without requirements. If persons are counted but the table does not have their
     column, pass it in `persons`: its name, with one cell for each row of the table.
     """
     table = tables.read(frame, schema)
     if not table.frame.height:
         raise TableError("the table has no rows")
-    requirements = schema.requirements(require)
+    requirements = schema.requirements(require, k=k, l=l, t=t, person=person)
     classes = Classes.of(table, schema)
     columns = {
         name: SensitiveColumn.of(
@@ -289,7 +324,7 @@ def verify(
             for requirement in requirements
         ),
         achieved=tuple(column.achieved() for column in columns.values()),
-        risks=_risks(requirements, classes, owners),
+        risks=risks_of(requirements, classes, owners),
     )
 
 
@@ -342,7 +377,7 @@ def _person_columns(requirements: Sequence[Requirement]) -> list[str]:
 # ── risks ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _risks(
+def risks_of(
     requirements: Sequence[Requirement], classes: Classes, columns: Mapping[str, pl.Series]
 ) -> Risks:
     """The risks of rows, or of persons if a requirement counts them; the worst of all columns."""

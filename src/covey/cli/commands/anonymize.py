@@ -6,6 +6,7 @@ from typer import Option
 
 from covey.cli.files import custodian, read, refuse_overwriting, register_at
 from covey.cli.options import (
+    AboutRelease,
     AsJson,
     Asked,
     ClassColumn,
@@ -38,8 +39,8 @@ class Paths(Source):
 
 
 @dataclass(frozen=True)
-class Beside:
-    """What is written or printed along with the released table."""
+class Beside(AboutRelease):
+    """What is written or printed along with the released table, and what its report says."""
 
     report: Annotated[
         list[Path] | None,
@@ -69,6 +70,8 @@ class Beside:
             raise UsageError(
                 "--curve needs a report: pass --report or --json, or use `covey curve`"
             )
+        if self.about() is not None and not (reports or self.as_json):
+            raise UsageError("--title, --purpose, --recipient and --responsible need a report")
         if self.curve:
             curves.refuse_method(method)
         if output == "-" and self.as_json:
@@ -185,7 +188,7 @@ def anonymize(
     from covey.tables import files
 
     companions = beside.files(paths.output, clustering.method)
-    options = clustering.options()
+    options, about = clustering.options(), beside.about()
     schema = asked.applied(format.schema(paths.schema))
     refuse_overwriting(
         [paths.output, *companions], paths.table, paths.schema, schema=schema, key=clustering.key,
@@ -228,6 +231,7 @@ def anonymize(
             costs=beside.costs,
             certificate=beside.certificate,
             curve=curve,
+            about=about,
             defuse=not cells.formulas,
             register=False if earlier.no_register else earlier.register,
             refuse_composition=refused,

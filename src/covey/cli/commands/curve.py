@@ -8,12 +8,15 @@ from covey.cli.files import publish, read, refuse_overwriting
 from covey.cli.options import (
     AsJson,
     ClassColumn,
+    CountRows,
     Format,
     MethodName,
     MethodOptions,
+    Person,
     Seed,
     Source,
     command,
+    counted,
     sizes,
 )
 from covey.cli.progress import progress_bar
@@ -34,6 +37,8 @@ class Trial:
             "--output", "-o", metavar="FILE", help="Write CSV, JSON, SVG or PNG here; repeatable."
         ),
     ] = None
+    person: Person = None
+    count_rows: CountRows = False
     method: MethodName = "covey"
     option: MethodOptions = None
     seed: Seed = None
@@ -41,7 +46,7 @@ class Trial:
     as_json: AsJson = False
 
 
-@command("Show the loss for each k, to help you choose one.")
+@command("Show the risk and the loss for each k, to help you choose one.")
 def curve(
     *,
     source: Source,
@@ -59,13 +64,15 @@ def curve(
     for path in paths:
         curves.refuse_format(path)
     schema = format.schema(source.schema)
-    ks = sizes(k)
+    ks, person = sizes(k), counted(trial.person, count_rows=trial.count_rows)
     refuse_overwriting(paths, source.table, source.schema, schema=schema)
     finished: list[Point] = []
     with files.outputs(*paths) as outputs:
         with progress_bar() as progress:
             options = comparison.parse_options(trial.option or [])
-            request = curves.requested(schema, ks, trial.method, options, trial.class_column)
+            request = curves.requested(
+                schema, ks, trial.method, options, trial.class_column, person=person
+            )
             table = read(source.table, schema)
             task = curves.prepare(table, schema, request, ks=ks, seed=trial.seed, progress=progress)
         try:

@@ -5,7 +5,15 @@ from typing import Annotated
 from typer import Option
 
 from covey.cli.files import publish, read, refuse_overwriting
-from covey.cli.options import Asked, BeforeAndAfter, ClassColumn, Format, WithCurve, command
+from covey.cli.options import (
+    AboutRelease,
+    Asked,
+    BeforeAndAfter,
+    ClassColumn,
+    Format,
+    WithCurve,
+    command,
+)
 from covey.cli.progress import progress_bar
 from covey.cli.shown import show_verdict
 from covey.cli.terminal import err, say
@@ -22,6 +30,7 @@ def report(
     ],
     asked: Asked,
     curve: WithCurve = False,
+    described: AboutRelease,
     class_column: ClassColumn = None,
     format: Format,
 ) -> None:
@@ -32,12 +41,16 @@ def report(
 
     for path in output:
         refuse_format(path)
+    about = described.about()
     schema = asked.applied(format.schema(tables.schema))
     refuse_overwriting(output, tables.original, tables.released, tables.schema, schema=schema)
     with files.outputs(*output) as outputs, progress_bar() as progress:
         source = read(tables.original, schema)
         found = pipeline.report_on(
-            source, tables.released, schema, class_column=class_column, progress=progress
+            *(source, tables.released, schema),
+            class_column=class_column,
+            about=about,
+            progress=progress,
         )
         if curve and found.rows.suppressed:
             raise UsageError(
@@ -50,6 +63,8 @@ def report(
         progress("writing", 0.0)
         publish(found, output, outputs)
     show_verdict(found.verdict, err)
+    if found.verdict.risk:
+        err.print(found.verdict.risk, soft_wrap=True)
     for warning in found.warnings:
         say(f"note: {warning}")
     found.verdict.raise_if_broken()

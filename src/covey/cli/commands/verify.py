@@ -72,4 +72,4 @@ def _check_certificate(table: str, path: Path, schema: Path | None, *, as_json: 
 def _show(verdict: "Verdict") -> None:
     show_verdict(verdict, out)
     show_achieved(verdict, out)
-    show_risks(verdict.risks, out)
+    show_risks(verdict, out)

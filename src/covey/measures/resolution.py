@@ -1,0 +1,298 @@
+"""What released cells still show, in natural units: years, characters, values.
+
+All of it is counted in the release, so anyone who has the release can count it too. A row is
+typical if half of the rows show at least as much: the figures are medians over rows, and what nine
+of ten rows keep. They are widths and numbers that occur, never means of two.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Literal
+
+import numpy as np
+
+from covey._core.arrays import Floats, Longs
+from covey.encoding import MISSING_LEAF, Category, Interval, Nodes, Ranges
+from covey.encoding.attributes import Mask
+from covey.encoding.categories import members_of
+from covey.encoding.intervals import MISSING
+from covey.errors import percent
+from covey.generalisation import ShownColumn, View
+from covey.schema import TaxonomyBuilder
+from covey.schema.taxonomy import ROOT
+
+Kind = Literal["width", "characters", "values"]
+
+# Words in the name of a column that say in what its numbers are counted; the first found counts.
+_WORDS = {
+    "hours": "hour hours stunde stunden heure heures hora horas ora ore uur uren",
+    "days": "day days tag tage tagen jour jours dia dias día días giorno giorni dag dagen",
+    "weeks": "week weeks woche wochen semaine semaines semana semanas settimana settimane weken",
+    "months": "month months monat monate mois mes meses mese mesi maand maanden",
+    "years": "year years jahr jahre an ans année années anno anni año años ano anos jaar jaren "
+    "age alter lebensalter âge edad età eta idade leeftijd ålder alder wiek věk yaş ikä",
+}
+_DAYS = {"days": 1.0, "months": 365.25 / 12, "years": 365.25}
+_EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """What the released cells show of one quasi-identifier.
+
+    For numbers and dates, `typical` and `most` are widths of intervals: half of the rows have at
+    most the one, nine of ten rows at most the other. For codes, they are characters: of the rows
+    that show any, half and nine of ten show at least that many. For other categories, `typical` is
+    the number of values that a cell stands for, among cells that show neither one value nor
+    nothing. None means that there is no such number: the interval is open, or nothing is shown.
+    """
+
+    column: str
+    kind: Kind
+    unit: str | None  # of widths, if it is known
+    typical: float | None
+    most: float | None
+    of: int | None  # characters of the longest code
+    exact: float  # share of rows that show one value, or that it is missing
+    open: float  # share of rows whose interval is open at one end
+    nothing: float  # share of rows that show nothing
+    relative_to: str  # what the loss is relative to
+
+    def __str__(self) -> str:
+        """One sentence, without the name of the column."""
+        if self.exact == 1:
+            return "shown exactly in every row"
+        if self.nothing == 1:
+            return "not shown in any row"
+        said = {"width": self._width, "characters": self._characters, "values": self._values}
+        return ", ".join(filter(None, said[self.kind]()))
+
+    def _width(self) -> tuple[str, ...]:
+        nine = self.most
+        return (
+            self._typically_wide(),
+            f"9 of 10 at most {self._measured(nine)}" if nine is not None else "",
+            self._share("open at one end in", self.open),
+            self._share("not shown in", self.nothing),
+        )
+
+    def _typically_wide(self) -> str:
+        if self.typical is None:
+            return ""
+        return f"typically {self._measured(self.typical)} wide" if self.typical else "mostly exact"
+
+    def _measured(self, width: float) -> str:
+        number = f"{width:,.1f}".removesuffix(".0") if width >= 0.1 else f"{width:.2g}"
+        if self.unit is None:
+            return number
+        return f"{number} {self.unit.removesuffix('s') if number == '1' else self.unit}"
+
+    def _characters(self) -> tuple[str, ...]:
+        hidden = self._share("not shown in", self.nothing)
+        shown = (
+            f"typically {self.typical:.0f} of {self.of} characters shown",
+            f"9 of 10 at least {self.most:.0f}",
+        )
+        if self.nothing < 0.5:
+            return *shown, hidden
+        return hidden, f"otherwise {shown[0]}", shown[1]
+
+    def _values(self) -> tuple[str, ...]:
+        return (
+            self._share("shown exactly in", self.exact),
+            f"{'otherwise ' if self.exact else ''}typically as one of {self.typical:,.0f} values"
+            if self.typical is not None
+            else "",
+            self._share("not shown in", self.nothing),
+        )
+
+    @staticmethod
+    def _share(what: str, share: float) -> str:
+        return f"{what} {percent(share)} of rows" if share else ""
+
+
+def resolutions(view: View) -> tuple[Resolution, ...]:
+    """What the release shows of every quasi-identifier."""
+    columns = [column.on_shown_scale for column in view.publishable.columns]
+    return tuple(_resolution(column, known=view.same_rows) for column in columns)
+
+
+def _resolution(column: ShownColumn, *, known: bool) -> Resolution:
+    shown = column.shown
+    if isinstance(shown, Ranges):
+        return _of_ranges(shown, column.counts)
+    assert isinstance(shown, Nodes)
+    built = shown.attribute.column.taxonomy
+    if isinstance(built, TaxonomyBuilder) and built.build == "prefixes":
+        return _of_codes(shown, column, known=known)
+    return _of_labels(shown, column, known=known)
+
+
+def least_of(values: Floats, rows: Longs, share: float) -> float | None:
+    """The least value that at least this share of the rows does not exceed; None if infinite."""
+    order = np.argsort(values, kind="stable")
+    behind = np.cumsum(rows[order])
+    if not len(behind) or not behind[-1]:
+        return None
+    # Whole rows: nine of ten rows are 0.9 of them, rounded up.
+    place = int(np.searchsorted(behind, np.ceil(share * behind[-1] - 1e-9)))
+    found = float(values[order[place]])
+    return found if np.isfinite(found) else None
+
+
+def _part(rows: Longs, some: Mask) -> float:
+    return float(rows @ some / rows.sum())
+
+
+# ── numbers and dates ───────────────────────────────────────────────────────────────────────────
+
+
+def _of_ranges(shown: Ranges, rows: Longs) -> Resolution:
+    interval = shown.attribute
+    bottom, top = interval.column.bounds
+    missing = shown.state == MISSING
+    half_open = ~missing & ~shown.hidden & ((shown.low <= bottom) | (shown.high >= top))
+    unbounded = half_open | shown.hidden
+    width = np.where(unbounded, np.inf, np.where(missing, 0.0, shown.high - shown.low))
+    typical, most = (least_of(width[~missing], rows[~missing], share) for share in (0.5, 0.9))
+    unit = _unit_of_days(typical or most) if interval.is_date else unit_of(interval.name)
+    if interval.is_date and unit is not None:
+        typical, most = (w if w is None else w / _DAYS[unit] for w in (typical, most))
+    return Resolution(
+        column=interval.name,
+        kind="width",
+        unit=unit,
+        typical=typical,
+        most=most,
+        of=None,
+        exact=_part(rows, width == 0),
+        open=_part(rows, half_open),
+        nothing=_part(rows, shown.hidden),
+        relative_to=_range(interval),
+    )
+
+
+def unit_of(name: str) -> str | None:
+    """The unit of a column of numbers, if its name says so: years for `age` or `Alter`."""
+    words = {word.lower() for word in re.findall(r"[^\W\d_]+", _apart(name))}
+    return next((unit for unit, known in _WORDS.items() if words & set(known.split())), None)
+
+
+def _apart(name: str) -> str:
+    """A name with spaces in its camel case: `ageAtDeath` is three words."""
+    return re.sub(r"(?<=[^\W\d_A-Z])(?=[A-Z])", " ", name)
+
+
+def _unit_of_days(width: float | None) -> str:
+    if width is None or width > 3 * _DAYS["years"]:
+        return "years"
+    return "months" if width > 92 else "days"
+
+
+def _range(interval: Interval) -> str:
+    """The domain that the loss is relative to: as declared, or as released.
+
+    Without a grid, the ends of what is released are the values of people. These are published with
+    the release, but a report need not name its most unusual people: ends are rounded outwards.
+    """
+    low, high = interval.low, interval.high
+    if low == high:
+        return "one value"
+    declared, exact = interval.column.domain is not None, interval.column.grid is not None
+    if interval.is_date:
+        days = [str(_EPOCH + timedelta(days=int(end))) for end in (low, high)]
+        shortened = 4 if high - low > 3 * _DAYS["years"] else 7  # a year, or a month
+        first, last = days if exact else [day[:shortened] for day in days]
+        return f"{first} to {last}" if exact else f"about {first} to {last}"
+    if not declared and not exact:
+        low, high = _rounded_outwards(low, high)
+    said = f"{_spelled(low)}{' to ' if low < 0 else '–'}{_spelled(high)}"
+    return f"{said}, as declared" if declared else said if exact else f"about {said}"
+
+
+def _rounded_outwards(low: float, high: float) -> tuple[float, float]:
+    step = 10.0 ** max(math.floor(math.log10(high - low)), -300)
+    return math.floor(low / step) * step, math.ceil(high / step) * step
+
+
+def _spelled(end: float) -> str:
+    return f"{end:.10g}" if abs(end) < 10_000 else f"{end:,.10g}"
+
+
+# ── categories ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _of_codes(shown: Nodes, column: ShownColumn, *, known: bool) -> Resolution:
+    """Codes that are shortened from the right; a missing one shows nothing but that."""
+    labels = [shown.attribute.tree.labels[node] for node in shown.node.tolist()]
+    missing = np.array([label == MISSING_LEAF for label in labels])
+    length = np.array([len(label.rstrip(ROOT)) for label in labels], dtype=np.float64)
+    rows, some = column.counts, ~missing & ~_is_root(shown)
+    least = [least_of(-length[some], rows[some], share) for share in (0.5, 0.9)]
+    typical, most = (None if one is None else -one + 0.0 for one in least)
+    return Resolution(
+        column=shown.attribute.name,
+        kind="characters",
+        unit="characters",
+        typical=typical,
+        most=most,
+        of=max(map(len, labels)),
+        exact=_part(rows, _is_leaf(shown)),
+        open=0.0,
+        nothing=_part(rows, _is_root(shown)),
+        relative_to=_tree(shown.attribute, known=known),
+    )
+
+
+def _of_labels(shown: Nodes, column: ShownColumn, *, known: bool) -> Resolution:
+    values = _values(shown, column)
+    exact, nothing = values == 1, _is_root(shown) & (values > 1)
+    nothing &= values >= shown.attribute.tree.leaf_count - _has_missing(shown.attribute)
+    between = ~exact & ~nothing
+    # The number of values under a label of a built tree may depend on people who were left out.
+    told = known or not shown.attribute.counts_leaves
+    return Resolution(
+        column=shown.attribute.name,
+        kind="values",
+        unit="values",
+        typical=least_of(values[between], column.counts[between], 0.5) if told else None,
+        most=None,
+        of=None,
+        exact=_part(column.counts, exact),
+        open=0.0,
+        nothing=_part(column.counts, nothing),
+        relative_to=_tree(shown.attribute, known=known),
+    )
+
+
+def _values(shown: Nodes, column: ShownColumn) -> Floats:
+    """How many values each cell stands for: those of its set, or the leaves below its label."""
+    tree = shown.attribute.tree
+    below: Floats = tree.leaves_below[shown.node].astype(np.float64)
+    for place, cell in enumerate(column.written[0].to_list()):
+        if cell is not None and str(cell) not in tree.node_of and str(cell).startswith("{"):
+            below[place] = len(members_of(str(cell)))
+    return below
+
+
+def _has_missing(category: Category) -> int:
+    return int(MISSING_LEAF in category.tree.node_of)
+
+
+def _is_leaf(shown: Nodes) -> Mask:
+    leaf: Mask = shown.node < shown.attribute.tree.leaf_count
+    return leaf
+
+
+def _is_root(shown: Nodes) -> Mask:
+    return np.equal(shown.node, shown.attribute.tree.root)
+
+
+def _tree(category: Category, *, known: bool) -> str:
+    if category.column.taxonomy is None:
+        return "all values or one"
+    if category.column.has_own_tree and not known:
+        return "its taxonomy"
+    return f"its taxonomy of {category.tree.height} levels"
