@@ -95,6 +95,15 @@ def of(source: str | Path) -> Source:
     return Source(text[:end], text[end + len(_SEPARATOR) :] or None)
 
 
+def typed(source: str) -> str:
+    """A place as the user typed it, without the address of a database, which may hold a password."""
+    found = of(source)
+    if not found.is_address:
+        return source
+    scheme = found.place.partition("://")[0]
+    return f"{scheme}://…{_SEPARATOR}{found.part}" if found.part else f"{scheme}://…"
+
+
 def is_address(text: str) -> bool:
     """Whether a text is the address of a database, and no path."""
     return _ADDRESS.match(text) is not None and not _exists(text)
