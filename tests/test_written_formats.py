@@ -175,6 +175,12 @@ def test_commands_take_and_give_every_format(folder: Folder) -> None:
     assert "overwrite" in ran.err
 
 
+def test_a_format_that_covey_does_not_write_is_refused_before_the_work(folder: Folder) -> None:
+    ran = folder.covey("anonymize", "nowhere.csv", "-s", "people.toml", "-k", 4, "-o", "out.ods")
+    assert ran.code == 2
+    assert ".xlsx" in ran.err
+
+
 # ── read by other libraries ─────────────────────────────────────────────────────────────────────
 
 CELLS = pl.DataFrame(

@@ -81,7 +81,7 @@ class Source:
 def of(source: str | Path) -> Source:
     """Split a path or an address and its part."""
     text = str(source)
-    if not isinstance(source, str) or _SEPARATOR not in text or _exists(text):
+    if _SEPARATOR not in text or _exists(text):
         return Source(text)
     if is_address(text):
         # The host may be an IPv6 address, and a password anything: the part comes after both.
@@ -96,7 +96,7 @@ def of(source: str | Path) -> Source:
 
 
 def typed(source: str) -> str:
-    """A place as the user typed it, without the address of a database, which may hold a password."""
+    """A place as typed, but for the address of a database, which may hold a password."""
     found = of(source)
     if not found.is_address:
         return source

@@ -134,8 +134,10 @@ def _written(
     value_labels: bool,
     **settings: Any,
 ) -> bytes:
-    library = needed("pyreadstat", "stat", "writing this format", OutputError)
-    frame = fitted(frame, dialect, earliest=datetime(1600, 1, 1), has_truth=False)
+    import pyreadstat
+
+    times = function != "write_dta"
+    frame = fitted(frame, dialect, earliest=datetime(1600, 1, 1), has_times=times, has_truth=False)
     if value_labels:
         settings["variable_value_labels"] = {
             name: typed
@@ -146,7 +148,7 @@ def _written(
     try:
         with memory_file() as path:
             labels = dict(codebook.variables)
-            getattr(library, function)(frame, str(path), column_labels=labels, **settings)
+            getattr(pyreadstat, function)(frame, str(path), column_labels=labels, **settings)
             return path.read_bytes()
     except Exception:
         raise OutputError(
