@@ -210,11 +210,14 @@ def test_pandas_reads_the_files_of_stata_and_sas() -> None:
     assert stata["town"].tolist() == ["Ash", "Bó, =1", ""]
     assert stata["born"].tolist()[0] == pd.Timestamp("1984-05-31")
     assert stata["seen"].tolist()[0] == pd.Timestamp("2024-05-31 12:30")
-    # pandas reads the older version of SAS's files only.
-    older = written(CELLS.select("age", "income"), "xpt")
-    assert older.startswith(b"HEADER RECORD*******LIBV8")
-    found, _ = pyreadstat.read_xport(io.BytesIO(older), output_format="polars")
-    assert found["income"].to_list() == [1.5, 0.1, None]
+    sas = pd.read_sas(io.BytesIO(written(CELLS, "xpt")), format="xport", encoding="utf-8")
+    assert sas["income"].tolist()[:2] == [1.5, 0.1]
+    assert sas["town"].tolist()[:2] == ["Ash", "Bó, =1"]
+    # Only the later version has long names, and pandas does not read that.
+    for more in (pl.lit(1).alias("a_long_name"), pl.lit("x" * 201).alias("a")):
+        data = written(CELLS.with_columns(more), "xpt")
+        assert data.startswith(b"HEADER RECORD*******LIBV8")
+        assert read(data).frame.columns == [*CELLS.columns, more.meta.output_name()]
 
 
 def test_others_read_the_rest(tmp_path: Path) -> None:

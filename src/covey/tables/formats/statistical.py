@@ -116,13 +116,28 @@ def _write_stata(frame: pl.DataFrame, dialect: Dialect, codebook: Codebook) -> b
 
 
 def _write_sas(frame: pl.DataFrame, dialect: Dialect, codebook: Codebook) -> bytes:
-    """An .xpt file, version 8, dated 1980; the format has no labels of values."""
+    """An .xpt file dated 1980; the format has no labels of values.
+
+    Version 5, which more programs read, has short names, labels and texts; version 8 has longer.
+    """
     _check_names(frame, _SAS_NAME, 32, "SAS")
-    data = bytearray(_written("write_xport", frame, dialect, codebook, value_labels=False))
+    settings = {"file_format_version": 5 if _is_short(frame, codebook) else 8}
+    data = bytearray(
+        _written("write_xport", frame, dialect, codebook, value_labels=False, **settings)
+    )
     for begin in (144, 160, 464, 480):
         assert re.fullmatch(rb"[0-9]{2}[A-Z]{3}[0-9]{2}(:[0-9]{2}){3}", data[begin : begin + 16])
         data[begin : begin + 16] = b"01JAN80:00:00:00"
     return bytes(data)
+
+
+def _is_short(frame: pl.DataFrame, codebook: Codebook) -> bool:
+    texts = (cells.str.len_bytes().max() or 0 for cells in frame.select(pl.col(pl.String)))
+    return (
+        max(map(len, frame.columns)) <= 8
+        and max(map(len, codebook.variables.values()), default=0) <= 40
+        and all(length <= 200 for length in texts)  # type: ignore[operator]
+    )
 
 
 def _written(
@@ -138,6 +153,9 @@ def _written(
 
     times = function != "write_dta"
     frame = fitted(frame, dialect, earliest=datetime(1600, 1, 1), has_times=times, has_truth=False)
+    if function == "write_sav":  # else SPSS shows 39 as 39.00
+        whole = frame.select(pl.selectors.integer()).columns
+        settings["variable_format"] = dict.fromkeys(whole, "F16.0")
     if value_labels:
         settings["variable_value_labels"] = {
             name: typed
