@@ -444,6 +444,14 @@ def test_labels_of_what_is_released_travel_and_no_others(
         assert {*values["sex"]} == {*found.frame["sex"]} - {"*", ""}
 
 
+@pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
+def test_long_labels_are_cut(ending: str) -> None:
+    book = Codebook({"a": "x" + "ü" * 1000}, {"a": {"1": "y" + "ü" * 1000}})
+    found = read(written(pl.DataFrame({"a": [1, 2]}), ending, codebook=book)).codebook
+    assert found.variables["a"].startswith("xüü")
+    assert ending == "xpt" or found.values["a"]["1"].startswith("yüü")
+
+
 def test_a_release_holds_no_label_of_others(coded: Path) -> None:
     made = covey.anonymize(coded, SCHEMA, require=covey.KAnonymity(8), key=bytes(32))
     assert made._kept is not None
