@@ -131,19 +131,8 @@ def test_the_shell_gives_the_same_bytes_as_one_call(folder: Folder) -> None:
     release = covey.anonymize("people.csv", **ROLES, k=5, l=2, seed=3)
     release.write("python.csv", register=False)
     assert (folder.path / "shell.csv").read_bytes() == (folder.path / "python.csv").read_bytes()
-    judged = folder.covey(
-        "verify",
-        "shell.csv",
-        "--quasi",
-        "age,sex,zip",
-        "--sensitive",
-        "diagnosis",
-        "-k",
-        5,
-        "-l",
-        2,
-    )
-    assert judged.code == 0
+    roles = ("--quasi", "age,sex,zip", "--sensitive", "diagnosis")
+    assert folder.covey("verify", "shell.csv", *roles, "-k", 5, "-l", 2).code == 0
 
 
 def test_roles_and_a_schema_together_are_refused(folder: Folder) -> None:

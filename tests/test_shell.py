@@ -20,7 +20,7 @@ def test_help_fits_80_columns_and_cuts_nothing(
     shown = folder.covey(*([name] if name else []), option)
     assert shown.code == 0
     assert max(map(len, shown.out.splitlines())) <= 80
-    assert "..." not in shown.out.partition("\n")[2]  # an argument that may be repeated has them
+    assert not re.search(r"\.\.\.$", shown.out.partition("\n")[2], re.MULTILINE)
     assert "…" not in shown.out
 
 
