@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from boxes import boxes_of_single_rows
 from covey import demo
 from covey.clustering import METHODS
-from covey.encoding import MISSING_AT, Attribute, Category, EncodedTable, Interval, encode
+from covey.encoding import Attribute, Category, EncodedTable, Interval, encode
 from covey.schema import Schema
 from covey.tables import Table
 
@@ -103,7 +103,7 @@ def test_the_tree_finds_what_a_scan_finds(name: str, k: int) -> None:
 def test_missing_numbers_are_further_away_than_any_number_from_another() -> None:
     frame = pl.DataFrame({"x": [0.0, 1.0, None, None] * 50})
     table = encode(Table(frame), Schema.of(quasi={"x": "numeric"}))
-    assert set(table.cells.numbers[:, 0]) == {0.0, 1.0, MISSING_AT}
+    assert set(table.cells.numbers[:, 0]) == {0.0, 1.0, 2.0}
     labels = METHODS["k-member"](table, 50, seed=0).labels
     for group in range(4):
         assert len(set(table.cells.numbers[labels == group, 0])) == 1

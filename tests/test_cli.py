@@ -389,7 +389,7 @@ def test_missing_and_broken_files_are_told(folder: Folder) -> None:
         ("people.csv", "wrong.toml", "column 'sex': a quasi-identifier needs a type"),
         ("broken.gz", "people.toml", "damaged gzip"),
         ("broken.parquet", "people.toml", "damaged Parquet"),
-        (".", "people.toml", "the table cannot be read"),
+        (".", "people.toml", "among the files of an input"),
     ):
         failed = folder.covey("anonymize", table, "-s", schema, "-k", 3, "-o", "out.csv")
         assert failed.code == 2

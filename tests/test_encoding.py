@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covey.encoding import (
-    MISSING_AT,
     MISSING_LEAF,
     Category,
     EncodedTable,
@@ -22,6 +21,7 @@ from covey.encoding import (
 )
 from covey.encoding.groups import Groups
 from covey.encoding.imputation import without_gaps
+from covey.encoding.intervals import usual_range
 from covey.errors import TableError, TaxonomyError, UsageError
 from covey.measures.objective import objective
 from covey.reference import model as oracle
@@ -233,29 +233,86 @@ def test_a_time_of_day_is_cut_off() -> None:
 # ── columns of numbers and dates ────────────────────────────────────────────────────────────────
 
 
+def scaled(found: Interval) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in found.scaled.tolist()]
+
+
+def test_a_value_far_from_all_others_does_not_stretch_the_range() -> None:
+    ages = [*range(20, 91)] * 3
+    found = interval([*ages, 999, 999, None])
+    assert (found.low, found.high) == (20, 90)
+    assert found.far.tolist() == [False] * len(ages) + [True, True, False]
+    assert found.scaled[:71].tolist() == [(age - 20) / 70 for age in range(20, 91)]
+    assert found.scaled[-2] == (999 - 20) / 70
+    assert (interval([*ages, -1]).low, interval([*ages, -400]).low) == (-1, 20)
+    tail = [1.9**power for power in range(20)]  # long, but without a gap
+    assert interval(tail * 9).high == tail[-1]
+    assert not interval([*range(20, 91), 999]).far.any()  # too few values to say what is usual
+    declared = interval([*ages, 999], domain=(0, 1000))
+    assert (declared.low, declared.high) == (0, 1000)
+    assert not declared.far.any()
+
+
+@given(st.lists(st.integers(0, 100), min_size=100, max_size=150), st.integers(-(10**6), 10**6))
+@examples(100)
+def test_the_usual_range_ends_before_a_gap_wider_than_itself(usual: list[int], far: int) -> None:
+    values = np.array([*usual, far], dtype=np.float64)
+    low, high = usual_range(values)
+    ranked = sorted(values)
+    for share in (0.1, 0.01):
+        beyond = round(share * len(values))
+        first, last = ranked[beyond - 1], ranked[-beyond]
+        if first < last:
+            break
+    else:
+        first, last = ranked[0], ranked[-1]
+    top, bottom = last, first
+    for value in ranked:
+        if value > top and value - top <= top - first:
+            top = value
+        elif value > top:
+            break
+    for value in reversed(ranked):
+        if value < bottom and bottom - value <= top - bottom:
+            bottom = value
+        elif value < bottom:
+            break
+    assert (low, high) == (bottom, top)
+
+
+def test_missing_numbers_stand_beyond_far_ones() -> None:
+    cells = {"x": [*range(200), 5000, None], "y": [None, *range(201)]}
+    table = encoded(cells, dict.fromkeys("xy", "numeric"))
+    numbers = table.cells.numbers
+    assert table.missing_at == 27
+    assert numbers[-1, 0] == numbers[0, 1] == 27
+    assert numbers[-2, 0] == pytest.approx(5000 / 199)
+    assert encoded({"x": [1, 2, None]}, {"x": "numeric"}).missing_at == 2
+
+
 def test_numbers_are_scaled_to_their_range() -> None:
     found = interval([2, 4, 12, None])
     assert (found.low, found.high, found.width, found.is_date) == (2, 12, 10, False)
-    assert found.scaled.tolist() == [0.0, 0.2, 1.0, MISSING_AT]
+    assert scaled(found) == [0.0, 0.2, 1.0, None]
     assert np.isnan(found.values[3])
 
 
 def test_or_to_their_domain() -> None:
     found = interval([2, 4, 12, None], domain=(0, 20))
-    assert found.scaled.tolist() == [0.1, 0.2, 0.6, MISSING_AT]
-    assert interval([0, 20], domain=(0, 20)).scaled.tolist() == [0, 1]
+    assert scaled(found) == [0.1, 0.2, 0.6, None]
+    assert scaled(interval([0, 20], domain=(0, 20))) == [0, 1]
     with pytest.raises(TableError, match="column 'x': 3 rows outside its domain"):
         interval([-1, 0, 5, None, 21, 99], domain=(0, 20))
 
 
 def test_constant_and_missing_columns() -> None:
-    assert interval([7, 7, None]).scaled.tolist() == [0, 0, MISSING_AT]
+    assert scaled(interval([7, 7, None])) == [0, 0, None]
     assert interval([7, 7]).width == 0
-    assert interval([None, None]).scaled.tolist() == [MISSING_AT, MISSING_AT]
+    assert scaled(interval([None, None])) == [None, None]
     assert interval([None, None]).width == 0
     assert interval([None], domain=(0, 9)).width == 9
-    assert interval([5.0, math.nan]).scaled.tolist() == [0, MISSING_AT]
-    assert interval(["5", "", "7"]).scaled.tolist() == [0, MISSING_AT, 1]
+    assert scaled(interval([5.0, math.nan])) == [0, None]
+    assert scaled(interval(["5", "", "7"])) == [0, None, 1]
 
 
 def test_dates_are_days() -> None:
@@ -264,7 +321,7 @@ def test_dates_are_days() -> None:
     assert found.is_date
     assert found.values[0] == days(datetime.date(2024, 5, 31))
     assert found.width == 10
-    assert found.scaled.tolist() == [0, MISSING_AT, 1]
+    assert scaled(found) == [0, None, 1]
 
 
 @given(people())
@@ -273,9 +330,8 @@ def test_scaled_numbers_are_those_of_the_oracle(table: People) -> None:
     for found in table.encoded().intervals:
         column = table.oracle[found.name]
         assert isinstance(column, oracle.Numeric)
-        expected = [MISSING_AT if v is None else v for v in oracle.normalised(column)]
-        assert found.scaled.tolist() == expected
-        assert all(0 <= value <= 1 for value in found.scaled if value != MISSING_AT)
+        assert scaled(found) == oracle.normalised(column)
+        assert all(0 <= value <= 1 for value in scaled(found) if value is not None)
 
 
 # ── columns of categories ───────────────────────────────────────────────────────────────────────
@@ -442,7 +498,8 @@ def test_the_forest_is_its_trees(table: People) -> None:
     assert cells.weights.tolist() == [a.column.weight for a in found.intervals]
     assert cells.numbers.shape == (table.rows, len(found.intervals))
     for place, one in enumerate(found.intervals):
-        assert cells.numbers[:, place].tolist() == one.scaled.tolist()
+        numbers = [found.missing_at if v is None else v for v in scaled(one)]
+        assert cells.numbers[:, place].tolist() == numbers
 
 
 @given(st.lists(st.sampled_from([*LABELS[:6], None]), min_size=1))

@@ -363,12 +363,12 @@ def test_nobody_is_nobody_in_a_dataframe_and_by_whatever_role_of_the_column() ->
 def test_a_draft_counts_the_persons_that_repeat(tmp_path: Path) -> None:
     frame = one_patient_of_the_nineties()
     draft = covey.inspect(frame)
-    assert draft.schema.require == Require(person="patient_id")
+    assert draft.schema.require == Require(k=10, person="patient_id")
     text = draft.to_toml()
     assert "20 rows of 11 persons" in text
     assert "10 rows for one" in text
     schema = covey.Schema.from_toml(write(tmp_path / "draft.toml", text))
-    assert schema.require == Require(person="patient_id")
+    assert schema.require == Require(k=10, person="patient_id")
     asked = covey.anonymize(frame, schema, require=KAnonymity(10)).verdict.checks[0]
     assert asked.name == "k-anonymity of persons (patient_id)"
 
@@ -380,7 +380,7 @@ def test_a_draft_says_that_one_column_is_needed() -> None:
         "last_name": [f"{CANARY}{'xyz'[n % 3]}" for n in range(60)],
     }
     draft = covey.inspect(stays(**names))
-    assert draft.schema.require == Require()
+    assert draft.schema.require == Require(k=10)
     text = draft.to_toml()
     assert "# identifiers 'first_name', 'last_name' repeat together: 60 rows of 3 persons" in text
     assert "single column" in text
@@ -389,10 +389,12 @@ def test_a_draft_says_that_one_column_is_needed() -> None:
 
 def test_a_draft_leaves_it_open_where_names_repeat() -> None:
     draft = covey.inspect(stays(surname=[f"{CANARY}{'abcde'[n % 5]}" for n in range(40)]))
-    assert draft.schema.require == Require()
+    assert draft.schema.require == Require(k=10)
     assert "# identifier 'surname' repeats: 40 rows of 5 persons" in draft.to_toml()
     assert CANARY not in draft.to_toml()
-    assert "require" not in covey.inspect(stays(surname=[f"n{n}" for n in range(40)])).to_toml()
+    unique = covey.inspect(stays(surname=[f"n{n}" for n in range(40)]))
+    assert unique.schema.require == Require(k=10)
+    assert "person" not in unique.to_toml().split("[columns")[0].split("[require]")[1]
 
 
 # ── the command line ────────────────────────────────────────────────────────────────────────────
@@ -418,6 +420,7 @@ def test_from_the_draft_to_the_verdict_on_the_command_line(
     assert run("anonymize t.csv -s s.toml -k 10 -o r.csv") == 0
     assert run("verify r.csv -s s.toml -k 10") == 0
     assert run("report t.csv r.csv -s s.toml -k 10 -o r.json") == 0
+    write(Path("unsaid.toml"), text.replace("\nperson", "\n# person").replace("\nk = 10", ""))
     assert run("verify r.csv -s unsaid.toml --person patient_id") == 2  # no k to count them for
 
 

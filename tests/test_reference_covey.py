@@ -90,6 +90,7 @@ def crowd(
     ages: int = 60,
     towns: int = 8,
     odd: float = 0.01,
+    far: bool = False,
     classes: bool = False,
 ) -> EncodedTable:
     """People of whom many are equal, some have no age, and a few are like no one else."""
@@ -110,7 +111,7 @@ def crowd(
     south = [f"south {place}" for place in range(2, towns + 1, 2)]
     schema = Schema.of(
         quasi={
-            "age": "numeric",
+            "age": "numeric" if far else {"type": "numeric", "domain": (0, 10 * ages)},
             "income": {"type": "numeric", "weight": 0.3},
             "sex": "categorical",
             "town": {"type": "categorical", "taxonomy": {"N": north, "S": south}},
@@ -125,7 +126,7 @@ def crowd(
     [
         (crowd(1800, 1), 4, {"effort": "fast"}),
         (crowd(1300, 2), 150, {"effort": "fast"}),
-        (crowd(560, 3), 5, {"effort": "balanced"}),
+        (crowd(560, 3, far=True), 5, {"effort": "balanced"}),
         (crowd(600, 4, ages=5), 3, {"effort": "balanced", "evenness": 0.2}),
         (crowd(600, 5, classes=True), 6, {"effort": "quick", "penalty": 0.5}),
         (crowd(600, 6), 12, {"effort": "balanced", "max_suppressed": 0.03}),

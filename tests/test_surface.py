@@ -27,8 +27,8 @@ PUBLIC = {
 # Each with its arguments and options.
 COMMANDS = {
     "inspect": (
-        "--decimal --delimiter --encoding --force --header --missing --no-header --output "
-        "--taxonomies -k -o table"
+        "--decimal --delimiter --encoding --force --header --identifier --insensitive --missing "
+        "--no-header --output --quasi --rest --sensitive --taxonomies -k -o table"
     ),
     "anonymize": (
         "--alpha --beta --budget --certificate --class-column --costs --count-rows --curve "

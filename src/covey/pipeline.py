@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import polars as pl
@@ -46,7 +46,7 @@ from covey.report import About, Costs, Output, Report, Rows, refuse_curve_of_oth
 from covey.report.findings import Findings, Made
 from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity, Requirement
-from covey.tables import Table, formulas
+from covey.tables import Table, formulas, sources
 from covey.tables.csv_files import Dialect
 from covey.verification import Verdict, rings, verify
 
@@ -127,7 +127,7 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
         requirements=request.requirements,
         judge=judge,
         trace=trace,
-        inputs=tuple(one for one in (frame, custodian.path) if isinstance(one, str | Path)),
+        inputs=tuple(one for one in (frame, custodian.path) if _is_place(one)),
     )
     return Release(table.give_back(draft.released.frame), verdict, report, kept)
 
@@ -270,11 +270,19 @@ def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Tabl
     declared = schema.table.model_copy(update=alike)
     if not isinstance(released, str | Path):
         return tables.read(released, schema, declared=declared), None
+    place = sources.of(released)
+    if place.is_address or place.is_many:
+        return tables.read(released, schema, declared=declared), None
     data = tables.read_bytes(released)
-    shown = tables.from_bytes(data, schema, declared)
-    is_csv = not data.startswith(b"PAR1")
+    shown = replace(tables.from_bytes(data, schema, declared, place.part), source=place.name)
+    is_csv = tables.format_of(data).endswith("csv")
     defused = formulas.count_defused(shown.frame, shown.dialect) if is_csv else 0
-    return replace(shown, source=Path(released).name), output_of(data, shown.dialect, defused)
+    return shown, output_of(data, shown.dialect, defused)
+
+
+def _is_place(source: Any) -> TypeGuard[str | Path]:
+    """Whether this names files; an address of a database, which may hold a password, does not."""
+    return isinstance(source, Path) or (isinstance(source, str) and not sources.is_address(source))
 
 
 # ── stages ──────────────────────────────────────────────────────────────────────────────────────

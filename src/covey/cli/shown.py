@@ -56,7 +56,7 @@ def _show_readable(report: "Report", console: Console) -> None:
     """What the cells of each column show, what they lost, and a few released rows."""
     lost = {column.name: percent(column.il) for column in report.losses.columns}
     titles = ("column", "what its cells show", "loss")
-    grid = _light_grid(titles, right=titles[2:], overflow="fold")
+    grid = light_grid(titles, right=titles[2:], overflow="fold")
     for column in report.shown:
         grid.add_row(Text(column.column), Text(str(column)), lost[column.column])
     console.print("", grid)
@@ -70,7 +70,7 @@ def _show_readable(report: "Report", console: Console) -> None:
     most = len(heads) if console.width >= 120 else 3
     for start in range(0, len(heads), most):
         part = slice(start, start + most)
-        some = _light_grid(("released rows", *heads[part]), overflow="fold")
+        some = light_grid(("released rows", *heads[part]), overflow="fold")
         for name, *cells in report.sample.lines():
             some.add_row(Text(name), *(Text(cell) for cell in cells[part]))
         if report.sample.alike:
@@ -138,7 +138,7 @@ def _print(
     console.print(grid)
 
 
-def _light_grid(titles: Sequence[str], right: Sequence[str] = (), **settings: Any) -> Grid:
+def light_grid(titles: Sequence[str], right: Sequence[str] = (), **settings: Any) -> Grid:
     """A table with a line under its titles and no other lines."""
     grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for title in titles:
@@ -213,7 +213,7 @@ def show_runs(k: int, runs: "list[Run]") -> None:
     out.print(f"k = {k:,}", style="bold")
     for columns in _blocks([_column(name, rows) for name in _shown(rows)], _labels(rows)):
         titles = [title for title, _ in columns]
-        grid = _light_grid(titles, right=titles[1:], overflow="fold")
+        grid = light_grid(titles, right=titles[1:], overflow="fold")
         for cells in zip(*(cells for _, cells in columns), strict=True):
             grid.add_row(*cells)
         out.print(grid, "")
@@ -323,7 +323,7 @@ _FIGURES = {
 def show_curve(curve: "Curve") -> None:
     """The risk and the loss for each k, and published rules to compare them with."""
     titles = ("k", "highest risk", "average risk", "loss", "groups", "largest", "seconds")
-    grid = _light_grid(titles, right=titles, no_wrap=True)
+    grid = light_grid(titles, right=titles, no_wrap=True)
     grid.add_column("loss", max_width=12)
     for point in curve.points:
         figures = (f"{point.k:,}", percent(point.highest_risk), percent(point.average_risk),
@@ -354,7 +354,7 @@ def _show_marks() -> None:
 def show_releases(entries: "Sequence[Entry]") -> None:
     """The releases in the register, the oldest first."""
     titles = ("id", "date", "file", "rows", "k", "method", "key", "")
-    grid = _light_grid(titles, right=("rows", "k"))
+    grid = light_grid(titles, right=("rows", "k"))
     for entry in entries:
         state = "" if entry.published else "interrupted; may be published"
         names = (entry.id, entry.date[:10], Text(entry.name), f"{entry.rows:,}", f"{entry.k:,}")
@@ -364,7 +364,7 @@ def show_releases(entries: "Sequence[Entry]") -> None:
 
 def show_experiments(figures: Sequence["Figure"], examples: Sequence["Example"]) -> None:
     """The figures and worked examples of the papers: name, number, content."""
-    grid = _light_grid(("name", "in the paper", "what it shows"), overflow="fold")
+    grid = light_grid(("name", "in the paper", "what it shows"), overflow="fold")
     for example in examples:
         grid.add_row(example.name, example.number, example.title)
     for figure in figures:

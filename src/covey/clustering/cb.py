@@ -10,7 +10,7 @@ import numpy as np
 
 from covey._core.arrays import Ints, Longs
 from covey.clustering.progress import Progress, silent, watched
-from covey.encoding import MISSING_AT, EncodedTable
+from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
 from covey.errors import InfeasibleError, UsageError
 from covey.schema.requirements import LDiversity
@@ -57,7 +57,7 @@ def cb(  # noqa: PLR0913 - the options of the method
 
     def work(watch: "kernels.Watch") -> Longs:
         return kernels.cb(
-            *(core, MISSING_AT, k, tries, restarts, l or 0, values, rank, random, watch)
+            *(core, table.missing_at, k, tries, restarts, l or 0, values, rank, random, watch)
         )
 
     return Groups(watched(work, progress))

@@ -11,7 +11,7 @@ import numpy as np
 
 from covey._core.arrays import Cells, Floats, Forest
 from covey.clustering.progress import Progress, silent, watched
-from covey.encoding import MISSING_AT, EncodedTable
+from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
 
 
@@ -45,7 +45,7 @@ def _standardised(table: EncodedTable) -> tuple[Cells, Floats, Floats]:
     numbers, caps = np.empty_like(cells.numbers), np.ones(len(cells.weights))
     missing = np.zeros(len(cells.weights))
     for j in range(len(cells.weights)):
-        absent = cells.numbers[:, j] == MISSING_AT
+        absent = cells.numbers[:, j] == table.missing_at
         scores = _z_scores(cells.numbers[~absent, j])
         width = float(scores.max() - scores.min()) if len(scores) else 0.0
         width = width or 1.0

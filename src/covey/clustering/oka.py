@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from covey.clustering.progress import Progress, silent, watched
-from covey.encoding import MISSING_AT, EncodedTable
+from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
 
 
@@ -22,6 +22,6 @@ def oka(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = sile
     """
     from covey._core import kernels
 
-    missing = np.full(len(table.intervals), MISSING_AT)
+    missing = np.full(len(table.intervals), table.missing_at)
     random = np.random.default_rng(seed)
     return Groups(watched(partial(kernels.oka, table.core, k, missing, random), progress))

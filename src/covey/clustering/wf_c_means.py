@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from covey.clustering.progress import Progress, silent, watched
-from covey.encoding import MISSING_AT, EncodedTable
+from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
 from covey.errors import UsageError
 
@@ -39,7 +39,7 @@ def wf_c_means(
     work = partial(
         kernels.wf_c_means,
         *(table.core, k, min(iterations, _MOST_ITERATIONS)),
-        *(np.full(len(table.intervals), MISSING_AT), table.weights, np.concatenate(losses)),
+        *(np.full(len(table.intervals), table.missing_at), table.weights, np.concatenate(losses)),
         np.random.default_rng(seed),
     )
     return Groups(watched(work, progress))

@@ -3,10 +3,9 @@
 from covey.encoding.attributes import Attribute, Shown, Style
 from covey.encoding.categories import MISSING_LEAF, Category, Nodes
 from covey.encoding.encode import EncodedTable, encode, rows_to_keep
-from covey.encoding.intervals import MISSING_AT, Interval, Ranges
+from covey.encoding.intervals import Interval, Ranges
 
 __all__ = [
-    "MISSING_AT",
     "MISSING_LEAF",
     "Attribute",
     "Category",

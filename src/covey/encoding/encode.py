@@ -65,11 +65,17 @@ class EncodedTable:
         return _plant([a.tree for a in self.categories], self.measure, weights)
 
     @cached_property
+    def missing_at(self) -> float:
+        """Where missing numbers stand: at least 1 beyond all others, which rarely exceed 1."""
+        highest = [np.fmax.reduce(interval.scaled, initial=1.0) for interval in self.intervals]
+        return float(np.ceil(max(highest, default=1.0))) + 1
+
+    @cached_property
     def cells(self) -> Cells:
         """All rows in the form that the kernels use."""
         numbers = np.empty((self.rows, len(self.intervals)), dtype=np.float64)
         for place, interval in enumerate(self.intervals):
-            numbers[:, place] = interval.scaled
+            numbers[:, place] = np.where(interval.absent, self.missing_at, interval.scaled)
         codes = np.empty((self.rows, len(self.categories)), dtype=np.int32)
         for place, category in enumerate(self.categories):
             codes[:, place] = category.leaves + self.forest.first[place]

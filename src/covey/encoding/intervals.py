@@ -1,7 +1,7 @@
 """Numeric and date quasi-identifiers.
 
-Values are scaled to 0 … 1 over the range of their column. A missing number is placed at
-`MISSING_AT`, further from every present number than these can be from each other. With
+Values are scaled to 0 … 1 over the range of their column, without values far from all others. A
+missing number is placed beyond, at least 1 from every present number. With
 `min(high - low, 1)` as the loss of a range, a range that mixes missing and present numbers loses
 everything, and a range of missing numbers only loses nothing, without any special case. Values
 beyond a declared bound are replaced by the bound here, so no later stage sees them.
@@ -29,7 +29,6 @@ from covey.schema.taxonomy import ROOT, Measure
 from covey.tables.cells import parse_dates, parse_numbers
 from covey.tables.csv_files import Dialect
 
-MISSING_AT = 2.0
 SHOWN, MISSING, HIDDEN = 0, 1, 2
 LOW, HIGH = "_low", "_high"
 _OPEN_NUMBERS, _OPEN_DATES = (" and less", " and more"), (" and earlier", " and later")
@@ -54,9 +53,7 @@ class Interval(Attribute):
             if outside.any():
                 raise about_cells(TableError, name, outside, "outside its domain")
         numbers = np.clip(exact, *column.bounds)
-        present = numbers[~np.isnan(numbers)]
-        low, high = (float(present.min()), float(present.max())) if len(present) else (0.0, 0.0)
-        return cls(name, column, numbers, *(column.domain or (low, high)))
+        return cls(name, column, numbers, *(column.domain or usual_range(numbers)))
 
     @property
     def is_date(self) -> bool:
@@ -81,11 +78,17 @@ class Interval(Attribute):
 
     @property
     def scaled(self) -> Floats:
-        """The values scaled to 0 … 1 of the domain, `MISSING_AT` if missing."""
+        """The values scaled to 0 … 1 of the domain, far ones beyond it, missing ones NaN."""
         low, high = self.reach(self.values, self.values)
         shifted = np.where(self.values < self.column.bounds[1], low, high) - self.low
-        scaled = shifted / self.width if self.width else shifted
-        return np.where(np.isnan(scaled), MISSING_AT, scaled)
+        scaled: Floats = shifted / self.width if self.width else shifted
+        return scaled
+
+    @property
+    def far(self) -> Mask:
+        """The rows whose value lies far from the others, outside the domain."""
+        outside: Mask = (self.values < self.low) | (self.values > self.high)
+        return outside & (self.column.domain is None)
 
     def reach(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Extend ends at a bound to the end of the domain, since the interval is open there."""
@@ -201,6 +204,39 @@ class Interval(Attribute):
         return Ranges(self, low, high, state.astype(np.int8))
 
 
+_ENOUGH = 100  # values that show what is usual
+_CENTRES = (0.1, 0.01)  # shares of the values below and above the central ones
+
+
+def usual_range(values: Floats) -> tuple[float, float]:
+    """The least and greatest value, without those far from all others; 0 to 0 if there is none.
+
+    A single 999 among ages would make every interval look narrow. From the central values
+    outwards, a value is far if the gap before it is wider than all the values up to there.
+    """
+    present = values[~np.isnan(values)]
+    if not len(present):
+        return 0.0, 0.0
+    low, high = float(present.min()), float(present.max())
+    if len(present) < _ENOUGH:
+        return low, high
+    for share in _CENTRES:
+        ends = round(share * len(present)) - 1, len(present) - round(share * len(present))
+        first, last = np.partition(present, ends)[[*ends]]
+        if first < last:
+            known = np.unique(present)
+            high = _without_far(known[known >= last], first)
+            low = -_without_far(-known[known <= first][::-1], -high)
+            break
+    return low, high
+
+
+def _without_far(outwards: Floats, start: float) -> float:
+    """The last of these rising values before the first gap wider than all from the start on."""
+    far = np.flatnonzero(np.diff(outwards) > outwards[:-1] - start)
+    return float(outwards[far[0] if len(far) else -1])
+
+
 def _floats(values: pl.Series) -> Floats:
     return values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
 
@@ -283,8 +319,8 @@ class Ranges(Shown):
         shown = self.state == SHOWN
         if not shown.any():
             return 0.0, 0.0
-        ends = self.low[shown].min(keepdims=True), self.high[shown].max(keepdims=True)
-        low, high = self.attribute.snap(*ends)
+        ends = usual_range(np.concatenate([self.low[shown], self.high[shown]]))
+        low, high = self.attribute.snap(*(np.array([end]) for end in ends))
         return float(low[0]), float(high[0])
 
     def on_shown_scale(self) -> "Ranges":

@@ -1,76 +1,78 @@
-"""A first draft of a schema, with a reason for every line.
+"""A first draft of a schema, with a reason for every line and a list of findings.
 
-Careful rather than clever: a column that might name a person is an identifier, one that others
-might know is a quasi-identifier, and only a constant column is insensitive. Numbers and dates get a
-grid, and bounds if few people are at an end of the scale. The custodian decides. The reasons
-contain counts, never values, and invite disagreement.
+The custodian decides. The reasons contain counts, never values, and invite disagreement: roles can
+be given, and then only the rest is drafted.
 """
 
 import json
-import os
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
-import tomlkit
 
 from covey import tables
-from covey.errors import TableError, UsageError, percent
-from covey.inspection import tails
+from covey.errors import TableError, UsageError, count
+from covey.inspection import findings, relations, roles, sentinels, tails, words
+from covey.inspection.facts import Facts, look
+from covey.inspection.findings import Finding
 from covey.inspection.persons import Repeats, repeats
-from covey.schema import (
-    Column,
-    ColumnType,
-    Require,
-    Role,
-    Schema,
-    TableFormat,
-    TaxonomyBuilder,
-)
-from covey.schema.labels import NONE_ALIKE, STEPS, LookAlikes, look_alikes
+from covey.inspection.recognisers import UNKNOWN, recoded
+from covey.schema import Column, ColumnType, Require, Role, Schema, TableFormat
+from covey.schema.labels import STEPS
 from covey.schema.requirements import KAnonymity
-from covey.tables import Table
-from covey.tables.cells import parse_dates, parse_numbers
+from covey.schema.toml import Notes, written
+from covey.tables import Table, html
 
-_IDENTIFIER_NAMES = re.compile(
-    r"(^|_)(name|names|firstname|lastname|surname|forename|fullname|email|mail|phone|telephone|tel|"
-    r"mobile|fax|ssn|passport|iban|account|address|street|uuid|guid|mrn|id|identifier|username|login|"
-    r"ip|url|licen[cs]e|vin|nhs|npi)($|_|number$|no$|nr$)"
-)
-_IDENTIFIER_ENDS = re.compile(r"(ID|Id|NAME|Name)$")
-_SENSITIVE_NAMES = re.compile(
-    r"(disease|diagnos|illness|condition|hiv|treatment|therapy|medication|drug|procedure|symptom|"
-    r"income|salary|wage|earning|debt|credit|religio|politic|crime|offen[cs]e|grade|score|outcome|"
-    r"cause_of|length_of_stay|cost)"
-)
-_CODE_NAMES = re.compile(r"(zip|postal|postcode|plz|cap$|icd|nuts|lau|fips|area_code)")
-_IDENTIFIER_CELLS = {
-    "mail addresses": r"^[^@\s]+@[^@\s]+\.[^@\s]+$",
-    "telephone numbers": r"^\+?[0-9][0-9 ()/.-]{6,}[0-9]$",
-    "UUIDs": r"^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$",
-    "IBANs": r"^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$",
-    "IP addresses": r"^([0-9]{1,3}\.){3}[0-9]{1,3}$",
-}
-_DECIMAL = r"^(0|[1-9][0-9]*)\.[0-9]+$"  # money, not a telephone number
-_DATE_FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d")
-_ISO = _DATE_FORMATS[0]
-_FREE_TEXT = 40  # average number of characters
-_NEARLY_UNIQUE = 0.5  # of the rows
-_FEW = 10  # with so few values, numbers are probably codes
+HEAD = ("column", "role", "type", "shown as", "values", "missing", "unique alone", "adds", "why")
 
 
 @dataclass(frozen=True)
 class ColumnDraft:
-    """The proposed settings of a column, and the reason."""
+    """The proposed settings of a column, the reasons, and what was counted."""
 
     name: str
     column: Column
     reason: str
     reasons: Mapping[str, str] = field(default_factory=dict)  # of single settings
-    alike: LookAlikes = NONE_ALIKE
+    values: int = 0  # different ones
+    missing: int = 0  # rows
+    unique: int = 0  # rows whose value no other row has
+    adds: int | None = (
+        None  # rows that are unique by all quasi-identifiers only because of this one
+    )
+
+    @property
+    def shown_as(self) -> str:
+        """How the release shows the column."""
+        column = self.column
+        match column.role:
+            case Role.IDENTIFIER:
+                return "removed"
+            case Role.SENSITIVE | Role.INSENSITIVE:
+                return "as it is"
+        ends = [f"from {_text(column.bottom)}"] if column.bottom is not None else []
+        ends += [f"to {_text(column.top)}"] if column.top is not None else []
+        if column.grid is not None:
+            unit = column.grid if isinstance(column.grid, str) else f"steps of {_text(column.grid)}"
+            return ", ".join([unit, " ".join(ends)] if ends else [unit])
+        if column.taxonomy is not None:
+            built = getattr(column.taxonomy, "build", None)
+            return str(built or "taxonomy")
+        return "sets of values"
+
+    def row(self) -> tuple[str, ...]:
+        """The draft of the column as cells under `HEAD`."""
+        adds = "" if self.adds is None else f"{self.adds:,}"
+        kind = "" if self.column.type is None else self.column.type.value
+        numbers = (f"{n:,}" for n in (self.values, self.missing, self.unique))
+        return (self.name, self.column.role.value, kind, self.shown_as, *numbers, adds, self.reason)
+
+
+def _text(setting: Any) -> str:
+    return f"{setting:g}" if isinstance(setting, float) else str(setting)
 
 
 @dataclass(frozen=True)
@@ -80,14 +82,21 @@ class Draft:
     columns: tuple[ColumnDraft, ...]
     table: TableFormat
     repeats: Repeats | None = None  # repeated identifiers, perhaps of people with several rows
+    own_number: str | None = None  # the column that differs in each row because each is a person
+    k: int = 10
+    rows: int = 0
+    findings: tuple[Finding, ...] = ()
 
     @property
     def schema(self) -> Schema:
         """The draft as a schema."""
+        person: str | Literal[False] | None = None
+        if self.repeats is not None:
+            person = False if self.own_number else self.repeats.person
         return Schema(
             columns={d.name: d.column for d in self.columns},
             table=self.table,
-            require=Require(person=self.repeats and self.repeats.person),
+            require=Require(k=self.k, person=person),
         )
 
     def to_toml(self, folder: str | Path | None = None) -> str:
@@ -95,94 +104,168 @@ class Draft:
 
         Paths of taxonomies in a schema file are relative to it: `folder` is where it will be saved.
         """
-        document = tomlkit.document()
-        document.add(
-            tomlkit.comment("A draft by covey. Check the role of every column before use:")
+        below: dict[str, list[str]] = {}
+        for found in self.findings:
+            if found.column is not None and not found.applied and found.kind not in _IN_THE_REASON:
+                below.setdefault(found.column, []).extend(_advice(found))
+        notes = Notes(
+            head=_HEAD_OF_FILE,
+            require=_whom(self.repeats, self.own_number),
+            columns={draft.name: draft.reason for draft in self.columns},
+            settings={draft.name: draft.reasons for draft in self.columns},
+            below=below,
         )
-        document.add(
-            tomlkit.comment("identifier (removed), quasi (generalised), sensitive (kept),")
-        )
-        document.add(tomlkit.comment("insensitive (kept). Only quasi columns protect a person."))
-        if declared := self.table.model_dump(exclude_none=True):
-            document.add("table", tomlkit.item(declared))
-        if self.repeats is not None:
-            document.add("require", _whom(self.repeats))
-        columns = tomlkit.table(is_super_table=True)
-        for draft in self.columns:
-            columns.add(draft.name, _toml(draft, Path(folder or ".")))
-        document.add("columns", columns)
-        return tomlkit.dumps(document)
+        return written(self.schema, folder, notes)
+
+    @property
+    def summary(self) -> str:
+        """The number of columns in each role."""
+        given = [draft.column.role.value for draft in self.columns]
+        counts = ", ".join(f"{given.count(role)} {role}" for role in dict.fromkeys(given))
+        return f"{count(len(given), 'column')} drafted ({counts})"
+
+    def __repr__(self) -> str:
+        lines = [f"{d.name}: {d.column.role} ({d.reason})" for d in self.columns]
+        return "\n".join([f"Draft of a schema: {self.summary}", *lines, *map(str, self.findings)])
+
+    def _repr_html_(self) -> str:
+        grid = html.table(HEAD, [draft.row() for draft in self.columns], numbers=range(4, 8))
+        told = html.element("ul", *(html.element("li", str(found)) for found in self.findings))
+        return html.snippet(f"Draft of a schema: {self.summary}", grid, told)
 
 
-def _whom(repeats: Repeats) -> tomlkit.items.Table:
-    """What k counts: an active line if that is clear, otherwise advice."""
-    table = tomlkit.table()
-    table.add(tomlkit.comment(f"{repeats.named}: {repeats}."))
+_HEAD_OF_FILE = (
+    "A draft by covey. Check the role of every column before use:",
+    "identifier (removed), quasi (generalised), sensitive (kept),",
+    "insensitive (kept). Only quasi columns protect a person.",
+)
+_IN_THE_REASON = ("constant", "mostly missing")
+
+
+def _advice(found: Finding) -> list[str]:
+    """A finding as comments, with the setting that mends it."""
+    settings = [f"{name} = {json.dumps(value)}" for name, value in found.setting.items()]
+    if found.kind == "alike":
+        return [f"{found.text}. To merge them:", f"normalise = {json.dumps(STEPS)}"]
+    if not settings:
+        return [f"{found.text}."]
+    return [f"{found.text}.", f"To mend that: {', '.join(settings)}"]
+
+
+def _whom(repeats: Repeats | None, own_number: str | None) -> list[str]:
+    """What k counts: clear if there is an active line below, otherwise advice."""
+    if repeats is None:
+        return []
+    lines = [f"{repeats.named}: {repeats}."]
+    if own_number:
+        each = f"But {own_number!r} differs in each row, so each row is taken for a person."
+        return [*lines, each, "If people have several rows, name the column that identifies them."]
     if len(repeats.columns) > 1:
-        table.add(tomlkit.comment("They identify people only in combination, but person needs a"))
-        table.add(tomlkit.comment("single column: add a number for each person if there is none."))
+        lines += [
+            "They identify people only in combination, but person needs a",
+            "single column: add a number for each person if there is none.",
+        ]
     if repeats.person is None:
-        table.add(tomlkit.comment("If people have several rows, name the column that identifies"))
-        table.add(tomlkit.comment("them, so that k counts persons:"))
-        table.add(tomlkit.comment('person = "COLUMN"'))
-    else:
-        table.add(tomlkit.comment("So k counts persons. To count rows, set person = false."))
-        table.add("person", repeats.person)
-    return table
+        return [
+            *lines,
+            "If people have several rows, name the column that identifies",
+            "them, so that k counts persons:",
+            'person = "COLUMN"',
+        ]
+    return [*lines, "So k counts persons. To count rows, set person = false."]
 
 
-def _toml(draft: ColumnDraft, folder: Path) -> tomlkit.items.Table:
-    quasi = draft.column.role is Role.QUASI
-    settings = draft.column.model_dump(
-        mode="json", exclude_none=True, exclude={"weight"}, include=None if quasi else {"role"}
-    )
-    table = tomlkit.table()
-    table.comment(draft.reason)
-    match draft.column.taxonomy:
-        case Path() as path:
-            settings["taxonomy"] = Path(os.path.relpath(path, folder)).as_posix()
-        case TaxonomyBuilder(build=build):
-            settings["taxonomy"] = tomlkit.inline_table()
-            settings["taxonomy"].update({"build": build})
-    for name in draft.reasons:
-        settings[name] = _plain(getattr(draft.column, name))
-    for name, value in settings.items():
-        item = tomlkit.item(value)
-        table.add(name, item)
-        if name in draft.reasons:
-            item.comment(draft.reasons[name])
-    if draft.alike:
-        found = f"{draft.alike} look the same, in {draft.alike.rows:,} rows. To merge them:"
-        table.add(tomlkit.comment(found))
-        table.add(tomlkit.comment(f"normalise = {json.dumps(STEPS)}"))
-    return table
+# ── drafting ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _plain(value: Any) -> Any:
-    """Write whole numbers without a decimal point."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def inspect(frame: Any, *, k: int = 10, taxonomies: str | Path | None = None) -> Draft:
+def inspect(  # noqa: PLR0913
+    frame: Any,
+    *,
+    quasi: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    identifier: Sequence[str] = (),
+    insensitive: Sequence[str] = (),
+    rest: str | None = None,
+    k: int = 10,
+    taxonomies: str | Path | None = None,
+) -> Draft:
     """Draft a schema for a table.
 
-    Values of numbers or dates that fewer than `k` rows reach, at either end of the scale, lie
-    beyond the proposed bounds. Pass the k of the planned release, or more.
+    Columns that you name get that role; covey drafts the roles of the others, or all get the role
+    `rest`. Types, grids and bounds are drafted in any case. Values of numbers or dates that fewer
+    than `k` rows reach, at either end of the scale, lie beyond the proposed bounds. Pass the k of
+    the planned release, or more.
     `taxonomies` is a folder with taxonomy files in ARX's format. A file becomes a column's taxonomy
     if its name is the column's, or ends in `_` and the column's name.
     """
     table = tables.read(frame)
     if not table.frame.height:
         raise TableError("the table has no rows to inspect")
-    found, k = _taxonomy_files(taxonomies), KAnonymity(k).k
-    roles = [_draft(table, name, found) for name in table.frame.columns]
-    again = repeats(table, [d.name for d in roles if d.column.role is Role.IDENTIFIER])
-    persons = table.cells(again.person) if again is not None and again.person else None
-    drafts = tuple(
-        _with_look_alikes(_with_coding(draft, table, k, persons), table) for draft in roles
+    said = {Role.QUASI: quasi, Role.SENSITIVE: sensitive, Role.IDENTIFIER: identifier}
+    given = _given({**said, Role.INSENSITIVE: insensitive}, rest, table.frame.columns)
+    files, k = _taxonomy_files(taxonomies), KAnonymity(k).k
+    looked = {name: look(table, name) for name in table.frame.columns}
+    judged = {name: _judged(facts, given.get(name)) for name, facts in looked.items()}
+    again, own = _repeating(table, [f for n, f in looked.items() if judged[n].role is _IDENTIFIER])
+    persons = table.cells(again.person) if again and again.person and not own else None
+    written_days = _agreed_format(looked.values())
+    drafts = [
+        _Coder(facts, table, k, persons, written_days).drafted(judged[name], _file(files, name))
+        for name, facts in looked.items()
+    ]
+    draft = Draft(tuple(drafts), _declared(table), again, own, k, table.frame.height)
+    return _completed(draft, looked, table)
+
+
+_IDENTIFIER = Role.IDENTIFIER
+
+
+def _repeating(table: Table, columns: Sequence[Facts]) -> tuple[Repeats | None, str | None]:
+    """The identifiers that repeat, and the number of people that does not if only others do.
+
+    A ticket repeats in a table of passengers, but each row has a passenger's number of its own.
+    """
+    again = repeats(table, [facts.name for facts in columns])
+    own = [f.name for f in columns if f.share == 1 and not f.missing and _numbers_people(f)]
+    if again is None or not own:
+        return again, None
+    direct = [
+        f for f in columns if f.concepts & words.DIRECT or (f.kind and f.kind.role is _IDENTIFIER)
+    ]
+    return again, None if repeats(table, [f.name for f in direct]) else own[0]
+
+
+def _numbers_people(facts: Facts) -> bool:
+    return "person" in facts.concepts and bool(facts.concepts & {"person_number", "generic_id"})
+
+
+def _completed(draft: Draft, looked: Mapping[str, Facts], table: Table) -> Draft:
+    """The draft with what the quasi-identifiers reveal together, and with its findings."""
+    quasi = [looked[d.name] for d in draft.columns if d.column.role is Role.QUASI]
+    unique = relations.uniqueness([facts.cells for facts in quasi])
+    counted = tuple(
+        replace(d, adds=unique.added_by(d.name)) if d.name in unique.without else d
+        for d in draft.columns
     )
+    names = [facts.name for facts in quasi]
+    found = [
+        *findings.of_table(table.frame, draft.repeats, names, unique),
+        *(
+            one
+            for d in draft.columns
+            for one in findings.of_column(looked[d.name], d.column, d.reasons)
+        ),
+        *map(findings.of_relation, relations.relations(quasi)),
+    ]
+    return replace(draft, columns=counted, findings=tuple(found))
+
+
+def _declared(table: Table) -> TableFormat:
+    """What was detected about the file, so that nothing has to be guessed again."""
+    if not table.notes:
+        return TableFormat()
     dialect = table.dialect
-    declared = TableFormat(
+    return TableFormat(
         delimiter=dialect.delimiter + " " * dialect.spaced,
         skip=dialect.skip or None,
         thousands=dialect.thousands or None,
@@ -192,14 +275,32 @@ def inspect(frame: Any, *, k: int = 10, taxonomies: str | Path | None = None) ->
         header=None if dialect.header else False,
         names=None if dialect.header else tuple(table.frame.columns),
     )
-    return Draft(drafts, declared if table.notes else TableFormat(), again)
 
 
-def _with_look_alikes(draft: ColumnDraft, table: Table) -> ColumnDraft:
-    """Add the number of labels that look the same, if the labels will be shown."""
-    if draft.column.role is Role.IDENTIFIER or draft.column.is_ordered:
-        return draft
-    return replace(draft, alike=look_alikes(table.cells(draft.name)))
+def _given(
+    said: Mapping[Role, Sequence[str]], rest: str | None, names: Sequence[str]
+) -> dict[str, Role]:
+    """The roles that the caller decides."""
+    given: dict[str, Role] = {}
+    for role, columns in said.items():
+        for name in [columns] if isinstance(columns, str) else columns:
+            if name not in names:
+                near = get_close_matches(name, names, 1, 0.5)
+                meant = f"; do you mean {near[0]!r}?" if near else ""
+                raise UsageError(f"the table has no column {name!r}{meant}")
+            if given.setdefault(name, role) is not role:
+                raise UsageError(f"column {name!r} has two roles")
+    if rest is None:
+        return given
+    if rest not in list(Role):
+        raise UsageError(f"rest must be one of {', '.join(Role)}")
+    return {name: given.get(name, Role(rest)) for name in names}
+
+
+def _judged(facts: Facts, given: Role | None) -> roles.Judgement:
+    if given is None:
+        return roles.judge(facts)
+    return roles.Judgement(given, f"as you say; {roles.counted(facts)}")
 
 
 def _taxonomy_files(folder: str | Path | None) -> dict[str, Path]:
@@ -210,127 +311,130 @@ def _taxonomy_files(folder: str | Path | None) -> dict[str, Path]:
     return {path.stem: path for path in sorted(Path(folder).glob("*.csv"))}
 
 
-def _draft(table: Table, name: str, taxonomies: dict[str, Path]) -> ColumnDraft:
-    cells = table.cells(name)
-    present = cells.drop_nulls()
-    distinct = present.n_unique()
-    if distinct <= 1:
-        what = "missing in every row" if not distinct else "the same in every row"
-        return ColumnDraft(name, Column(role=Role.INSENSITIVE), what)
-    identifying = _identifying(name, present, distinct)
-    if identifying:
-        return ColumnDraft(name, Column(role=Role.IDENTIFIER), identifying)
-    facts = f"{distinct:,} values, {percent(cells.null_count() / len(cells))} missing"
-    if _SENSITIVE_NAMES.search(_snake(name)):
-        reason = f"the column name suggests a sensitive value; {facts}"
-        return ColumnDraft(name, Column(role=Role.SENSITIVE), reason)
-    column, kind = _quasi(table, name, present, taxonomies)
-    return ColumnDraft(name, column, f"{kind} that others may know; {facts}")
+def _file(files: Mapping[str, Path], name: str) -> Path | None:
+    longer = (path for stem, path in files.items() if stem.endswith(f"_{name}"))
+    return files.get(name) or next(longer, None)
 
 
-def _with_coding(
-    draft: ColumnDraft, table: Table, k: int, persons: pl.Series | None = None
-) -> ColumnDraft:
-    """Add a grid and bounds for numbers and dates, unless their cells cannot be read."""
-    column, cells = draft.column, table.cells(draft.name)
-    if column.role is not Role.QUASI or not column.is_ordered:
-        return draft
-    is_date = column.type is ColumnType.DATE
-    try:
-        values = (
-            parse_dates(cells, column.format) if is_date else parse_numbers(cells, table.dialect)
+def _agreed_format(columns: Any) -> frozenset[str]:
+    """The formats of columns whose dates are clear: the others are written like them."""
+    return frozenset(f.date.formats[0] for f in columns if f.date is not None and f.date.is_sure)
+
+
+@dataclass(frozen=True)
+class _Coder:
+    """The settings of one column beside its role."""
+
+    facts: Facts
+    table: Table
+    k: int
+    persons: pl.Series | None
+    written_days: frozenset[str]
+
+    def drafted(self, judged: roles.Judgement, taxonomy: Path | None) -> ColumnDraft:
+        """The column with its settings, the reasons and the counts."""
+        facts = self.facts
+        settings: dict[str, Any] = {}
+        reasons: dict[str, str] = {}
+        steps: tuple[Callable[[Mapping[str, Any]], dict[str, tuple[Any, str]]], ...]
+        if judged.role is Role.QUASI:
+            settings = roles.settings(facts, taxonomy, self.written_days)
+            steps = (self._missing_values, self._unreadable, self._spellings, self._tails)
+        elif judged.role is Role.SENSITIVE:
+            numeric = facts.is_numeric and not facts.is_few and not facts.unreadable
+            settings = {"type": ColumnType.NUMERIC if numeric else None}
+            steps = (self._missing_values,)
+        else:
+            steps = ()
+        for step in steps:
+            for name, (value, reason) in step(settings).items():
+                settings[name], reasons[name] = value, reason
+        return ColumnDraft(
+            facts.name,
+            Column(role=judged.role, **settings),
+            judged.reason,
+            reasons,
+            values=facts.distinct,
+            missing=len(facts.cells) - facts.present,
+            unique=facts.unique,
         )
-    except TableError:
-        return draft
-    found = tails.propose(values, k, is_date=is_date, persons=persons)
-    coded = column.model_copy(update={name: setting.value for name, setting in found.items()})
-    return replace(draft, column=coded, reasons={n: setting.reason for n, setting in found.items()})
+
+    def _missing_values(self, settings: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
+        """Numbers and dates that stand for missing."""
+        far = _sentinels(self.facts, settings)
+        labelled = self._labelled_missing(settings) & ~far
+        rows = count(int(self.facts.rows.filter(far | labelled).sum()), "row")
+        if labelled.any():
+            reason = f"labelled as missing, or far from all other values, in {rows}"
+        elif far.any():
+            reason = f"far from all other values, in {rows}: they mean missing"
+        else:
+            return {}
+        return {"missing_values": (_listed(self.facts, far | labelled, settings), reason)}
+
+    def _labelled_missing(self, settings: Mapping[str, Any]) -> pl.Series:
+        """Which of the distinct values the codebook of the file calls unknown or refused."""
+        labels = self.table.codebook.values.get(self.facts.name, {})
+        meant = [value for value, label in labels.items() if label.strip().casefold() in UNKNOWN]
+        if settings["type"] is ColumnType.DATE or not meant:
+            return pl.repeat(value=False, n=self.facts.distinct, eager=True)
+        return self.facts.values.cast(pl.String).is_in(meant)
+
+    def _unreadable(self, settings: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
+        if settings["type"] is ColumnType.CATEGORICAL:
+            return {}
+        rows = findings.unreadable_rows(self.facts)
+        what = "date" if settings["type"] is ColumnType.DATE else "number"
+        reason = f"{count(rows, 'row')} with a cell that is no {what}"
+        return {"unreadable": ("missing", reason)} if rows else {}
+
+    def _spellings(self, settings: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
+        facts = self.facts
+        if settings["type"] is not ColumnType.CATEGORICAL or facts.values.dtype != pl.String:
+            return {}
+        if facts.distinct > 20 or "taxonomy" in settings:
+            return {}
+        labels = recoded(dict(zip(facts.values, facts.rows, strict=True)))
+        reason = f"{count(len(labels), 'other spelling')} of sexes"
+        return {"recode": (labels, reason)} if labels else {}
+
+    def _tails(self, settings: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
+        """A grid and bounds for numbers and dates."""
+        if settings["type"] is ColumnType.CATEGORICAL:
+            return {}
+        facts, is_date = self.facts, settings["type"] is ColumnType.DATE
+        values = sentinels.days(facts) if is_date else facts.numbers
+        real = pl.select(pl.when(~_sentinels(facts, settings)).then(values.cast(pl.Float64)))
+        cells = _each(facts, real.to_series())
+        timed = is_date and (
+            facts.values.dtype == pl.Datetime or bool(facts.date and facts.date.has_time)
+        )
+        found = tails.propose(cells, self.k, is_date=is_date, timed=timed, persons=self.persons)
+        return {name: (setting.value, setting.reason) for name, setting in found.items()}
 
 
-def _snake(name: str) -> str:
-    """The name in snake case: `PatientID` and `patient-id` become `patient_id`."""
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
-    return re.sub(r"[^a-z0-9]+", "_", parted.lower())
+def _each(facts: Facts, values: pl.Series) -> pl.Series:
+    """The number of each row, from those of the distinct values."""
+    pairs = pl.DataFrame({"value": facts.values, "number": values})
+    cells = pl.DataFrame({"value": facts.cells})
+    return cells.join(pairs, on="value", how="left", maintain_order="left")["number"]
 
 
-def _identifying(name: str, present: pl.Series, distinct: int) -> str | None:
-    """Why the column might identify people, or None."""
-    if _IDENTIFIER_NAMES.search(_snake(name)) or _IDENTIFIER_ENDS.search(name):
-        return "the column name suggests an identifier"
-    share = distinct / len(present)
-    if present.dtype == pl.String and _date_format(present) is None:
-        is_decimal = present.str.contains(_DECIMAL)
-        for kind, pattern in _IDENTIFIER_CELLS.items():
-            alike = (present.str.contains(pattern) & ~is_decimal).sum() / len(present)
-            if alike > 0.5 and share > _NEARLY_UNIQUE:
-                return f"most cells look like {kind}"
-        if present.str.len_chars().mean() > _FREE_TEXT:  # type: ignore[operator]
-            return "free text, which may name people"
-        if share > _NEARLY_UNIQUE and not _is_numeric(present):
-            return f"nearly unique: {distinct:,} values in {len(present):,} rows"
-    if share == 1 and _is_running_number(present):
-        return "a running number: different in every row"
-    return None
+def _sentinels(facts: Facts, settings: Mapping[str, Any]) -> pl.Series:
+    """Which of the distinct values stand for missing."""
+    if settings["type"] is ColumnType.DATE:
+        return sentinels.of_dates(facts)
+    if facts.is_numeric:
+        return sentinels.of_numbers(facts)
+    return pl.repeat(value=False, n=facts.distinct, eager=True)
 
 
-def _is_numeric(present: pl.Series) -> bool:
-    return present.dtype.is_numeric() or (
-        present.dtype == pl.String
-        and bool(present.str.contains(r"^[+-]?[0-9]*[.,]?[0-9]+([eE][+-]?[0-9]+)?$").all())
-    )
-
-
-def _is_running_number(present: pl.Series) -> bool:
-    if present.dtype == pl.String and not present.str.contains(r"^[0-9]{1,18}$").all():
-        return False
-    if not present.dtype.is_integer() and present.dtype != pl.String:
-        return False
-    numbers = present.cast(pl.Int64, strict=False).drop_nulls()
-    return len(numbers) > 20 and int(numbers.max() - numbers.min()) < 2 * len(numbers)  # type: ignore[operator, arg-type]
-
-
-def _date_format(present: pl.Series) -> str | None:
-    """The one common format that reads every cell; None if two do, since days may be months."""
-    if present.dtype != pl.String:
-        return _ISO if present.dtype.is_temporal() else None
-    if not present.head(1000).str.contains(r"^[0-9]{1,4}[-./]?[0-9]{1,2}[-./]?[0-9]{1,4}$").all():
-        return None
-    fits = [f for f in _DATE_FORMATS if not present.str.to_date(f, strict=False).null_count()]
-    return fits[0] if len(fits) == 1 and not _is_numeric(present) else None
-
-
-def _quasi(
-    table: Table, name: str, present: pl.Series, taxonomies: dict[str, Path]
-) -> tuple[Column, str]:
-    written = _date_format(present)
-    longer = (path for stem, path in taxonomies.items() if stem.endswith(f"_{name}"))
-    given = taxonomies.get(name) or next(longer, None)
-    settings: dict[str, Any] = {"role": Role.QUASI}
-    if given is not None:
-        return Column(**settings, type=ColumnType.CATEGORICAL, taxonomy=given), "categories"
-    if written is not None and not isinstance(present.dtype, pl.Time | pl.Duration):
-        declared = None if written == _ISO else written
-        return Column(**settings, type=ColumnType.DATE, format=declared), "dates"
-    if _is_code(name, present):
-        builder = {"build": "prefixes"}
-        return Column(**settings, type=ColumnType.CATEGORICAL, taxonomy=builder), "codes"
-    if present.dtype.is_numeric() or bool(
-        present.dtype == pl.String and present.str.contains(table.dialect.number).all()
-    ):
-        if present.n_unique() <= _FEW and len(present) >= 10 * _FEW and not _has_fractions(present):
-            return Column(**settings, type=ColumnType.CATEGORICAL), "a few numbers, perhaps codes,"
-        return Column(**settings, type=ColumnType.NUMERIC), "numbers"
-    return Column(**settings, type=ColumnType.CATEGORICAL), "categories"
-
-
-def _has_fractions(present: pl.Series) -> bool:
-    return not bool(present.cast(pl.String).str.contains(r"^[+-]?[0-9]+([.,]0*)?$").all())
-
-
-def _is_code(name: str, present: pl.Series) -> bool:
-    """Whether cells are codes to cut from the right: of one length, and named so or with zeros."""
-    if present.dtype != pl.String or not present.str.contains(r"^[0-9A-Z]{3,10}$").all():
-        return False
-    leading_zero = bool(present.str.contains(r"^0[0-9]+$").any())
-    named = _CODE_NAMES.search(_snake(name)) is not None
-    return present.str.len_chars().n_unique() == 1 and (named or leading_zero)
+def _listed(facts: Facts, far: pl.Series, settings: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The sentinels as the schema lists them: numbers and ISO dates, or codes as written."""
+    if settings["type"] is ColumnType.NUMERIC:
+        numbers = sorted(set(facts.numbers.filter(far)))
+        return tuple(int(number) if number.is_integer() else number for number in numbers)
+    if settings["type"] is ColumnType.DATE:
+        days = sentinels.days(facts).filter(far).unique().sort()
+        return tuple(days.cast(pl.Int32).cast(pl.Date).cast(pl.String))
+    return tuple(sorted(facts.values.filter(far).cast(pl.String)))

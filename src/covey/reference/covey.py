@@ -38,7 +38,6 @@ from covey.reference.model import (
 EffortName: TypeAlias = Literal["fast", "quick", "balanced", "best"]
 
 SUPPRESSED = -1
-MISSING_AT = 2.0  # where a missing number is placed
 LEAST_GAIN = 1e-9  # no change is made for less
 GROWN_TOGETHER = 512  # rows of a block that groups are grown in
 SAMPLE = 32  # rows that decide where a block is cut
@@ -673,14 +672,21 @@ def labels_of(blocks: Iterable[Block]) -> list[int]:
 def attributes_of(table: Table, measure: Measure) -> list[Attribute]:
     """Return all columns as lines of places: numbers first, then categories, each by name."""
     attributes = []
+    missing_at = beyond_all(table)
     for name in attribute_order(table):
         column = table[name]
         if isinstance(column, Numeric):
-            places = [MISSING_AT if place is None else place for place in normalised(column)]
+            places = [missing_at if place is None else place for place in normalised(column)]
             attributes.append(Attribute(places, column.weight))
         else:
             attributes.append(line_of_leaves(column, measure))
     return attributes
+
+
+def beyond_all(table: Table) -> float:
+    """Return the place of missing numbers: at least 1 beyond all others, 2 if none exceeds 1."""
+    numbers = (n for c in table.values() if isinstance(c, Numeric) for n in normalised(c))
+    return math.ceil(max((number for number in numbers if number is not None), default=1.0)) + 1.0
 
 
 def line_of_leaves(column: Categorical, measure: Measure) -> Attribute:

@@ -70,6 +70,14 @@ def of_release(view: View, schema: Schema, verdict: Verdict, rows: Rows) -> Iter
             f"the ends of the intervals in {', '.join(exact)} are exact values of people in the "
             "table: set a grid in the schema to move them outwards"
         )
+    for interval in view.original.intervals:
+        if interval.far.any():
+            yield (
+                f"column {interval.name!r} has values far from all others. The loss is measured "
+                "over the range of the others, because a single such value would make every "
+                "interval look narrow. If they mean missing, list them as missing_values in the "
+                "schema; if they are real, set bottom or top"
+            )
     released = view.released.frame
     for name in schema.names(Role.INSENSITIVE, Role.SENSITIVE):
         distinct = released[name].n_unique() if name in released.columns else 0

@@ -483,6 +483,53 @@ class Schema(_Model):
         }
         return self.model_copy(update={"columns": self.columns | moved})
 
+    def to_toml(self, folder: str | Path | None = None) -> str:
+        """The text of a schema file that describes the same schema.
+
+        Paths of taxonomies in a schema file are relative to it: `folder` is where it will be saved.
+        """
+        from covey.schema import toml
+
+        return toml.written(self, folder)
+
+    def __repr__(self) -> str:
+        from covey.schema import shown
+
+        return shown.as_text(self)
+
+    def _repr_html_(self) -> str:
+        from covey.schema import shown
+
+        return shown.as_html(self)
+
+    def with_role(self, name: str, role: str | Role, **settings: Any) -> Self:
+        """The same schema with another role for a column, and other settings if some are given.
+
+        A quasi-identifier needs a type. A setting of None removes the setting.
+        """
+        column = self.columns.get(name)
+        kept = {} if column is None else {s: getattr(column, s) for s in column.model_fields_set}
+        if column is not None and role not in (column.role, Role.QUASI):
+            kept = {
+                setting: value for setting, value in kept.items() if setting in ("type", "taxonomy")
+            }
+        return self._with({**self.columns, name: {**kept, **settings, "role": role}})
+
+    def with_settings(self, name: str, **settings: Any) -> Self:
+        """The same schema with other settings for a column; its role stays."""
+        if name not in self.columns:
+            raise SchemaError(f"the schema has no column {name!r}")
+        return self.with_role(name, self.columns[name].role, **settings)
+
+    def without(self, *names: str) -> Self:
+        """The same schema without some columns, for a table that does not have them."""
+        return self._with({n: column for n, column in self.columns.items() if n not in names})
+
+    def _with(self, columns: Mapping[str, Any]) -> Self:
+        """The same schema with these columns, checked again."""
+        said = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).from_dict({**said, "columns": dict(columns)})
+
     def names(self, *roles: Role) -> list[str]:
         """The columns in any of these roles, in the order of the schema."""
         return [name for name, column in self.columns.items() if column.role in roles]

@@ -127,8 +127,8 @@ def read(
     if len(delimiter.encode()) > 1 or delimiter in '"\r\n\0':
         raise TableError(f"{delimiter!r} cannot be used as a delimiter")
     frame, in_file = _cells(layout.table_in(data), layout, declared, known)
-    if in_file and declared.header is None and not _are_known(frame.columns, known):
-        _refuse_a_record(frame)
+    if in_file and declared.header is None:
+        refuse_a_record(frame, declared, schema)
     found = [f"encoding {encoding}"] if declared.encoding is None else []
     found += layout.told(declared)
     dialect = Dialect(delimiter, encoding, declared.decimal or ".", declared.missing or ())
@@ -231,7 +231,10 @@ def _given_names(width: int, names: Sequence[str] | None) -> list[str]:
     return list(names)
 
 
-def _refuse_a_record(frame: pl.DataFrame) -> None:
+def refuse_a_record(frame: pl.DataFrame, declared: TableFormat, schema: Schema | None) -> None:
+    """Refuse names that look like the cells below them, unless the schema knows them."""
+    if _are_known(frame.columns, _known_names(declared, schema)):
+        return
     if looks_like_a_record(frame.columns, frame, MISSING_TOKENS):
         raise TableError(
             "the first line looks like a record, not like column names. If it is a record, pass "
@@ -444,7 +447,7 @@ def _with_thousands(
         if types[name] == pl.String
         and (schema is None or schema.columns[name].type is ColumnType.NUMERIC)
     ]
-    if not any(frame.select(pl.col(names).str.contains(_A_GROUP).any()).row(0)):
+    if not names or not any(frame.select(pl.col(names).str.contains(_A_GROUP).any()).row(0)):
         return dialect, []
     texts = [frame[n].filter(~frame[n].is_in(list(dialect.missing))).drop_nulls() for n in names]
     for sign, decimal in (",.", ".,", " .", " ,", "'.", "',"):

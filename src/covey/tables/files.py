@@ -31,13 +31,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from covey.errors import OutputError
+from covey.tables import sources
+from covey.tables.sources import STREAM as STREAM
 
 try:
     import fcntl
 except ImportError:  # not a POSIX system: there, an open file cannot be removed
     fcntl = None  # type: ignore[assignment]
 
-STREAM = "-"
 _DRAFT, _OLD = "covey-draft", "covey-old"
 _AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # follow no link, no wait
 _INTERRUPTIONS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -335,14 +336,21 @@ def refuse_special(path: Path) -> None:
 
 
 def refuse_overwriting(outputs: Iterable[str | Path], inputs: Iterable[str | Path]) -> None:
-    """Refuse an output that is one of the inputs or another output."""
-    taken = [_real(path) for path in inputs if path != STREAM]
+    """Refuse an output that is one of the inputs or another output.
+
+    An input may be a part of a file, or a folder or pattern of files: an output among those would
+    be read along with them the next time.
+    """
+    read = [sources.of(path) for path in inputs]
+    taken = [_real(path) for source in read for path in source.files()]
     for output in outputs:
         if output == STREAM:
             continue
         real = _real(output)
         if real in taken or any(_same(real, other) for other in taken):
             raise OutputError("an output would overwrite an input or another output")
+        if any(source.takes_in(real) for source in read):
+            raise OutputError("an output would be among the files of an input: write it elsewhere")
         taken.append(real)
 
 

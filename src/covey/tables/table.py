@@ -9,9 +9,7 @@ Other libraries' messages never leave this module, because they quote cells.
 
 import contextlib
 import gzip
-import io
 import sys
-import zlib
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,14 +21,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from covey.errors import OutputError, SchemaError, TableError, UsageError, about_cells, count
+from covey.errors import SchemaError, TableError, UsageError, about_cells, count
 from covey.schema import Role, Schema, TableFormat
 from covey.schema.labels import numbers_as_one, seen
-from covey.tables import csv_files, formulas
-from covey.tables.codebook import Codebook
+from covey.tables import csv_files, formats, formulas, sources
+from covey.tables.codebook import Codebook, as_codes
 from covey.tables.csv_files import MISSING_TOKENS, Dialect, check_names
-from covey.tables.files import STREAM
+from covey.tables.formats import archives, arrow, databases, json_lines, spreadsheets, statistical
 from covey.tables.mending import Mended, mended
+from covey.tables.sources import STREAM, Source
 
 Longs = NDArray[np.int64]
 
@@ -43,7 +42,7 @@ class Table:
     dialect: Dialect = field(default_factory=Dialect)
     notes: tuple[str, ...] = ()
     source: str = ""  # the name of the file, without its folders
-    codebook: Codebook = field(default_factory=Codebook)
+    codebook: Codebook = field(default_factory=Codebook)  # labels of columns and codes
     mended: tuple[Mended, ...] = ()  # what the schema says to read differently from what is written
     numbers: Longs | None = None  # of the rows in the source, from 0, if they differ
     has_places: bool = True  # whether the rows are rows of the source
@@ -62,8 +61,12 @@ class Table:
 
     def with_frame(self, frame: pl.DataFrame) -> "Table":
         """The same table with other rows or columns."""
-        # Without a reference to the source, whose cells must not travel with a release.
-        return replace(self, frame=frame, has_places=False, numbers=None, line_of=None)
+        # Without a reference to the source, whose cells must not travel with a release, and
+        # without the labels of cells that are not there.
+        codebook = self.codebook.of(frame)
+        return replace(
+            *(self,), frame=frame, codebook=codebook, has_places=False, numbers=None, line_of=None
+        )
 
     def with_rows(self, frame: pl.DataFrame, numbers: Longs) -> "Table":
         """The same table with some of its rows, given by their numbers."""
@@ -97,17 +100,35 @@ class Table:
 def read(
     source: Any, schema: Schema | None = None, *, declared: TableFormat | None = None
 ) -> Table:
-    """Read a table from a path, `-` for standard input, or a dataframe of a common library.
+    """Read a table from a place, or from a dataframe of a common library.
 
-    Settings in `declared`, or else in the schema, replace detection.
+    A place is a path, `-` for standard input, a folder or pattern of Parquet files, or the address
+    of a database; `::` and a name after it name a part. Settings in `declared`, or else in the
+    schema, replace detection.
     """
     if isinstance(source, Table):
         return source
     declared = declared or (schema.table if schema else TableFormat())
     if not isinstance(source, str | Path):
         return _without_nul(_from_dataframe(source, declared, schema))
-    name = "standard input" if source == STREAM else Path(source).name
-    return _without_nul(replace(from_bytes(read_bytes(source), schema, declared), source=name))
+    place = sources.of(source)
+    return _without_nul(replace(_opened(place, schema, declared), source=place.name))
+
+
+def _opened(place: Source, schema: Schema | None, declared: TableFormat) -> Table:
+    if place.is_address:
+        return _typed(databases.read_address(place.place, place.part), schema, declared)
+    if place.is_many:
+        if place.part is not None:
+            raise TableError("a folder or pattern of files has no parts: name one file")
+        return _typed(arrow.read_folder(place.files(), place.place), schema, declared)
+    if place.place != STREAM:
+        with _reading():
+            path = Path(place.place)
+            kind = formats.from_file(path) if sources.is_file(place.place) else None
+        if kind is not None and kind.read_file is not None:
+            return _typed(kind.read_file(path, place.part), schema, declared)
+    return from_bytes(read_bytes(place.place), schema, declared, place.part)
 
 
 def _without_nul(table: Table) -> Table:
@@ -149,36 +170,45 @@ def tokens_of(declared: TableFormat) -> tuple[str, ...]:
 
 def read_bytes(source: str | Path) -> bytes:
     """The bytes of a file, or of standard input for `-`."""
+    place = sources.of(source).place
+    with _reading():
+        return sys.stdin.buffer.read() if place == STREAM else Path(place).read_bytes()
+
+
+@contextlib.contextmanager
+def _reading() -> Iterator[None]:
     try:
-        return sys.stdin.buffer.read() if source == STREAM else Path(source).read_bytes()
+        yield
     except OSError as error:
         raise TableError(f"the table cannot be read: {error.strerror}") from None
     except ValueError:
         raise TableError("the table cannot be read: the path is not valid") from None
 
 
-def from_bytes(data: bytes, schema: Schema | None, declared: TableFormat) -> Table:
-    """Read a table from the bytes of a CSV or Parquet file, gzipped or not."""
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = gzip.decompress(data)
-        except (EOFError, OSError, zlib.error):
-            raise TableError("the table is a damaged gzip file") from None
-    if data[:4] == b"PAR1" and data[4:5] not in b",;\t|\r\n":  # else a column name
-        return _from_parquet(data, declared, schema)
+def from_bytes(
+    data: bytes, schema: Schema | None, declared: TableFormat, part: str | None = None
+) -> Table:
+    """Read a table from the bytes of a file of any kind, packed or not."""
+    data, part = formats.unpacked(data, part)
+    kind = formats.kind_of(data)
+    if part is not None and (kind is None or not kind.has_parts):
+        raise TableError("this kind of file has no parts: remove :: and the name after it")
+    if kind is not None:
+        return _typed(kind.read(data, part, declared), schema, declared)
     frame, dialect, note = csv_files.read(data, declared, schema)
     notes = (note,) if note else ()
     return Table(frame, dialect, notes, line_of=partial(csv_files.line_of, frame, dialect))
 
 
-def _from_parquet(data: bytes, declared: TableFormat, schema: Schema | None) -> Table:
-    try:
-        frame = pl.read_parquet(io.BytesIO(data))
-    except (Exception, pl.exceptions.PanicException):
-        raise TableError("the table is a damaged Parquet file") from None
-    frame = _plain(frame)
+def _typed(found: formats.Found, schema: Schema | None, declared: TableFormat) -> Table:
+    """The table in a file whose cells have types."""
+    frame = _plain(found.frame)
+    if found.named_by_row:
+        text = pl.DataFrame([as_codes(cells).fill_null("") for cells in frame])
+        csv_files.refuse_a_record(text, declared, schema)
     dialect, note = csv_files.read_typed(frame, declared, schema)
-    return Table(frame, dialect, (note,) if note else ())
+    notes = (*found.notes, *([note] if note else []))
+    return Table(frame, dialect, notes, codebook=found.codebook)
 
 
 def _from_dataframe(source: Any, declared: TableFormat, schema: Schema | None) -> Table:
@@ -209,29 +239,22 @@ def _from_dataframe(source: Any, declared: TableFormat, schema: Schema | None) -
 
 
 def _given_back(released: pl.DataFrame, kind: Any) -> Any:
-    """The same table as the caller's kind of dataframe, in fresh memory.
-
-    Dataframes keep the values of removed rows and of missing cells in their buffers, and pickling
-    one copies the whole buffers. A Parquet file does not.
-    """
-    memory = io.BytesIO()
-    released.write_parquet(memory, compression="uncompressed", statistics=False)
-    memory.seek(0)
-    fresh = pl.read_parquet(memory)
+    """The same table as the caller's kind of dataframe, in fresh memory."""
+    fresh = arrow.fresh(released)
     if kind is nw.Implementation.POLARS:
         return fresh
-    arrow = fresh.to_arrow(compat_level=pl.CompatLevel.oldest())
+    native = fresh.to_arrow(compat_level=pl.CompatLevel.oldest())
     if kind is nw.Implementation.PANDAS:
-        return _pandas(arrow)
-    return nw.DataFrame.from_arrow(arrow, backend=kind).to_native()
+        return _pandas(native)
+    return nw.DataFrame.from_arrow(native, backend=kind).to_native()
 
 
-def _pandas(arrow: Any) -> Any:
+def _pandas(native: Any) -> Any:
     """Convert to pandas; whole numbers stay whole even if some are missing."""
     import pandas as pd
 
-    frame = arrow.to_pandas()
-    for place, column in enumerate(arrow.columns):
+    frame = native.to_pandas()
+    for place, column in enumerate(native.columns):
         if column.null_count and str(column.type).startswith(("int", "uint")):
             whole = column.to_pandas(types_mapper=lambda kind: getattr(pd, _NULLABLE[str(kind)])())
             frame.isetitem(place, whole)
@@ -309,26 +332,46 @@ def _listed(names: Sequence[str]) -> str:
 def write(table: Table, file: IO[bytes], name: str = "", *, defuse: bool = True) -> int:
     """Write a table to an open file, in the format given by the ending of the name.
 
-    Only the cells are written: no index, statistics, file name or time stamp. Returns the number of
-    cells that got an apostrophe so that no spreadsheet runs them.
+    Only the cells are written, and their labels where the format has them: no index, statistics,
+    file name, author or time. Returns the number of cells that got an apostrophe so that no
+    spreadsheet runs them.
     """
-    name = name.lower()
-    if name.endswith((".xlsx", ".xls", ".ods", ".json", ".feather", ".sav", ".dta", ".sas7bdat")):
-        raise OutputError("covey writes CSV and Parquet: end the name in .csv, .csv.gz or .parquet")
-    if name.endswith((".parquet.gz", ".pq.gz")):
-        raise OutputError("a Parquet file is already compressed: remove .gz from its name")
-    if name.endswith((".parquet", ".pq")):
-        buffer = io.BytesIO()
-        table.frame.write_parquet(buffer, statistics=False)
-        file.write(buffer.getbuffer())
-        return 0
+    kind = formats.writer_of(name)
+    if kind is None:
+        return _write_csv(table, file, packed=name.lower().endswith(".gz"), defuse=defuse)
+    data, changed = _bytes_of(table, kind, defuse=defuse)
+    file.write(data)
+    return changed
+
+
+def _bytes_of(table: Table, kind: str, *, defuse: bool) -> tuple[bytes, int]:
+    frame, dialect, codebook = table.frame, table.dialect, table.codebook
+    match kind:
+        case "zip":
+            return archives.write(partial(_write_csv, table, packed=False, defuse=defuse))
+        case "parquet":
+            data = arrow.write_parquet(frame)
+        case "arrow":
+            data = arrow.write_ipc(frame)
+        case "jsonl":
+            data = json_lines.write(frame)
+        case "sqlite":
+            data = databases.write_sqlite(frame, dialect)
+        case "xlsx":
+            data = spreadsheets.write(frame, dialect, defuse=defuse)
+        case _:
+            data = statistical.write(frame, dialect, codebook, kind)
+    return data, 0
+
+
+def _write_csv(table: Table, file: IO[bytes], *, packed: bool, defuse: bool) -> int:
     text, changed = csv_files.as_text(table.frame, table.dialect), 0
     if defuse:
         text, changed = formulas.defused_table(text, table.dialect)
     data = csv_files.chunks(text, table.dialect)
-    if name.endswith(".gz"):
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
-            packed.writelines(data)
+    if packed:
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
+            stream.writelines(data)
     else:
         file.writelines(data)
     return changed

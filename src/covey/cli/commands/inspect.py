@@ -5,7 +5,8 @@ from typer import Option
 
 from covey.cli.files import read, refuse_overwriting
 from covey.cli.options import Format, TablePath, command
-from covey.cli.terminal import give, say
+from covey.cli.roles import GivenRoles
+from covey.cli.terminal import err, give
 from covey.errors import OutputError
 
 
@@ -23,9 +24,11 @@ def inspect(
         Path | None, Option(metavar="FOLDER", help="Taxonomy files named after columns.")
     ] = None,
     force: Annotated[bool, Option("--force", help="Replace an existing draft.")] = False,
+    roles: GivenRoles,
     format: Format,
 ) -> None:
     from covey import inspection
+    from covey.cli.shown_inspection import show_draft
     from covey.tables import files
 
     declared = format.declared()
@@ -33,11 +36,11 @@ def inspect(
         refuse_overwriting([output], table)
         if output.exists() and not force:
             raise OutputError("the draft already exists: pass --force to replace it")
-    draft = inspection.inspect(read(table, declared=declared), k=k, taxonomies=taxonomies)
+    original = read(table, declared=declared)
+    given = roles.among(original.frame.columns)
+    draft = inspection.inspect(original, **given, k=k, taxonomies=taxonomies)
     if output is None:
         give(draft.to_toml(), toml=True)
         return
     files.write(output, draft.to_toml(output.resolve().parent).encode())
-    roles = [column.column.role.value for column in draft.columns]
-    counts = ", ".join(f"{roles.count(role)} {role}" for role in dict.fromkeys(roles))
-    say(f"{len(roles)} columns drafted ({counts}); check every role before you use the draft")
+    show_draft(draft, table, output, err)

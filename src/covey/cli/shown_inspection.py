@@ -1,0 +1,49 @@
+"""A draft on the terminal: the columns, what is wrong with the table, and the next command."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from covey.cli.shown import light_grid
+from covey.cli.terminal import visible
+
+if TYPE_CHECKING:
+    from covey.inspection.draft import Draft
+
+_WIDE = 140  # characters that hold all columns of the table side by side
+_NARROW = ((0, 1, 2, 3, 8), (0, 4, 5, 6, 7))  # of the head, in two tables
+
+
+def show_draft(draft: "Draft", table: str, output: Path, console: Console) -> None:
+    """The draft, its findings, and how to go on."""
+    from covey.inspection.draft import HEAD
+
+    rows = [column.row() for column in draft.columns]
+    every = tuple(range(len(HEAD)))
+    for places in (every,) if console.width >= _WIDE else _NARROW:
+        _show([HEAD[place] for place in places], [[r[p] for p in places] for r in rows], console)
+    if draft.findings:
+        console.print(Text("findings", style="bold"))
+    for found in draft.findings:
+        console.print(Text(visible(f"- {found}{_mended(found.applied, bool(found.setting))}")))
+    console.print(Text(f"\n{draft.summary}. Check every role, then run:"))
+    command = ["covey", "anonymize", table, "--schema", str(output), "-o", "released.csv"]
+    console.print(Text(visible(f"  {shlex.join(command)}", lines=False)), soft_wrap=True)
+
+
+def _mended(applied: bool, settable: bool) -> str:
+    if applied:
+        return " (mended in the draft)"
+    return " (the draft says how to mend it)" if settable else ""
+
+
+def _show(head: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> None:
+    numbers = [title for title in head if title in ("values", "missing", "unique alone", "adds")]
+    grid = light_grid(head, right=numbers, overflow="fold")
+    for row in rows:
+        grid.add_row(*(Text(visible(cell, lines=False)) for cell in row))
+    console.print(grid, "")

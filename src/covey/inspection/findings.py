@@ -1,0 +1,170 @@
+"""What is wrong with a table, or worth knowing before its release: findings with counts.
+
+A finding names a column and never a cell, except for words and numbers of covey's own lists that
+stand for missing. If a setting of the schema mends it, the finding has that setting.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from covey.errors import count, percent
+from covey.inspection.facts import FEW, MOSTLY, Facts
+from covey.inspection.persons import Repeats
+from covey.inspection.relations import Relation, Uniqueness
+from covey.schema import Role
+from covey.schema.columns import Column
+from covey.schema.labels import STEPS, look_alikes
+
+_NEARLY_ALL_MISSING = 0.97
+_MOST_LABELS = 2_000  # labels that are compared with each other
+_SHORTEST = 5  # letters of a label that may have a typo
+_RARE, _FREQUENT = 0.005, 10  # rows of a typo, and how many times as many the right label has
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to know about a table. `setting` mends it, if added to the column."""
+
+    column: str | None  # None: the whole table
+    kind: str
+    text: str
+    setting: Mapping[str, Any] = field(default_factory=dict)
+    applied: bool = False  # whether the draft has the setting already
+
+    def __str__(self) -> str:
+        return self.text if self.column is None else f"{self.column!r}: {self.text}"
+
+
+def of_column(
+    facts: Facts, column: Column, reasons: Mapping[str, str] | None = None
+) -> Iterator[Finding]:
+    """What is wrong with one column; `reasons` are those of its drafted settings."""
+    for setting in ("missing_values", "unreadable", "recode"):
+        if reasons and setting in reasons:
+            mends = {setting: getattr(column, setting)}
+            yield Finding(facts.name, setting, reasons[setting], mends, applied=True)
+    if facts.missing >= _NEARLY_ALL_MISSING and facts.present:
+        yield Finding(
+            facts.name, "mostly missing", f"{percent(facts.missing)} of the rows are missing"
+        )
+    if facts.distinct <= 1 and facts.present in (0, len(facts.cells)):
+        what = "the same in every row" if facts.distinct else "missing in every row"
+        yield Finding(facts.name, "constant", f"{what}: it tells nothing")
+        return
+    if column.role is Role.IDENTIFIER:
+        return  # it is removed
+    yield from _labels(facts, column)
+    yield from _types(facts)
+
+
+def _labels(facts: Facts, column: Column) -> Iterator[Finding]:
+    if column.is_ordered or facts.values.dtype != pl.String:
+        return
+    alike = look_alikes(facts.values, facts.rows)
+    if alike and not column.recode:
+        text = f"{alike} look the same, in {count(alike.rows, 'row')}"
+        yield Finding(facts.name, "alike", text, {"normalise": list(STEPS)})
+    typos = _typos(facts)
+    if typos:
+        text = (
+            f"{count(typos, 'rare label')} with one letter other than a frequent one, perhaps typos"
+        )
+        yield Finding(facts.name, "typos", text)
+    if facts.unknown and not column.missing_values:
+        rows = int(facts.rows.filter(facts.values.is_in(list(facts.unknown))).sum())
+        text = f"a label that means unknown, in {count(rows, 'row')}"
+        yield Finding(facts.name, "unknown", text, {"missing_values": list(facts.unknown)})
+
+
+def _types(facts: Facts) -> Iterator[Finding]:
+    numbers = facts.present - facts.unreadable
+    some = 0.1 * facts.present < numbers < MOSTLY * facts.present
+    if facts.is_text and some and numbers > FEW:
+        share = percent(numbers / facts.present)
+        yield Finding(facts.name, "mixed", f"numbers and texts: {share} of the cells are numbers")
+    if facts.date is not None and not facts.date.is_sure:
+        text = "dates in which days might be months"
+        setting = {"type": "date", "format": facts.date.formats[-1]}
+        yield Finding(facts.name, "ambiguous dates", text, setting)
+    if "postcode" in facts.concepts and (lost := _lost_zeros(facts)):
+        yield Finding(facts.name, "lost zeros", f"{count(lost, 'row')} with a leading zero lost")
+
+
+def unreadable_rows(facts: Facts) -> int:
+    """The number of rows whose cell is no number or date, as the column goes."""
+    if facts.date is not None:
+        return int(facts.rows.filter(~facts.date.readable).sum())
+    return 0 if facts.is_date else facts.unreadable
+
+
+def _lost_zeros(facts: Facts) -> int:
+    """The number of rows with four digits where most have five."""
+    texts = facts.values.cast(pl.String)
+    digits = texts.str.len_chars().filter(texts.str.contains("^[0-9]+$"))
+    if Counter(digits.to_list()).most_common(1)[:1] != [(5, int((digits == 5).sum()))]:
+        return 0
+    return int(facts.rows.filter(texts.str.contains("^[1-9][0-9]{3}$")).sum())
+
+
+def _typos(facts: Facts) -> int:
+    """The number of rare labels that differ from a frequent one by one letter.
+
+    Two such labels are the same after one letter of each is taken away.
+    """
+    if not FEW // 5 <= facts.distinct <= _MOST_LABELS or facts.share > 0.1:
+        return 0
+    rows = dict(zip(facts.values, facts.rows, strict=True))
+    words = [v for v in rows if len(v) >= _SHORTEST and not any(sign.isdigit() for sign in v)]
+    rare = [word for word in words if rows[word] <= max(2, _RARE * facts.present)]
+    frequent: dict[str, int] = {}
+    for word in words:
+        for key in _without_a_letter(word):
+            frequent[key] = max(frequent.get(key, 0), rows[word])
+    found = 0
+    for word in rare:
+        most = max(frequent[key] for key in _without_a_letter(word))
+        found += most >= _FREQUENT * rows[word] and most > rows[word]
+    return found
+
+
+def _without_a_letter(word: str) -> set[str]:
+    lower = word.casefold()
+    return {lower, *(lower[:place] + lower[place + 1 :] for place in range(len(lower)))}
+
+
+# ── the whole table ─────────────────────────────────────────────────────────────────────────────
+
+
+def of_table(
+    frame: pl.DataFrame, repeats: Repeats | None, quasi: Sequence[str], unique: Uniqueness
+) -> Iterator[Finding]:
+    """What is wrong with the table as a whole."""
+    if not quasi:
+        text = "no quasi-identifier: give a column that others may know the role quasi"
+        yield Finding(None, "no quasi-identifier", text)
+    elif unique.together:
+        share = percent(unique.together / unique.rows)
+        of = f"of a sample of {unique.rows:,} rows" if unique.sampled else "rows"
+        text = f"{unique.together:,} {of} ({share}) are unique by the quasi-identifiers together"
+        yield Finding(None, "unique rows", text)
+    if repeats is not None:
+        yield Finding(None, "repeated people", f"{repeats.named}: {repeats}")
+    twice = frame.height - pl.Series(frame.hash_rows()).n_unique()
+    if twice:
+        yield Finding(None, "repeated rows", f"{count(twice, 'row')} equal to an earlier one")
+
+
+def of_relation(relation: Relation) -> Finding:
+    """That a column tells what another one tells."""
+    setting = {"role": "identifier"}
+    if relation.is_order:
+        text = f"tells nearly the same as {relation.source!r}: keep one of the two"
+    elif relation.equal:
+        text = f"tells the same as {relation.source!r}: keep one of the two"
+    else:
+        text = f"follows from {relation.source!r}: remove it, so that no fact is protected twice"
+    return Finding(relation.column, "dependent", text, setting)

@@ -1,0 +1,168 @@
+"""How much the columns reveal together, and which columns tell the same fact twice.
+
+Each cell is hashed to 64 bits, and a combination of columns is the sum of its hashes. So a
+combination without one column is one subtraction, and twenty columns are counted in a moment.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from covey.inspection.facts import Facts
+from covey.inspection.sentinels import days
+
+Hashes = NDArray[np.uint64]
+
+_MOST_ROWS = 200_000  # are counted; of larger tables, a sample of every n-th row
+_SAMPLE = 4_000  # rows that relations are tried on first
+_ENOUGH = 20  # rows that would contradict a relation by chance, at least
+_FEW = 0.02  # share of these that may do so: tables have typos
+_SAME_ORDER = 0.98  # rank correlation of columns that tell nearly the same
+
+
+@dataclass(frozen=True)
+class Uniqueness:
+    """How many rows are unique by all quasi-identifiers, and without each of them."""
+
+    rows: int
+    together: int
+    without: Mapping[str, int]
+    sampled: bool  # whether only a sample of the rows was counted
+
+    def added_by(self, name: str) -> int:
+        """The number of rows that are unique only because of this column."""
+        return self.together - self.without[name]
+
+
+def uniqueness(cells: Sequence[pl.Series]) -> Uniqueness:
+    """Count the rows that are unique by these columns."""
+    height = len(cells[0]) if cells else 0
+    every = -(-height // _MOST_ROWS) or 1
+    hashed = [_hashes(column.gather_every(every), place) for place, column in enumerate(cells)]
+    rows = len(hashed[0]) if hashed else 0
+    total = sum(hashed, np.zeros(rows, np.uint64))
+    without = {
+        column.name: _unique(total - own) if len(cells) > 1 else 0
+        for column, own in zip(cells, hashed, strict=True)
+    }
+    return Uniqueness(rows, _unique(total) if cells else 0, without, every > 1)
+
+
+def _hashes(cells: pl.Series, place: int) -> Hashes:
+    return cells.hash(seed=place + 1).to_numpy()
+
+
+def _unique(keys: Hashes) -> int:
+    return int(pl.Series(keys).is_unique().sum())
+
+
+# ── the same fact twice ─────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Relation:
+    """`column` can be told from `source`, and the other way round if they are `equal`."""
+
+    source: str
+    column: str
+    equal: bool = False
+    is_order: bool = False  # they only have nearly the same order, as ages and dates of birth
+
+
+def relations(columns: Sequence[Facts]) -> list[Relation]:
+    """The columns that others tell, each once."""
+    some = [facts for facts in columns if 2 < facts.distinct < 0.8 * facts.present]
+    hashed = {facts.name: _Keys.of(facts, place) for place, facts in enumerate(some)}
+    found: dict[str, Relation] = {}
+    for one, other in combinations(some, 2):
+        fine, coarse = sorted((one, other), key=lambda facts: -facts.distinct)
+        relation = _determines(fine, coarse, hashed)
+        if relation is not None:
+            found.setdefault(relation.column, relation)
+    for relation in (*_of_births(columns), *_same_order(columns)):
+        if relation.column not in found and relation.source not in found:
+            found[relation.column] = relation
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """The hashes of a column, and which of its cells are present."""
+
+    hashes: Hashes
+    present: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, facts: Facts, place: int) -> "_Keys":
+        return cls(_hashes(facts.cells, place), facts.cells.is_not_null().to_numpy())
+
+    def beside(self, other: "_Keys", every: int = 1) -> tuple[Hashes, Hashes]:
+        """The hashes of every n-th row in which both columns are present."""
+        known = self.present[::every] & other.present[::every]
+        return self.hashes[::every][known], other.hashes[::every][known]
+
+
+def _determines(fine: Facts, coarse: Facts, keys: Mapping[str, _Keys]) -> Relation | None:
+    """Whether the values of one column tell those of the other, with a few exceptions."""
+    every = -(-len(fine.cells) // _SAMPLE) or 1
+    both = keys[fine.name], keys[coarse.name]
+    if not _tells(*both[0].beside(both[1], every)):
+        return None
+    if every > 1 and not _tells(*both[0].beside(both[1])):
+        return None
+    equal = fine.distinct < 1.2 * coarse.distinct and _tells(*both[1].beside(both[0]))
+    if equal and coarse.is_text and not coarse.is_padded:  # a label tells more than its code
+        fine, coarse = coarse, fine
+    return Relation(fine.name, coarse.name, equal)
+
+
+def _tells(source: Hashes, column: Hashes) -> bool:
+    """Whether equal values of one column have equal values of the other, and not by chance.
+
+    By chance means as often as if the cells of the other column were in another order.
+    """
+    values = _distinct(source)
+    by_chance = _distinct(source + np.roll(column, len(column) // 3 + 1)) - values
+    return by_chance >= _ENOUGH and _distinct(source + column) - values <= _FEW * by_chance
+
+
+def _distinct(keys: Hashes) -> int:
+    return len(np.unique(keys)) if len(keys) <= _SAMPLE else pl.Series(keys).n_unique()
+
+
+def _of_births(columns: Sequence[Facts]) -> list[Relation]:
+    """An age beside a date of birth: their names say that they tell the same."""
+    born = [f for f in columns if "birth" in f.concepts and (f.is_date or f.is_numeric)]
+    ages = [f for f in columns if "age" in f.concepts and f.is_numeric]
+    if len(born) != 1 or len(ages) != 1 or born[0] is ages[0]:
+        return []
+    return [Relation(ages[0].name, born[0].name, is_order=True)]
+
+
+def _same_order(columns: Sequence[Facts]) -> list[Relation]:
+    """Numbers and dates with nearly the same order."""
+    ranked = {f.name: _ranks(f) for f in columns if f.distinct > 10 and (f.is_date or f.is_numeric)}
+    if len(ranked) < 2:
+        return []
+    ranks = np.array(list(ranked.values()))
+    known = np.isfinite(ranks).astype(float)
+    centred = np.nan_to_num(ranks)
+    together = known @ known.T
+    spread = np.sqrt((centred**2 @ known.T) * (known @ (centred**2).T))
+    alike = np.abs(centred @ centred.T) / np.maximum(spread, 1e-9)
+    pairs = np.argwhere(np.triu((alike >= _SAME_ORDER) & (together >= 5 * _ENOUGH), 1))
+    names = list(ranked)
+    return [Relation(names[one], names[other], is_order=True) for one, other in pairs.tolist()]
+
+
+def _ranks(facts: Facts) -> NDArray[np.float64]:
+    """The ranks of some cells among the present ones, around 0; NaN if missing."""
+    values = days(facts).cast(pl.Float64) if facts.is_date else facts.numbers
+    some = facts.cells.gather_every(-(-len(facts.cells) // (_SAMPLE // 2)) or 1)
+    numbers = some.replace_strict(facts.values, values, default=None, return_dtype=pl.Float64)
+    ranks = numbers.rank()
+    return (ranks - ranks.mean()).cast(pl.Float64).fill_null(np.nan).to_numpy()

@@ -1,0 +1,274 @@
+"""Databases: files of SQLite and DuckDB, and servers by their address.
+
+All are opened to read, never to write. A part is the name of a table or view, or a query.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+from covey.errors import TableError
+from covey.schema import TableFormat
+from covey.tables.csv_files import Dialect, check_names
+from covey.tables.formats.common import Found, chosen, column, damaged, memory_file, needed, saying
+from covey.tables.sources import QUERY
+
+SQLITE, DUCKDB = b"SQLite format 3\0", b"DUCK"
+
+
+class _Database(Protocol):
+    """An open database."""
+
+    def names(self) -> list[str]: ...
+
+    def is_filled(self, name: str) -> bool: ...
+
+    def table(self, name: str) -> pl.DataFrame: ...
+
+    def query(self, query: str) -> pl.DataFrame: ...
+
+
+def _found(database: _Database, part: str | None) -> Found:
+    names = database.names()
+    if part is not None and part not in names and QUERY.match(part):
+        with saying("the database cannot carry out the query"):
+            return Found(database.query(part))
+    return Found(database.table(chosen(part, names, database.is_filled, "table")))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+# ── SQLite ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def read_sqlite(data: bytes, part: str | None, _: TableFormat) -> Found:
+    """Read a table of an SQLite file in memory."""
+    with damaged("SQLite file"), contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        # In memory there is no journal: these bytes of the header would ask for one.
+        connection.deserialize(data[:18] + b"\1\1" + data[20:])
+        return _found(_Sqlite(connection), part)
+
+
+def read_sqlite_file(path: Path, part: str | None) -> Found:
+    """Read a table of an SQLite file, with the changes in its journal."""
+    has_journal = path.with_name(path.name + "-wal").exists()
+    # Without a journal, one would be made to read; a file that does not change needs none.
+    settings = "mode=ro" if has_journal else "mode=ro&immutable=1"
+    with (
+        damaged("SQLite file"),
+        contextlib.closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?{settings}", uri=True)
+        ) as connection,
+    ):
+        return _found(_Sqlite(connection), part)
+
+
+class _Sqlite:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        for setting in ("query_only = ON", "temp_store = MEMORY", "trusted_schema = OFF"):
+            connection.execute(f"PRAGMA {setting}")
+
+    def names(self) -> list[str]:
+        rows = self._connection.execute(
+            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
+            "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
+        )
+        return [name for (name,) in rows]
+
+    def is_filled(self, name: str) -> bool:
+        query = f"SELECT 1 FROM {_quoted(name)} LIMIT 1"  # noqa: S608 - quoted
+        return self._connection.execute(query).fetchone() is not None
+
+    def table(self, name: str) -> pl.DataFrame:
+        frame = self.query(f"SELECT * FROM {_quoted(name)}")  # noqa: S608 - quoted
+        kinds = self._connection.execute(f"PRAGMA table_info({_quoted(name)})")
+        truths = [name for _, name, kind, *_ in kinds if str(kind).upper().startswith("BOOL")]
+        whole = frame.select(truths).select(pl.selectors.integer())
+        known = [cells for cells in whole if cells.is_in([0, 1]).all()]
+        return frame.with_columns(cells.cast(pl.Boolean) for cells in known)
+
+    def query(self, query: str) -> pl.DataFrame:
+        rows = self._connection.execute(query)
+        names = [name for name, *_ in rows.description]
+        check_names(names)
+        cells = [*zip(*rows, strict=True)] or [()] * len(names)
+        return pl.DataFrame([column(*each) for each in zip(names, cells, strict=True)])
+
+
+def write_sqlite(frame: pl.DataFrame, _: Dialect) -> bytes:
+    """An SQLite file with one table named release."""
+    kinds = [_sqlite_type(dtype) for dtype in frame.dtypes]
+    declared = ", ".join(
+        f"{_quoted(name)} {kind}" for name, kind in zip(frame.columns, kinds, strict=True)
+    )
+    others = ~(pl.selectors.numeric() | pl.selectors.boolean())
+    plain = frame.with_columns(
+        (others | pl.selectors.decimal()).cast(pl.String),
+        pl.selectors.by_dtype(pl.Float32).cast(pl.String).cast(pl.Float64),  # by its digits
+    )
+    wide = [name for name, dtype in plain.schema.items() if dtype in (pl.Int128, pl.UInt64)]
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(f"CREATE TABLE release ({declared})")
+        marks = ", ".join("?" * frame.width)
+        rows = plain.with_columns(pl.col(wide).cast(pl.String)).iter_rows()
+        connection.executemany(f"INSERT INTO release VALUES ({marks})", rows)  # noqa: S608
+        connection.commit()
+        connection.execute("VACUUM")
+        return connection.serialize()
+
+
+def _sqlite_type(dtype: pl.DataType) -> str:
+    if dtype == pl.Boolean:
+        return "BOOLEAN"
+    if dtype.is_integer():
+        return "INTEGER"
+    return "REAL" if dtype.is_float() else "TEXT"
+
+
+# ── DuckDB ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def read_duckdb(data: bytes, part: str | None, _: TableFormat) -> Found:
+    """Read a table of a DuckDB file in memory."""
+    with memory_file(data) as path:
+        return read_duckdb_file(path, part)
+
+
+def read_duckdb_file(path: Path, part: str | None) -> Found:
+    """Read a table of a DuckDB file."""
+    duckdb = needed("duckdb", "sql", "reading a DuckDB file")
+    # No file but this one is opened, and none is made for what does not fit into memory.
+    settings = {"temp_directory": "", "autoinstall_known_extensions": "false"}
+    with damaged("DuckDB file, or another program has it open"):
+        connection = duckdb.connect(str(path), read_only=True, config=settings)
+        with contextlib.closing(connection):
+            connection.execute("SET enable_external_access = false")
+            return _found(_Duckdb(connection), part)
+
+
+class _Duckdb:
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def names(self) -> list[str]:
+        rows = self._connection.execute(
+            "SELECT CASE schema_name WHEN 'main' THEN name ELSE schema_name || '.' || name END "
+            "FROM (SELECT schema_name, table_name AS name FROM duckdb_tables() WHERE NOT internal "
+            "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal) "
+            "ORDER BY 1"
+        )
+        return [name for (name,) in rows.fetchall()]
+
+    def is_filled(self, name: str) -> bool:
+        return len(self._connection.table(_path(name)).limit(1).fetchall()) > 0
+
+    def table(self, name: str) -> pl.DataFrame:
+        return self._frame(self._connection.table(_path(name)))
+
+    def query(self, query: str) -> pl.DataFrame:
+        return self._frame(self._connection.sql(query))
+
+    def _frame(self, relation: Any) -> pl.DataFrame:
+        check_names(relation.columns)
+        each = zip(relation.columns, relation.types, strict=True)
+        chosen = ", ".join(_as_plain(name, str(kind)) for name, kind in each)
+        frame: pl.DataFrame = relation.project(chosen).pl()
+        return frame
+
+
+def _path(name: str) -> str:
+    return ".".join(map(_quoted, name.split(".", 1)))
+
+
+def _as_plain(name: str, kind: str) -> str:
+    """A column, cast to text if polars does not have its type."""
+    odd = kind.startswith(("ENUM", "INTERVAL", "UUID", "BIT", "TIME WITH", "JSON"))
+    cell = _quoted(name)
+    return f"CAST({cell} AS VARCHAR) AS {cell}" if odd else cell
+
+
+# ── servers ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def read_address(address: str, part: str | None) -> Found:
+    """Read a table of a database on a server, through ADBC."""
+    scheme = address.partition("://")[0].lower()
+    if scheme not in ("postgresql", "postgres"):
+        raise TableError(
+            "covey reads databases at postgresql:// addresses, and files: for another database, "
+            "export the table, or read it into a dataframe"
+        )
+    driver = needed("adbc_driver_postgresql.dbapi", "sql", "reading from PostgreSQL")
+    with _connected(driver, address) as cursor, saying("the database cannot be read"):
+        return _found(_Postgres(cursor), part)
+
+
+@contextlib.contextmanager
+def _connected(driver: Any, address: str) -> Iterator[Any]:
+    # The message of the driver would quote the address, which may hold a password.
+    with saying("the database cannot be opened: check its address, user and password"):
+        connection = driver.connect(address)
+    with contextlib.ExitStack() as stack:
+        stack.callback(connection.close)
+        yield stack.enter_context(connection.cursor())
+
+
+class _Postgres:
+    def __init__(self, cursor: Any) -> None:
+        self._cursor = cursor
+        cursor.execute("SET TRANSACTION READ ONLY")
+
+    def names(self) -> list[str]:
+        rows = self._rows(
+            "SELECT CASE table_schema WHEN current_schema() THEN table_name::text "
+            "ELSE table_schema || '.' || table_name END FROM information_schema.tables "
+            "WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1"
+        )
+        return [name for (name,) in rows]
+
+    def is_filled(self, name: str) -> bool:
+        return bool(self._rows(f"SELECT 1 FROM {_path(name)} LIMIT 1"))  # noqa: S608 - quoted
+
+    def table(self, name: str) -> pl.DataFrame:
+        return self.query(f"SELECT * FROM {_path(name)}")  # noqa: S608 - quoted
+
+    def query(self, query: str) -> pl.DataFrame:
+        names, kinds = self._described(query)
+        chosen = ", ".join(
+            # Types that Arrow does not have come as text.
+            _quoted(name) if kind in _ARROW_HAS else f"{_quoted(name)}::text AS {_quoted(name)}"
+            for name, kind in zip(names, kinds, strict=True)
+        )
+        self._cursor.execute(f"SELECT {chosen} FROM ({query}) AS part")  # noqa: S608 - the user's
+        return pl.DataFrame(self._cursor.fetch_arrow())
+
+    def _described(self, query: str) -> tuple[Sequence[str], Sequence[str]]:
+        """The names of the columns of a query, and their types."""
+        self._cursor.execute(f"SELECT * FROM ({query}) AS part LIMIT 0")  # noqa: S608
+        names = [name for name, *_ in self._cursor.description]
+        check_names(names)
+        each = enumerate(names)
+        types = ", ".join(f"pg_typeof({_quoted(name)})::text AS t{place}" for place, name in each)
+        row = self._rows(
+            f"SELECT {types} FROM (SELECT 1) AS one LEFT JOIN ({query}) AS part ON true LIMIT 1"  # noqa: S608
+        )
+        return names, row[0]
+
+    def _rows(self, query: str) -> list[tuple[Any, ...]]:
+        self._cursor.execute(query)
+        frame = pl.DataFrame(self._cursor.fetch_arrow())
+        return frame.rows()
+
+
+_ARROW_HAS = {
+    *("smallint", "integer", "bigint", "real", "double precision", "boolean", "text"),
+    *("character varying", "character", "date", "time without time zone"),
+    *("timestamp without time zone", "timestamp with time zone"),
+}
