@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +112,20 @@ def test_widths_of_any_column(
     cells = release.table["x"].cast(pl.String)
     compare_widths(shown_of(release.report)["x"], cells)
     assert str(shown_of(release.report)["x"])
+
+
+def test_times_on_the_hour_are_in_hours() -> None:
+    times = [f"2024-05-0{1 + i // 8}T{3 * (i % 8):02}:20" for i in range(24)]
+    schema = covey.Schema.of(quasi={"seen": {"type": "date", "grid": "hour"}})
+    frame = pl.DataFrame({"seen": times})
+    release = covey.anonymize(frame, schema, require=KAnonymity(4), method="mondrian")
+    (found,) = release.report.shown
+    hours = [
+        (datetime.fromisoformat(last + ":00") - datetime.fromisoformat(first + ":00")).seconds
+        / 3600
+        for first, last in (cell.strip("[]").split(", ") for cell in release.table["seen"])
+    ]
+    assert (found.unit, found.typical) == ("hours", pytest.approx(nth(hours, 0.5)))
 
 
 @pytest.mark.parametrize("fault", ["mean", "too wide", "rows forgotten"])

@@ -34,7 +34,7 @@ _WORDS = {
     "years": "year years jahr jahre an ans année années anno anni año años ano anos jaar jaren "
     "age alter lebensalter âge edad età eta idade leeftijd ålder alder wiek věk yaş ikä",
 }
-_DAYS = {"days": 1.0, "months": 365.25 / 12, "years": 365.25}
+_DAYS = {"hours": 1 / 24, "days": 1.0, "months": 365.25 / 12, "years": 365.25}
 _EPOCH = date(1970, 1, 1)
 
 
@@ -157,7 +157,7 @@ def _of_ranges(shown: Ranges, rows: Longs) -> Resolution:
     unbounded = half_open | shown.hidden
     width = np.where(unbounded, np.inf, np.where(missing, 0.0, shown.high - shown.low))
     typical, most = (least_of(width[~missing], rows[~missing], share) for share in (0.5, 0.9))
-    unit = _unit_of_days(typical or most) if interval.is_date else unit_of(interval.name)
+    unit = _unit_of_days(interval, typical or most) if interval.is_date else unit_of(interval.name)
     if interval.is_date and unit is not None:
         typical, most = (w if w is None else w / _DAYS[unit] for w in (typical, most))
     return Resolution(
@@ -185,10 +185,12 @@ def _apart(name: str) -> str:
     return re.sub(r"(?<=[^\W\d_A-Z])(?=[A-Z])", " ", name)
 
 
-def _unit_of_days(width: float | None) -> str:
+def _unit_of_days(interval: Interval, width: float | None) -> str:
     if width is None or width > 3 * _DAYS["years"]:
         return "years"
-    return "months" if width > 92 else "days"
+    if width > 92:
+        return "months"
+    return "hours" if interval.has_hours and width <= 3 else "days"
 
 
 def _range(interval: Interval) -> str:
