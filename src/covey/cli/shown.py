@@ -31,6 +31,8 @@ def show_release(report: "Report", console: Console, *, verbose: bool = False) -
 
     With `verbose`, every measure of the loss is shown too.
     """
+    state = "verified: " if report.verdict.holds else ""
+    console.print(Text(state + report.verdict.headline, style="bold"), soft_wrap=True)
     show_verdict(report.verdict, console)
     if report.verdict.risk:
         console.print(Text(report.verdict.risk), soft_wrap=True)
