@@ -44,7 +44,7 @@ def test_adult_by_byun_verifies_with_an_outside_group_by(
         "education-num": "numeric",
         **dict.fromkeys(CATEGORIES, "categorical"),
     }
-    schema = covey.Schema.of(quasi=quasi, identifiers=["education"], sensitive=["salary"])
+    schema = covey.Schema.of(quasi=quasi, identifier=["education"], sensitive=["salary"])
     release = covey.anonymize(adult, schema, require=[covey.KAnonymity(k)], seed=0)
     release.write(tmp_path / "out.csv")
     assert smallest_group_by(tmp_path / "out.csv", list(quasi)) == release.verdict.k >= k
@@ -60,7 +60,7 @@ def test_adult_with_taxonomies_verifies_with_an_outside_group_by(
     }
     schema = covey.Schema.of(
         quasi={"age": "numeric", **quasi},
-        identifiers=["education-num"],
+        identifier=["education-num"],
         sensitive=["salary"],
     )
     some = pl.read_csv(adult, separator=";", infer_schema=False)[:6000]

@@ -388,7 +388,7 @@ def schema_of(**more: Any) -> covey.Schema:
     return covey.Schema.of(
         quasi={"age": {"type": "numeric", "grid": 5}, "sex": "categorical"},
         sensitive={"diagnosis": {"type": "categorical", "taxonomy": TREE}, "days": "numeric"},
-        identifiers=["name", "patient"],
+        identifier=["name", "patient"],
         insensitive=["ward"],
         **more,
     )
@@ -661,7 +661,7 @@ def test_what_ones_own_method_was_handed_is_not_told(tmp_path: Path) -> None:
 def test_in_python_too(tmp_path: Path) -> None:
     frame = people().drop("diagnosis", "days")
     schema = covey.Schema.of(
-        quasi={"age": "numeric"}, identifiers=["name", "patient"], insensitive=["sex", "ward"]
+        quasi={"age": "numeric"}, identifier=["name", "patient"], insensitive=["sex", "ward"]
     )
     rings = covey.anonymize(frame, schema, require=[covey.KAnonymity(2)], method="nh")
     with pytest.raises(UsageError, match="certificate is not possible"):

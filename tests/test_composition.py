@@ -65,7 +65,7 @@ def trace(stays: list[Stay], classes: dict[int, int], k: int, how: How) -> Footp
     )
     naming = [] if how == "content" else ["patient"]
     schema = covey.Schema.of(
-        quasi={"stay": "numeric"}, sensitive=["diagnosis"], identifiers=naming,
+        quasi={"stay": "numeric"}, sensitive=["diagnosis"], identifier=naming,
         insensitive=[] if naming else ["patient"],
     )  # fmt: skip
     rows = np.array(sorted(classes, key=lambda row: (-row * 7) % 5), dtype=np.int64)
@@ -207,7 +207,7 @@ def small(rows: list[tuple[str | None, str]], **columns: list[Any]) -> Footprint
         schema_overrides={"number": pl.String},
     )
     schema = covey.Schema.of(
-        quasi={"age": "numeric"}, identifiers=["number", "name"], insensitive=list(columns)
+        quasi={"age": "numeric"}, identifier=["number", "name"], insensitive=list(columns)
     )
     shown = pl.DataFrame({"age": ["[30, 50]"] * len(rows)})
     return footprint(KEY, Table(table), shown, np.arange(len(rows)), schema, KAnonymity(2))

@@ -27,7 +27,7 @@ PEOPLE = pl.DataFrame(
 SCHEMA = covey.Schema.of(
     quasi={"age": {"type": "numeric", "grid": 10_000_000}, "town": "categorical"},
     sensitive=["illness"],
-    identifiers=["name"],
+    identifier=["name"],
 )
 
 

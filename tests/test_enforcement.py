@@ -804,7 +804,7 @@ def test_fewer_persons_than_k_are_refused(nobody: int) -> None:
     """Forty rows of four persons, and some of nobody."""
     whose = [PERSONS[row % 4] for row in range(40)] + [None] * nobody
     frame = pl.DataFrame({"x": range(len(whose)), "who": whose})
-    schema = covey.Schema.of(quasi={"x": "numeric"}, identifiers=["who"])
+    schema = covey.Schema.of(quasi={"x": "numeric"}, identifier=["who"])
     check(
         covey.anonymize(frame, schema, require=KAnonymity(4, "who")),
         frame,

@@ -474,7 +474,7 @@ HE = {"age": "numeric", "zip": "numeric"}
 
 
 def test_he_tables_1_and_2() -> None:
-    found = measured(SEVEN, HE, [0, 0, 1, 1, 2, 2, 2], 2, identifiers=["name"])
+    found = measured(SEVEN, HE, [0, 0, 1, 1, 2, 2, 2], 2, identifier=["name"])
     assert found.total_il == approx(2.65, rel=1e-12)
     assert found.gcp == approx(2.65 / 14, rel=1e-12)
     assert sum(told(column.ncp) for column in found.columns) == approx(2.65 / 7, rel=1e-12)
@@ -489,7 +489,7 @@ def test_he_table_2_is_the_optimum() -> None:
     assert labels == [0, 0, 1, 1, 2, 2, 2]
     parts = [len(rows) * oracle.record_loss(table, rows) for rows in metrics.groups_of(labels)]
     assert sorted(parts) == approx([0.4, 0.9, 1.35], rel=1e-12)
-    next_best = measured(SEVEN, HE, [0, 1, 0, 1, 2, 2, 2], identifiers=["name"])
+    next_best = measured(SEVEN, HE, [0, 1, 0, 1, 2, 2, 2], identifier=["name"])
     assert next_best.total_il == approx(2.85, rel=1e-12)
 
 

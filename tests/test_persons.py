@@ -33,7 +33,7 @@ def stays(**identifiers: list[object]) -> pl.DataFrame:
 
 def schema_of(frame: pl.DataFrame, **settings: Any) -> covey.Schema:
     naming = [name for name in frame.columns if name not in ("age", "ill")]
-    return covey.Schema.of(quasi=QUASI, identifiers=naming, sensitive=["ill"], **settings)
+    return covey.Schema.of(quasi=QUASI, identifier=naming, sensitive=["ill"], **settings)
 
 
 def release_of(frame: pl.DataFrame, person: Any = None) -> covey.Release:
@@ -319,7 +319,7 @@ def of_nobody(tmp_path: Path) -> tuple[str, covey.Schema]:
     rows = "".join(f"{whose[n % 6]},{30 + n // 12},{'?' if n == 0 else 'x'}\n" for n in range(24))
     schema = covey.Schema.of(
         quasi={"age": "numeric"},
-        identifiers=["who"],
+        identifier=["who"],
         insensitive=["ward"],
         require={"k": 3, "person": "who"},
     )

@@ -35,7 +35,7 @@ QUASI: dict[str, Any] = {
     "town": "categorical",
 }
 SCHEMA = covey.Schema.of(
-    quasi=QUASI, sensitive=["illness"], identifiers=["name"], insensitive=["ward"]
+    quasi=QUASI, sensitive=["illness"], identifier=["name"], insensitive=["ward"]
 )
 
 

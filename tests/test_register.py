@@ -38,7 +38,7 @@ PEOPLE = pl.DataFrame(
 SCHEMA = covey.Schema.of(
     quasi={"age": "numeric", "town": "categorical"},
     sensitive=["illness"],
-    identifiers=["name"],
+    identifier=["name"],
     insensitive=["note"],
 )
 
@@ -133,7 +133,7 @@ def test_the_same_bytes_are_the_same_release(tmp_path: Path) -> None:
     assert len(other.delete) == 2
 
 
-PAIRS = covey.Schema.of(identifiers=["pid"], quasi={"g": "categorical"}, sensitive=["d"])
+PAIRS = covey.Schema.of(identifier=["pid"], quasi={"g": "categorical"}, sensitive=["d"])
 
 
 def pairs(*persons: str) -> covey.Release:
@@ -269,7 +269,7 @@ def test_rows_that_are_not_alike_cannot_be_compared(tmp_path: Path) -> None:
 def test_a_person_counted_by_a_column_is_recognised_by_it(tmp_path: Path) -> None:
     schema = covey.Schema.of(
         quasi={"age": "numeric", "town": "categorical"}, sensitive=["illness"],
-        identifiers=["patient"], insensitive=["note"],
+        identifier=["patient"], insensitive=["note"],
         require={"k": 3, "person": "patient", "composition": "refuse"},
     )  # fmt: skip
     stays = PEOPLE.rename({"name": "patient"}).with_columns(

@@ -245,7 +245,7 @@ def test_persons_do_not_tell_the_order_of_the_input(method: str) -> None:
             "v": [dice.choice("xyz") for _ in range(60)],
         }
     )
-    schema = Schema.of(quasi={"u": "categorical", "v": "categorical"}, identifiers=["person"])
+    schema = Schema.of(quasi={"u": "categorical", "v": "categorical"}, identifier=["person"])
     asked = [KAnonymity(4, "person")]
     assert len(bytes_of_permutations(frame, schema, require=asked, method=method)) == 1
 

@@ -244,7 +244,7 @@ def test_rows_and_persons_are_each_said_by_their_own_number() -> None:
     frame = pl.DataFrame(
         {"id": [i // 4 for i in range(160)], "age": [20 + (i // 4) % 30 for i in range(160)]}
     )
-    schema = covey.Schema.of(identifiers=["id"], quasi={"age": "numeric"})
+    schema = covey.Schema.of(identifier=["id"], quasi={"age": "numeric"})
     report = covey.anonymize(frame, schema, require=[KAnonymity(20), KAnonymity(3, "id")]).report
     rows, persons = report.verdict.checks
     assert persons.achieved != rows.achieved

@@ -386,7 +386,7 @@ def test_a_column_of_persons_that_does_not_fit_is_refused() -> None:
 
 def test_a_release_counts_persons_by_the_column_that_it_leaves_out(tmp_path: Any) -> None:
     frame = pl.DataFrame({"who": [f"p{n // 2}" for n in range(40)], "q": ["x", "y"] * 20})
-    schema = covey.Schema.of(quasi={"q": "categorical"}, identifiers=["who"])
+    schema = covey.Schema.of(quasi={"q": "categorical"}, identifier=["who"])
     release = covey.anonymize(frame, schema, require=KAnonymity(5, person="who"))
     assert "who" not in release.table.columns
     assert release.verdict.checks[0].achieved == 20

@@ -369,7 +369,7 @@ def test_roles_by_name() -> None:
             "sex": Column(role=Role.QUASI, type=ColumnType.CATEGORICAL, taxonomy=tree),
         },
         sensitive=["disease"],
-        identifiers=["name"],
+        identifier=["name"],
         insensitive=["note", "ward"],
         require={"k": 5},
         loss="ncp",
@@ -419,7 +419,7 @@ def test_a_column_has_one_role() -> None:
     with pytest.raises(SchemaError, match="column 'age' has two roles"):
         Schema.of(quasi={"age": "numeric"}, sensitive=["age"])
     with pytest.raises(SchemaError, match="column 'x' has two roles"):
-        Schema.of(quasi={"age": "numeric"}, sensitive=["x"], identifiers=["x"])
+        Schema.of(quasi={"age": "numeric"}, sensitive=["x"], identifier=["x"])
 
 
 def test_unknown_settings_of_a_schema() -> None:

@@ -1066,7 +1066,7 @@ def test_the_same_table_gives_the_same_bytes(name: str) -> None:
     ],
 )
 def test_every_column_has_a_role_and_every_role_a_column(names: str, message: str) -> None:
-    schema = Schema.of(quasi={"a": "numeric"}, sensitive="s", identifiers="id")
+    schema = Schema.of(quasi={"a": "numeric"}, sensitive="s", identifier="id")
     with pytest.raises(SchemaError, match=re.escape(message)):
         tables.check_roles(
             Table(pl.DataFrame({name: [1] for name in names})), schema, Role.QUASI, Role.SENSITIVE
@@ -1074,7 +1074,7 @@ def test_every_column_has_a_role_and_every_role_a_column(names: str, message: st
 
 
 def test_columns_of_roles_that_are_not_needed_may_be_absent() -> None:
-    schema = Schema.of(quasi={"a": "numeric"}, sensitive="s", identifiers="id")
+    schema = Schema.of(quasi={"a": "numeric"}, sensitive="s", identifier="id")
     tables.check_roles(Table(pl.DataFrame({"a": [1]})), schema, Role.QUASI)
 
 

@@ -334,7 +334,7 @@ def test_releases_and_reports_keep_tails_to_themselves(data: st.DataObject) -> N
             },
             "born": {"type": "date", "bottom": "1930-12-31", "top": "2020-01-01", "grid": "year"},
         },
-        identifiers=["id"],
+        identifier=["id"],
     )
     style = data.draw(st.sampled_from([TEXT, ENDS]))
     order = data.draw(st.permutations(range(n)))

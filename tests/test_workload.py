@@ -269,7 +269,7 @@ def test_neither_order_nor_ends_in_columns_matter() -> None:
 # ── predicting ──────────────────────────────────────────────────────────────────────────────────
 
 SCHEMA = Schema.of(
-    quasi={"age": "numeric", "town": "categorical"}, sensitive=["ill"], identifiers=["name"]
+    quasi={"age": "numeric", "town": "categorical"}, sensitive=["ill"], identifier=["name"]
 )
 
 

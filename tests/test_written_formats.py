@@ -412,7 +412,7 @@ def coded(tmp_path: Path) -> Path:
 SCHEMA = covey.Schema.of(
     quasi={"age": {"type": "numeric", "grid": 10}, "sex": "categorical", "ward": "categorical"},
     sensitive=["illness"],
-    identifiers=["person"],
+    identifier=["person"],
 )
 
 

@@ -16,6 +16,7 @@ A message is one line for the user: what happened, in which column, in how many 
 do. It never contains a cell's value, so that it can be logged, mailed and shown.
 """
 
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 Bools = Any  # a numpy array; numpy is not loaded here
@@ -66,6 +67,15 @@ class ViolationError(GuaranteeError):
 def count(number: int, noun: str, nouns: str | None = None) -> str:
     """Format a count: `1 row`, `2 rows`, `1,000 rows`. Messages count cells, never quote them."""
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: `; did you mean 'age'?`, or nothing."""
+    from difflib import get_close_matches
+
+    folded = {other.casefold().strip(): other for other in known}
+    found = get_close_matches(name.casefold().strip(), folded, n=1)
+    return f"; did you mean {folded[found[0]]!r}?" if found else ""
 
 
 THIN_SPACE = "\u2009"  # before a percent sign

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 import polars as pl
 
 from covey import tables
 from covey.clustering import refuse_infeasible
+from covey.clustering.covey import Effort
 from covey.clustering.progress import STOPPED, Progress, silent
 from covey.clustering.request import PLAIN, Asked, Request, required
 from covey.custody.footprints import footprint
@@ -33,8 +34,9 @@ from covey.custody.ordering import (
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups, Rings
 from covey.encoding.selection import Selection
-from covey.errors import UsageError, count
+from covey.errors import SchemaError, UsageError, count
 from covey.generalisation import Style, View, generalise
+from covey.inspection.named import Names, described
 from covey.inspection.persons import refuse_unsaid, whose_rows
 from covey.measures import loss
 from covey.measures.loss import Losses, RowLosses
@@ -53,10 +55,22 @@ from covey.verification import Verdict, rings, verify
 
 def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
     frame: Any,
-    schema: Schema,
+    schema: Schema | None = None,
     *,
+    quasi: Names | None = None,
+    sensitive: Names | None = None,
+    identifier: Sequence[str] | None = None,
+    insensitive: Sequence[str] | None = None,
+    rest: str | None = None,
+    k: int | None = None,
+    l: Any = None,  # noqa: E741 - its name in the literature
+    t: Any = None,
+    person: str | Literal[False] | None = None,
     require: Requirement | Sequence[Requirement] | None = None,
     method: str | Callable[..., Any] = "covey",
+    effort: Effort | None = None,
+    budget: float | None = None,
+    max_suppressed: float | None = None,
     key: Key | bytes | str | Path | None = None,
     seed: int | None = None,
     class_column: str | None = None,
@@ -69,9 +83,19 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
     """Make a verified release of a table of people.
 
     `frame` is a path or a dataframe of polars, pandas or pyarrow. The released table is of the same
-    kind (polars for a path), and the input is not changed. `require` are the requirements; by
-    default, those of the schema. `method` is a name in `METHODS` or such a function; `options` are
-    its options. Random choices are drawn with the custodian's `key` (a file, 32 bytes, or by
+    kind (polars for a path), and the input is not changed. Without a `schema`, name the columns:
+    `quasi` may be known to others and are generalised, `sensitive` and `insensitive` are kept, all
+    others are removed (`rest` gives them another role). Types and grids are then drafted as
+    `inspect` does; `quasi={"age": {"type": "numeric", "grid": 5}}` sets them.
+
+    `k` is the smallest number of rows in a class, or of persons if `person` names the column that
+    identifies them. `l` and `t` map a sensitive column to its l-diversity or t-closeness; a number
+    is enough if there is only one. All of them replace those of the schema. `require` takes
+    requirements as objects.
+
+    `method` is a name in `METHODS` or such a function; `effort` ("fast", "quick", "balanced" or
+    "best"), `budget` in seconds, `max_suppressed` as a share of the rows, and `options` are its
+    options. Random choices are drawn with the custodian's `key` (a file, 32 bytes, or by
     default the one in the user's data folder). The same request gives the same release, and no one
     without the key can repeat it. A `seed` replaces the key in experiments; anyone who guesses it
     can repeat the run. The groups avoid mixing the values of `class_column`, if the method supports
@@ -79,22 +103,64 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
     the loss. `keep_order` releases the rows in the input's order, which reveals whose row is whose
     to anyone who knows that order.
     """
+    roles = {
+        "quasi": quasi, "sensitive": sensitive, "identifier": identifier,
+        "insensitive": insensitive, "rest": rest,
+    }  # fmt: skip
+    source, known, doubts = _described(frame, schema, roles, k)
+    models = {"k": k, "l": l, "t": t, "person": person}
+    own = {"effort": effort, "budget": budget, "max_suppressed": max_suppressed}
     request = Request.of(
-        *(schema, require, method, options),
+        *(known, known.requirements(require, **models), method),
+        {**options, **{name: value for name, value in own.items() if value is not None}},
         class_column=class_column,
         refine=refine,
         style=style,
         keep_order=keep_order,
     )
-    stage = Stages(progress)
+    order = _Order(request, known.requiring(**models), key, seed, frame)
+    return _release(source, order, doubts, Stages(progress))
+
+
+def _described(
+    frame: Any, schema: Schema | None, roles: Mapping[str, Any], k: int | None
+) -> tuple[Any, Schema, list[str]]:
+    """The table and its schema, drafted from the roles of its columns if there is none."""
+    if schema is None:
+        table = tables.read(frame)
+        table, drafted, doubts = described(table, **roles, k=k)
+        # The draft proposes a k, but nobody asked for it.
+        own = drafted.require.model_copy(update={"k": None})
+        return table, drafted.model_copy(update={"require": own}), doubts
+    if not isinstance(schema, Schema):
+        raise SchemaError("make the schema with covey.Schema.from_toml or covey.Schema.of")
+    if any(given is not None for given in roles.values()):
+        raise SchemaError("the schema has the roles of the columns: pass either it or their names")
+    return frame, schema, []
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What a release is made by."""
+
+    request: Request
+    schema: Schema
+    key: Key | bytes | str | Path | None
+    seed: int | None
+    place: Any  # the table as the caller named it
+
+
+def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> Release:
+    """Make a release, stage by stage."""
+    request, schema = order.request, order.schema
     with stage("reading"):
-        table = tables.original(frame, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
-        doubts = refuse_unsaid(table, schema, request.requirements)
+        table = tables.original(source, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
+        doubts = [*doubts, *refuse_unsaid(table, schema, request.requirements)]
         doubts += [each.told(least=request.k) for each in table.mended]
         persons = whose_rows(table, schema, request.persons)
     with stage("ordering"):
-        custodian = Key.of(key)
-        people = ordered_people(table, schema, request.seeded, seed=seed, key=custodian)
+        custodian = Key.of(order.key)
+        people = ordered_people(table, schema, request.seeded, seed=order.seed, key=custodian)
     with stage("encoding"):
         encoded = encode_people(people, schema, request, persons)
         possible = without_surplus(encoded, request)
@@ -107,7 +173,7 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
         verdict = judge(draft.released)
         verdict.raise_if_violated()
     with stage("measuring"):
-        drawn_under = custodian if seed is None else None
+        drawn_under = custodian if order.seed is None else None
         made = Made(request, draft.encoded, draft.groups, drawn_under, stage.stopped, doubts)
         rows = Rows.counted(table.frame.height, len(people.selection.rows), formed.suppressed)
         found = _findings(schema, draft, made, verdict, rows, persons)
@@ -127,7 +193,7 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
         requirements=request.requirements,
         judge=judge,
         trace=trace,
-        inputs=tuple(one for one in (frame, custodian.path) if _is_place(one)),
+        inputs=tuple(one for one in (order.place, custodian.path) if _is_place(one)),
     )
     return Release(table.give_back(draft.released.frame), verdict, report, kept)
 
@@ -225,6 +291,10 @@ def report_on(  # noqa: PLR0913 - what a report may say besides
     released: Any,
     schema: Schema,
     *,
+    k: int | None = None,
+    l: Any = None,  # noqa: E741 - its name in the literature
+    t: Any = None,
+    person: str | Literal[False] | None = None,
     require: Requirement | Sequence[Requirement] | None = None,
     class_column: str | None = None,
     curve: Costs | None = None,
@@ -236,6 +306,7 @@ def report_on(  # noqa: PLR0913 - what a report may say besides
     `require` are the requirements; by default, those of the schema. The report says whether they
     hold. It begins with what the custodian says `about` the release.
     """
+    require = schema.requirements(require, k=k, l=l, t=t, person=person)
     asked = Asked(requirements=required(schema, require), class_column=class_column)
     stage = Stages(progress)
     with stage("reading"):

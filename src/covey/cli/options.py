@@ -206,19 +206,12 @@ class Asked:
 
     def applied(self, schema: "Schema") -> "Schema":
         """The schema, with its requirements replaced by those given here, model by model."""
-        from covey.schema import Schema
-        from covey.schema.requirements import KAnonymity
-
+        models = {
+            model: _by_column(getattr(self, model) or []) or None
+            for model in ("l", "t", "alpha", "beta", "delta")
+        }
         person = counted(self.person, count_rows=self.count_rows)
-        if self.k is not None:
-            KAnonymity(self.k, person)  # explains a wrong k better than the schema's error
-        said: dict[str, Any] = {"k": self.k, "person": person}
-        for model in ("l", "t", "alpha", "beta", "delta"):
-            said[model] = _by_column(model, getattr(self, model) or []) or None
-        said = {name: value for name, value in said.items() if value is not None}
-        asked = {**schema.require.model_dump(exclude_unset=True), **said}
-        checked = Schema.from_dict({"columns": schema.columns, "require": asked})
-        return schema.model_copy(update={"require": checked.require})
+        return schema.requiring(k=self.k, person=person, **models)
 
 
 def counted(person: str | None, *, count_rows: bool) -> str | Literal[False] | None:
@@ -237,13 +230,15 @@ class AskedBesideK(Asked):
     k: None = field(default=None, init=False)
 
 
-def _by_column(model: str, settings: list[str]) -> dict[str, list[str]]:
-    """The values of each column, from `COLUMN=VALUE`."""
+def _by_column(settings: list[str]) -> dict[str, list[str]] | list[str]:
+    """The values of each column, from `COLUMN=VALUE`; if none names a column, the values."""
+    if not any("=" in setting for setting in settings):
+        return settings
     asked: dict[str, list[str]] = {}
     for setting in settings:
         column, _, value = setting.rpartition("=")
         if not column:
-            raise UsageError(f"{model} needs a column: write COLUMN=VALUE")
+            raise UsageError("either each of these names a column (COLUMN=VALUE), or none does")
         asked.setdefault(column, []).append(value)
     return asked
 

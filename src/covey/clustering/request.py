@@ -13,7 +13,7 @@ from covey.clustering import Method, as_method
 from covey.clustering.progress import Progress
 from covey.encoding import EncodedTable, Style
 from covey.encoding.groups import Groups, Rings
-from covey.errors import SchemaError, UsageError
+from covey.errors import SchemaError, UsageError, nearest
 from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity, Requirement
 
@@ -94,9 +94,9 @@ class Request(Asked):
 
         Guarantees that follow from the options of the method are verified like requirements.
         """
-        requirements, options = required(schema, require), dict(options or {})
-        found = as_method(method)
+        found, options = as_method(method), dict(options or {})
         refuse_wrong_options(found, options)
+        requirements = required(schema, require)
         if class_column is not None:
             refuse_class_column(schema, class_column)
         kept = found.keeps(options, schema.names(Role.SENSITIVE)) if found.keeps else ()
@@ -164,6 +164,14 @@ def refuse_class_column(schema: Schema, name: str) -> None:
         raise SchemaError(f"the class column {name!r} must be a sensitive or insensitive column")
 
 
+# What `anonymize` takes beside the options of a method.
+KEYWORDS = (
+    "frame", "schema", "quasi", "sensitive", "identifier", "insensitive", "rest", "k", "l", "t",
+    "person", "require", "method", "effort", "budget", "max_suppressed", "key", "seed",
+    "class_column", "refine", "style", "keep_order", "progress",
+)  # fmt: skip
+
+
 # ── options ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -178,9 +186,10 @@ def refuse_wrong_options(method: Method, options: Mapping[str, Any]) -> None:
         allowed = [name for name in known if name not in ("table", "k", "seed", "progress")]
         unknown = [name for name in options if name not in allowed]
         if unknown:
+            meant = nearest(unknown[0], [*allowed, *KEYWORDS])
             raise UsageError(
-                f"the method has no option {unknown[0]!r}; its options: "
-                f"{', '.join(allowed) or 'none'}"
+                f"the method has no option {unknown[0]!r}{meant}"
+                f"{'' if meant else '; its options: ' + (', '.join(allowed) or 'none')}"
             )
     types: dict[str, Any] = {}
     with contextlib.suppress(TypeError, NameError):  # a user's function may have invalid hints

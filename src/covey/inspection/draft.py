@@ -7,14 +7,13 @@ be given, and then only the rest is drafted.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
 from covey import tables
-from covey.errors import TableError, UsageError, count
+from covey.errors import TableError, UsageError, count, nearest
 from covey.inspection import findings, relations, roles, sentinels, tails, words
 from covey.inspection.facts import Facts, look
 from covey.inspection.findings import Finding
@@ -285,9 +284,7 @@ def _given(
     for role, columns in said.items():
         for name in [columns] if isinstance(columns, str) else columns:
             if name not in names:
-                near = get_close_matches(name, names, 1, 0.5)
-                meant = f"; do you mean {near[0]!r}?" if near else ""
-                raise UsageError(f"the table has no column {name!r}{meant}")
+                raise UsageError(f"the table has no column {name!r}{nearest(name, names)}")
             if given.setdefault(name, role) is not role:
                 raise UsageError(f"column {name!r} has two roles")
     if rest is None:

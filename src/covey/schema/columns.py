@@ -31,7 +31,7 @@ from pydantic import (
     model_validator,
 )
 
-from covey.errors import SchemaError, TaxonomyError
+from covey.errors import SchemaError, TaxonomyError, nearest
 from covey.schema import taxonomy as trees
 from covey.schema.labels import Step, normalised
 from covey.schema.requirements import (
@@ -416,7 +416,7 @@ class Schema(_Model):
         *,
         quasi: Mapping[str, str | Mapping[str, Any] | Column],
         sensitive: Sequence[str] | Mapping[str, str | Mapping[str, Any]] = (),
-        identifiers: Sequence[str] = (),
+        identifier: Sequence[str] = (),
         insensitive: Sequence[str] = (),
         **settings: Any,
     ) -> Self:
@@ -431,7 +431,7 @@ class Schema(_Model):
         columns: dict[str, Any] = {name: _quasi(name, setting) for name, setting in quasi.items()}
         for role, names in (
             (Role.SENSITIVE, sensitive),
-            (Role.IDENTIFIER, identifiers),
+            (Role.IDENTIFIER, identifier),
             (Role.INSENSITIVE, insensitive),
         ):
             for name in [names] if isinstance(names, str) else names:
@@ -539,13 +539,46 @@ class Schema(_Model):
         """The quasi-identifiers."""
         return {name: self.columns[name] for name in self.names(Role.QUASI)}
 
+    def requiring(self, **models: Any) -> Self:
+        """The same schema with other requirements, model by model.
+
+        `k` is a number, `person` the column that identifies persons, or False to count rows. `l`,
+        `t`, `alpha`, `beta` and `delta` map a sensitive column to its setting; if the schema has
+        only one sensitive column, the setting is enough. What is None stays as it is.
+        """
+        if models.get("k") is not None:
+            KAnonymity(models["k"], models.get("person"))  # explains a wrong k better
+        said = {
+            model: self._by_column(model, asked) if model in SENSITIVE_MODELS else asked
+            for model, asked in models.items()
+            if asked is not None
+        }
+        if not said:
+            return self
+        asked = {**self.require.model_dump(exclude_unset=True), **said}
+        checked = type(self).from_dict({"columns": self.columns, "require": asked})
+        return self.model_copy(update={"require": checked.require})
+
+    def _by_column(self, model: str, asked: Any) -> Mapping[str, Any]:
+        if isinstance(asked, Mapping):
+            return asked
+        sensitive = self.names(Role.SENSITIVE)
+        if len(sensitive) != 1:
+            raise SchemaError(
+                f"{model} needs a column, because the schema has "
+                f"{len(sensitive) or 'no'} sensitive columns: {model}={{COLUMN: VALUE}}"
+            )
+        return {sensitive[0]: asked}
+
     def requirements(
-        self, asked: Requirement | Sequence[Requirement] | None = None
+        self, asked: Requirement | Sequence[Requirement] | None = None, **models: Any
     ) -> tuple[Requirement, ...]:
-        """The given requirements, or else those of the schema.
+        """The given requirements, or else those of the schema, and `models` as in `requiring`.
 
         The schema completes them: the person column and the distance, if a requirement has none.
         """
+        if any(model is not None for model in models.values()):
+            return self._with_models(asked, models)
         if asked is None:
             asked = self.require.requirements()
         several = (asked,) if isinstance(asked, Requirement) else tuple(asked)
@@ -555,6 +588,17 @@ class Schema(_Model):
         if wrong:
             raise SchemaError("; ".join(wrong))
         return tuple(one.completed(self) for one in several)
+
+    def _with_models(
+        self, asked: Requirement | Sequence[Requirement] | None, models: Mapping[str, Any]
+    ) -> tuple[Requirement, ...]:
+        changed = self.requiring(**models)
+        if asked is None:
+            return changed.requirements()
+        several = (asked,) if isinstance(asked, Requirement) else tuple(asked)
+        own = Require(person=changed.require.person)
+        alone = self.model_copy(update={"require": own}).requiring(**models)
+        return changed.requirements((*several, *alone.require.requirements()))
 
     def role_of(self, name: str) -> Role | None:
         """The role of a column; None if the schema does not have it."""
@@ -595,4 +639,11 @@ def _describe(error: Any) -> str:
     setting = ".".join(place[2:]) if where.startswith("column ") else ""
     said = error["msg"].removeprefix("Value error, ").replace("Input should be", "must be", 1)
     message = PLAIN_WORDS.get(error["type"], said)
+    if error["type"] == "extra_forbidden":
+        message += nearest(place[-1], _SETTINGS)
     return ": ".join(part for part in (where, setting, message) if part)
+
+
+_SETTINGS = sorted(
+    {n for model in (Schema, Column, Require, TableFormat) for n in model.model_fields}
+)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -291,23 +291,28 @@ def _raise(complaints: list[str]) -> None:
         raise ViolationError("; ".join(complaints))
 
 
-def verify(
+def verify(  # noqa: PLR0913 - those of anonymize
     frame: Any,
     schema: Schema,
     require: Requirement | Sequence[Requirement] | None = None,
     *,
+    k: int | None = None,
+    l: Any = None,  # noqa: E741 - its name in the literature
+    t: Any = None,
+    person: str | Literal[False] | None = None,
     persons: Mapping[str, pl.Series | Sequence[object]] | None = None,
 ) -> Verdict:
     """Verify any table, also one that covey did not make.
 
-    Without `require`, the requirements of the schema apply. The verdict always says what the table
+    Without `require`, the requirements of the schema apply, with `k`, `l`, `t` and `person` as in
+    `anonymize`. The verdict always says what the table
     achieves, even without requirements. If persons are counted but the table does not have their
     column, pass it in `persons`: its name, with one cell for each row of the table.
     """
     table = tables.read(frame, schema)
     if not table.frame.height:
         raise TableError("the table has no rows")
-    requirements = schema.requirements(require)
+    requirements = schema.requirements(require, k=k, l=l, t=t, person=person)
     classes = Classes.of(table, schema)
     columns = {
         name: SensitiveColumn.of(

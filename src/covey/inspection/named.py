@@ -1,0 +1,63 @@
+"""A schema from the names of columns in each role, for a release in one call.
+
+Types, grids and bounds are those that `inspect` drafts. A column that is not named is removed,
+unless the caller says otherwise: covey never passes through what nobody decided about. Of the
+removed columns, those that look like identifiers still tell whether people have several rows.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from covey.errors import SchemaError
+from covey.inspection.draft import inspect
+from covey.schema import Role, Schema
+from covey.tables import Table
+
+Names = Sequence[str] | Mapping[str, Any]
+
+
+def described(
+    table: Table,
+    *,
+    quasi: Names | None,
+    sensitive: Names | None = None,
+    identifier: Sequence[str] | None = None,
+    insensitive: Sequence[str] | None = None,
+    rest: str | None = None,
+    k: int | None = None,
+) -> tuple[Table, Schema, list[str]]:
+    """The table without what is removed, its schema, and what the custodian should know.
+
+    `quasi` and `sensitive` may map a column to its type or settings, instead of drafted ones.
+    """
+    if not quasi:
+        raise SchemaError(
+            "no schema and no quasi-identifier: pass a schema, or name the columns that others may "
+            'know, as in quasi=["age", "sex"]'
+        )
+    schema = inspect(
+        table,
+        quasi=_listed(quasi),
+        sensitive=_listed(sensitive),
+        identifier=_listed(identifier),
+        insensitive=_listed(insensitive),
+        rest=rest,
+        k=k or 10,
+    ).schema
+    for role, names in ((Role.QUASI, quasi), (Role.SENSITIVE, sensitive)):
+        for name, setting in names.items() if isinstance(names, Mapping) else ():
+            settings = {"type": setting} if isinstance(setting, str) else dict(setting)
+            schema = schema.without(name).with_role(name, role, **settings)
+    if rest is not None:
+        return table, schema, []
+    named = {n for names in (quasi, sensitive, identifier, insensitive) for n in _listed(names)}
+    left = [name for name in table.frame.columns if name not in named]
+    unknown = [name for name in left if schema.columns[name].role is not Role.IDENTIFIER]
+    doubts = [f"removed because they were given no role: {', '.join(map(repr, left))}"]
+    slim = replace(table, frame=table.frame.drop(unknown))
+    return slim, schema.without(*unknown), doubts if left else []
+
+
+def _listed(names: Names | None) -> list[str]:
+    return [names] if isinstance(names, str) else list(names or ())
