@@ -44,8 +44,7 @@ def width_of(cell: str) -> float:
 
 def nth(values: Sequence[float], share: float) -> float | None:
     """The least value that this share of the values does not exceed."""
-    found = sorted(values)[math.ceil(share * len(values)) - 1] if values else math.inf
-    return found if found < math.inf else None
+    return sorted(values)[math.ceil(share * len(values)) - 1] if values else None
 
 
 def leaves_of(tree: Any) -> list[str]:
@@ -72,12 +71,14 @@ def shown_of(report: Report) -> dict[str, Resolution]:
 
 def compare_widths(found: Resolution, cells: pl.Series, unit: float = 1.0) -> None:
     widths = [width_of(cell) for cell in cells.drop_nulls().to_list()]
+    widths = [width for width in widths if width < math.inf]
     for told, share in ((found.typical, 0.5), (found.most, 0.9)):
         expected = nth(widths, share)
         assert (told is None) == (expected is None)
         assert told is None or told == pytest.approx((expected or 0.0) / unit)
     rows = len(cells)
-    assert found.exact == pytest.approx((widths.count(0.0) + cells.null_count()) / rows)
+    assert found.exact == pytest.approx(widths.count(0.0) / rows)
+    assert found.missing == pytest.approx(cells.null_count() / rows)
     assert found.nothing == pytest.approx(cells.to_list().count("*") / rows)
     assert found.open == pytest.approx(sum(cells.str.contains(" and ").fill_null(False)) / rows)
 
@@ -172,9 +173,9 @@ def test_values_are_those_under_the_released_labels(release: covey.Release) -> N
         found, tree = shown_of(release.report)[name], TAXONOMIES[name]
         cells = release.table[name].to_list()
         numbers = [
-            0 if cell == "*" else 1 if cell is None else len(below(tree, cell)) for cell in cells
+            0 if cell == "*" else -1 if cell is None else len(below(tree, cell)) for cell in cells
         ]
-        assert min(numbers) >= 0
+        assert found.missing == pytest.approx(numbers.count(-1) / len(cells)), name
         assert found.exact == pytest.approx(numbers.count(1) / len(cells)), name
         assert found.nothing == pytest.approx(numbers.count(0) / len(cells)), name
         assert found.typical == nth([n for n in numbers if n > 1], 0.5), name
@@ -187,8 +188,8 @@ def test_sets_of_values_are_counted_by_their_members() -> None:
     )
     found = shown_of(release.report)["occupation"]
     sizes = [
-        1 if cell is None or not cell.startswith("{") else len(re.split(r", (?![^\"]*\",)", cell))
-        for cell in release.table["occupation"].to_list()
+        1 if not cell.startswith("{") else len(re.split(r", (?![^\"]*\",)", cell))
+        for cell in release.table["occupation"].drop_nulls().to_list()
         if cell != "*"
     ]
     assert found.exact == pytest.approx(sizes.count(1) / 200)
@@ -227,7 +228,7 @@ def test_the_name_of_a_column_may_say_its_unit(name: str, unit: str | None) -> N
 def of(**figures: Any) -> str:
     usual: dict[str, Any] = {"column": "x", "kind": "width", "unit": None, "typical": 20.0,
                              "most": 30.0, "of": None, "exact": 0.0, "open": 0.0, "nothing": 0.0,
-                             "relative_to": "0–100"}  # fmt: skip
+                             "missing": 0.0, "relative_to": "0–100"}  # fmt: skip
     return str(Resolution(**(usual | figures))).replace("\u2009", " ")
 
 
@@ -238,10 +239,22 @@ def test_sentences_give_the_figures_and_omit_what_there_is_not() -> None:
     assert of(typical=0.0, exact=0.7) == "mostly exact, 9 of 10 at most 30"
     assert of(typical=0.25, most=2.5) == "typically 0.2 wide, 9 of 10 at most 2.5"
     assert of(typical=1e-5).startswith("typically 1e-05 wide")
-    assert of(most=None, open=0.25) == "typically 20 wide, open at one end in 25.0 % of rows"
-    assert of(typical=None, most=None, nothing=0.8) == "not shown in 80.0 % of rows"
+    assert of(typical=0.0, most=0.0, open=0.1) == "mostly exact, open at one end in 10.0 % of rows"
+    assert of(open=0.25, nothing=0.1, missing=0.2) == (
+        "typically 20 wide, 9 of 10 at most 30, open at one end in 25.0 % of rows, "
+        "not shown in 10.0 %, missing in 20.0 %"
+    )
+    assert of(open=0.4, nothing=0.3) == (
+        "open at one end in 40.0 % of rows, not shown in 30.0 %, "
+        "otherwise typically 20 wide, 9 of 10 at most 30"
+    )
+    unseen = {"typical": None, "most": None}
+    assert (
+        of(**unseen, nothing=0.8, missing=0.2) == "not shown in 80.0 % of rows, missing in 20.0 %"
+    )
     assert of(exact=1.0) == "shown exactly in every row"
-    assert of(nothing=1.0) == "not shown in any row"
+    assert of(**unseen, nothing=1.0) == "not shown in any row"
+    assert of(**unseen, missing=1.0) == "missing in every row"
     codes = {"kind": "characters", "typical": 2.0, "most": 1.0, "of": 5}
     assert of(**codes) == "typically 2 of 5 characters shown, 9 of 10 at least 1"
     assert of(**codes, nothing=0.6) == (
@@ -251,7 +264,10 @@ def test_sentences_give_the_figures_and_omit_what_there_is_not() -> None:
     values = {"kind": "values", "typical": 4.0, "most": None}
     assert of(**values, exact=0.62, nothing=0.08) == (
         "shown exactly in 62.0 % of rows, otherwise typically as one of 4 values, "
-        "not shown in 8.0 % of rows"
+        "not shown in 8.0 %"
+    )
+    assert of(**values | {"typical": None}, exact=0.9, missing=0.1) == (
+        "shown exactly in 90.0 % of rows, missing in 10.0 %"
     )
 
 

@@ -1,8 +1,8 @@
 """What released cells still show, in natural units: years, characters, values.
 
-All of it is counted in the release, so anyone who has the release can count it too. A row is
-typical if half of the rows show at least as much: the figures are medians over rows, and what nine
-of ten rows keep. They are widths and numbers that occur, never means of two.
+All of it is counted in the release, so anyone who has the release can count it too. The figures are
+medians over rows, and what nine of ten rows keep. They are widths and numbers that occur, never
+means of two.
 """
 
 import math
@@ -42,11 +42,11 @@ _EPOCH = date(1970, 1, 1)
 class Resolution:
     """What the released cells show of one quasi-identifier.
 
-    For numbers and dates, `typical` and `most` are widths of intervals: half of the rows have at
-    most the one, nine of ten rows at most the other. For codes, they are characters: of the rows
-    that show any, half and nine of ten show at least that many. For other categories, `typical` is
-    the number of values that a cell stands for, among cells that show neither one value nor
-    nothing. None means that there is no such number: the interval is open, or nothing is shown.
+    For numbers and dates, `typical` and `most` are widths of intervals: of the rows that show both
+    ends or one value, half have at most the one, and nine of ten at most the other. For codes, they
+    are characters: of the rows that show any, half and nine of ten show at least that many. For
+    other categories, `typical` is the number of values that a cell stands for, among cells that
+    show neither one value nor nothing. None means that there are no such rows.
     """
 
     column: str
@@ -55,33 +55,42 @@ class Resolution:
     typical: float | None
     most: float | None
     of: int | None  # characters of the longest code
-    exact: float  # share of rows that show one value, or that it is missing
+    exact: float  # share of rows that show one value
     open: float  # share of rows whose interval is open at one end
     nothing: float  # share of rows that show nothing
+    missing: float  # share of rows that show that the value is missing
     relative_to: str  # what the loss is relative to
 
     def __str__(self) -> str:
         """One sentence, without the name of the column."""
-        if self.exact == 1:
-            return "shown exactly in every row"
-        if self.nothing == 1:
-            return "not shown in any row"
-        said = {"width": self._width, "characters": self._characters, "values": self._values}
-        return ", ".join(filter(None, said[self.kind]()))
+        for share, said in (
+            (self.exact, "shown exactly in every row"),
+            (self.nothing, "not shown in any row"),
+            (self.missing, "missing in every row"),
+        ):
+            if share == 1:
+                return said
+        text = ", ".join(filter(None, [*self._parts(), self._share("missing in", self.missing)]))
+        # The first share is one of rows, and so are the others.
+        return text.replace(_OF_ROWS, " of rows", 1).replace(_OF_ROWS, "")
 
-    def _width(self) -> tuple[str, ...]:
-        nine = self.most
-        return (
-            self._typically_wide(),
-            f"9 of 10 at most {self._measured(nine)}" if nine is not None else "",
+    def _parts(self) -> list[str]:
+        less = [
             self._share("open at one end in", self.open),
             self._share("not shown in", self.nothing),
-        )
+        ]
+        if self.kind == "values":
+            return [self._share("shown exactly in", self.exact), self._as_one_of(), *less]
+        shown = self._width() if self.kind == "width" else self._characters()
+        if self.open + self.nothing < 0.5 or not shown:
+            return [*shown, *less]
+        return [*less, f"otherwise {shown[0]}", *shown[1:]]
 
-    def _typically_wide(self) -> str:
-        if self.typical is None:
-            return ""
-        return f"typically {self._measured(self.typical)} wide" if self.typical else "mostly exact"
+    def _width(self) -> list[str]:
+        if self.typical is None or self.most is None:
+            return []
+        wide = f"typically {self._measured(self.typical)} wide" if self.typical else "mostly exact"
+        return [wide, f"9 of 10 at most {self._measured(self.most)}" if self.most else ""]
 
     def _measured(self, width: float) -> str:
         number = f"{width:,.1f}".removesuffix(".0") if width >= 0.1 else f"{width:.2g}"
@@ -89,28 +98,25 @@ class Resolution:
             return number
         return f"{number} {self.unit.removesuffix('s') if number == '1' else self.unit}"
 
-    def _characters(self) -> tuple[str, ...]:
-        hidden = self._share("not shown in", self.nothing)
-        shown = (
+    def _characters(self) -> list[str]:
+        if self.typical is None:
+            return []
+        return [
             f"typically {self.typical:.0f} of {self.of} characters shown",
             f"9 of 10 at least {self.most:.0f}",
-        )
-        if self.nothing < 0.5:
-            return *shown, hidden
-        return hidden, f"otherwise {shown[0]}", shown[1]
+        ]
 
-    def _values(self) -> tuple[str, ...]:
-        return (
-            self._share("shown exactly in", self.exact),
-            f"{'otherwise ' if self.exact else ''}typically as one of {self.typical:,.0f} values"
-            if self.typical is not None
-            else "",
-            self._share("not shown in", self.nothing),
-        )
+    def _as_one_of(self) -> str:
+        if self.typical is None:
+            return ""
+        return f"{'otherwise ' if self.exact else ''}typically as one of {self.typical:,.0f} values"
 
     @staticmethod
     def _share(what: str, share: float) -> str:
-        return f"{what} {percent(share)} of rows" if share else ""
+        return f"{what} {percent(share)}{_OF_ROWS}" if share else ""
+
+
+_OF_ROWS = "\0"  # stands for the words behind a share until it is known which one is the first
 
 
 def resolutions(view: View) -> tuple[Resolution, ...]:
@@ -131,15 +137,14 @@ def _resolution(column: ShownColumn, *, known: bool) -> Resolution:
 
 
 def least_of(values: Floats, rows: Longs, share: float) -> float | None:
-    """The least value that at least this share of the rows does not exceed; None if infinite."""
+    """The least value that at least this share of the rows does not exceed; None without rows."""
     order = np.argsort(values, kind="stable")
     behind = np.cumsum(rows[order])
     if not len(behind) or not behind[-1]:
         return None
     # Whole rows: nine of ten rows are 0.9 of them, rounded up.
     place = int(np.searchsorted(behind, np.ceil(share * behind[-1] - 1e-9)))
-    found = float(values[order[place]])
-    return found if np.isfinite(found) else None
+    return float(values[order[place]])
 
 
 def _part(rows: Longs, some: Mask) -> float:
@@ -154,9 +159,9 @@ def _of_ranges(shown: Ranges, rows: Longs) -> Resolution:
     bottom, top = interval.column.bounds
     missing = shown.state == MISSING
     half_open = ~missing & ~shown.hidden & ((shown.low <= bottom) | (shown.high >= top))
-    unbounded = half_open | shown.hidden
-    width = np.where(unbounded, np.inf, np.where(missing, 0.0, shown.high - shown.low))
-    typical, most = (least_of(width[~missing], rows[~missing], share) for share in (0.5, 0.9))
+    ends = ~missing & ~shown.hidden & ~half_open
+    width = shown.high - shown.low
+    typical, most = (least_of(width[ends], rows[ends], share) for share in (0.5, 0.9))
     unit = _unit_of_days(interval, typical or most) if interval.is_date else unit_of(interval.name)
     if interval.is_date and unit is not None:
         typical, most = (w if w is None else w / _DAYS[unit] for w in (typical, most))
@@ -167,9 +172,10 @@ def _of_ranges(shown: Ranges, rows: Longs) -> Resolution:
         typical=typical,
         most=most,
         of=None,
-        exact=_part(rows, width == 0),
+        exact=_part(rows, ends & (width == 0)),
         open=_part(rows, half_open),
         nothing=_part(rows, shown.hidden),
+        missing=_part(rows, missing),
         relative_to=_range(interval),
     )
 
@@ -229,7 +235,7 @@ def _spelled(end: float) -> str:
 def _of_codes(shown: Nodes, column: ShownColumn, *, known: bool) -> Resolution:
     """Codes that are shortened from the right; a missing one shows nothing but that."""
     labels = [shown.attribute.tree.labels[node] for node in shown.node.tolist()]
-    missing = np.array([label == MISSING_LEAF for label in labels])
+    missing = _is_missing(shown)
     length = np.array([len(label.rstrip(ROOT)) for label in labels], dtype=np.float64)
     rows, some = column.counts, ~missing & ~_is_root(shown)
     least = [least_of(-length[some], rows[some], share) for share in (0.5, 0.9)]
@@ -241,18 +247,19 @@ def _of_codes(shown: Nodes, column: ShownColumn, *, known: bool) -> Resolution:
         typical=typical,
         most=most,
         of=max(map(len, labels)),
-        exact=_part(rows, _is_leaf(shown)),
+        exact=_part(rows, _is_leaf(shown) & ~missing),
         open=0.0,
         nothing=_part(rows, _is_root(shown)),
+        missing=_part(rows, missing),
         relative_to=_tree(shown.attribute, known=known),
     )
 
 
 def _of_labels(shown: Nodes, column: ShownColumn, *, known: bool) -> Resolution:
-    values = _values(shown, column)
-    exact, nothing = values == 1, _is_root(shown) & (values > 1)
+    values, missing = _values(shown, column), _is_missing(shown)
+    exact, nothing = (values == 1) & ~missing, _is_root(shown) & (values > 1)
     nothing &= values >= shown.attribute.tree.leaf_count - _has_missing(shown.attribute)
-    between = ~exact & ~nothing
+    between = ~exact & ~nothing & ~missing
     # The number of values under a label of a built tree may depend on people who were left out.
     told = known or not shown.attribute.counts_leaves
     return Resolution(
@@ -265,6 +272,7 @@ def _of_labels(shown: Nodes, column: ShownColumn, *, known: bool) -> Resolution:
         exact=_part(column.counts, exact),
         open=0.0,
         nothing=_part(column.counts, nothing),
+        missing=_part(column.counts, missing),
         relative_to=_tree(shown.attribute, known=known),
     )
 
@@ -281,6 +289,10 @@ def _values(shown: Nodes, column: ShownColumn) -> Floats:
 
 def _has_missing(category: Category) -> int:
     return int(MISSING_LEAF in category.tree.node_of)
+
+
+def _is_missing(shown: Nodes) -> Mask:
+    return np.equal(shown.node, shown.attribute.tree.node_of.get(MISSING_LEAF, -1))
 
 
 def _is_leaf(shown: Nodes) -> Mask:

@@ -376,8 +376,8 @@ def _readable(report: "Report") -> _Section:
         "readable",
         element(
             "p",
-            "Typical is what half of the rows keep: they show at least as much. Widths are those "
-            "of released intervals.",
+            "Of the rows that show something of a column, half show at least as much as is "
+            "typical. Widths are those of released intervals.",
         ),
         scrolled(table(("column", "what its cells show"), rows), "what cells show"),
         *_some_rows(report),
