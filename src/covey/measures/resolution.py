@@ -9,6 +9,7 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import takewhile
 from typing import Literal
 
 import numpy as np
@@ -25,15 +26,17 @@ from covey.schema.taxonomy import ROOT
 
 Kind = Literal["width", "characters", "values"]
 
-# Words in the name of a column that say in what its numbers are counted; the first found counts.
+# Words in the name of a column that say in what its numbers are counted; the first line counts.
 _WORDS = {
-    "hours": "hour hours stunde stunden heure heures hora horas ora ore uur uren",
-    "days": "day days tag tage tagen jour jours dia dias día días giorno giorni dag dagen",
+    "hours": "hour hours stunde stunden heure heures hora horas uur uren",
+    "days": "day days tage tagen jour jours dia dias día días giorno giorni dag dagen",
     "weeks": "week weeks woche wochen semaine semaines semana semanas settimana settimane weken",
     "months": "month months monat monate mois mes meses mese mesi maand maanden",
-    "years": "year years jahr jahre an ans année années anno anni año años ano anos jaar jaren "
-    "age alter lebensalter âge edad età eta idade leeftijd ålder alder wiek věk yaş ikä",
+    "years": "year years jahr jahre ans année années anno anni año años ano anos jaar jaren "
+    "age alter lebensalter âge edad età idade leeftijd ålder alder wiek věk yaş ikä",
 }
+# What follows these words is a period in which something is counted: visits per year.
+_PERIOD = {"per", "last", "past", "previous", "pro", "letzten", "par", "por"}
 _DAYS = {"hours": 1 / 24, "days": 1.0, "months": 365.25 / 12, "years": 365.25}
 _EPOCH = date(1970, 1, 1)
 
@@ -182,13 +185,10 @@ def _of_ranges(shown: Ranges, rows: Longs) -> Resolution:
 
 def unit_of(name: str) -> str | None:
     """The unit of a column of numbers, if its name says so: years for `age` or `Alter`."""
-    words = {word.lower() for word in re.findall(r"[^\W\d_]+", _apart(name))}
-    return next((unit for unit, known in _WORDS.items() if words & set(known.split())), None)
-
-
-def _apart(name: str) -> str:
-    """A name with spaces in its camel case: `ageAtDeath` is three words."""
-    return re.sub(r"(?<=[^\W\d_A-Z])(?=[A-Z])", " ", name)
+    spaced = re.sub(r"(?<=[^\W\d_A-Z])(?=[A-Z])", " ", name)  # `ageAtDeath` is three words
+    words = [word.lower() for word in re.findall(r"[^\W\d_]+", spaced)]
+    counted = set(takewhile(lambda word: word not in _PERIOD, words))
+    return next((unit for unit, known in _WORDS.items() if counted & set(known.split())), None)
 
 
 def _unit_of_days(interval: Interval, width: float | None) -> str:
