@@ -291,8 +291,8 @@ def _contender(asked: Asked, class_column: str | None) -> _Contender:
 
 
 _CLASS_OPTIONS = {"penalty", "penalise_leftovers"}
-# Options of the covey method that `anonymize` names itself.
-_METHOD_OPTIONS = {"effort", "budget", "max_suppressed"}
+# Options of methods that are also parameters of `anonymize`.
+_METHOD_OPTIONS = {"effort", "budget", "max_suppressed", "l", "sensitive"}
 
 
 def parse_options(written: Iterable[str]) -> dict[str, Any]:
