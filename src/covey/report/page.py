@@ -12,6 +12,7 @@ from covey.measures.histograms import MISSING, Distribution
 from covey.measures.loss import DEFINITIONS, ColumnLoss
 from covey.report import charts
 from covey.report.charts import BEFORE, LINE, SOFT, Bar
+from covey.schema.taxonomy import ROOT
 from covey.tables.html import (
     Html,
     Part,
@@ -399,6 +400,7 @@ def _some_rows(report: "Report") -> Iterator[Html]:
         if found > 1
         else "All rows are alike: ",
         "their quasi-identifiers, which are published with the release.",
+        f" {ROOT} stands for any value." if any(ROOT in row for row in some.rows) else None,
     )
     head = ("column", *(f"row {place + 1}" for place in range(found)))
     yield scrolled(table(head, rows), "released rows")
