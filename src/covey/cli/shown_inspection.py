@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from covey.cli.options import found_beside
 from covey.cli.shown import light_grid
 from covey.cli.terminal import visible
 
@@ -21,6 +22,7 @@ _NARROW = ((0, 1, 2, 3, 8), (0, 4, 5, 6, 7))  # of the head, in two tables
 def show_draft(draft: "Draft", table: str, output: Path, console: Console) -> None:
     """The draft, its findings, and how to go on."""
     from covey.inspection.draft import HEAD
+    from covey.tables.sources import typed
 
     rows = [column.row() for column in draft.columns]
     every = tuple(range(len(HEAD)))
@@ -31,7 +33,8 @@ def show_draft(draft: "Draft", table: str, output: Path, console: Console) -> No
     for found in draft.findings:
         console.print(Text(visible(f"- {found}{_mended(found.applied, bool(found.setting))}")))
     console.print(Text(f"\n{draft.summary}. Check every role, then run:"))
-    command = ["covey", "anonymize", table, "--schema", str(output), "-o", "released.csv"]
+    schema = [] if found_beside(table) == output else ["--schema", str(output)]
+    command = ["covey", "anonymize", typed(table), *schema, "-o", "released.csv"]
     console.print(Text(visible(f"  {shlex.join(command)}", lines=False)), soft_wrap=True)
 
 
