@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -25,6 +25,7 @@ from covey.measures.resolution import Resolution
 from covey.report import Report
 from covey.report import sample as samples
 from examples import examples
+from tables_of_people import People, people
 from test_report import Page
 
 # ── the oracle ──────────────────────────────────────────────────────────────────────────────────
@@ -113,6 +114,31 @@ def test_widths_of_any_column(
     cells = release.table["x"].cast(pl.String)
     compare_widths(shown_of(release.report)["x"], cells)
     assert str(shown_of(release.report)["x"])
+
+
+@given(people(most=24, columns=3), st.sampled_from(["ancestor", "values"]))
+@examples(60)
+def test_any_release_can_be_said_in_words(table: People, categories: Any) -> None:
+    """Whatever the column; and what is said is the same for a release of unknown origin."""
+    assume(table.rows >= 3)
+    asked = KAnonymity(3)
+    release = covey.anonymize(
+        table.table, table.schema, require=asked, seed=1, effort="fast", style=Style(categories)
+    )
+    assert len(release.report.shown) == len(table.schema.quasi)
+    for column in release.report.shown:
+        shares = (column.exact, column.open, column.nothing, column.missing)
+        assert all(0 <= share <= 1 for share in shares)
+        assert sum(shares) <= 1 + 1e-9
+        assert re.fullmatch(r"[a-z0-9][^\0]+", str(column))
+        assert column.relative_to
+        if column.typical is not None and column.most is not None:
+            assert (column.typical <= column.most) == (column.kind == "width") or (
+                column.typical == column.most
+            )
+    again = covey.report_on(table.table, release.table, table.schema, require=asked)
+    if not release.report.rows.suppressed:
+        assert again.shown == release.report.shown
 
 
 def test_times_on_the_hour_are_in_hours() -> None:
