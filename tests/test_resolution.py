@@ -317,7 +317,9 @@ def test_the_loss_is_relative_to_what_is_said() -> None:
     assert relative(numeric, [-0.31, -0.2, 0.1, 0.15, 0.2, 0.29]) == "about -0.4 to 0.3"
     assert relative(numeric, [7] * 9) == "one value"
     days = [f"{1950 + 7 * i}-05-1{i}" for i in range(9)]
-    assert relative({"type": "date"}, days) == "about 1950 to 2006"
+    assert relative({"type": "date"}, days) == "about 1950 to 2010"
+    days = [f"{2000 + 2 * i}-05-1{i}" for i in range(9)]
+    assert relative({"type": "date"}, days) == "about 2000 to 2016"
     assert relative({"type": "date"}, [f"2024-0{1 + i}-05" for i in range(9)]) == (
         "about 2024-01 to 2024-09"
     )

@@ -19,7 +19,7 @@ from covey.encoding import MISSING_LEAF, Category, Interval, Nodes, Ranges
 from covey.encoding.attributes import Mask
 from covey.encoding.categories import members_of
 from covey.encoding.intervals import MISSING
-from covey.errors import percent
+from covey.errors import count, percent
 from covey.generalisation import ShownColumn, View
 from covey.schema import TaxonomyBuilder
 from covey.schema.taxonomy import ROOT
@@ -210,10 +210,8 @@ def _range(interval: Interval) -> str:
         return "one value"
     declared, exact = interval.column.domain is not None, interval.column.grid is not None
     if interval.is_date:
-        days = [str(_EPOCH + timedelta(days=int(end))) for end in (low, high)]
-        shortened = 4 if high - low > 3 * _DAYS["years"] else 7  # a year, or a month
-        first, last = days if exact else [day[:shortened] for day in days]
-        return f"{first} to {last}" if exact else f"about {first} to {last}"
+        days = [_EPOCH + timedelta(days=int(end)) for end in (low, high)]
+        return f"{days[0]} to {days[1]}" if exact else f"about {_rounded_days(*days)}"
     if not declared and not exact:
         low, high = _rounded_outwards(low, high)
     said = f"{_spelled(low)}{' to ' if low < 0 else '–'}{_spelled(high)}"
@@ -223,6 +221,14 @@ def _range(interval: Interval) -> str:
 def _rounded_outwards(low: float, high: float) -> tuple[float, float]:
     step = 10.0 ** max(math.floor(math.log10(high - low)), -300)
     return math.floor(low / step) * step, math.ceil(high / step) * step
+
+
+def _rounded_days(first: date, last: date) -> str:
+    """Months, years or decades, whichever the days are many of."""
+    years = last.year - first.year
+    if years > 30:
+        return f"{first.year // 10 * 10} to {-(-last.year // 10) * 10}"
+    return f"{first.year} to {last.year}" if years > 3 else f"{first:%Y-%m} to {last:%Y-%m}"
 
 
 def _spelled(end: float) -> str:
@@ -309,4 +315,4 @@ def _tree(category: Category, *, known: bool) -> str:
         return "all values or one"
     if category.column.has_own_tree and not known:
         return "its taxonomy"
-    return f"its taxonomy of {category.tree.height} levels"
+    return f"its taxonomy of {count(category.tree.height, 'level')}"
