@@ -51,7 +51,8 @@ def _named_after_people(facts: Facts) -> str | None:
     if (
         numbered
         or ("person_number" in concepts and (not facts.is_few or "person" in concepts))
-        or ("person_name" in concepts and (letters or _looks_like_names(facts)))
+        or (concepts >= {"person", "generic_id"} and facts.distinct > FEW)
+        or (_names_people(concepts) and (letters or _looks_like_names(facts)))
         or ("contact" in concepts and not repeats_often)
         or ("staff" in concepts and facts.is_text and facts.distinct > FEW)
     ):
@@ -61,12 +62,18 @@ def _named_after_people(facts: Facts) -> str | None:
     return None
 
 
+def _names_people(concepts: frozenset[str]) -> bool:
+    """Whether the name speaks of names of people, perhaps those at their birth."""
+    at_birth = concepts >= {"generic_name", "birth"} and not concepts & {"place", "country"}
+    return "person_name" in concepts or at_birth
+
+
 def _is_exact_place(facts: Facts) -> bool:
     return facts.is_text or facts.has_fractions or facts.is_nearly_unique
 
 
 def _looks_like_names(facts: Facts) -> bool:
-    return facts.kind is not None and facts.kind.kind == "personal names"
+    return facts.kind is not None and facts.kind.kind.endswith("personal names")
 
 
 def _identifying(facts: Facts) -> str | None:
@@ -76,9 +83,9 @@ def _identifying(facts: Facts) -> str | None:
         return None
     if kind is not None and kind.role is Role.IDENTIFIER:
         # A town may be called after a person, and a few names may be those of wards.
-        doubtful = kind.kind == "personal names" and known and not facts.is_nearly_unique
+        doubtful = kind.kind.startswith("perhaps") and known and not facts.is_nearly_unique
         if not doubtful:
-            return f"most values look like {kind.kind}"
+            return f"many values look like {kind.kind.removeprefix('perhaps ')}"
     if facts.is_prose and (not known or facts.is_nearly_unique):
         return "free text, which may name people"
     if facts.is_numbering and _is_given(facts, known - {"count"}):
@@ -99,6 +106,8 @@ def _is_given(facts: Facts, known: frozenset[str]) -> bool:
 def _many_values(facts: Facts, known: frozenset[str]) -> str | None:
     """Why so many different values identify people."""
     concepts, many = facts.concepts, facts.distinct > 2 * FEW
+    if "generic_id" in concepts:
+        known -= {"household"}  # the number of a household is no size
     private = bool(concepts & words.PRIVATE) and facts.share < _UNIQUE
     if facts.kind is not None or (known - {"count"}):
         return None
