@@ -127,7 +127,9 @@ def _many_values(facts: Facts, known: frozenset[str]) -> str | None:
         f"codes that number something: {of}": facts.is_coded and not private,
         f"nearly unique: {of}": (facts.is_text and facts.is_nearly_unique and not private),
         f"the column name suggests names; {of}": (
-            "generic_name" in concepts and facts.is_text and facts.share >= 0.1
+            "generic_name" in concepts
+            and facts.is_text
+            and (facts.share >= 0.1 or (words.has_name(facts.name) and facts.distinct > FEW))
         ),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
