@@ -61,10 +61,9 @@ class _Usual:
     def __init__(self, rest: pl.DataFrame) -> None:
         self.numbers: Sequence[float] = rest["number"].to_list()
         self.rows: Sequence[int] = rest["rows"].to_list()
-        before = rest["rows"].cum_sum()
-        beyond = int(before[-1]) // _BEYOND
-        inside = rest.filter((before > beyond) & (before <= before[-1] - beyond))
-        inside = rest if inside.is_empty() else inside
+        upto = rest["rows"].cum_sum()
+        beyond = int(upto[-1]) // _BEYOND
+        inside = rest.filter((upto > beyond) & (upto - rest["rows"] < upto[-1] - beyond))
         self.low, self.high = float(inside["number"][0]), float(inside["number"][-1])
         self.width = max(self.high - self.low, abs(self.numbers[-1] - self.numbers[0]) / 1e6)
 
