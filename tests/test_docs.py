@@ -69,6 +69,9 @@ def test_every_example_of_a_page_runs(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(METHODS, "data", dict(METHODS.data))  # others do not find a page's methods
     people(600).write_csv("patients.csv")
+    if "patients.xlsx" in page.read_text(encoding="utf-8"):
+        pytest.importorskip("xlsxwriter")
+        people(600).write_excel("patients.xlsx")
     if "covey inspect patients.csv -o patients.toml\n" not in page.read_text(encoding="utf-8"):
         schema = next(block for block in blocks(DOCS / "schema.md") if block.language == "toml")
         Path("patients.toml").write_text(schema.text, encoding="utf-8")
@@ -129,7 +132,8 @@ def test_every_command_and_option_is_described() -> None:
     sections = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n)*)", page, re.MULTILINE))
     for name, command in typer.main.get_command(cli.app).commands.items():  # type: ignore[attr-defined]
         assert f"covey {name}" in page
-        described = sections.get(f"covey {name}", "") + sections["What is detected"]
+        shared = sections["What is detected"] + sections["Every command"]
+        described = sections.get(f"covey {name}", "") + shared
         options = [o for p in command.params if p.param_type_name == "option" for o in p.opts]
         assert [o for o in options if not re.search(rf"`{o}[` ]", described)] == []
 

@@ -2,7 +2,9 @@
 
 import datetime as dt
 import io
+import shutil
 import sqlite3
+import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
@@ -301,6 +303,45 @@ def test_portable_files_of_spss(tmp_path: Path) -> None:
     frame = pl.DataFrame({"AGE": [39.0, 40.0], "TOWN": ["Ash", "Birch"]})
     found = read(statistical(pyreadstat.write_por, tmp_path, frame=frame))
     assert found.frame.to_dict(as_series=False) == {"AGE": [39, 40], "TOWN": ["Ash", "Birch"]}
+
+
+PSPP = """
+data list free /sex age (f8.0) town (a10).
+variable labels sex 'Sex at birth'.
+value labels sex 1 'male' 2 'female' 9 'refused'.
+missing values sex (9).
+begin data
+1 39 Ash
+2 40 Birch
+9 . Ash
+end data.
+save outfile='made.sav'.
+save outfile='made.zsav' /zcompressed.
+export outfile='made.por'.
+"""
+
+
+def test_files_of_spss_as_pspp_writes_and_reads_them(tmp_path: Path) -> None:
+    if shutil.which("pspp") is None:
+        pytest.skip("PSPP is not installed here")
+    (tmp_path / "make.sps").write_text(PSPP)
+    subprocess.run(["pspp", "make.sps"], cwd=tmp_path, check=True)
+    for ending in ("sav", "zsav", "por"):
+        found = tables.read(tmp_path / f"made.{ending}")
+        assert found.frame.rows() == [(1, 39, "Ash"), (2, 40, "Birch"), (None, None, "Ash")]
+        assert [*found.codebook.variables.values()] == ["Sex at birth"]
+        assert {"1": "male", "2": "female", "9": "refused"} in found.codebook.values.values()
+    for ending in ("sav", "zsav"):
+        with (tmp_path / f"ours.{ending}").open("wb") as file:
+            tables.write(Table(PEOPLE), file, file.name)
+        convert = ["pspp-convert", f"ours.{ending}", "ours.csv"]
+        subprocess.run(convert, cwd=tmp_path, check=True)
+        lines = (tmp_path / "ours.csv").read_text().splitlines()
+        assert lines[:3] == [
+            "age,town,height,born",
+            "39,Ash,1.5,05/31/1984",
+            "40,Bó,1.75,01/01/1983",
+        ]
 
 
 def test_stata_as_pandas_writes_it() -> None:

@@ -141,6 +141,10 @@ def test_a_release_from_a_server(server: str, folder: Folder) -> None:
         cursor.execute(f"CREATE TABLE patients ({columns})")
         cursor.adbc_ingest("patients", people.to_arrow(), mode="append")
         connection.commit()
+    ran = folder.covey("inspect", f"{server}::patients", "-o", "draft.toml")
+    assert ran.code == 0, ran.err
+    assert "covey anonymize" in ran.err
+    assert SECRET not in ran.err + ran.out + (folder.path / "draft.toml").read_text()
     ran = folder.anonymize(f"{server}::patients", "-k", 3, "--report", "out.json", "--no-register")
     assert ran.code == 0, ran.err
     assert SECRET not in ran.err + ran.out + (folder.path / "out.json").read_text()

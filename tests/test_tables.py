@@ -964,7 +964,6 @@ def test_columns_of_anything_but_plain_values_are_refused_by_name(source: Any) -
         (pd.DataFrame({("a", "b"): [1]}), "must be text"),
         (pd.DataFrame({"a": [1], " ": [2]}), "1 column without a name, first column 2;"),
         (pl.DataFrame({"": [2]}), "1 column without a name, first column 1;"),
-        (pl.DataFrame({"a": [1]}).lazy(), "not a table"),
         (pl.Series("a", [1]), "not a table"),
         ({"a": [1]}, "not a table"),
         (b"a\n1\n", "not a table"),

@@ -175,6 +175,12 @@ def test_commands_take_and_give_every_format(folder: Folder) -> None:
     assert "overwrite" in ran.err
 
 
+def test_a_format_that_covey_does_not_write_is_refused_before_the_work(folder: Folder) -> None:
+    ran = folder.covey("anonymize", "nowhere.csv", "-s", "people.toml", "-k", 4, "-o", "out.ods")
+    assert ran.code == 2
+    assert ".xlsx" in ran.err
+
+
 # ── read by other libraries ─────────────────────────────────────────────────────────────────────
 
 CELLS = pl.DataFrame(
@@ -204,11 +210,14 @@ def test_pandas_reads_the_files_of_stata_and_sas() -> None:
     assert stata["town"].tolist() == ["Ash", "Bó, =1", ""]
     assert stata["born"].tolist()[0] == pd.Timestamp("1984-05-31")
     assert stata["seen"].tolist()[0] == pd.Timestamp("2024-05-31 12:30")
-    # pandas reads the older version of SAS's files only.
-    older = written(CELLS.select("age", "income"), "xpt")
-    assert older.startswith(b"HEADER RECORD*******LIBV8")
-    found, _ = pyreadstat.read_xport(io.BytesIO(older), output_format="polars")
-    assert found["income"].to_list() == [1.5, 0.1, None]
+    sas = pd.read_sas(io.BytesIO(written(CELLS, "xpt")), format="xport", encoding="utf-8")
+    assert sas["income"].tolist()[:2] == [1.5, 0.1]
+    assert sas["town"].tolist()[:2] == ["Ash", "Bó, =1"]
+    # Only the later version has long names, and pandas does not read that.
+    for more in (pl.lit(1).alias("a_long_name"), pl.lit("x" * 201).alias("a")):
+        data = written(CELLS.with_columns(more), "xpt")
+        assert data.startswith(b"HEADER RECORD*******LIBV8")
+        assert read(data).frame.columns == [*CELLS.columns, more.meta.output_name()]
 
 
 def test_others_read_the_rest(tmp_path: Path) -> None:
@@ -433,6 +442,14 @@ def test_labels_of_what_is_released_travel_and_no_others(
     assert values["illness"] == {"1": "flu", "2": "cold", "3": "cough"}
     if ending != "dta":  # Stata has no labels of texts, and generalised cells are texts
         assert {*values["sex"]} == {*found.frame["sex"]} - {"*", ""}
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
+def test_long_labels_are_cut(ending: str) -> None:
+    book = Codebook({"a": "x" + "ü" * 1000}, {"a": {"1": "y" + "ü" * 1000}})
+    found = read(written(pl.DataFrame({"a": [1, 2]}), ending, codebook=book)).codebook
+    assert found.variables["a"].startswith("xüü")
+    assert ending == "xpt" or found.values["a"]["1"].startswith("yüü")
 
 
 def test_a_release_holds_no_label_of_others(coded: Path) -> None:

@@ -248,6 +248,7 @@ def companions(
     certificate: bool = False,
 ) -> list[str | Path]:
     """The files beside a release; refuse a name that does not fit its content."""
+    tables.writer_of(Path(path).name)
     for name in reports:
         refuse_format(name)
     if costs is not None and Path(costs).suffix.lower() != ".csv":

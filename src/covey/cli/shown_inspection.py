@@ -22,6 +22,7 @@ _NARROW = ((0, 1, 2, 3, 8), (0, 4, 5, 6, 7))  # of the head, in two tables
 def show_draft(draft: "Draft", table: str, output: Path, console: Console) -> None:
     """The draft, its findings, and how to go on."""
     from covey.inspection.draft import HEAD
+    from covey.tables.sources import typed
 
     rows = [column.row() for column in draft.columns]
     every = tuple(range(len(HEAD)))
@@ -33,7 +34,7 @@ def show_draft(draft: "Draft", table: str, output: Path, console: Console) -> No
         console.print(Text(visible(f"- {found}{_mended(found.applied, bool(found.setting))}")))
     console.print(Text(f"\n{draft.summary}. Check every role, then run:"))
     schema = [] if found_beside(table) == output else ["--schema", str(output)]
-    command = ["covey", "anonymize", table, *schema, "-o", "released.csv"]
+    command = ["covey", "anonymize", typed(table), *schema, "-o", "released.csv"]
     console.print(Text(visible(f"  {shlex.join(command)}", lines=False)), soft_wrap=True)
 
 

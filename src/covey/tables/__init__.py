@@ -1,6 +1,6 @@
 """Reading and writing: from bytes and dataframes to a `Table` of cells, and back."""
 
-from covey.tables.formats import format_of
+from covey.tables.formats import format_of, writer_of
 from covey.tables.same import refuse_changed
 from covey.tables.table import (
     Table,
@@ -28,4 +28,5 @@ __all__ = [
     "tokens_of",
     "whose",
     "write",
+    "writer_of",
 ]

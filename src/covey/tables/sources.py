@@ -81,7 +81,7 @@ class Source:
 def of(source: str | Path) -> Source:
     """Split a path or an address and its part."""
     text = str(source)
-    if not isinstance(source, str) or _SEPARATOR not in text or _exists(text):
+    if _SEPARATOR not in text or _exists(text):
         return Source(text)
     if is_address(text):
         # The host may be an IPv6 address, and a password anything: the part comes after both.
@@ -93,6 +93,15 @@ def of(source: str | Path) -> Source:
     ends = [found.start() for found in re.finditer("(?=::)", text)]
     end = next((end for end in reversed(ends) if _exists(text[:end])), ends[0])
     return Source(text[:end], text[end + len(_SEPARATOR) :] or None)
+
+
+def typed(source: str) -> str:
+    """A place as typed, but for the address of a database, which may hold a password."""
+    found = of(source)
+    if not found.is_address:
+        return source
+    scheme = found.place.partition("://")[0]
+    return f"{scheme}://…{_SEPARATOR}{found.part}" if found.part else f"{scheme}://…"
 
 
 def is_address(text: str) -> bool:

@@ -16,7 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -24,9 +23,10 @@ from numpy.typing import NDArray
 from covey.errors import SchemaError, TableError, UsageError, about_cells, count
 from covey.schema import Role, Schema, TableFormat
 from covey.schema.labels import numbers_as_one, seen
-from covey.tables import csv_files, formats, formulas, sources
+from covey.tables import codes, csv_files, dataframes, formats, formulas, sources
 from covey.tables.codebook import Codebook, as_codes
-from covey.tables.csv_files import MISSING_TOKENS, Dialect, check_names
+from covey.tables.csv_files import MISSING_TOKENS, Dialect
+from covey.tables.dataframes import Back
 from covey.tables.formats import archives, arrow, databases, json_lines, spreadsheets, statistical
 from covey.tables.mending import Mended, mended
 from covey.tables.sources import STREAM, Source
@@ -47,9 +47,7 @@ class Table:
     numbers: Longs | None = None  # of the rows in the source, from 0, if they differ
     has_places: bool = True  # whether the rows are rows of the source
     line_of: Callable[[int], int] | None = None  # the line of a CSV file in which a row begins
-    give_back: Callable[[pl.DataFrame], Any] = field(
-        default=lambda released: _given_back(released, nw.Implementation.POLARS)
-    )
+    give_back: Back = field(default_factory=Back)
 
     def cells(self, name: str) -> pl.Series:
         """One column, with missing cells as nulls."""
@@ -62,11 +60,9 @@ class Table:
     def with_frame(self, frame: pl.DataFrame) -> "Table":
         """The same table with other rows or columns."""
         # Without a reference to the source, whose cells must not travel with a release, and
-        # without the labels of cells that are not there.
-        codebook = self.codebook.of(frame)
-        return replace(
-            *(self,), frame=frame, codebook=codebook, has_places=False, numbers=None, line_of=None
-        )
+        # without the labels and categories of cells that are not there.
+        shown = replace(self, codebook=self.codebook.of(frame), give_back=self.give_back.of(frame))
+        return replace(shown, frame=frame, has_places=False, numbers=None, line_of=None)
 
     def with_rows(self, frame: pl.DataFrame, numbers: Longs) -> "Table":
         """The same table with some of its rows, given by their numbers."""
@@ -202,89 +198,28 @@ def from_bytes(
 
 def _typed(found: formats.Found, schema: Schema | None, declared: TableFormat) -> Table:
     """The table in a file whose cells have types."""
-    frame = _plain(found.frame)
+    frame = dataframes.plain(found.frame)
     if found.named_by_row:
         text = pl.DataFrame([as_codes(cells).fill_null("") for cells in frame])
         csv_files.refuse_a_record(text, declared, schema)
-    dialect, note = csv_files.read_typed(frame, declared, schema)
-    notes = (*found.notes, *([note] if note else []))
-    return Table(frame, dialect, notes, codebook=found.codebook)
+    table = _with_types(frame, schema, declared, codebook=found.codebook)
+    return replace(table, notes=(*found.notes, *table.notes))
 
 
 def _from_dataframe(source: Any, declared: TableFormat, schema: Schema | None) -> Table:
-    try:
-        native = nw.from_native(source, eager_only=True)
-        names = list(native.columns)
-    except nw.exceptions.DuplicateError:
-        check_names(list(getattr(source, "column_names", source.columns)))
-        raise
-    except Exception:
-        raise TableError("not a table: pass a path, or a polars, pandas or pyarrow table") from None
-    check_names(names)
-    columns = []
-    for name in names:
-        try:
-            columns.append(native.get_column(name).to_polars().rename(name))
-        except (Exception, pl.exceptions.PanicException):
-            raise TableError(f"column {name!r} mixes types of values; give it one type") from None
-    frame = _plain(pl.DataFrame(columns))
-    dialect, note = csv_files.read_typed(frame, declared, schema)
-    return Table(
-        frame,
-        dialect,
-        (note,) if note else (),
-        # A release keeps this function, so it knows only the kind of the caller's table.
-        give_back=partial(_given_back, kind=native.implementation),
-    )
+    frame, back = dataframes.read(source)
+    return _with_types(frame, schema, declared, give_back=back)
 
 
-def _given_back(released: pl.DataFrame, kind: Any) -> Any:
-    """The same table as the caller's kind of dataframe, in fresh memory."""
-    fresh = arrow.fresh(released)
-    if kind is nw.Implementation.POLARS:
-        return fresh
-    native = fresh.to_arrow(compat_level=pl.CompatLevel.oldest())
-    if kind is nw.Implementation.PANDAS:
-        return _pandas(native)
-    return nw.DataFrame.from_arrow(native, backend=kind).to_native()
-
-
-def _pandas(native: Any) -> Any:
-    """Convert to pandas; whole numbers stay whole even if some are missing."""
-    import pandas as pd
-
-    frame = native.to_pandas()
-    for place, column in enumerate(native.columns):
-        if column.null_count and str(column.type).startswith(("int", "uint")):
-            whole = column.to_pandas(types_mapper=lambda kind: getattr(pd, _NULLABLE[str(kind)])())
-            frame.isetitem(place, whole)
-    return frame
-
-
-_NULLABLE = {
-    f"{sign}int{bits}": f"{'U' if sign else ''}Int{bits}Dtype"
-    for sign in ("", "u")
-    for bits in (8, 16, 32, 64)
-}
-
-
-def _plain(frame: pl.DataFrame) -> pl.DataFrame:
-    """Convert dictionaries to text, because their entries outlive the rows that used them."""
-    check_names(frame.columns)
-    opaque = [n for n, dtype in frame.schema.items() if not _is_plain(dtype)]
-    if opaque:
-        raise TableError(
-            f"column {opaque[0]!r} contains lists, records or bytes; covey needs plain values"
-        )
-    return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
-
-
-def _is_plain(dtype: pl.DataType) -> bool:
-    calendar = dtype.is_temporal() and dtype != pl.Duration
-    return calendar or dtype.is_numeric() or isinstance(dtype, _PLAIN)
-
-
-_PLAIN = (pl.String, pl.Boolean, pl.Null, pl.Categorical, pl.Enum)
+def _with_types(
+    frame: pl.DataFrame, schema: Schema | None, declared: TableFormat, **more: Any
+) -> Table:
+    """The table of columns that have types."""
+    read = codes.as_written(frame, schema)
+    dialect, note = csv_files.read_typed(read, declared, schema)
+    notes = (*([note] if note else []), *codes.notes(read, schema))
+    table = Table(read, dialect, notes, **more)
+    return replace(table, give_back=table.give_back.with_codes(frame, read))
 
 
 # ── roles ───────────────────────────────────────────────────────────────────────────────────────

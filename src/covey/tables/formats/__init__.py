@@ -19,7 +19,7 @@ from covey.tables.formats import (
     spreadsheets,
     statistical,
 )
-from covey.tables.formats.common import Found
+from covey.tables.formats.common import Found, needed
 
 __all__ = ["Found", "Kind", "format_of", "from_file", "kind_of", "unpacked", "writer_of"]
 
@@ -165,6 +165,10 @@ _WRITTEN = {
     (".sqlite", ".sqlite3", ".db"): "sqlite",
     (".zip",): "zip",
 }
+_NEEDED = {
+    **dict.fromkeys(["sav", "zsav", "dta", "xpt"], ("pyreadstat", "stat")),
+    "xlsx": ("xlsxwriter", "excel"),
+}
 _NOT_WRITTEN = {
     (".xls", ".xlsm", ".xlsb", ".ods"): "end the name in .xlsx, which opens in all spreadsheets",
     (".json",): "end the name in .jsonl",
@@ -176,7 +180,10 @@ _NOT_WRITTEN = {
 
 
 def writer_of(name: str) -> str | None:
-    """The format of an output by the ending of its name; None for a CSV file."""
+    """The format of an output by the ending of its name; None for a CSV file.
+
+    Refuse a format that covey does not write, or cannot write without an extra.
+    """
     name = name.lower()
     for endings, remedy in _NOT_WRITTEN.items():
         if name.endswith(endings):
@@ -185,4 +192,6 @@ def writer_of(name: str) -> str | None:
     found = next((kind for ends, kind in _WRITTEN.items() if plain.endswith(ends)), None)
     if found is not None and plain != name:
         raise OutputError("only a CSV file is packed: remove .gz from the name")
+    if found in _NEEDED:
+        needed(*_NEEDED[found], f"writing .{found}", OutputError)
     return found

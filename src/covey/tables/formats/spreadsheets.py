@@ -102,7 +102,8 @@ def write(frame: pl.DataFrame, dialect: Dialect, *, defuse: bool) -> bytes:
     No cell can run: a text is stored as a text. Excel would still run one that begins with = when
     someone edits it, so such a cell has Excel's own mark for text, which is no part of its content.
     """
-    xlsxwriter = needed("xlsxwriter", "excel", "writing .xlsx", OutputError)
+    import xlsxwriter
+
     frame = fitted(frame, dialect, earliest=datetime(1900, 3, 1), has_times=True)
     _refuse_large(frame)
     memory = io.BytesIO()

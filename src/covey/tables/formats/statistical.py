@@ -7,6 +7,7 @@ as missing are missing.
 import io
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -75,104 +76,146 @@ def _code(value: Any) -> str:
 
 # ── out ─────────────────────────────────────────────────────────────────────────────────────────
 
-# Letters of any alphabet, in SPSS also signs.
-_SPSS_NAME = r"[^\W\d_][\w.$#@]*(?<![.])|@[\w.$#@]*"
-_STATA_NAME = r"[^\W\d]\w*"
-_SAS_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-_SPSS_RESERVED = {
-    *("ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"),
-}
+
+@dataclass(frozen=True)
+class _Program:
+    """What files of a program have, and the library's function that writes them."""
+
+    name: str
+    function: str
+    names: str  # the pattern of a column's name
+    longest_name: int
+    longest_label: int
+    longest_value: int  # the longest label of a value; 0 if there are none
+    labels_texts: bool = False
+    has_times: bool = True
+    reserved: frozenset[str] = frozenset()
+
+
+_SPSS = _Program(
+    "SPSS",
+    "write_sav",
+    names=r"[^\W\d_][\w.$#@]*(?<![.])|@[\w.$#@]*",  # letters of any alphabet
+    longest_name=64,
+    longest_label=256,
+    longest_value=120,
+    labels_texts=True,
+    reserved=frozenset(
+        ["ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"]
+    ),
+)
+_STATA = _Program(
+    "Stata",
+    "write_dta",
+    names=r"[^\W\d]\w*",
+    longest_name=32,
+    longest_label=80,
+    longest_value=32_000,
+    has_times=False,
+)
+_SAS = _Program(
+    "SAS",
+    "write_xport",
+    names=r"[A-Za-z_][A-Za-z0-9_]*",
+    longest_name=32,
+    longest_label=256,
+    longest_value=0,
+)
 
 
 def write(frame: pl.DataFrame, dialect: Dialect, codebook: Codebook, kind: str) -> bytes:
-    """A file of one of these kinds: sav, zsav, dta, xpt."""
-    match kind:
-        case "dta":
-            return _write_stata(frame, dialect, codebook)
-        case "xpt":
-            return _write_sas(frame, dialect, codebook)
-        case _:
-            return _write_spss(frame, dialect, codebook, compress=kind == "zsav")
-
-
-def _write_spss(
-    frame: pl.DataFrame, dialect: Dialect, codebook: Codebook, *, compress: bool = False
-) -> bytes:
-    """A .sav file, or .zsav if it is to be compressed, dated 1980."""
-    _check_names(frame, _SPSS_NAME, 64, "SPSS")
-    for name in frame.columns:
-        if name.upper() in _SPSS_RESERVED:
-            raise OutputError(f"column {name!r} cannot have this name in SPSS: rename it")
-    data = _written("write_sav", frame, dialect, codebook, value_labels=True, compress=compress)
+    """A file of one of these kinds: sav, zsav, dta, xpt. It is dated 1980."""
+    program = {"dta": _STATA, "xpt": _SAS}.get(kind, _SPSS)
+    _check_names(frame, program)
+    frame = fitted(
+        *(frame, dialect),
+        earliest=datetime(1600, 1, 1),
+        has_times=program.has_times,
+        has_truth=False,
+    )
+    codebook = _fitting(codebook, program)
+    if program is _STATA:
+        data = _written(frame, codebook, program, version=14)
+        begin = data.index(b"<timestamp>\x11") + len(b"<timestamp>\x11")
+        return data[:begin] + b"01 Jan 1980 00:00" + data[begin + 17 :]
+    if program is _SAS:
+        return _write_sas(frame, codebook)
+    # Else SPSS shows 39 as 39.00.
+    shown = dict.fromkeys(frame.select(pl.selectors.integer()).columns, "F16.0")
+    data = _written(frame, codebook, program, variable_format=shown, compress=kind == "zsav")
     return data[:92] + b"01 Jan 8000:00:00" + data[109:]
 
 
-def _write_stata(frame: pl.DataFrame, dialect: Dialect, codebook: Codebook) -> bytes:
-    """A .dta file as Stata 14 and later read it, dated 1980."""
-    _check_names(frame, _STATA_NAME, 32, "Stata")
-    data = _written("write_dta", frame, dialect, codebook, value_labels=True, version=14)
-    begin = data.index(b"<timestamp>\x11") + len(b"<timestamp>\x11")
-    return data[:begin] + b"01 Jan 1980 00:00" + data[begin + 17 :]
-
-
-def _write_sas(frame: pl.DataFrame, dialect: Dialect, codebook: Codebook) -> bytes:
-    """An .xpt file, version 8, dated 1980; the format has no labels of values."""
-    _check_names(frame, _SAS_NAME, 32, "SAS")
-    data = bytearray(_written("write_xport", frame, dialect, codebook, value_labels=False))
+def _write_sas(frame: pl.DataFrame, codebook: Codebook) -> bytes:
+    """An .xpt file: version 5, which more programs read, or 8, which has longer names and texts."""
+    texts = (cells.str.len_bytes().max() or 0 for cells in frame.select(pl.col(pl.String)))
+    short = (
+        max(map(len, frame.columns)) <= 8
+        and max(map(len, codebook.variables.values()), default=0) <= 40
+        and all(length <= 200 for length in texts)  # type: ignore[operator]
+    )
+    data = bytearray(_written(frame, codebook, _SAS, file_format_version=5 if short else 8))
     for begin in (144, 160, 464, 480):
         assert re.fullmatch(rb"[0-9]{2}[A-Z]{3}[0-9]{2}(:[0-9]{2}){3}", data[begin : begin + 16])
         data[begin : begin + 16] = b"01JAN80:00:00:00"
     return bytes(data)
 
 
-def _written(
-    function: str,
-    frame: pl.DataFrame,
-    dialect: Dialect,
-    codebook: Codebook,
-    *,
-    value_labels: bool,
-    **settings: Any,
-) -> bytes:
-    library = needed("pyreadstat", "stat", "writing this format", OutputError)
-    frame = fitted(frame, dialect, earliest=datetime(1600, 1, 1), has_truth=False)
-    if value_labels:
-        settings["variable_value_labels"] = {
-            name: typed
-            for name, labels in codebook.values.items()
-            if name in frame.columns
-            if (typed := _typed(frame[name], labels, function))
-        }
+def _written(frame: pl.DataFrame, codebook: Codebook, program: _Program, **settings: Any) -> bytes:
+    import pyreadstat
+
+    if program.longest_value:
+        labelled = [name for name in codebook.values if name in frame.columns]
+        typed = {name: _typed(frame[name], codebook.values[name], program) for name in labelled}
+        settings["variable_value_labels"] = {name: some for name, some in typed.items() if some}
     try:
         with memory_file() as path:
-            labels = dict(codebook.variables)
-            getattr(library, function)(frame, str(path), column_labels=labels, **settings)
+            write = getattr(pyreadstat, program.function)
+            write(frame, str(path), column_labels=dict(codebook.variables), **settings)
             return path.read_bytes()
     except Exception:
         raise OutputError(
-            "the release cannot be written in this format: a text is too long, or a name or label "
-            "is not allowed there; write .csv or .parquet"
+            f"the release cannot be written for {program.name}: a text is too long, or a name or "
+            "label is not allowed there; write .csv or .parquet"
         ) from None
 
 
-def _typed(cells: pl.Series, labels: Mapping[str, str], function: str) -> dict[Any, str]:
+def _fitting(codebook: Codebook, program: _Program) -> Codebook:
+    """The same labels, cut to the length that the program has."""
+    return Codebook(
+        {name: _cut(label, program.longest_label) for name, label in codebook.variables.items()},
+        {
+            name: {code: _cut(label, program.longest_value) for code, label in labels.items()}
+            for name, labels in codebook.values.items()
+        },
+    )
+
+
+def _cut(label: str, longest: int) -> str:
+    return label.encode()[:longest].decode(errors="ignore")
+
+
+def _typed(cells: pl.Series, labels: Mapping[str, str], program: _Program) -> dict[Any, str]:
     """The labels by cells of the column's type; Stata labels whole numbers only."""
     if cells.dtype == pl.String:
-        return {} if function == "write_dta" else dict(labels)
-    if not cells.dtype.is_numeric() or (function == "write_dta" and cells.dtype.is_float()):
+        return dict(labels) if program.labels_texts else {}
+    if not (cells.dtype.is_integer() or (cells.dtype.is_float() and program.labels_texts)):
         return {}
     codes = pl.Series([*labels]).cast(cells.dtype, strict=False)
     pairs = zip(codes, labels.values(), strict=True)
     return {code: label for code, label in pairs if code is not None}
 
 
-def _check_names(frame: pl.DataFrame, pattern: str, longest: int, program: str) -> None:
+def _check_names(frame: pl.DataFrame, program: _Program) -> None:
     """Refuse names that the program does not have: covey does not change names."""
     for name in frame.columns:
-        if not re.fullmatch(pattern, name) or len(name.encode()) > longest:
+        fits = re.fullmatch(program.names, name) and len(name.encode()) <= program.longest_name
+        if not fits or name.upper() in program.reserved:
             raise OutputError(
-                f"column {name!r} cannot have this name in {program}: rename it, or write .csv"
+                f"column {name!r} cannot have this name in {program.name}: rename it, or write .csv"
             )
-    folded = [name.lower() for name in frame.columns]
-    if program != "Stata" and len({*folded}) < len(folded):
-        raise OutputError(f"{program} does not tell capital letters in names: rename columns")
+    folded = {name.lower() for name in frame.columns}
+    if program is not _STATA and len(folded) < frame.width:
+        raise OutputError(
+            f"{program.name} does not tell capital letters in names apart: rename columns"
+        )
