@@ -1,5 +1,6 @@
 """The settings of a column beside its role: type, grid, bounds, and what means missing."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,14 +33,16 @@ class Coder:
         self, role: Role, taxonomy: Path | None = None
     ) -> tuple[dict[str, Any], dict[str, str]]:
         """The settings of the column in a role, and the reasons for some."""
+        steps: list[Callable[[Any], Coded]]
         if role is Role.QUASI:
             settings = roles.settings(self.facts, taxonomy, self.elsewhere)
-            steps = (self._missing_values, self._unreadable, self._spellings, self._tails)
+            steps = [self._missing_values, self._unreadable, self._tails]
+            steps += [] if "taxonomy" in settings else [self._spellings]
         elif role is Role.SENSITIVE:
             facts = self.facts
             numeric = facts.is_numeric and not facts.is_few and not facts.unreadable
             settings = {"type": ColumnType.NUMERIC if numeric else None}
-            steps = (self._missing_values,)
+            steps = [self._missing_values]
         else:
             return {}, {}
         coded = {name: pair for step in steps for name, pair in step(settings["type"]).items()}
@@ -87,7 +90,7 @@ class Coder:
         facts = self.facts
         if kind is not ColumnType.CATEGORICAL or facts.values.dtype != pl.String:
             return {}
-        if facts.distinct > _MOST_SPELLINGS or facts.kind is not None:
+        if facts.distinct > _MOST_SPELLINGS:
             return {}
         labels = recoded(dict(zip(facts.values, facts.rows, strict=True)))
         reason = f"{count(len(labels), 'other spelling')} of sexes"
