@@ -348,7 +348,7 @@ def test_declared_tokens_decide_who_is_nobody(of_nobody: tuple[str, covey.Schema
 def test_nobody_is_nobody_in_a_dataframe_and_by_whatever_role_of_the_column() -> None:
     whose = ["a7", "NA", "b7", "n/a ", "a7", "", None, "\u200b"] * 3
     frame = pl.DataFrame({"who": whose, "age": [30] * 24})
-    for role in ("identifiers", "insensitive"):
+    for role in ("identifier", "insensitive"):
         schema = covey.Schema.of(quasi={"age": "numeric"}, **{role: ["who"]})
         with pytest.raises(covey.InfeasibleError, match="2 persons"):
             covey.anonymize(frame, schema, require=KAnonymity(3, "who"))

@@ -22,7 +22,7 @@ from covey import tables
 from covey.clustering import refuse_infeasible
 from covey.clustering.covey import Effort
 from covey.clustering.progress import STOPPED, Progress, silent
-from covey.clustering.request import PLAIN, Asked, Request, required
+from covey.clustering.request import PLAIN, Asked, Request, options_among, required
 from covey.custody.footprints import footprint
 from covey.custody.keys import Key
 from covey.custody.ordering import (
@@ -107,12 +107,16 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
         "quasi": quasi, "sensitive": sensitive, "identifier": identifier,
         "insensitive": insensitive, "rest": rest,
     }  # fmt: skip
-    source, known, doubts = _described(frame, schema, roles, k)
     models = {"k": k, "l": l, "t": t, "person": person}
-    own = {"effort": effort, "budget": budget, "max_suppressed": max_suppressed}
+    options |= {"effort": effort, "budget": budget, "max_suppressed": max_suppressed}
+    options |= options_among(method, models | (roles if schema is not None else {}))
+    roles, models = (
+        {n: v for n, v in said.items() if n not in options} for said in (roles, models)
+    )
+    source, known, doubts = _described(frame, schema, roles, k)
     request = Request.of(
         *(known, known.requirements(require, **models), method),
-        {**options, **{name: value for name, value in own.items() if value is not None}},
+        {name: value for name, value in options.items() if value is not None},
         class_column=class_column,
         refine=refine,
         style=style,

@@ -6,6 +6,7 @@ written, 130 interrupted.
 """
 
 import os
+import re
 import signal
 import sys
 import warnings
@@ -26,15 +27,17 @@ from covey.cli.commands.methods import methods
 from covey.cli.commands.releases import forget, releases
 from covey.cli.commands.report import report
 from covey.cli.commands.verify import verify
-from covey.cli.terminal import say
+from covey.cli.options import Commands, GroupedCommand
+from covey.cli.terminal import say, say_error
 from covey.errors import CoveyError, GuaranteeError
 
 HOLDS, VIOLATED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 app = typer.Typer(
     name="covey",
+    cls=Commands,
     help="Make tables of people safer to publish.",
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -42,7 +45,7 @@ for command in (  # as `covey --help` lists them
     inspect, anonymize, releases, forget, verify, measure, report, compare, curve, methods, demo,
     experiment,
 ):  # fmt: skip
-    app.command()(command)
+    app.command(cls=GroupedCommand)(command)
 
 
 def _show_version(asked: bool) -> None:
@@ -86,7 +89,7 @@ def run(arguments: list[str]) -> int:
     except BaseException as error:
         message, code = _told(error)
         if message is not None:
-            say(f"error: {message}")
+            say_error(message)
         return code
     return HOLDS
 
@@ -97,13 +100,18 @@ def _told(error: BaseException) -> tuple[str | None, int]:
         case CoveyError():
             return str(error), VIOLATED if isinstance(error, GuaranteeError) else WRONG_USAGE
         case typer.TyperException():
-            return error.format_message(), WRONG_USAGE
+            return _suggesting(error.format_message()), WRONG_USAGE
         case KeyboardInterrupt() | typer.Abort():
             return "interrupted", INTERRUPTED
         case BrokenPipeError():
             terminal.silence(sys.stdout)  # the reader of our output has gone
             return None, VIOLATED
     return _unexpected(error)
+
+
+def _suggesting(message: str) -> str:
+    """In the words of a suggestion for a command: `did you mean`."""
+    return re.sub(r" \(Possible options: (.*)\)$", r". Did you mean \1?", message)
 
 
 def _unexpected(error: BaseException) -> tuple[str, int]:

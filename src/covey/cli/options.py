@@ -4,15 +4,20 @@ A group is a dataclass of options. A command takes it as one parameter, and `com
 for the command line.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
 from typer import Argument, Option
+from typer.core import TyperCommand, TyperGroup
+from typer.models import OptionInfo
 
+from covey.cli import terminal
+from covey.cli.terminal import say
 from covey.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +30,8 @@ Command = Callable[..., None]
 def command(help: str) -> Callable[[Command], Command]:
     """Declare a command, with each group of options expanded into its options.
 
-    The help is not the docstring, since `python -OO` drops docstrings.
+    Every command also takes -q and -v. The help is not the docstring, since `python -OO` drops
+    docstrings.
     """
 
     def declared(function: Command) -> Command:
@@ -35,11 +41,16 @@ def command(help: str) -> Callable[[Command], Command]:
         }
         options: list[Parameter] = []
         for name, parameter in own.items():
-            spread = signature(groups[name]).parameters.values() if name in groups else [parameter]
-            options += (option.replace(kind=Parameter.KEYWORD_ONLY) for option in spread)
+            if name in groups:
+                title = getattr(groups[name], "heading", "")
+                options += _titled(signature(groups[name]).parameters.values(), title)
+            else:
+                options.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
+        options += _titled(signature(_Volume).parameters.values(), "")
 
         @wraps(function)
         def filled(**given: Any) -> None:
+            terminal.set_volume(quiet=given.pop("quiet"), verbose=given.pop("verbose"))
             filled_groups = {
                 name: group(**{f.name: given.pop(f.name) for f in fields(group) if f.init})
                 for name, group in groups.items()
@@ -54,10 +65,62 @@ def command(help: str) -> Callable[[Command], Command]:
     return declared
 
 
-TablePath = Annotated[str, Argument(metavar="TABLE", help="CSV or Parquet file; - for stdin.")]
-_SCHEMA = Option("--schema", "-s", metavar="TOML", help="Schema: roles and types of the columns.")
-SchemaPath = Annotated[Path, _SCHEMA]
-OptionalSchemaPath = Annotated[Path | None, _SCHEMA]
+def _titled(parameters: Iterable[Parameter], title: str) -> Iterator[Parameter]:
+    """The parameters under this title of the help."""
+    for parameter in parameters:
+        kind, info = get_args(parameter.annotation)
+        if title and isinstance(info, OptionInfo):
+            info = copy(info)
+            info.rich_help_panel = title
+        yield parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info])
+
+
+@dataclass(frozen=True)
+class _Volume:
+    """How much a command says."""
+
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Say nothing but errors.")] = False
+    verbose: Annotated[bool, Option("--verbose", "-v", help="Say more.")] = False
+
+
+class Commands(TyperGroup):
+    """All commands, each with its whole help."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands in the order of their declaration."""
+        named = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, found.help or "") for name, found in named if found])
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose help lists options under titles, and cuts nothing."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, then options by title."""
+        titles: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                titles.setdefault(_title_of(parameter), []).append(record)
+        for title, records in titles.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def _title_of(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        return "Arguments"
+    return getattr(parameter, "rich_help_panel", None) or "Options"
+
+
+TablePath = Annotated[
+    str, Argument(metavar="TABLE", help="File, FILE::SHEET, folder or database; - for stdin.")
+]
+_SCHEMA = Option(
+    "--schema", "-s", metavar="TOML", help="Schema file; by default covey.toml beside the table."
+)
+SchemaPath = Annotated[Path | None, _SCHEMA]
 K = Annotated[int | None, Option("-k", metavar="K", help="Minimum number of rows in a class.")]
 AsJson = Annotated[bool, Option("--json", help="Print the result as JSON.")]
 WithCurve = Annotated[
@@ -89,8 +152,15 @@ RegisterPath = Annotated[
 class Source:
     """A table and its schema."""
 
+    heading: ClassVar[str] = "The table"
+
     table: TablePath
-    schema: SchemaPath
+    schema: SchemaPath = None
+
+    @property
+    def schema_file(self) -> Path:
+        """The schema's file, given or found."""
+        return schema_beside(self.table, self.schema)
 
 
 @dataclass(frozen=True)
@@ -99,12 +169,45 @@ class BeforeAndAfter:
 
     original: Annotated[str, Argument(metavar="ORIGINAL", help="Original table.")]
     released: Annotated[str, Argument(metavar="RELEASED", help="Released table.")]
-    schema: SchemaPath
+    schema: SchemaPath = None
+
+    @property
+    def schema_file(self) -> Path:
+        """The schema's file, given or found."""
+        return schema_beside(self.original, self.schema)
+
+
+SCHEMA_NAME = "covey.toml"
+
+
+def schema_beside(table: str, given: Path | None) -> Path:
+    """The schema's file: the given one, or covey.toml in the folder of the table."""
+    if given is not None:
+        return given
+    found = found_beside(table)
+    if found is None:
+        raise UsageError(
+            f"no schema given, and no {SCHEMA_NAME} beside the table: pass --schema, or draft one "
+            f"with `covey inspect TABLE -o {SCHEMA_NAME}`"
+        )
+    say(f"using the schema {found}")
+    return found
+
+
+def found_beside(table: str) -> Path | None:
+    """The file covey.toml in the folder of a table, if there is one."""
+    from covey.tables import sources
+
+    place = sources.of(table)
+    folder = Path() if place.place == "-" or place.is_address else Path(place.place).parent
+    return folder / SCHEMA_NAME if sources.is_file(str(folder / SCHEMA_NAME)) else None
 
 
 @dataclass(frozen=True)
 class AboutRelease:
     """What the report says about the release, in the custodian's own words."""
+
+    heading: ClassVar[str] = "Report"
 
     title: Annotated[
         str | None, Option(metavar="TEXT", help="Title of the release, for its report.")
@@ -131,6 +234,8 @@ class AboutRelease:
 class Format:
     """How a CSV file is written; what is not given is detected."""
 
+    heading: ClassVar[str] = "Format of the table, detected if not given"
+
     delimiter: Annotated[
         str | None, Option(metavar="SIGN", help="Field delimiter of the CSV file.")
     ] = None
@@ -139,6 +244,12 @@ class Format:
     ] = None
     decimal: Annotated[
         str | None, Option(metavar="SIGN", help="Decimal sign of numbers, . or ,")
+    ] = None
+    thousands: Annotated[
+        str | None, Option(metavar="SIGN", help="Sign between groups of three digits.")
+    ] = None
+    skip: Annotated[
+        int | None, Option(metavar="LINES", help="Lines before the header of the CSV file.")
     ] = None
     missing: Annotated[
         list[str] | None,
@@ -177,6 +288,8 @@ CountRows = Annotated[
 @dataclass(frozen=True)
 class Asked:
     """The requirements given on the command line."""
+
+    heading: ClassVar[str] = "Requirements"
 
     k: K = None
     person: Person = None

@@ -2,14 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from typer import Option
+
+from covey.cli.terminal import say
+from covey.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from covey.schema import Schema
+    from covey.tables import Table
+
+
+ROLES = ("quasi", "sensitive", "identifier", "insensitive")
 
 
 @dataclass(frozen=True)
 class GivenRoles:
     """The roles of columns as given on the command line; the others are drafted."""
+
+    heading: ClassVar[str] = "Roles of the columns"
 
     quasi: Annotated[
         list[str] | None,
@@ -27,6 +39,36 @@ class GivenRoles:
     rest: Annotated[
         str | None, Option(metavar="ROLE", help="Role of all other columns, instead of a draft.")
     ] = None
+
+    @property
+    def are_given(self) -> bool:
+        """Whether any role is given."""
+        return self != GivenRoles()
+
+    def described(self, table: "Table", k: int | None) -> tuple["Table", "Schema"]:
+        """The table without the columns that get no role, and its schema."""
+        from covey.inspection.named import described
+
+        slim, schema, doubts = described(table, **self.among(table.frame.columns), k=k)
+        for doubt in doubts:
+            say(doubt)
+        own = schema.require.model_copy(update={"k": None})  # a draft's k is only a proposal
+        return slim, schema.model_copy(update={"require": own})
+
+    def of_release(self, names: Sequence[str]) -> "Schema":
+        """The schema of a released table, whose cells are judged as they are written."""
+        from covey.schema import Schema
+
+        given: dict[str, Any] = self.among(names)
+        absent = [n for role in ROLES for n in given[role] if n not in names]
+        if absent:
+            raise UsageError(f"the table has no column {absent[0]!r}{nearest(absent[0], names)}")
+        others = [n for n in names if not any(n in given[role] for role in ROLES)]
+        rest = given.pop("rest") or "insensitive"
+        if rest not in ROLES:
+            raise UsageError(f"rest must be one of {', '.join(ROLES)}")
+        given[rest] = [*given[rest], *others]
+        return Schema.of(**{**given, "quasi": dict.fromkeys(given["quasi"], "categorical")})
 
     def among(self, names: Sequence[str]) -> dict[str, Any]:
         """The arguments of `covey.inspect` for a table with these columns."""

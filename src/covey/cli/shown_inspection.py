@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from covey.cli.options import found_beside
 from covey.cli.shown import light_grid
 from covey.cli.terminal import visible
 
@@ -32,7 +33,8 @@ def show_draft(draft: "Draft", table: str, output: Path, console: Console) -> No
     for found in draft.findings:
         console.print(Text(visible(f"- {found}{_mended(found.applied, bool(found.setting))}")))
     console.print(Text(f"\n{draft.summary}. Check every role, then run:"))
-    command = ["covey", "anonymize", typed(table), "--schema", str(output), "-o", "released.csv"]
+    schema = [] if found_beside(table) == output else ["--schema", str(output)]
+    command = ["covey", "anonymize", typed(table), *schema, "-o", "released.csv"]
     console.print(Text(visible(f"  {shlex.join(command)}", lines=False)), soft_wrap=True)
 
 

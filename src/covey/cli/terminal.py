@@ -75,6 +75,26 @@ out = PlainConsole()
 err = PlainConsole(stderr=True)
 
 
+_VOLUME = {"verbose": False}
+
+
+def set_volume(*, quiet: bool, verbose: bool) -> None:
+    """Say only errors, or more than usual."""
+    err.quiet = quiet
+    _VOLUME["verbose"] = verbose and not quiet
+
+
+def is_verbose() -> bool:
+    """Whether the user wants to know more."""
+    return _VOLUME["verbose"]
+
+
+def say_error(message: str) -> None:
+    """Show the user an error, even if nothing else should be said."""
+    err.quiet = False
+    say(f"error: {message}")
+
+
 def say(message: str) -> None:
     """Show the user a line."""
     err.print(Text(visible(f"covey: {message}", lines=False)), soft_wrap=True)

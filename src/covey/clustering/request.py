@@ -175,6 +175,19 @@ KEYWORDS = (
 # ── options ─────────────────────────────────────────────────────────────────────────────────────
 
 
+def options_among(
+    method: str | Callable[..., Any] | Method, said: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a method takes as an option of its own, such as the l of cb; a mapping is no option."""
+    own = inspect.signature(as_method(method).function).parameters
+    shared = {"k", "seed", "progress"}
+    return {
+        name: value
+        for name, value in said.items()
+        if name in own and name not in shared and not isinstance(value, Mapping)
+    }
+
+
 def refuse_wrong_options(method: Method, options: Mapping[str, Any]) -> None:
     """Refuse options that the function of the method does not name, or of another type.
 

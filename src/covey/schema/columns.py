@@ -565,8 +565,8 @@ class Schema(_Model):
         sensitive = self.names(Role.SENSITIVE)
         if len(sensitive) != 1:
             raise SchemaError(
-                f"{model} needs a column, because the schema has "
-                f"{len(sensitive) or 'no'} sensitive columns: {model}={{COLUMN: VALUE}}"
+                f"{model} needs a column, since {len(sensitive) or 'no'} columns are sensitive: "
+                f"write COLUMN=VALUE, in Python {model}={{column: value}}"
             )
         return {sensitive[0]: asked}
 

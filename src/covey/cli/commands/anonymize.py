@@ -1,6 +1,7 @@
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from typer import Option
 
@@ -20,27 +21,25 @@ from covey.cli.options import (
     command,
 )
 from covey.cli.progress import progress_bar
+from covey.cli.roles import GivenRoles
 from covey.cli.shown import show_release
-from covey.cli.terminal import err, give, say
+from covey.cli.terminal import err, give, is_verbose, say
 from covey.errors import UsageError
 
 if TYPE_CHECKING:
+    from covey.clustering.progress import Progress
     from covey.generalisation import Style
+    from covey.release import Release
     from covey.schema import Schema
-
-
-@dataclass(frozen=True)
-class Paths(Source):
-    """The input files and the output file."""
-
-    output: Annotated[
-        str, Option("--output", "-o", metavar="FILE", help="Released table; - for stdout.")
-    ]
+    from covey.studies.curves import Curve
+    from covey.tables import Table
 
 
 @dataclass(frozen=True)
 class Beside(AboutRelease):
     """What is written or printed along with the released table, and what its report says."""
+
+    heading: ClassVar[str] = "Report and other files"
 
     report: Annotated[
         list[Path] | None,
@@ -56,6 +55,23 @@ class Beside(AboutRelease):
         Option("--certificate", help="Write OUTPUT.intoto.json, so that others can check."),
     ] = False
     as_json: AsJson = False
+
+    def curve_of(
+        self,
+        release: "Release",
+        table: "Table",
+        schema: "Schema",
+        request: dict[str, Any],
+        progress: "Progress",
+    ) -> "Curve | None":
+        """The curve of the released rows: one of all rows would reveal something of the others."""
+        from covey.studies import curves
+
+        if not self.curve:
+            return None
+        shown = table.with_frame(table.frame[sorted(release.rows.tolist())])
+        needed = {n: v for n, v in request.items() if n not in ("budget", "max_suppressed")}
+        return curves.curve(shown, schema, progress=progress, **needed)
 
     def files(self, output: str, method: str) -> list[str | Path]:
         """The files beside this output; refuse those that the method does not allow."""
@@ -80,8 +96,29 @@ class Beside(AboutRelease):
 
 
 @dataclass(frozen=True)
+class Paths(Source):
+    """The input files and the output file."""
+
+    output: Annotated[
+        str | None, Option("--output", "-o", metavar="FILE", help="Released table; - for stdout.")
+    ] = None
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Do and show everything, but write nothing.")
+    ] = False
+
+    def outputs(self, beside: "Beside", method: str) -> tuple[list[str], list[str | Path]]:
+        """The released table and the files beside it: none of them in a dry run."""
+        if self.output is None and not self.dry_run:
+            raise UsageError("no output given: pass -o FILE, or --dry-run to write nothing")
+        companions = beside.files(self.output or "released.csv", method)
+        return ([], []) if self.dry_run else ([str(self.output)], companions)
+
+
+@dataclass(frozen=True)
 class Clustering:
     """How the groups are formed."""
+
+    heading: ClassVar[str] = "Method"
 
     method: MethodName = "covey"
     effort: Annotated[
@@ -108,6 +145,15 @@ class Clustering:
     seed: Seed = None
     class_column: ClassColumn = None
 
+    def request(self) -> dict[str, Any]:
+        """The method and what it draws with."""
+        return {
+            "method": self.method,
+            "key": custodian(self.key),
+            "seed": self.seed,
+            "class_column": self.class_column,
+        }
+
     def options(self) -> dict[str, Any]:
         """The options of the method; refuse one that is given twice."""
         from covey.studies import comparison
@@ -124,6 +170,8 @@ class Clustering:
 @dataclass(frozen=True)
 class Cells:
     """How the released table is written."""
+
+    heading: ClassVar[str] = "How the release is written"
 
     value_sets: Annotated[
         bool, Option("--value-sets", help="Show {a, b} instead of the common ancestor.")
@@ -151,6 +199,8 @@ class Cells:
 class Earlier:
     """How earlier releases of the same people are taken into account."""
 
+    heading: ClassVar[str] = "Earlier releases"
+
     register: RegisterPath = None
     no_register: Annotated[
         bool, Option("--no-register", help="Neither check earlier releases nor record this one.")
@@ -174,8 +224,9 @@ class Earlier:
 
 
 @command("Release a table in which each person is hidden among at least k rows.")
-def anonymize(
+def anonymize(  # noqa: PLR0913 - groups of options
     paths: Paths,
+    roles: GivenRoles,
     asked: Asked,
     beside: Beside,
     clustering: Clustering,
@@ -184,30 +235,31 @@ def anonymize(
     format: Format,
 ) -> None:
     from covey import pipeline
-    from covey.studies import curves
     from covey.tables import files
 
-    companions = beside.files(paths.output, clustering.method)
-    options, about = clustering.options(), beside.about()
-    schema = asked.applied(format.schema(paths.schema))
+    output, companions = paths.outputs(beside, clustering.method)
+    if roles.are_given and paths.schema is not None:
+        raise UsageError("the schema has the roles of the columns: pass either it or them")
+    path = None if roles.are_given else paths.schema_file
+    if path is None:
+        table = read(paths.table, declared=format.declared())
+        table, schema = roles.described(table, asked.k)
+    else:
+        table, schema = None, format.schema(path)
+    schema, options = asked.applied(schema), clustering.options()
     refuse_overwriting(
-        [paths.output, *companions], paths.table, paths.schema, schema=schema, key=clustering.key,
-        register=earlier.register,
+        [*output, *companions], paths.table, *([path] if path else []), schema=schema,
+        key=clustering.key, register=earlier.register,
     )  # fmt: skip
     refused = earlier.refused(schema)
-    request: dict[str, Any] = {
-        "method": clustering.method,
-        "key": custodian(clustering.key),
-        "seed": clustering.seed,
-        "class_column": clustering.class_column,
-    }
+    request = clustering.request()
     private = [beside.costs] if beside.costs else []
     # If a place cannot be written, the user should know before the work, not after.
     with (
-        files.outputs(paths.output, *companions, private=private) as outputs,
+        files.outputs(*output, *companions, private=private) as outputs,
         progress_bar() as progress,
     ):
-        table = read(paths.table, schema)
+        table = read(paths.table, schema) if table is None else table
         release = pipeline.anonymize(
             table,
             schema,
@@ -218,28 +270,35 @@ def anonymize(
             **request,
             **options,
         )
-        curve = None
-        if beside.curve:
-            # Of the released rows only: a curve of all rows would reveal something of the others.
-            shown = table.with_frame(table.frame[sorted(release.rows.tolist())])
-            needed = {n: v for n, v in options.items() if n not in ("budget", "max_suppressed")}
-            curve = curves.curve(shown, schema, progress=progress, **request, **needed)
-        progress("writing", 0.0)
-        written = release.write(
-            paths.output,
-            report=beside.report or [],
-            costs=beside.costs,
-            certificate=beside.certificate,
-            curve=curve,
-            about=about,
-            defuse=not cells.formulas,
-            register=False if earlier.no_register else earlier.register,
-            refuse_composition=refused,
-            outputs=outputs,
-        )
-    if beside.costs is not None:
-        say(f"{beside.costs.name} reveals which rows share a group: do not publish it")
+        if paths.dry_run:
+            written = release.report
+        else:
+            written = release.write(
+                *output,
+                report=beside.report or [],
+                costs=beside.costs,
+                certificate=beside.certificate,
+                curve=beside.curve_of(release, table, schema, {**request, **options}, progress),
+                about=beside.about(),
+                defuse=not cells.formulas,
+                register=False if earlier.no_register else earlier.register,
+                refuse_composition=refused,
+                outputs=outputs,
+            )
     if beside.as_json:
         give(written.to_json())
     else:
-        show_release(written, err)
+        show_release(written, err, verbose=is_verbose())
+    _tell_files([*output, *companions], beside.costs)
+
+
+def _tell_files(written: Sequence[str | Path], costs: Path | None) -> None:
+    """Which files there are now, and which of them are not for others."""
+    if not written:
+        say("dry run: nothing was written")
+        return
+    names = [str(path) for path in written if path != "-"]
+    if names:
+        say(f"wrote {', '.join(names)}")
+    if costs is not None:
+        say(f"{costs.name} reveals which rows share a group: do not publish it")

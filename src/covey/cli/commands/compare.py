@@ -54,11 +54,11 @@ def compare(
     paths = trial.output or []
     for path in paths:
         comparison.refuse_format(path)
-    schema = asked.applied(format.schema(source.schema))
+    schema = asked.applied(format.schema(path := source.schema_file))
     ks = sizes(k) or [size for size in [schema.require.k] if size is not None]
     if not ks:
         raise UsageError("no k given: pass -k, or set k under [require] in the schema")
-    refuse_overwriting(paths, source.table, source.schema, schema=schema)
+    refuse_overwriting(paths, source.table, path, schema=schema)
     finished: list[Run] = []
     with files.outputs(*paths) as outputs:
         try:

@@ -63,9 +63,9 @@ def curve(
     paths = trial.output or []
     for path in paths:
         curves.refuse_format(path)
-    schema = format.schema(source.schema)
+    schema = format.schema(path := source.schema_file)
     ks, person = sizes(k), counted(trial.person, count_rows=trial.count_rows)
-    refuse_overwriting(paths, source.table, source.schema, schema=schema)
+    refuse_overwriting(paths, source.table, path, schema=schema)
     finished: list[Point] = []
     with files.outputs(*paths) as outputs:
         with progress_bar() as progress:

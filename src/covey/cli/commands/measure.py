@@ -24,7 +24,7 @@ def measure(
 ) -> None:
     from covey import pipeline
 
-    schema = format.schema(tables.schema)
+    schema = format.schema(tables.schema_file)
     losses = pipeline.measure(
         read(tables.original, schema),
         tables.released,

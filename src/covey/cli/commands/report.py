@@ -42,8 +42,8 @@ def report(
     for path in output:
         refuse_format(path)
     about = described.about()
-    schema = asked.applied(format.schema(tables.schema))
-    refuse_overwriting(output, tables.original, tables.released, tables.schema, schema=schema)
+    schema = asked.applied(format.schema(path := tables.schema_file))
+    refuse_overwriting(output, tables.original, tables.released, path, schema=schema)
     with files.outputs(*output) as outputs, progress_bar() as progress:
         source = read(tables.original, schema)
         found = pipeline.report_on(

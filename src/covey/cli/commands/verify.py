@@ -4,7 +4,16 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from covey.cli.files import read
-from covey.cli.options import AsJson, Asked, Format, OptionalSchemaPath, TablePath, command
+from covey.cli.options import (
+    AsJson,
+    Asked,
+    Format,
+    SchemaPath,
+    TablePath,
+    command,
+    schema_beside,
+)
+from covey.cli.roles import GivenRoles
 from covey.cli.shown import show_achieved, show_risks, show_verdict
 from covey.cli.terminal import give_json, out, say
 from covey.errors import UsageError
@@ -14,10 +23,11 @@ if TYPE_CHECKING:
 
 
 @command("Check from the cells of a table whether it meets the requirements.")
-def verify(
+def verify(  # noqa: PLR0913 - groups of options
     *,
     table: TablePath,
-    schema: OptionalSchemaPath = None,
+    schema: SchemaPath = None,
+    roles: GivenRoles,
     asked: Asked,
     population: Annotated[
         str | None,
@@ -31,18 +41,22 @@ def verify(
     format: Format,
 ) -> None:
     if certificate is not None:
-        if (asked, population, format) != (Asked(), None, Format()):
+        if (asked, population, format, roles) != (Asked(), None, Format(), GivenRoles()):
             raise UsageError("the certificate states what to check: omit the other options")
         _check_certificate(table, certificate, schema, as_json=as_json)
         return
-    if schema is None:
-        raise UsageError("no schema given: pass --schema, or --certificate")
     from covey import verification
 
-    settings = asked.applied(format.schema(schema))
+    if roles.are_given and schema is not None:
+        raise UsageError("the schema has the roles of the columns: pass either it or them")
+    if roles.are_given:
+        source = read(table, declared=format.declared())
+        settings = asked.applied(roles.of_release(source.frame.columns))
+    else:
+        settings = asked.applied(format.schema(schema_beside(table, schema)))
+        source = read(table, settings)
     if asked.person is not None and settings.require.k is None:
         raise UsageError("--person counts persons for k: pass -k too")
-    source = read(table, settings)
     verdict = verification.verify(source, settings)
     if population is not None:
         from covey.verification.population import population_risks
