@@ -61,13 +61,22 @@ PUBLIC: dict[str, dict[str, list[str]]] = {
         "N": ["EmployeeCount", "Over18", "StandardHours"],
     },
     "kredit.asc": {
-        "Q": ["beszeit", "famges", "wohnzeit", "alter", "wohn", "beruf", "pers", "telef"],
+        "Q": [
+            "beszeit",
+            "famges",
+            "wohnzeit",
+            "alter",
+            "wohn",
+            "beruf",
+            "pers",
+            "telef",
+            "gastarb",
+        ],
         "QS": [
             *("kredit", "laufkont", "laufzeit", "verw", "hoehe", "sparkont", "rate", "buerge"),
             *("verm", "weitkred", "bishkred"),
         ],
         "S": ["moral"],
-        "Q ": ["gastarb"],
     },
     "btw21_kandidaturen.csv": {
         "I": ["Nachname", "Vornamen", "Künstlername"],

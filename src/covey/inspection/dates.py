@@ -22,6 +22,7 @@ _SHAPE = (
 )
 _CLOCK = r"[T ][0-9]{1,2}:[0-9]{2}"
 _TIME = r"^([01]?[0-9]|2[0-3])[:h][0-5][0-9](:[0-5][0-9](\.[0-9]+)?)?( ?[AaPp][Mm])?$"
+_FAR_AHEAD = 2040  # years with two digits that are read as these were a century earlier
 _MOST = 0.8  # share of the rows that a format must read
 
 
@@ -32,11 +33,12 @@ class Written:
     formats: tuple[str, ...]  # more than one if days might be months
     has_time: bool
     readable: pl.Series  # which values
+    has_centuries: bool = True  # False if years have two digits, and some would be far ahead
 
     @property
     def is_sure(self) -> bool:
         """Whether one format fits better than all others."""
-        return len(self.formats) == 1
+        return len(self.formats) == 1 and self.has_centuries
 
 
 def written(values: pl.Series, rows: pl.Series, *, compact: bool = False) -> Written | None:
@@ -59,7 +61,10 @@ def written(values: pl.Series, rows: pl.Series, *, compact: bool = False) -> Wri
     if best < _MOST:
         return None
     fits = tuple(form for form in tried if shares[form] == best)
-    return Written(_distinguished(fits), has_time, reads[fits[0]].is_not_null())
+    read = reads[fits[0]]
+    ahead = bool((read.dt.year() >= _FAR_AHEAD).any())
+    clear = year == "%Y" or not ahead
+    return Written(_distinguished(fits), has_time, read.is_not_null(), clear)
 
 
 def _plausible(texts: pl.Series, formats: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import polars as pl
 
 from covey import tables
-from covey.errors import TableError, UsageError, count, nearest
+from covey.errors import TableError, UsageError, count, nearest, percent
 from covey.inspection import findings, relations, roles, sentinels, tails, words
 from covey.inspection.facts import Facts, look
 from covey.inspection.findings import Finding
@@ -37,11 +37,18 @@ class ColumnDraft:
     reason: str
     reasons: Mapping[str, str] = field(default_factory=dict)  # of single settings
     values: int = 0  # different ones
-    missing: int = 0  # rows
+    missing: float = 0.0  # share of the rows
     unique: int = 0  # rows whose value no other row has
     adds: int | None = (
         None  # rows that are unique by all quasi-identifiers only because of this one
     )
+
+    @property
+    def comment(self) -> str:
+        """The reason with the counts that matter, for a schema file."""
+        if self.column.role in (Role.IDENTIFIER, Role.INSENSITIVE):
+            return self.reason
+        return f"{self.reason}; {count(self.values, 'value')}, {percent(self.missing)} missing"
 
     @property
     def shown_as(self) -> str:
@@ -66,8 +73,8 @@ class ColumnDraft:
         """The draft of the column as cells under `HEAD`."""
         adds = "" if self.adds is None else f"{self.adds:,}"
         kind = "" if self.column.type is None else self.column.type.value
-        numbers = (f"{n:,}" for n in (self.values, self.missing, self.unique))
-        return (self.name, self.column.role.value, kind, self.shown_as, *numbers, adds, self.reason)
+        numbers = (f"{self.values:,}", percent(self.missing), f"{self.unique:,}", adds)
+        return (self.name, self.column.role.value, kind, self.shown_as, *numbers, self.reason)
 
 
 def _text(setting: Any) -> str:
@@ -110,7 +117,7 @@ class Draft:
         notes = Notes(
             head=_HEAD_OF_FILE,
             require=_whom(self.repeats, self.own_number),
-            columns={draft.name: draft.reason for draft in self.columns},
+            columns={draft.name: draft.comment for draft in self.columns},
             settings={draft.name: draft.reasons for draft in self.columns},
             below=below,
         )
@@ -297,7 +304,7 @@ def _given(
 def _judged(facts: Facts, given: Role | None) -> roles.Judgement:
     if given is None:
         return roles.judge(facts)
-    return roles.Judgement(given, f"as you say; {roles.counted(facts)}")
+    return roles.Judgement(given, "as you say")
 
 
 def _taxonomy_files(folder: str | Path | None) -> dict[str, Path]:
@@ -352,7 +359,7 @@ class _Coder:
             judged.reason,
             reasons,
             values=facts.distinct,
-            missing=len(facts.cells) - facts.present,
+            missing=facts.missing,
             unique=facts.unique,
         )
 

@@ -17,7 +17,7 @@ from covey.tables import Table
 from covey.tables.cells import as_numbers
 from covey.tables.csv_files import Dialect
 
-_MOST_READ = 3_000  # distinct values that are recognised by
+_MOST_READ = 1_000  # distinct values that are recognised by
 NEARLY_UNIQUE = 0.5  # distinct values per row
 FEW = 10  # so many values may be codes
 MOSTLY = 0.9  # share of the rows whose cells must be numbers for a column of numbers
@@ -126,15 +126,10 @@ class Facts:
     @cached_property
     def date(self) -> dates.Written | None:
         """How dates are written; None if there are none."""
-        if self.values.dtype.is_temporal():
+        if self.values.dtype != pl.String or not self.distinct:
             return None
-        compact = "date" in self.concepts or "birth" in self.concepts
-        values = self.values
-        if values.dtype.is_integer() and compact:
-            values = values.cast(pl.String)
-        if values.dtype != pl.String or not self.distinct:
-            return None
-        return dates.written(values, self.rows, compact=compact)
+        compact = bool(self.concepts & {"date", "birth"}) or self.distinct > 2 * FEW
+        return dates.written(self.values, self.rows, compact=compact)
 
     @property
     def is_date(self) -> bool:
@@ -191,10 +186,15 @@ class Facts:
     @cached_property
     def is_coded(self) -> bool:
         """Whether many values are codes with letters and digits that number something."""
-        if self.values.dtype != pl.String or self.distinct <= 5 * FEW or self.share < 0.1:
+        if self.distinct <= 5 * FEW or self.share < 0.1 or not len(self.texts):
             return False
         code = r"^\S*[A-Za-z]\S*[0-9]{4,}\S*$|^\S*[0-9]{4,}\S*[A-Za-z]\S*$|^0[0-9]{6,}$"
-        return float(self.texts.str.contains(code).sum()) > MOSTLY * len(self.texts)
+        # Long numbers of one width are given; measured ones are of many, and often round.
+        long = self.texts.filter(self.texts.str.contains(r"^[1-9][0-9]{6,}$"))
+        given = long.str.len_chars().n_unique() == 1 and long.str.ends_with("00").mean() < 0.1  # type: ignore[operator]
+        numbers = len(long) if given else 0
+        coded = int(self.texts.str.contains(code).sum()) + numbers
+        return coded > MOSTLY * len(self.texts)
 
 
 def look(table: Table, name: str) -> Facts:

@@ -83,10 +83,13 @@ def _labels(facts: Facts, column: Column) -> Iterator[Finding]:
 def _types(facts: Facts) -> Iterator[Finding]:
     numbers = facts.present - facts.unreadable
     some = 0.1 * facts.present < numbers < MOSTLY * facts.present
-    if facts.is_text and some and numbers > FEW:
+    if facts.is_text and facts.values.dtype == pl.String and some and numbers > FEW:
         share = percent(numbers / facts.present)
         yield Finding(facts.name, "mixed", f"numbers and texts: {share} of the cells are numbers")
-    if facts.date is not None and not facts.date.is_sure:
+    if facts.date is not None and not facts.date.has_centuries:
+        text = "years of two digits, some of them of another century: write four"
+        yield Finding(facts.name, "ambiguous dates", text)
+    elif facts.date is not None and not facts.date.is_sure:
         text = "dates in which days might be months"
         setting = {"type": "date", "format": facts.date.formats[-1]}
         yield Finding(facts.name, "ambiguous dates", text, setting)

@@ -4,6 +4,7 @@ Each cell is hashed to 64 bits, and a combination of columns is the sum of its h
 combination without one column is one subtraction, and twenty columns are counted in a moment.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -77,14 +78,12 @@ def relations(columns: Sequence[Facts]) -> list[Relation]:
     """The columns that others tell, each once."""
     some = [facts for facts in columns if 2 < facts.distinct < 0.8 * facts.present]
     hashed = {facts.name: _Keys.of(facts, place) for place, facts in enumerate(some)}
+    pairs = (sorted(two, key=lambda facts: -facts.distinct) for two in combinations(some, 2))
+    values = (_determines(fine, coarse, hashed) for fine, coarse in pairs)
     found: dict[str, Relation] = {}
-    for one, other in combinations(some, 2):
-        fine, coarse = sorted((one, other), key=lambda facts: -facts.distinct)
-        relation = _determines(fine, coarse, hashed)
-        if relation is not None:
-            found.setdefault(relation.column, relation)
-    for relation in (*_of_births(columns), *_same_order(columns)):
-        if relation.column not in found and relation.source not in found:
+    for relation in (*_of_births(columns), *values, *_same_order(columns)):
+        # A column that is to be removed is no reason to remove another.
+        if relation is not None and not {relation.column, relation.source} & found.keys():
             found[relation.column] = relation
     return list(found.values())
 
@@ -115,9 +114,14 @@ def _determines(fine: Facts, coarse: Facts, keys: Mapping[str, _Keys]) -> Relati
     if every > 1 and not _tells(*both[0].beside(both[1])):
         return None
     equal = fine.distinct < 1.2 * coarse.distinct and _tells(*both[1].beside(both[0]))
-    if equal and coarse.is_text and not coarse.is_padded:  # a label tells more than its code
-        fine, coarse = coarse, fine
+    if equal:
+        fine, coarse = sorted((fine, coarse), key=_worth)
     return Relation(fine.name, coarse.name, equal)
+
+
+def _worth(facts: Facts) -> int:
+    """Codes that can be cut to shorter ones come first, and then labels, which readers know."""
+    return 0 if facts.is_padded else 1 if facts.is_text else 2
 
 
 def _tells(source: Hashes, column: Hashes) -> bool:
@@ -126,8 +130,14 @@ def _tells(source: Hashes, column: Hashes) -> bool:
     By chance means as often as if the cells of the other column were in another order.
     """
     values = _distinct(source)
-    by_chance = _distinct(source + np.roll(column, len(column) // 3 + 1)) - values
+    by_chance = _distinct(source + column[_another_order(len(column))]) - values
     return by_chance >= _ENOUGH and _distinct(source + column) - values <= _FEW * by_chance
+
+
+@functools.lru_cache(4)
+def _another_order(rows: int) -> NDArray[np.intp]:
+    """The same order each time, which has nothing to do with that of the table."""
+    return np.random.default_rng(rows).permutation(rows)
 
 
 def _distinct(keys: Hashes) -> int:

@@ -9,7 +9,6 @@ from collections.abc import Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from covey.errors import percent
 from covey.inspection import dates, words
 from covey.inspection.facts import FEW, NEARLY_UNIQUE, Facts
 from covey.schema import ColumnType, Role
@@ -96,9 +95,13 @@ def _many_values(facts: Facts, known: frozenset[str]) -> str | None:
             "free_text" in concepts and facts.is_text and many
         ),
         f"the column name suggests a number of its own for each case; {of}": (
-            "generic_id" in concepts and not facts.has_fractions and many and often
+            "generic_id" in concepts
+            and not facts.has_fractions
+            and many
+            and often
+            and ("count" not in concepts or facts.is_nearly_unique)
         ),
-        f"codes that number something: {of}": facts.is_coded,
+        f"codes that number something: {of}": facts.is_coded and not concepts & words.PRIVATE,
         f"nearly unique: {of}": (
             facts.is_text and facts.is_nearly_unique and not concepts & words.PRIVATE
         ),
@@ -118,20 +121,13 @@ def _is_measured(facts: Facts) -> bool:
 # ── others ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def counted(facts: Facts) -> str:
-    """How many values there are, and how many are missing."""
-    return f"{facts.distinct:,} values, {percent(facts.missing)} missing"
-
-
 def _known_or_private(facts: Facts) -> Judgement:
     kind = facts.kind
     if kind is not None and kind.role is Role.SENSITIVE:
-        reason = f"{kind.kind}, which nobody should learn; {counted(facts)}"
-        return Judgement(Role.SENSITIVE, reason)
+        return Judgement(Role.SENSITIVE, f"{kind.kind}, which nobody should learn")
     if not facts.is_date and words.role_of(facts.concepts) is Role.SENSITIVE:
-        reason = f"the column name suggests a sensitive value; {counted(facts)}"
-        return Judgement(Role.SENSITIVE, reason)
-    return Judgement(Role.QUASI, f"{_what(facts)} that others may know; {counted(facts)}")
+        return Judgement(Role.SENSITIVE, "the column name suggests a sensitive value")
+    return Judgement(Role.QUASI, f"{_what(facts)} that others may know")
 
 
 def _what(facts: Facts) -> str:
@@ -179,6 +175,8 @@ def _categories(**more: Any) -> dict[str, Any]:
 def _date(facts: Facts, elsewhere: Set[str]) -> dict[str, Any]:
     """ISO dates, with or without times, need no format; unclear dates are no dates."""
     possible = (dates.ISO,) if facts.date is None else facts.date.formats
+    if facts.date is not None and not facts.date.has_centuries:
+        possible = ()
     agreed = possible if len(possible) == 1 else tuple(f for f in possible if f in elsewhere)
     if len(agreed) != 1:
         return {"type": ColumnType.CATEGORICAL}

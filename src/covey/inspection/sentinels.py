@@ -111,5 +111,4 @@ def of_dates(facts: Facts) -> pl.Series:
 def days(facts: Facts) -> pl.Series:
     """The distinct values as days, null if they are no dates."""
     written = None if facts.date is None else facts.date.formats[0]
-    values = facts.values.cast(pl.String) if facts.values.dtype.is_integer() else facts.values
-    return as_days(values, written)
+    return as_days(facts.values, written)

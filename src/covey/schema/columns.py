@@ -510,9 +510,8 @@ class Schema(_Model):
         column = self.columns.get(name)
         kept = {} if column is None else {s: getattr(column, s) for s in column.model_fields_set}
         if column is not None and role not in (column.role, Role.QUASI):
-            kept = {
-                setting: value for setting, value in kept.items() if setting in ("type", "taxonomy")
-            }
+            judged = ("type", "taxonomy") if role == Role.SENSITIVE else ()
+            kept = {setting: value for setting, value in kept.items() if setting in judged}
         return self._with({**self.columns, name: {**kept, **settings, "role": role}})
 
     def with_settings(self, name: str, **settings: Any) -> Self:
