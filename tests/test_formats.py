@@ -610,6 +610,10 @@ def test_names_of_folders_are_columns(tmp_path: Path) -> None:
         PEOPLE.write_parquet(folder / "x.parquet")
     found = tables.read(tmp_path / "in").frame
     assert found["year"].to_list() == [2023] * 4 + [2024] * 4
+    (tmp_path / "in").rename(tmp_path / "owner=Miller")  # above, a name says nothing of the table
+    assert tables.read(tmp_path / "owner=Miller").frame.equals(found)
+    assert same(tables.read(tmp_path / "owner=Miller" / "year=2023").frame)
+    assert same(tables.read(f"{tmp_path}/*/*/x.parquet").frame, pl.concat([PEOPLE, PEOPLE]))
 
 
 def test_a_file_with_the_signs_of_a_pattern_is_a_file(tmp_path: Path) -> None:

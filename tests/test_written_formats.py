@@ -285,9 +285,9 @@ def test_texts_that_are_numbers_become_numbers(ending: str) -> None:
 
 
 def test_excel_runs_no_cell() -> None:
-    frame = pl.DataFrame({"a": ["=1+1", "'=1", "@x", "-5", "plain"], "n": [1, 2, 3, 4, 5]})
+    frame = pl.DataFrame({"=a": ["=1+1", "'=1", "@x", "-5", "plain"], "n": [1, 2, 3, 4, 5]})
     sheet = openpyxl.load_workbook(io.BytesIO(written(frame, "xlsx"))).active
-    for place, text in enumerate(frame["a"], 2):
+    for place, text in enumerate(["=a", *frame["=a"]], 1):
         cell = sheet.cell(place, 1)
         assert cell.data_type == "s"
         assert cell.value == text
