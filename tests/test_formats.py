@@ -399,6 +399,14 @@ def test_text_of_old_files_is_decoded(tmp_path: Path) -> None:
     frame = pd.DataFrame({"town": ["Köln", "Münster"]})
     old = written(lambda file: frame.to_stata(file, write_index=False, version=114))
     assert read(old).frame["town"].to_list() == ["Köln", "Münster"]
+    greek = old.replace("Köln".encode("cp1252"), "Κως ".encode("cp1253"))
+    assert read(greek, encoding="cp1253").frame["town"][0].strip() == "Κως"
+    # What is declared of a CSV file is not true of a file that says its encoding.
+    said = statistical(pyreadstat.write_sav, tmp_path, frame=frame)
+    for declared in ("cp1252", "utf-8-sig", "utf-16"):
+        assert read(said, encoding=declared).frame["town"].to_list() == ["Köln", "Münster"]
+    with pytest.raises(TableError, match="'klingon'"):
+        read(said, encoding="klingon")
 
 
 # ── Arrow, JSON, archives ───────────────────────────────────────────────────────────────────────

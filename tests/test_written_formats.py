@@ -86,6 +86,27 @@ def test_a_release_is_verified_measured_and_certified_in_every_format(
     )
 
 
+@pytest.mark.parametrize("ending", TYPED)
+def test_a_release_of_a_file_in_another_encoding(ending: str, tmp_path: Path) -> None:
+    text = "age;town\n" + "".join(f"{20 + n};Köln{n % 2}\n" for n in range(20))
+    (tmp_path / "t.csv").write_bytes(text.encode("cp1252"))
+    schema = covey.Schema.from_dict(
+        {
+            "table": {"encoding": "cp1252", "delimiter": ";", "missing": ["-"]},
+            "columns": {
+                "age": {"role": "quasi", "type": "numeric", "grid": 5},
+                "town": {"role": "sensitive"},
+            },
+        }
+    )
+    made = covey.anonymize(tmp_path / "t.csv", schema, require=K, key=bytes(32))
+    path = tmp_path / f"r.{ending}"
+    made.write(path, register=False, certificate=True)
+    assert covey.verify(path, schema, require=K).holds
+    assert {*tables.read(path, schema).frame["town"]} == {"Köln0", "Köln1"}
+    assert certificate.check(path, certificate.beside(path)).holds
+
+
 def test_the_same_release_gives_the_same_bytes_and_tells_nothing_else(
     release: covey.Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
