@@ -69,6 +69,9 @@ def test_every_example_of_a_page_runs(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(METHODS, "data", dict(METHODS.data))  # others do not find a page's methods
     people(600).write_csv("patients.csv")
+    if "patients.xlsx" in page.read_text(encoding="utf-8"):
+        pytest.importorskip("xlsxwriter")
+        people(600).write_excel("patients.xlsx")
     if "covey inspect patients.csv -o patients.toml\n" not in page.read_text(encoding="utf-8"):
         schema = next(block for block in blocks(DOCS / "schema.md") if block.language == "toml")
         Path("patients.toml").write_text(schema.text, encoding="utf-8")

@@ -33,8 +33,8 @@ COMMANDS = {
     "anonymize": (
         f"{FORMAT} {ROLES} "
         "--alpha --beta --budget --certificate --class-column --costs --count-rows --curve "
-        "--delta --dry-run --effort --formulas --json --keep-order --key --low-high --max- "
-        "suppressed --method --no-register --option --output --person --purpose --recipient "
+        "--delta --dry-run --effort --formulas --json --keep-order --key --low-high "
+        "--max-suppressed --method --no-register --option --output --person --purpose --recipient "
         "--refine --refuse-composition --register --report --responsible --schema --seed "
         "--title --value-sets -O -k -l -o -s -t table"
     ),

@@ -29,7 +29,7 @@ from covey.cli.commands.report import report
 from covey.cli.commands.verify import verify
 from covey.cli.options import Commands, GroupedCommand
 from covey.cli.terminal import say, say_error
-from covey.errors import CoveyError, GuaranteeError
+from covey.errors import CoveyError, GuaranteeError, nearest
 
 HOLDS, VIOLATED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -110,8 +110,11 @@ def _told(error: BaseException) -> tuple[str | None, int]:
 
 
 def _suggesting(message: str) -> str:
-    """In the words of a suggestion for a command: `did you mean`."""
-    return re.sub(r" \(Possible options: (.*)\)$", r". Did you mean \1?", message)
+    """With the nearest option only, if several are possible."""
+    found = re.fullmatch(r"No such option: (\S+) \(Possible options: (.*)\)", message)
+    if found is None:
+        return message
+    return f"No such option: {found[1]}{nearest(found[1], found[2].split(', '))}"
 
 
 def _unexpected(error: BaseException) -> tuple[str, int]:
