@@ -107,6 +107,7 @@ def test_a_release_of_a_file_in_another_encoding(ending: str, tmp_path: Path) ->
     assert certificate.check(path, certificate.beside(path)).holds
 
 
+@pytest.mark.slow
 def test_the_same_release_gives_the_same_bytes_and_tells_nothing_else(
     release: covey.Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +168,7 @@ def test_where_no_file_is_in_memory_it_is_private_and_removed(
     assert not [*tmp_path.iterdir()]
 
 
+@pytest.mark.slow
 def test_commands_take_and_give_every_format(folder: Folder) -> None:
     people = tables.read(folder.path / "people.csv")
     with (folder.path / "people.xlsx").open("wb") as file:
