@@ -731,8 +731,10 @@ def test_types_of_duckdb_that_polars_does_not_have(tmp_path: Path) -> None:
         "CREATE TABLE t AS SELECT 'q'::ENUM('q', 'secret') AS e, INTERVAL 1 DAY AS i, "
         "1.50::DECIMAL(9, 2) AS n, uuid() AS u, 170141183460469231731::HUGEINT AS h"
     )
+    connection.execute('CREATE SCHEMA care; CREATE TABLE care."a.b" AS SELECT 7 AS a')
     connection.close()
-    found = tables.read(tmp_path / "shop").frame
+    assert tables.read(f"{tmp_path}/shop::care.a.b").frame["a"].to_list() == [7]
+    found = tables.read(f"{tmp_path}/shop::t").frame
     assert found["e"].dtype == pl.String
     assert found["i"].to_list() == ["1 day"]
     assert float(found["n"][0]) == 1.5
