@@ -67,7 +67,7 @@ def release() -> covey.Release:
 def folder(tmp_path_factory: pytest.TempPathFactory, release: covey.Release) -> Path:
     folder = tmp_path_factory.mktemp("report")
     demo.write(folder, ROWS)
-    curve = covey.curve(demo.people(ROWS), demo.schema(), ks=[2, 10], effort="fast")
+    curve = covey.curve(demo.people(ROWS), demo.schema(), k=[2, 10], effort="fast")
     reports = [folder / "report.html", folder / "report.json"]
     release.write(folder / "released.csv", report=reports, curve=curve)
     return folder
@@ -113,7 +113,7 @@ def test_the_page_and_its_twin_tell_the_same_numbers(folder: Path) -> None:
 
 
 def test_the_mean_loss_is_that_of_a_point_of_the_curve(release: covey.Release) -> None:
-    curve = covey.curve(demo.people(ROWS), demo.schema(), ks=[K], effort="fast", seed=3)
+    curve = covey.curve(demo.people(ROWS), demo.schema(), k=[K], effort="fast", seed=3)
     assert release_of(seed=3).report.mean_loss == pytest.approx(curve.points[0].loss)
 
 
@@ -599,7 +599,7 @@ def test_no_canary_is_in_any_report_or_in_what_objects_show_of_themselves(
     schema = covey.Schema.from_toml(toml)
     release = covey.anonymize(source, schema, effort="fast")
     compared = covey.compare(source, schema, k=[5], methods=["k-member", "mondrian"])
-    curve = covey.curve(source, schema, ks=[2, 5], effort="fast")
+    curve = covey.curve(source, schema, k=[2, 5], effort="fast")
     shown = [path.read_text(encoding="utf-8") for path in (*reports, *later)]
     for thing in (release, release.report, release.verdict, release.report.losses, compared):
         shown += [repr(thing), thing._repr_html_()]
@@ -628,7 +628,7 @@ def evil_release() -> tuple[pl.DataFrame, covey.Schema, covey.Release]:
 def test_names_of_columns_and_values_cannot_run() -> None:
     frame, schema, release = evil_release()
     compared = covey.compare(frame, schema, k=[4, 99], methods=["mondrian"])
-    curve = covey.curve(frame, schema, ks=[2, 5])
+    curve = covey.curve(frame, schema, k=[2, 5])
     things = (release, release.report, release.verdict, release.report.losses, compared)
     texts = [thing._repr_html_() for thing in things]
     for text in (*texts, release.report.to_html(), curve._repr_svg_() or ""):
