@@ -1,4 +1,4 @@
-"""Invented tables of people in six languages, each column with the roles that are right for it.
+"""Invented tables of people in eight languages, each column with the roles that are right for it.
 
 The letters are those of `truth_of_tables`; `I!` is a direct identifier, which must not be kept. The
 tables are as messy as exports are: sentinels, typos, several spellings, notes among numbers.
@@ -241,6 +241,62 @@ TABLES: dict[str, dict[str, Column]] = {
         "Anamnese": ("I", sentences("Der Patient klagt über Husten", "Kontrolle in einer Woche")),
         "einweisender Arzt": ("I", names("de", "Dr. {first} {last}")),
         "Kosten": ("S", numbers(500, 20000, 2, sign=",")),
+    },
+    "police": {
+        "Case Number": ("I!", digits("AB999999")),
+        "Incident Date": ("Q", dates(2020, 2021, "%m/%d/%Y")),
+        "Victim Age": ("Q", numbers(0, 90)),
+        "Victim Sex": ("Q", words("M F X")),
+        "Victim Descent": ("Q", words("H W B")),
+        "Suspect Name": ("I!", names("de", "{last}, {first}")),
+        "Weapon Used": ("QS", one_of("Knife", "Gun", None)),
+        "Crime Code": ("S", words("510 624 330")),
+        "Block Address": ("I!", streets("N MAIN ST", "W 5TH AVE", form="{number} {name}")),
+        "Latitude": ("I!", numbers(34, 34.3, 4)),
+        "Longitude": ("I!", numbers(118, 118.4, 4)),
+        "Officer Badge": ("I!", digits("99999")),
+    },
+    "staff": {
+        "Emp No": ("I!", coded("{:05}")),
+        "Full Name": ("I!", names("nl", "{first} {last}")),
+        "Start Date": ("Q", dates(2000, 2022, "%d-%b-%Y")),
+        "Grade": ("QS", words("A B C")),
+        "Salary Band": ("S", words("20-30k 30-40k")),
+        "Line Manager": ("I", names("pt", "{first} {last}")),
+        "NI Number": ("I!", digits("AB999999C")),
+        "Bank Account No": ("I!", digits("99999999")),
+        "Sickness Days": ("S", numbers(0, 60)),
+        "Disability": ("S", words("Y N")),
+        "Work Email": ("I!", lambda _, row: f"w{row}@firm.example"),
+        "Desk Location": ("Q", words("London Leeds")),
+    },
+    "Umfrage": {
+        "lfdn": ("I", lambda _, row: str(row + 17)),
+        "bula": ("Q", words("Bayern Hessen")),
+        "gebjahr": ("Q", numbers(1940, 2005, 0, "-99", "-77")),
+        "sex": ("Q", words("1 2 -99")),
+        "isced": ("Q", words("2 3 5 6")),
+        "hhgr": ("Q", numbers(1, 6)),
+        "hheink": ("S", numbers(500, 9000, 0, "-99")),
+        "partei": ("QS", words("1 2 4 5 99")),
+        "gesund": ("S", words("1 2 3 4 5")),
+        "relig": ("S", words("1 2 6")),
+        "gewicht": ("QSN", numbers(0, 3, 6)),
+        "plz2": ("Q", words("80 60 10 01")),
+    },
+    "SIVEP": {
+        "NU_NOTIFIC": ("I!", lambda _, row: str(316_000_000_000 + row * 7771)),
+        "DT_NOTIFIC": ("Q", dates(2021, 2021, "%d/%m/%Y")),
+        "SG_UF_NOT": ("Q", words("SP RJ MG")),
+        "CO_MUN_NOT": ("Q", words("355030 350950 330330")),
+        "CS_SEXO": ("Q", words("M F I")),
+        "DT_NASC": ("Q", dates(1930, 2015, "%d/%m/%Y")),
+        "CS_GESTANT": ("S", words("5 6 9")),
+        "CS_RACA": ("Q", words("1 2 4 9")),
+        "FEBRE": ("S", words("1 2 9")),
+        "EVOLUCAO": ("S", words("1 2 3")),
+        "NM_PACIENT": ("I!", names("pt", "{first} {last}")),
+        "NU_CPF": ("I!", digits("99999999999")),
     },
 }  # fmt: skip
 

@@ -63,6 +63,8 @@ AGES = [n * 37 % 71 + 18 for n in range(300)]  # 18 to 88
         ([1, 2, 3, 4, 5] * 60 + [-1] * 5, ("-1",)),  # a few codes: as written
         ([-1, 0, 1] * 100, None),  # worse, the same, better
         ([92, 95, 99] * 100, None),
+        ([1, 2, 1, 2, 99] * 60, ("99",)),
+        ([1, 2, 1, 2, -99] * 60, ("-99",)),
     ],
 )
 def test_sentinels_are_far_from_everything(values: list[int], listed: tuple[Any, ...]) -> None:

@@ -5,21 +5,19 @@ be given, and then only the rest is drafted.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import polars as pl
-
 from covey import tables
 from covey.errors import TableError, UsageError, count, nearest, percent
-from covey.inspection import findings, relations, roles, sentinels, tails, words
+from covey.inspection import findings, relations, roles, words
+from covey.inspection.coding import Coder
 from covey.inspection.facts import Facts, look
 from covey.inspection.findings import Finding
 from covey.inspection.persons import Repeats, repeats
-from covey.inspection.recognisers import UNKNOWN, recoded
-from covey.schema import Column, ColumnType, Require, Role, Schema, TableFormat
+from covey.schema import Column, Require, Role, Schema, TableFormat
 from covey.schema.labels import STEPS
 from covey.schema.requirements import KAnonymity
 from covey.schema.toml import Notes, written
@@ -216,7 +214,7 @@ def inspect(  # noqa: PLR0913
     persons = table.cells(again.person) if again and again.person and not own else None
     written_days = _agreed_format(looked.values())
     drafts = [
-        _Coder(facts, table, k, persons, written_days).drafted(judged[name], _file(files, name))
+        _drafted(Coder(facts, table, k, persons, written_days), judged[name], _file(files, name))
         for name, facts in looked.items()
     ]
     draft = Draft(tuple(drafts), _declared(table), again, own, k, table.frame.height)
@@ -224,6 +222,21 @@ def inspect(  # noqa: PLR0913
 
 
 _IDENTIFIER = Role.IDENTIFIER
+
+
+def _drafted(coder: Coder, judged: roles.Judgement, taxonomy: Path | None) -> ColumnDraft:
+    """The column with its settings, the reasons and the counts."""
+    facts = coder.facts
+    settings, reasons = coder.settings(judged.role, taxonomy)
+    return ColumnDraft(
+        facts.name,
+        Column(role=judged.role, **settings),
+        judged.reason,
+        reasons,
+        values=facts.distinct,
+        missing=facts.missing,
+        unique=facts.unique,
+    )
 
 
 def _repeating(table: Table, columns: Sequence[Facts]) -> tuple[Repeats | None, str | None]:
@@ -320,125 +333,6 @@ def _file(files: Mapping[str, Path], name: str) -> Path | None:
     return files.get(name) or next(longer, None)
 
 
-def _agreed_format(columns: Any) -> frozenset[str]:
+def _agreed_format(columns: Iterable[Facts]) -> frozenset[str]:
     """The formats of columns whose dates are clear: the others are written like them."""
     return frozenset(f.date.formats[0] for f in columns if f.date is not None and f.date.is_sure)
-
-
-@dataclass(frozen=True)
-class _Coder:
-    """The settings of one column beside its role."""
-
-    facts: Facts
-    table: Table
-    k: int
-    persons: pl.Series | None
-    written_days: frozenset[str]
-
-    def drafted(self, judged: roles.Judgement, taxonomy: Path | None) -> ColumnDraft:
-        """The column with its settings, the reasons and the counts."""
-        facts = self.facts
-        settings: dict[str, Any] = {}
-        reasons: dict[str, str] = {}
-        steps: tuple[Callable[[Mapping[str, Any]], dict[str, tuple[Any, str]]], ...]
-        if judged.role is Role.QUASI:
-            settings = roles.settings(facts, taxonomy, self.written_days)
-            steps = (self._missing_values, self._unreadable, self._spellings, self._tails)
-        elif judged.role is Role.SENSITIVE:
-            numeric = facts.is_numeric and not facts.is_few and not facts.unreadable
-            settings = {"type": ColumnType.NUMERIC if numeric else None}
-            steps = (self._missing_values,)
-        else:
-            steps = ()
-        for step in steps:
-            for name, (value, reason) in step(settings).items():
-                settings[name], reasons[name] = value, reason
-        return ColumnDraft(
-            facts.name,
-            Column(role=judged.role, **settings),
-            judged.reason,
-            reasons,
-            values=facts.distinct,
-            missing=facts.missing,
-            unique=facts.unique,
-        )
-
-    def _missing_values(self, settings: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
-        """Numbers and dates that stand for missing."""
-        far = _sentinels(self.facts, settings)
-        labelled = self._labelled_missing(settings) & ~far
-        rows = count(int(self.facts.rows.filter(far | labelled).sum()), "row")
-        if labelled.any():
-            reason = f"labelled as missing, or far from all other values, in {rows}"
-        elif far.any():
-            reason = f"far from all other values, in {rows}: they mean missing"
-        else:
-            return {}
-        return {"missing_values": (_listed(self.facts, far | labelled, settings), reason)}
-
-    def _labelled_missing(self, settings: Mapping[str, Any]) -> pl.Series:
-        """Which of the distinct values the codebook of the file calls unknown or refused."""
-        labels = self.table.codebook.values.get(self.facts.name, {})
-        meant = [value for value, label in labels.items() if label.strip().casefold() in UNKNOWN]
-        if settings["type"] is ColumnType.DATE or not meant:
-            return pl.repeat(value=False, n=self.facts.distinct, eager=True)
-        return self.facts.values.cast(pl.String).is_in(meant)
-
-    def _unreadable(self, settings: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
-        if settings["type"] is ColumnType.CATEGORICAL:
-            return {}
-        rows = findings.unreadable_rows(self.facts)
-        what = "date" if settings["type"] is ColumnType.DATE else "number"
-        reason = f"{count(rows, 'row')} with a cell that is no {what}"
-        return {"unreadable": ("missing", reason)} if rows else {}
-
-    def _spellings(self, settings: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
-        facts = self.facts
-        if settings["type"] is not ColumnType.CATEGORICAL or facts.values.dtype != pl.String:
-            return {}
-        if facts.distinct > 20 or "taxonomy" in settings:
-            return {}
-        labels = recoded(dict(zip(facts.values, facts.rows, strict=True)))
-        reason = f"{count(len(labels), 'other spelling')} of sexes"
-        return {"recode": (labels, reason)} if labels else {}
-
-    def _tails(self, settings: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
-        """A grid and bounds for numbers and dates."""
-        if settings["type"] is ColumnType.CATEGORICAL:
-            return {}
-        facts, is_date = self.facts, settings["type"] is ColumnType.DATE
-        values = sentinels.days(facts) if is_date else facts.numbers
-        real = pl.select(pl.when(~_sentinels(facts, settings)).then(values.cast(pl.Float64)))
-        cells = _each(facts, real.to_series())
-        timed = is_date and (
-            facts.values.dtype == pl.Datetime or bool(facts.date and facts.date.has_time)
-        )
-        found = tails.propose(cells, self.k, is_date=is_date, timed=timed, persons=self.persons)
-        return {name: (setting.value, setting.reason) for name, setting in found.items()}
-
-
-def _each(facts: Facts, values: pl.Series) -> pl.Series:
-    """The number of each row, from those of the distinct values."""
-    pairs = pl.DataFrame({"value": facts.values, "number": values})
-    cells = pl.DataFrame({"value": facts.cells})
-    return cells.join(pairs, on="value", how="left", maintain_order="left")["number"]
-
-
-def _sentinels(facts: Facts, settings: Mapping[str, Any]) -> pl.Series:
-    """Which of the distinct values stand for missing."""
-    if settings["type"] is ColumnType.DATE:
-        return sentinels.of_dates(facts)
-    if facts.is_numeric:
-        return sentinels.of_numbers(facts)
-    return pl.repeat(value=False, n=facts.distinct, eager=True)
-
-
-def _listed(facts: Facts, far: pl.Series, settings: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The sentinels as the schema lists them: numbers and ISO dates, or codes as written."""
-    if settings["type"] is ColumnType.NUMERIC:
-        numbers = sorted(set(facts.numbers.filter(far)))
-        return tuple(int(number) if number.is_integer() else number for number in numbers)
-    if settings["type"] is ColumnType.DATE:
-        days = sentinels.days(facts).filter(far).unique().sort()
-        return tuple(days.cast(pl.Int32).cast(pl.Date).cast(pl.String))
-    return tuple(sorted(facts.values.filter(far).cast(pl.String)))

@@ -136,6 +136,11 @@ class Facts:
         """Whether the cells are dates, with or without a time of day."""
         return self.date is not None or self.values.dtype in (pl.Date, pl.Datetime)
 
+    @property
+    def has_times(self) -> bool:
+        """Whether the dates have times of day."""
+        return self.values.dtype == pl.Datetime or bool(self.date and self.date.has_time)
+
     @cached_property
     def is_time(self) -> bool:
         """Whether the cells are times of day."""
@@ -178,10 +183,18 @@ class Facts:
         """
         if self.share < 1 or self.present < 20 or not self.is_numeric or self.has_fractions:
             return False
+        ordered = self.numbers.drop_nulls().is_sorted() and not self.values.dtype.is_float()
+        return ordered or self.is_dense or self.present**2 / (2 * self._width) > 10
+
+    @property
+    def _width(self) -> float:
         numbers = self.numbers.drop_nulls()
-        width = float(numbers.max() - numbers.min()) + 1  # type: ignore[operator, arg-type]
-        ordered = numbers.is_sorted() and not self.values.dtype.is_float()
-        return ordered or width < 2 * self.present or self.present**2 / (2 * width) > 10
+        return float(numbers.max() - numbers.min()) + 1  # type: ignore[operator, arg-type]
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the numbers lie side by side, with few gaps."""
+        return self._width < 2 * self.present
 
     @cached_property
     def is_coded(self) -> bool:

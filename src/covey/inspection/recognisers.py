@@ -31,7 +31,7 @@ NAMES = frozenset(
 class Recogniser:
     """One kind of content."""
 
-    kind: str  # in the plural, as in "most values look like …"
+    kind: str  # in the plural, as in "many values look like …"
     test: Test
     role: Role | None = None  # None: the content does not say who knows it
     share: float = 0.8  # of the distinct values that must match
@@ -236,7 +236,8 @@ RECOGNISERS = (
     Recogniser("bands", checked(_BAND, _is_band), None, 0.7, 3),
     Recogniser("telephone numbers", _telephone, _I, 0.7, 10),
     Recogniser("street addresses", _street, _I, 0.5, 10),
-    Recogniser("personal names", checked(_CAPITALISED, _is_name), _I, 0.3, 12),
+    Recogniser("personal names", checked(_CAPITALISED, _is_name), _I, 0.6, 12),
+    Recogniser("perhaps personal names", checked(_CAPITALISED, _is_name), _I, 0.3, 12),
 )  # fmt: skip
 
 

@@ -13,6 +13,8 @@ from covey.inspection import dates, words
 from covey.inspection.facts import FEW, NEARLY_UNIQUE, Facts
 from covey.schema import ColumnType, Role
 
+_UNIQUE = 0.9  # values per row: even a sensitive text with so many names its row
+
 
 class Judgement(NamedTuple):
     """A role, and the reason for it."""
@@ -49,8 +51,10 @@ def _named_after_people(facts: Facts) -> str | None:
     if (
         numbered
         or ("person_number" in concepts and (not facts.is_few or "person" in concepts))
-        or ("person_name" in concepts and (letters or _looks_like_names(facts)))
+        or (concepts >= {"person", "generic_id"} and facts.distinct > FEW)
+        or (_names_people(concepts) and (letters or _looks_like_names(facts)))
         or ("contact" in concepts and not repeats_often)
+        or ("staff" in concepts and facts.is_text and facts.distinct > FEW)
     ):
         return "the column name suggests an identifier"
     if "coordinates" in concepts and not repeats_often and _is_exact_place(facts):
@@ -58,12 +62,18 @@ def _named_after_people(facts: Facts) -> str | None:
     return None
 
 
+def _names_people(concepts: frozenset[str]) -> bool:
+    """Whether the name speaks of names of people, perhaps those at their birth."""
+    at_birth = concepts >= {"generic_name", "birth"} and not concepts & {"place", "country"}
+    return "person_name" in concepts or at_birth
+
+
 def _is_exact_place(facts: Facts) -> bool:
     return facts.is_text or facts.has_fractions or facts.is_nearly_unique
 
 
 def _looks_like_names(facts: Facts) -> bool:
-    return facts.kind is not None and facts.kind.kind == "personal names"
+    return facts.kind is not None and facts.kind.kind.endswith("personal names")
 
 
 def _identifying(facts: Facts) -> str | None:
@@ -73,19 +83,32 @@ def _identifying(facts: Facts) -> str | None:
         return None
     if kind is not None and kind.role is Role.IDENTIFIER:
         # A town may be called after a person, and a few names may be those of wards.
-        doubtful = kind.kind == "personal names" and known and not facts.is_nearly_unique
+        doubtful = kind.kind.startswith("perhaps") and known and not facts.is_nearly_unique
         if not doubtful:
-            return f"most values look like {kind.kind}"
+            return f"many values look like {kind.kind.removeprefix('perhaps ')}"
     if facts.is_prose and (not known or facts.is_nearly_unique):
         return "free text, which may name people"
-    if facts.is_numbering and not _is_measured(facts):
+    if facts.is_numbering and _is_given(facts, known - {"count"}):
         return "a running number: different in every row"
     return _many_values(facts, known)
+
+
+def _is_given(facts: Facts, known: frozenset[str]) -> bool:
+    """Whether numbers that differ in every row were given to the rows, and not measured.
+
+    Measured values may all differ, but they do not all lie side by side.
+    """
+    if "generic_id" in facts.concepts:
+        return True
+    return not known and (facts.is_dense or not facts.concepts & words.PRIVATE)
 
 
 def _many_values(facts: Facts, known: frozenset[str]) -> str | None:
     """Why so many different values identify people."""
     concepts, many = facts.concepts, facts.distinct > 2 * FEW
+    if "generic_id" in concepts:
+        known -= {"household"}  # the number of a household is no size
+    private = bool(concepts & words.PRIVATE) and facts.share < _UNIQUE
     if facts.kind is not None or (known - {"count"}):
         return None
     of = f"{facts.distinct:,} values in {facts.present:,} rows"
@@ -101,21 +124,15 @@ def _many_values(facts: Facts, known: frozenset[str]) -> str | None:
             and often
             and ("count" not in concepts or facts.is_nearly_unique)
         ),
-        f"codes that number something: {of}": facts.is_coded and not concepts & words.PRIVATE,
-        f"nearly unique: {of}": (
-            facts.is_text and facts.is_nearly_unique and not concepts & words.PRIVATE
-        ),
+        f"codes that number something: {of}": facts.is_coded and not private,
+        f"nearly unique: {of}": (facts.is_text and facts.is_nearly_unique and not private),
         f"the column name suggests names; {of}": (
-            "generic_name" in concepts and facts.is_text and facts.share >= 0.1
+            "generic_name" in concepts
+            and facts.is_text
+            and (facts.share >= 0.1 or (words.has_name(facts.name) and facts.distinct > FEW))
         ),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
-
-
-def _is_measured(facts: Facts) -> bool:
-    """Whether the name says that the numbers are measured or counted, not given."""
-    told = facts.concepts & (words.PRIVATE | words.KNOWN - {"count"})
-    return bool(told) and "generic_id" not in facts.concepts
 
 
 # ── others ──────────────────────────────────────────────────────────────────────────────────────

@@ -32,7 +32,7 @@ _BEYOND = 200  # one row in this many lies beyond either end of the usual range
 _NEIGHBOURS = 20
 _OFTEN = 5  # times as often as its neighbours
 _VERY_FAR = 5  # widths of the usual range: nobody's value, even once
-_FEWEST = 3  # other values, so that there is a usual range
+_FEWEST = 3  # other values, unless it is very far from them
 _SEVERAL = 3  # rows: nobody's value if far
 
 
@@ -44,7 +44,7 @@ def sentinels(facts: Facts, values: pl.Series, known: Iterable[float]) -> pl.Ser
     frame = pl.DataFrame({"number": numbers, "rows": facts.rows, "candidate": candidate})
     rest = frame.filter(~pl.col("candidate")).drop_nulls().sort("number")
     found: list[float] = []
-    if candidate.any() and rest.height >= _FEWEST:
+    if candidate.any() and rest.height >= 2:
         usual = _Usual(rest)
         tried = frame.filter("candidate").sort("number")
         found = [
@@ -61,10 +61,9 @@ class _Usual:
     def __init__(self, rest: pl.DataFrame) -> None:
         self.numbers: Sequence[float] = rest["number"].to_list()
         self.rows: Sequence[int] = rest["rows"].to_list()
-        before = rest["rows"].cum_sum()
-        beyond = int(before[-1]) // _BEYOND
-        inside = rest.filter((before > beyond) & (before <= before[-1] - beyond))
-        inside = rest if inside.is_empty() else inside
+        upto = rest["rows"].cum_sum()
+        beyond = int(upto[-1]) // _BEYOND
+        inside = rest.filter((upto > beyond) & (upto - rest["rows"] < upto[-1] - beyond))
         self.low, self.high = float(inside["number"][0]), float(inside["number"][-1])
         self.width = max(self.high - self.low, abs(self.numbers[-1] - self.numbers[0]) / 1e6)
 
@@ -80,7 +79,9 @@ class _Usual:
             return rows >= _SEVERAL and max(number - self.high, self.low - number) >= self.width
         if gap >= _VERY_FAR * self.width:
             return True
-        return rows >= _SEVERAL and (gap >= self.width or self._stands_out(gap, rows, near))
+        if rows < _SEVERAL or len(self.numbers) < _FEWEST:
+            return False
+        return gap >= self.width or self._stands_out(gap, rows, near)
 
     def _is_negative_code(self, rows: int) -> bool:
         """Whether -1 stands for missing: frequent among many numbers from 0, or below codes."""

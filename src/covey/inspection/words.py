@@ -108,6 +108,14 @@ def is_person(name: str) -> bool:
     return _PERSON.search(words(name)) is not None
 
 
+_NAME = re.compile(r"_(name|names|namen|naam|nom|noms|nombre|nome|nomi|nazwa)_")
+
+
+def has_name(name: str) -> bool:
+    """Whether `name` is a word of the name, and not the end of a longer one."""
+    return _NAME.search(words(name)) is not None
+
+
 _BARE = re.compile(r"^_(id|ident|identifier|key|nr|no|num|number|nummer|numero|numer|index)_$")
 
 
