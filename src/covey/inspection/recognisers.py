@@ -132,8 +132,9 @@ _CAPITALISED = (
 )
 
 _BAND = (
+    r"^[\[(][0-9]{1,7}(\.[0-9]+)? ?[,;-] ?[0-9]{1,7}(\.[0-9]+)?[\])]$|"
     r"(?i)^(de |from |von |zwischen |between |entre |tra |da |od |van |age )?[\[(]?[0-9]{1,7}"
-    r"([.,][0-9]+)? ?(-|–|—|to|a|à|bis|tot|do|and|und|et|y|e|i|,|;|\.\.) ?[0-9]{1,7}"
+    r"([.,][0-9]+)? ?(-|–|—|to|a|à|bis|tot|do|and|und|et|y|e|i|\.\.) ?[0-9]{1,7}"
     r"([.,][0-9]+)?[\])]?( ?(years|year|yrs|y|jahre|ans|años|anos|anni|jaar|lat|kg|cm|eur|€|\$))?$"
     r"|^([<>≤≥]=?|less than|more than|under|over|unter|über|ab|bis|moins de|plus de|menos de|"
     r"más de|mais de|meno di|più di|oltre|fino a|minder dan|meer dan|poniżej|powyżej|hasta|até|do)"
@@ -243,7 +244,14 @@ RECOGNISERS = (
 
 def recognise(texts: pl.Series, concepts: frozenset[str] = frozenset()) -> Recogniser | None:
     """The first recogniser that finds its kind among these distinct texts."""
-    return next((known for known in RECOGNISERS if known.finds(texts, concepts)), None)
+    short = float(texts.str.contains(_SHORT_NUMBER).sum())
+    # Numbers of a few digits are of no kind by themselves, and most columns have them.
+    tried = _BY_NAME if short > 0.95 * len(texts) else RECOGNISERS
+    return next((known for known in tried if known.finds(texts, concepts)), None)
+
+
+_SHORT_NUMBER = r"^[+-]?[0-9]{1,5}([.,][0-9]*)?$"
+_BY_NAME = tuple(known for known in RECOGNISERS if known.concept)
 
 
 # ── small vocabularies of values ────────────────────────────────────────────────────────────────
