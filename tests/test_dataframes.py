@@ -72,6 +72,14 @@ def test_a_column_of_pandas_comes_back_as_it_came(cells: list[Any], dtype: Any) 
     assert isinstance(given["age"].iloc[0], str)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int64", "float64", "datetime64[ns]", "object"])
+def test_a_cell_that_is_missing_in_the_release_stays_missing(dtype: str) -> None:
+    """The type that a column had may have no missing cells."""
+    table = tables.read(pd.DataFrame({"cells": pd.Series([1, 0]).astype(dtype)}))
+    some = table.frame.with_columns(pl.when(pl.Series([True, False])).then("cells").alias("cells"))
+    assert table.give_back(some)["cells"].isna().tolist() == [False, True]
+
+
 def test_times_with_a_zone_come_back() -> None:
     seen = pd.date_range("2024-05-31 12:00", periods=ROWS, freq="h", tz="Europe/Berlin")
     given = released(pd.DataFrame({"age": range(ROWS), "cells": seen})).table

@@ -399,6 +399,14 @@ def test_text_of_old_files_is_decoded(tmp_path: Path) -> None:
     frame = pd.DataFrame({"town": ["Köln", "Münster"]})
     old = written(lambda file: frame.to_stata(file, write_index=False, version=114))
     assert read(old).frame["town"].to_list() == ["Köln", "Münster"]
+    greek = old.replace("Köln".encode("cp1252"), "Κως ".encode("cp1253"))
+    assert read(greek, encoding="cp1253").frame["town"][0].strip() == "Κως"
+    # What is declared of a CSV file is not true of a file that says its encoding.
+    said = statistical(pyreadstat.write_sav, tmp_path, frame=frame)
+    for declared in ("cp1252", "utf-8-sig", "utf-16"):
+        assert read(said, encoding=declared).frame["town"].to_list() == ["Köln", "Münster"]
+    with pytest.raises(TableError, match="'klingon'"):
+        read(said, encoding="klingon")
 
 
 # ── Arrow, JSON, archives ───────────────────────────────────────────────────────────────────────
@@ -610,6 +618,10 @@ def test_names_of_folders_are_columns(tmp_path: Path) -> None:
         PEOPLE.write_parquet(folder / "x.parquet")
     found = tables.read(tmp_path / "in").frame
     assert found["year"].to_list() == [2023] * 4 + [2024] * 4
+    (tmp_path / "in").rename(tmp_path / "owner=Miller")  # above, a name says nothing of the table
+    assert tables.read(tmp_path / "owner=Miller").frame.equals(found)
+    assert same(tables.read(tmp_path / "owner=Miller" / "year=2023").frame)
+    assert same(tables.read(f"{tmp_path}/*/*/x.parquet").frame, pl.concat([PEOPLE, PEOPLE]))
 
 
 def test_a_file_with_the_signs_of_a_pattern_is_a_file(tmp_path: Path) -> None:
@@ -719,8 +731,10 @@ def test_types_of_duckdb_that_polars_does_not_have(tmp_path: Path) -> None:
         "CREATE TABLE t AS SELECT 'q'::ENUM('q', 'secret') AS e, INTERVAL 1 DAY AS i, "
         "1.50::DECIMAL(9, 2) AS n, uuid() AS u, 170141183460469231731::HUGEINT AS h"
     )
+    connection.execute('CREATE SCHEMA care; CREATE TABLE care."a.b" AS SELECT 7 AS a')
     connection.close()
-    found = tables.read(tmp_path / "shop").frame
+    assert tables.read(f"{tmp_path}/shop::care.a.b").frame["a"].to_list() == [7]
+    found = tables.read(f"{tmp_path}/shop::t").frame
     assert found["e"].dtype == pl.String
     assert found["i"].to_list() == ["1 day"]
     assert float(found["n"][0]) == 1.5

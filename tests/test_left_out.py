@@ -201,7 +201,7 @@ def without_the_oldest(table: EncodedTable, k: int, *, seed: int, progress: Prog
 def whole_range(monkeypatch: pytest.MonkeyPatch, low: float, high: float) -> None:
     """A build that divides by the range of the whole table, and publishes every digit."""
 
-    monkeypatch.setattr("covey.encoding.Ranges.domain", (low, high))
+    monkeypatch.setattr("covey.encoding.Ranges.domain", lambda *_: (low, high))
     monkeypatch.setattr("covey.measures.loss.rounded", lambda figures: figures)
 
 

@@ -74,7 +74,8 @@ def fill(address: str) -> None:
             "CREATE TABLE care.visits AS SELECT 1.50::numeric AS cost, date '2024-05-31' AS day, "
             "'1 day'::interval AS took, timestamptz '2024-05-31 12:00Z' AS seen, "
             "gen_random_uuid() AS id, ARRAY[1, 2] AS list, true AS paid, '{}'::jsonb AS more",
-            'CREATE TABLE "Odd "" name" (a int)',
+            'CREATE TABLE "Odd "" na.me" (a int)',
+            "CREATE MATERIALIZED VIEW towns AS SELECT DISTINCT town FROM people",
         ):
             cursor.execute(statement)
         connection.commit()
@@ -87,7 +88,8 @@ def test_a_table_or_a_query(server: str) -> None:
     some = tables.read(f"{server}::SELECT max(age)::bigint AS oldest FROM people")
     assert some.frame["oldest"].to_list() == [51]
     assert some.source == "postgres"
-    assert tables.read(f'{server}::Odd " name').frame.columns == ["a"]
+    assert tables.read(f"{server}::towns").frame.height == 3
+    assert tables.read(f'{server}::Odd " na.me').frame.columns == ["a"]
 
 
 def test_types_that_arrow_does_not_have_come_as_text(server: str) -> None:

@@ -340,3 +340,28 @@ def test_a_release_is_never_mended() -> None:
     schema = of(age={"type": "categorical", "missing_values": ["999"]})
     released = pl.DataFrame({"age": ["999"] * 4})
     assert tables.read(released, schema).cells("age").null_count() == 0
+
+
+# ── the range that losses are relative to ───────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("grid", [None, 10])
+def test_a_single_far_value_does_not_hide_the_loss(grid: int | None) -> None:
+    """Among a thousand ages, one 999 would make 45 years look like a twentieth of the range."""
+    ages = [18 + (i * 37) % 73 for i in range(1000)]
+    frame = pl.DataFrame({"age": ages, "sex": ["f", "m"] * 500, "town": ["A", "B", "C", "D"] * 250})
+    odd = frame.with_columns(age=pl.Series([999, *ages[1:]]))
+    age = {"type": "numeric", "grid": grid}
+    quasi: dict[str, Any] = {"age": age, "sex": "categorical", "town": "categorical"}
+    schema = Schema.of(quasi=quasi)
+    plain, hidden = (covey.anonymize(table, schema, k=40, seed=1).report for table in (frame, odd))
+    lost, seen = (
+        next(c.il for c in report.losses.columns if c.name == "age") for report in (plain, hidden)
+    )
+    assert lost > 0.1
+    assert seen == pytest.approx(lost, rel=0.25)
+    assert any("far from all others" in warning for warning in hidden.warnings)
+    assert not any("far from all others" in warning for warning in plain.warnings)
+    declared = schema.with_settings("age", missing_values=[999])
+    mended = covey.anonymize(odd, declared, k=40, seed=1).report
+    assert not any("far from all others" in warning for warning in mended.warnings)

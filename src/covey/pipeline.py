@@ -82,8 +82,9 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
 ) -> Release:
     """Make a verified release of a table of people.
 
-    `frame` is a path or a dataframe of polars, pandas or pyarrow. The released table is of the same
-    kind (polars for a path), and the input is not changed. Without a `schema`, name the columns:
+    `frame` is a path, the address of a database (`::` and a name after either name a part), or a
+    dataframe of polars, pandas or pyarrow. The released table is of the same kind (polars for a
+    path), and the input is not changed. Without a `schema`, name the columns:
     `quasi` may be known to others and are generalised, `sensitive` and `insensitive` are kept, all
     others are removed (`rest` gives them another role). Types and grids are then drafted as
     `inspect` does; `quasi={"age": {"type": "numeric", "grid": 5}}` sets them.

@@ -31,6 +31,8 @@ def show_release(report: "Report", console: Console, *, verbose: bool = False) -
 
     With `verbose`, every measure of the loss is shown too.
     """
+    state = "verified: " if report.verdict.holds else ""
+    console.print(Text(state + report.verdict.headline, style="bold"), soft_wrap=True)
     show_verdict(report.verdict, console)
     if report.verdict.risk:
         console.print(Text(report.verdict.risk), soft_wrap=True)
@@ -322,13 +324,12 @@ _FIGURES = {
 
 def show_curve(curve: "Curve") -> None:
     """The risk and the loss for each k, and published rules to compare them with."""
-    titles = ("k", "highest risk", "average risk", "loss", "groups", "largest", "seconds")
+    titles = ("k", "highest risk", "average risk", "groups", "loss")
     grid = light_grid(titles, right=titles, no_wrap=True)
-    grid.add_column("loss", max_width=12)
+    grid.add_column(f"0 … 100{THIN_SPACE}%", max_width=24)
     for point in curve.points:
         figures = (f"{point.k:,}", percent(point.highest_risk), percent(point.average_risk),
-                   percent(point.loss), f"{point.groups:,}", f"{point.largest:,}",
-                   f"{point.seconds:,.2f}")  # fmt: skip
+                   f"{point.groups:,}", percent(point.loss))  # fmt: skip
         grid.add_row(*figures, Bar(1.0, 0.0, point.loss))
     out.print(grid)
     of = "" if curve.person is None else f" ({curve.person})"

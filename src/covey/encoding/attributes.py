@@ -131,8 +131,11 @@ class Shown(ABC):
     def losses(self, measure: Measure) -> Floats:
         """The loss of each cell, from 0 to 1, by the domain or tree of the attribute."""
 
-    def on_shown_scale(self) -> Self:
-        """The same, with the declared or released domain instead of the original one."""
+    def on_shown_scale(self, rows: Longs) -> Self:  # noqa: ARG002 - for numbers
+        """The same, with the declared or released domain instead of the original one.
+
+        `rows` is the number of rows with each cell.
+        """
         return self
 
     @abstractmethod

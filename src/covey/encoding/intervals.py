@@ -208,23 +208,23 @@ _ENOUGH = 100  # values that show what is usual
 _CENTRES = (0.1, 0.01)  # shares of the values below and above the central ones
 
 
-def usual_range(values: Floats) -> tuple[float, float]:
+def usual_range(values: Floats, rows: Longs | None = None) -> tuple[float, float]:
     """The least and greatest value, without those far from all others; 0 to 0 if there is none.
 
     A single 999 among ages would make every interval look narrow. From the central values
-    outwards, a value is far if the gap before it is wider than all the values up to there.
+    outwards, a value is far if the gap before it is wider than all the values up to there. `rows`
+    says how many rows have each value, if not one.
     """
-    present = values[~np.isnan(values)]
-    if not len(present):
+    present = ~np.isnan(values)
+    if not present.any():
         return 0.0, 0.0
-    low, high = float(present.min()), float(present.max())
-    if len(present) < _ENOUGH:
-        return low, high
-    for share in _CENTRES:
-        ends = round(share * len(present)) - 1, len(present) - round(share * len(present))
-        first, last = np.partition(present, ends)[[*ends]]
+    known, place = np.unique(values[present], return_inverse=True)
+    below = np.cumsum(np.bincount(place, None if rows is None else rows[present]))
+    low, high = known[[0, -1]].tolist()
+    for share in _CENTRES if below[-1] >= _ENOUGH else ():
+        beyond = round(share * below[-1])
+        first, last = known[np.searchsorted(below, [beyond, below[-1] - beyond + 1])]
         if first < last:
-            known = np.unique(present)
             high = _without_far(known[known >= last], first)
             low = -_without_far(-known[known <= first][::-1], -high)
             break
@@ -308,24 +308,26 @@ class Ranges(Shown):
             shown = np.minimum(high - low, interval.width) / interval.width
         return np.select([self.state == SHOWN, self.hidden], [shown, 1.0], 0.0)
 
-    @property
-    def domain(self) -> tuple[float, float]:
-        """The declared domain, or else the range from the lowest to the highest released end.
+    def domain(self, rows: Longs) -> tuple[float, float]:
+        """The declared domain, or else the usual range of the released ends.
 
-        It depends only on what is released and declared; 0 to 0 if no cell shows a value.
+        `rows` is the number of rows with each cell. The domain depends only on what is released
+        and declared; 0 to 0 if no cell shows a value.
         """
         if self.attribute.column.domain is not None:
             return self.attribute.column.domain
         shown = self.state == SHOWN
         if not shown.any():
             return 0.0, 0.0
-        ends = usual_range(np.concatenate([self.low[shown], self.high[shown]]))
+        ends = usual_range(
+            np.concatenate([self.low[shown], self.high[shown]]), np.tile(rows[shown], 2)
+        )
         low, high = self.attribute.snap(*(np.array([end]) for end in ends))
         return float(low[0]), float(high[0])
 
-    def on_shown_scale(self) -> "Ranges":
+    def on_shown_scale(self, rows: Longs) -> "Ranges":
         """The same, with the declared or released domain instead of the original one."""
-        low, high = self.domain
+        low, high = self.domain(rows)
         return replace(self, attribute=replace(self.attribute, low=low, high=high))
 
     def render(self, _groups: Groups | Rings, dialect: Dialect, style: Style) -> list[pl.Series]:

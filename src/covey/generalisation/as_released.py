@@ -27,7 +27,7 @@ def as_released(
     Its rows are those of the release, each with the first value that its `cell` covers.
     """
     if isinstance(shown, Ranges):
-        own = shown.on_shown_scale()
+        own = shown.on_shown_scale(np.bincount(cell, minlength=len(shown)))
         values = np.where(own.hidden, own.attribute.low, own.low)[cell]
         return replace(own, attribute=replace(own.attribute, values=values))
     assert isinstance(shown, Nodes)

@@ -40,7 +40,7 @@ class ShownColumn:
     @cached_property
     def on_shown_scale(self) -> "ShownColumn":
         """The same, with the declared or released domain, since only that may be published."""
-        return ShownColumn(self.shown.on_shown_scale(), self.cell, self.written)
+        return ShownColumn(self.shown.on_shown_scale(self.counts), self.cell, self.written)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -293,7 +293,7 @@ def measure_groups(original: EncodedTable, groups: Groups | Rings) -> GroupLosse
     """The losses of a release of these groups in the plain style."""
     place = groups.place
     rows = np.bincount(place[place >= 0])
-    shown = [attribute.fold(groups).on_shown_scale() for attribute in original.attributes]
+    shown = [attribute.fold(groups).on_shown_scale(rows) for attribute in original.attributes]
 
     def total(way: Measure) -> float:
         lost = [float(rows @ cells.losses(way)) for cells in shown]

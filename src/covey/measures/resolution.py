@@ -1,14 +1,15 @@
 """What released cells still show, in natural units: years, characters, values.
 
-All of it is counted in the release, so anyone who has the release can count it too. A row is
-typical if half of the rows show at least as much: the figures are medians over rows, and what nine
-of ten rows keep. They are widths and numbers that occur, never means of two.
+All of it is counted in the release, so anyone who has the release can count it too. The figures are
+medians over rows, and what nine of ten rows keep. They are widths and numbers that occur, never
+means of two.
 """
 
 import math
 import re
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import takewhile
 from typing import Literal
 
 import numpy as np
@@ -18,23 +19,25 @@ from covey.encoding import MISSING_LEAF, Category, Interval, Nodes, Ranges
 from covey.encoding.attributes import Mask
 from covey.encoding.categories import members_of
 from covey.encoding.intervals import MISSING
-from covey.errors import percent
+from covey.errors import count, percent
 from covey.generalisation import ShownColumn, View
 from covey.schema import TaxonomyBuilder
 from covey.schema.taxonomy import ROOT
 
 Kind = Literal["width", "characters", "values"]
 
-# Words in the name of a column that say in what its numbers are counted; the first found counts.
+# Words in the name of a column that say in what its numbers are counted; the first line counts.
 _WORDS = {
-    "hours": "hour hours stunde stunden heure heures hora horas ora ore uur uren",
-    "days": "day days tag tage tagen jour jours dia dias día días giorno giorni dag dagen",
+    "hours": "hour hours stunde stunden heure heures hora horas uur uren",
+    "days": "day days tage tagen jour jours dia dias día días giorno giorni dag dagen",
     "weeks": "week weeks woche wochen semaine semaines semana semanas settimana settimane weken",
     "months": "month months monat monate mois mes meses mese mesi maand maanden",
-    "years": "year years jahr jahre an ans année années anno anni año años ano anos jaar jaren "
-    "age alter lebensalter âge edad età eta idade leeftijd ålder alder wiek věk yaş ikä",
+    "years": "year years jahr jahre ans année années anno anni año años ano anos jaar jaren "
+    "age alter lebensalter âge edad età idade leeftijd ålder alder wiek věk yaş ikä",
 }
-_DAYS = {"days": 1.0, "months": 365.25 / 12, "years": 365.25}
+# What follows these words is a period in which something is counted: visits per year.
+_PERIOD = {"per", "last", "past", "previous", "pro", "letzten", "par", "por"}
+_DAYS = {"hours": 1 / 24, "days": 1.0, "months": 365.25 / 12, "years": 365.25}
 _EPOCH = date(1970, 1, 1)
 
 
@@ -42,11 +45,11 @@ _EPOCH = date(1970, 1, 1)
 class Resolution:
     """What the released cells show of one quasi-identifier.
 
-    For numbers and dates, `typical` and `most` are widths of intervals: half of the rows have at
-    most the one, nine of ten rows at most the other. For codes, they are characters: of the rows
-    that show any, half and nine of ten show at least that many. For other categories, `typical` is
-    the number of values that a cell stands for, among cells that show neither one value nor
-    nothing. None means that there is no such number: the interval is open, or nothing is shown.
+    For numbers and dates, `typical` and `most` are widths of intervals: of the rows that show both
+    ends or one value, half have at most the one, and nine of ten at most the other. For codes, they
+    are characters: of the rows that show any, half and nine of ten show at least that many. For
+    other categories, `typical` is the number of values that a cell stands for, among cells that
+    show neither one value nor nothing. None means that there are no such rows.
     """
 
     column: str
@@ -55,33 +58,42 @@ class Resolution:
     typical: float | None
     most: float | None
     of: int | None  # characters of the longest code
-    exact: float  # share of rows that show one value, or that it is missing
+    exact: float  # share of rows that show one value
     open: float  # share of rows whose interval is open at one end
     nothing: float  # share of rows that show nothing
+    missing: float  # share of rows that show that the value is missing
     relative_to: str  # what the loss is relative to
 
     def __str__(self) -> str:
         """One sentence, without the name of the column."""
-        if self.exact == 1:
-            return "shown exactly in every row"
-        if self.nothing == 1:
-            return "not shown in any row"
-        said = {"width": self._width, "characters": self._characters, "values": self._values}
-        return ", ".join(filter(None, said[self.kind]()))
+        for share, said in (
+            (self.exact, "shown exactly in every row"),
+            (self.nothing, "not shown in any row"),
+            (self.missing, "missing in every row"),
+        ):
+            if share == 1:
+                return said
+        text = ", ".join(filter(None, [*self._parts(), self._share("missing in", self.missing)]))
+        # The first share is one of rows, and so are the others.
+        return text.replace(_OF_ROWS, " of rows", 1).replace(_OF_ROWS, "")
 
-    def _width(self) -> tuple[str, ...]:
-        nine = self.most
-        return (
-            self._typically_wide(),
-            f"9 of 10 at most {self._measured(nine)}" if nine is not None else "",
+    def _parts(self) -> list[str]:
+        less = [
             self._share("open at one end in", self.open),
             self._share("not shown in", self.nothing),
-        )
+        ]
+        if self.kind == "values":
+            return [self._share("shown exactly in", self.exact), self._as_one_of(), *less]
+        shown = self._width() if self.kind == "width" else self._characters()
+        if self.open + self.nothing < 0.5 or not shown:
+            return [*shown, *less]
+        return [*less, f"otherwise {shown[0]}", *shown[1:]]
 
-    def _typically_wide(self) -> str:
-        if self.typical is None:
-            return ""
-        return f"typically {self._measured(self.typical)} wide" if self.typical else "mostly exact"
+    def _width(self) -> list[str]:
+        if self.typical is None or self.most is None:
+            return []
+        wide = f"typically {self._measured(self.typical)} wide" if self.typical else "mostly exact"
+        return [wide, f"9 of 10 at most {self._measured(self.most)}" if self.most else ""]
 
     def _measured(self, width: float) -> str:
         number = f"{width:,.1f}".removesuffix(".0") if width >= 0.1 else f"{width:.2g}"
@@ -89,28 +101,25 @@ class Resolution:
             return number
         return f"{number} {self.unit.removesuffix('s') if number == '1' else self.unit}"
 
-    def _characters(self) -> tuple[str, ...]:
-        hidden = self._share("not shown in", self.nothing)
-        shown = (
+    def _characters(self) -> list[str]:
+        if self.typical is None:
+            return []
+        return [
             f"typically {self.typical:.0f} of {self.of} characters shown",
             f"9 of 10 at least {self.most:.0f}",
-        )
-        if self.nothing < 0.5:
-            return *shown, hidden
-        return hidden, f"otherwise {shown[0]}", shown[1]
+        ]
 
-    def _values(self) -> tuple[str, ...]:
-        return (
-            self._share("shown exactly in", self.exact),
-            f"{'otherwise ' if self.exact else ''}typically as one of {self.typical:,.0f} values"
-            if self.typical is not None
-            else "",
-            self._share("not shown in", self.nothing),
-        )
+    def _as_one_of(self) -> str:
+        if self.typical is None:
+            return ""
+        return f"{'otherwise ' if self.exact else ''}typically as one of {self.typical:,.0f} values"
 
     @staticmethod
     def _share(what: str, share: float) -> str:
-        return f"{what} {percent(share)} of rows" if share else ""
+        return f"{what} {percent(share)}{_OF_ROWS}" if share else ""
+
+
+_OF_ROWS = "\0"  # stands for the words behind a share until it is known which one is the first
 
 
 def resolutions(view: View) -> tuple[Resolution, ...]:
@@ -131,15 +140,14 @@ def _resolution(column: ShownColumn, *, known: bool) -> Resolution:
 
 
 def least_of(values: Floats, rows: Longs, share: float) -> float | None:
-    """The least value that at least this share of the rows does not exceed; None if infinite."""
+    """The least value that at least this share of the rows does not exceed; None without rows."""
     order = np.argsort(values, kind="stable")
     behind = np.cumsum(rows[order])
     if not len(behind) or not behind[-1]:
         return None
     # Whole rows: nine of ten rows are 0.9 of them, rounded up.
     place = int(np.searchsorted(behind, np.ceil(share * behind[-1] - 1e-9)))
-    found = float(values[order[place]])
-    return found if np.isfinite(found) else None
+    return float(values[order[place]])
 
 
 def _part(rows: Longs, some: Mask) -> float:
@@ -154,10 +162,10 @@ def _of_ranges(shown: Ranges, rows: Longs) -> Resolution:
     bottom, top = interval.column.bounds
     missing = shown.state == MISSING
     half_open = ~missing & ~shown.hidden & ((shown.low <= bottom) | (shown.high >= top))
-    unbounded = half_open | shown.hidden
-    width = np.where(unbounded, np.inf, np.where(missing, 0.0, shown.high - shown.low))
-    typical, most = (least_of(width[~missing], rows[~missing], share) for share in (0.5, 0.9))
-    unit = _unit_of_days(typical or most) if interval.is_date else unit_of(interval.name)
+    ends = ~missing & ~shown.hidden & ~half_open
+    width = shown.high - shown.low
+    typical, most = (least_of(width[ends], rows[ends], share) for share in (0.5, 0.9))
+    unit = _unit_of_days(interval, typical or most) if interval.is_date else unit_of(interval.name)
     if interval.is_date and unit is not None:
         typical, most = (w if w is None else w / _DAYS[unit] for w in (typical, most))
     return Resolution(
@@ -167,28 +175,28 @@ def _of_ranges(shown: Ranges, rows: Longs) -> Resolution:
         typical=typical,
         most=most,
         of=None,
-        exact=_part(rows, width == 0),
+        exact=_part(rows, ends & (width == 0)),
         open=_part(rows, half_open),
         nothing=_part(rows, shown.hidden),
+        missing=_part(rows, missing),
         relative_to=_range(interval),
     )
 
 
 def unit_of(name: str) -> str | None:
     """The unit of a column of numbers, if its name says so: years for `age` or `Alter`."""
-    words = {word.lower() for word in re.findall(r"[^\W\d_]+", _apart(name))}
-    return next((unit for unit, known in _WORDS.items() if words & set(known.split())), None)
+    spaced = re.sub(r"(?<=[^\W\d_A-Z])(?=[A-Z])", " ", name)  # `ageAtDeath` is three words
+    words = [word.lower() for word in re.findall(r"[^\W\d_]+", spaced)]
+    counted = set(takewhile(lambda word: word not in _PERIOD, words))
+    return next((unit for unit, known in _WORDS.items() if counted & set(known.split())), None)
 
 
-def _apart(name: str) -> str:
-    """A name with spaces in its camel case: `ageAtDeath` is three words."""
-    return re.sub(r"(?<=[^\W\d_A-Z])(?=[A-Z])", " ", name)
-
-
-def _unit_of_days(width: float | None) -> str:
+def _unit_of_days(interval: Interval, width: float | None) -> str:
     if width is None or width > 3 * _DAYS["years"]:
         return "years"
-    return "months" if width > 92 else "days"
+    if width > 92:
+        return "months"
+    return "hours" if interval.has_hours and width <= 3 else "days"
 
 
 def _range(interval: Interval) -> str:
@@ -202,10 +210,8 @@ def _range(interval: Interval) -> str:
         return "one value"
     declared, exact = interval.column.domain is not None, interval.column.grid is not None
     if interval.is_date:
-        days = [str(_EPOCH + timedelta(days=int(end))) for end in (low, high)]
-        shortened = 4 if high - low > 3 * _DAYS["years"] else 7  # a year, or a month
-        first, last = days if exact else [day[:shortened] for day in days]
-        return f"{first} to {last}" if exact else f"about {first} to {last}"
+        days = [_EPOCH + timedelta(days=int(end)) for end in (low, high)]
+        return f"{days[0]} to {days[1]}" if exact else f"about {_rounded_days(*days)}"
     if not declared and not exact:
         low, high = _rounded_outwards(low, high)
     said = f"{_spelled(low)}{' to ' if low < 0 else '–'}{_spelled(high)}"
@@ -215,6 +221,14 @@ def _range(interval: Interval) -> str:
 def _rounded_outwards(low: float, high: float) -> tuple[float, float]:
     step = 10.0 ** max(math.floor(math.log10(high - low)), -300)
     return math.floor(low / step) * step, math.ceil(high / step) * step
+
+
+def _rounded_days(first: date, last: date) -> str:
+    """Months, years or decades, whichever the days are many of."""
+    years = last.year - first.year
+    if years > 30:
+        return f"{first.year // 10 * 10} to {-(-last.year // 10) * 10}"
+    return f"{first.year} to {last.year}" if years > 3 else f"{first:%Y-%m} to {last:%Y-%m}"
 
 
 def _spelled(end: float) -> str:
@@ -227,7 +241,7 @@ def _spelled(end: float) -> str:
 def _of_codes(shown: Nodes, column: ShownColumn, *, known: bool) -> Resolution:
     """Codes that are shortened from the right; a missing one shows nothing but that."""
     labels = [shown.attribute.tree.labels[node] for node in shown.node.tolist()]
-    missing = np.array([label == MISSING_LEAF for label in labels])
+    missing = _is_missing(shown)
     length = np.array([len(label.rstrip(ROOT)) for label in labels], dtype=np.float64)
     rows, some = column.counts, ~missing & ~_is_root(shown)
     least = [least_of(-length[some], rows[some], share) for share in (0.5, 0.9)]
@@ -239,18 +253,19 @@ def _of_codes(shown: Nodes, column: ShownColumn, *, known: bool) -> Resolution:
         typical=typical,
         most=most,
         of=max(map(len, labels)),
-        exact=_part(rows, _is_leaf(shown)),
+        exact=_part(rows, _is_leaf(shown) & ~missing),
         open=0.0,
         nothing=_part(rows, _is_root(shown)),
+        missing=_part(rows, missing),
         relative_to=_tree(shown.attribute, known=known),
     )
 
 
 def _of_labels(shown: Nodes, column: ShownColumn, *, known: bool) -> Resolution:
-    values = _values(shown, column)
-    exact, nothing = values == 1, _is_root(shown) & (values > 1)
+    values, missing = _values(shown, column), _is_missing(shown)
+    exact, nothing = (values == 1) & ~missing, _is_root(shown) & (values > 1)
     nothing &= values >= shown.attribute.tree.leaf_count - _has_missing(shown.attribute)
-    between = ~exact & ~nothing
+    between = ~exact & ~nothing & ~missing
     # The number of values under a label of a built tree may depend on people who were left out.
     told = known or not shown.attribute.counts_leaves
     return Resolution(
@@ -263,6 +278,7 @@ def _of_labels(shown: Nodes, column: ShownColumn, *, known: bool) -> Resolution:
         exact=_part(column.counts, exact),
         open=0.0,
         nothing=_part(column.counts, nothing),
+        missing=_part(column.counts, missing),
         relative_to=_tree(shown.attribute, known=known),
     )
 
@@ -281,6 +297,10 @@ def _has_missing(category: Category) -> int:
     return int(MISSING_LEAF in category.tree.node_of)
 
 
+def _is_missing(shown: Nodes) -> Mask:
+    return np.equal(shown.node, shown.attribute.tree.node_of.get(MISSING_LEAF, -1))
+
+
 def _is_leaf(shown: Nodes) -> Mask:
     leaf: Mask = shown.node < shown.attribute.tree.leaf_count
     return leaf
@@ -295,4 +315,4 @@ def _tree(category: Category, *, known: bool) -> str:
         return "all values or one"
     if category.column.has_own_tree and not known:
         return "its taxonomy"
-    return f"its taxonomy of {category.tree.height} levels"
+    return f"its taxonomy of {count(category.tree.height, 'level')}"

@@ -12,6 +12,7 @@ from covey.measures.histograms import MISSING, Distribution
 from covey.measures.loss import DEFINITIONS, ColumnLoss
 from covey.report import charts
 from covey.report.charts import BEFORE, LINE, SOFT, Bar
+from covey.schema.taxonomy import ROOT
 from covey.tables.html import (
     Html,
     Part,
@@ -24,7 +25,7 @@ from covey.tables.html import (
     together,
 )
 from covey.tables.html import page as document
-from covey.verification import Check, Risks
+from covey.verification import Risks
 from covey.verification.rounding import share
 from covey.verification.sensitive import SIMILAR
 
@@ -95,7 +96,7 @@ def _header(report: "Report") -> Html:
             brand,
             *_about(report),
             element("p", said, class_=f"verdict {colour}"),
-            element("h1", _headline(report)),
+            element("h1", _sentence(report.verdict.headline)),
             element("p", *_lead(report), class_="lead"),
             facts(_told(report)),
         ),
@@ -122,21 +123,6 @@ def _state(report: "Report") -> tuple[str, str]:
     return "mind", "? the requirements could not all be checked"
 
 
-def _sizes_asked(report: "Report") -> list[Check]:
-    """The checks of class sizes: in rows, in persons, or in both."""
-    sizes = [c for c in report.verdict.checks if c.requirement.counted]
-    # The largest of several of one name includes the others.
-    return list({c.name: c for c in sorted(sizes, key=lambda c: c.asked)}.values())
-
-
-def _headline(report: "Report") -> str:
-    if report.verdict.broken:
-        return "Do not publish this table as it is."
-    if not report.verdict.holds:
-        return "This table alone does not show whether the requirements hold."
-    return _sentence(" and ".join(check.requirement.headline for check in _sizes_asked(report)))
-
-
 def _lead(report: "Report") -> Sequence[Part]:
     columns = _listed([element("strong", column.name) for column in report.losses.columns])
     if not report.verdict.holds:
@@ -153,7 +139,7 @@ def _lead(report: "Report") -> Sequence[Part]:
         if check.requirement.counted == "persons"
         else f"to fewer than {check.asked:,.0f} of the "
         f"{count(report.rows.released, 'released row')}"
-        for check in _sizes_asked(report)
+        for check in report.verdict.class_sizes
     ]
     found = (
         f" alone. The verifier checked every cell of the {'file' if report.output else 'table'}. "
@@ -192,7 +178,7 @@ def _listed(parts: Sequence[Part]) -> Html:
 def _told(report: "Report") -> Iterator[tuple[str, str, str]]:
     rows, alike = report.rows, report.verdict.alike
     same = "cannot be distinguished" if alike else "may be anyone's"
-    for size in _sizes_asked(report):
+    for size in report.verdict.class_sizes:
         found = size.found if size.judged else size.answer
         said = f"minimum number of {size.requirement.counted} that {same}"
         yield "k, required and found", f"{size.asked:,.0f} → {found}", said
@@ -391,8 +377,8 @@ def _readable(report: "Report") -> _Section:
         "readable",
         element(
             "p",
-            "Typical is what half of the rows keep: they show at least as much. Widths are those "
-            "of released intervals.",
+            "Of the rows that show something of a column, half show at least as much as is "
+            "typical. Widths are those of released intervals.",
         ),
         scrolled(table(("column", "what its cells show"), rows), "what cells show"),
         *_some_rows(report),
@@ -414,6 +400,7 @@ def _some_rows(report: "Report") -> Iterator[Html]:
         if found > 1
         else "All rows are alike: ",
         "their quasi-identifiers, which are published with the release.",
+        f" {ROOT} stands for any value." if any(ROOT in row for row in some.rows) else None,
     )
     head = ("column", *(f"row {place + 1}" for place in range(found)))
     yield scrolled(table(head, rows), "released rows")

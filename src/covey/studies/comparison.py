@@ -291,6 +291,8 @@ def _contender(asked: Asked, class_column: str | None) -> _Contender:
 
 
 _CLASS_OPTIONS = {"penalty", "penalise_leftovers"}
+# Options of methods that are also parameters of `anonymize`.
+_METHOD_OPTIONS = {"effort", "budget", "max_suppressed", "l", "sensitive"}
 
 
 def parse_options(written: Iterable[str]) -> dict[str, Any]:
@@ -300,7 +302,7 @@ def parse_options(written: Iterable[str]) -> dict[str, Any]:
         name, equals, value = option.partition("=")
         if not equals or not name.isidentifier():
             raise UsageError("write a method option as NAME=VALUE")
-        if name in inspect.signature(pipeline.anonymize).parameters:
+        if name in inspect.signature(pipeline.anonymize).parameters.keys() - _METHOD_OPTIONS:
             raise UsageError(f"{name!r} is not a method option")
         try:
             parsed[name] = tomllib.loads(f"value = {value}")["value"]

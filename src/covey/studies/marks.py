@@ -59,7 +59,8 @@ MARKS = (
         "OECD",
         "Some agencies require at least five respondents in a cell, others three.",
         "Glossary of statistical terms: threshold rule",
-        "OECD",
+        "OECD, after Statistics Netherlands, Statistics Canada, Germany FSO and the University of "
+        "Manchester",
         2005,
         "https://stats.oecd.org/glossary/detail.asp?ID=7010",
         cell=5,

@@ -161,9 +161,11 @@ def _as_it_came(column: Any, came: Came) -> Any:
         values = pd.Categorical(column, categories=known, ordered=came.ordered)
         return pd.Series(values, index=column.index)
     try:
-        return column.astype(came.dtype)
-    except (TypeError, ValueError):  # such as a gap in a column of bool
+        made = column.astype(came.dtype)
+    except (TypeError, ValueError):  # such as a gap in a column of whole numbers
         return column
+    # A gap in a column of bool would have become a value.
+    return made if made.isna().equals(column.isna()) else column
 
 
 def _pandas(native: Any) -> Any:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 STREAM = "-"
 _SEPARATOR = "::"
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _PATTERN = re.compile(r"[*?\[]")
 QUERY = re.compile(r"\s*(SELECT|WITH|FROM|VALUES|TABLE)\b", re.IGNORECASE)
 

@@ -117,7 +117,7 @@ def _opened(place: Source, schema: Schema | None, declared: TableFormat) -> Tabl
     if place.is_many:
         if place.part is not None:
             raise TableError("a folder or pattern of files has no parts: name one file")
-        return _typed(arrow.read_folder(place.files(), place.place), schema, declared)
+        return _typed(arrow.read_files(place.files(), place.place), schema, declared)
     if place.place != STREAM:
         with _reading():
             path = Path(place.place)

@@ -183,6 +183,22 @@ class Verdict:
         return f"{count(self.classes, 'class', 'classes')} of {size}"
 
     @property
+    def class_sizes(self) -> list[Check]:
+        """The checks of class sizes: in rows, in persons, or in both."""
+        sizes = [check for check in self.checks if check.requirement.counted]
+        # The largest of several of one name includes the others.
+        return list({c.name: c for c in sorted(sizes, key=lambda c: c.asked)}.values())
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one sentence, without its full stop."""
+        if self.broken:
+            return "do not publish this table as it is"
+        if not self.holds:
+            return "this table alone does not show whether the requirements hold"
+        return " and ".join(check.requirement.headline for check in self.class_sizes)
+
+    @property
     def risk(self) -> str:
         """The highest risk in a sentence, and why it is higher than 1 in k; empty if unknown."""
         if self.risks.prosecutor is None or not self.alike:
@@ -192,11 +208,7 @@ class Verdict:
     @property
     def why_higher(self) -> str:
         """Why the highest risk is higher than 1 in k, if it is."""
-        found = [
-            check.achieved
-            for check in self.checks
-            if check.requirement.counted and check.achieved is not None
-        ]
+        found = [check.achieved for check in self.class_sizes if check.achieved is not None]
         if self.risks.prosecutor is None or not found or not self.alike:
             return ""
         most = max(found)  # the one that the risk is compared with, if rows and persons count

@@ -52,12 +52,6 @@ def _is_portable(data: bytes) -> bool:
     return b"SPSSPORT" in data[:HEAD].replace(b"\r", b"").replace(b"\n", b"")[:464]
 
 
-def _is_old_stata(data: bytes) -> bool:
-    return (
-        data[:1] in b"hiklnoqrs" and data[1:2] in b"\1\2" and data[2:4] == b"\1\0" and data != b""
-    )
-
-
 def _is_workbook(data: bytes) -> bool:
     if not data.startswith(_ZIP):
         return False
@@ -83,7 +77,7 @@ KINDS = (
     Kind("por", _is_portable, statistical.reader("read_por", "SPSS file")),
     Kind(
         "dta",
-        lambda data: data.startswith(b"<stata_dta>") or _is_old_stata(data),
+        lambda data: bool(statistical.STATA.match(data)),
         statistical.reader("read_dta", "Stata file"),
     ),
     Kind(

@@ -8,7 +8,7 @@ import polars as pl
 
 from covey.errors import TableError, count
 from covey.schema import TableFormat
-from covey.tables.formats.common import Found, damaged
+from covey.tables.formats.common import Found, damaged, saying
 
 
 def read_parquet(data: bytes, _: str | None, __: TableFormat) -> Found:
@@ -17,8 +17,11 @@ def read_parquet(data: bytes, _: str | None, __: TableFormat) -> Found:
         return Found(pl.read_parquet(io.BytesIO(data)))
 
 
-def read_folder(paths: Sequence[str], folder: str | None) -> Found:
-    """Read Parquet files as one table, with the columns that names of folders give (a=1)."""
+def read_files(paths: Sequence[str], place: str) -> Found:
+    """Read Parquet files as one table.
+
+    If the place is a folder, names of folders in it (a=1) give columns; names above it do not.
+    """
     if not paths:
         raise TableError("the table cannot be read: no files there")
     others = [path for path in paths if not _is_parquet(path)]
@@ -27,15 +30,17 @@ def read_folder(paths: Sequence[str], folder: str | None) -> Found:
             f"{len(others):,} of {count(len(paths), 'file')} there not Parquet: name the others "
             "with a pattern, such as 'in/*.parquet'"
         )
-    is_parted = any("=" in part for path in paths for part in Path(path).parts[:-1])
-    hive = is_parted and folder is not None
-    try:
-        with damaged("folder"):
-            return Found(pl.read_parquet([*paths], glob=False, hive_partitioning=hive))
-    except TableError:
-        raise TableError(
-            "the Parquet files cannot be read as one table: one is damaged, or their columns differ"
-        ) from None
+    message = "the Parquet files are not one table: one is damaged, or their columns differ"
+    with saying(message):
+        inside = [_keys(Path(path).relative_to(place)) for path in paths if Path(place).is_dir()]
+        named = {key for keys in inside for key in keys}
+        frame = pl.read_parquet([*paths], glob=False, hive_partitioning=bool(named))
+        return Found(frame.drop({*_keys(Path(paths[0]))} - named if named else []))
+
+
+def _keys(path: Path) -> list[str]:
+    """The columns that names of folders give."""
+    return [part.partition("=")[0] for part in path.parts[:-1] if "=" in part]
 
 
 def _is_parquet(path: str) -> bool:

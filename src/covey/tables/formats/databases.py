@@ -5,7 +5,7 @@ All are opened to read, never to write. A part is the name of a table or view, o
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,25 +23,38 @@ SQLITE, DUCKDB = b"SQLite format 3\0", b"DUCK"
 class _Database(Protocol):
     """An open database."""
 
-    def names(self) -> list[str]: ...
+    def places(self) -> dict[str, str]:
+        """How a query names each table and view, by the name that a user gives."""
 
-    def is_filled(self, name: str) -> bool: ...
+    def query(self, query: str) -> pl.DataFrame:
+        """The result of a query."""
 
-    def table(self, name: str) -> pl.DataFrame: ...
-
-    def query(self, query: str) -> pl.DataFrame: ...
+    def table(self, place: str) -> pl.DataFrame:
+        """All of a table."""
 
 
 def _found(database: _Database, part: str | None) -> Found:
-    names = database.names()
-    if part is not None and part not in names and QUERY.match(part):
+    places = database.places()
+    if part is not None and part not in places and QUERY.match(part):
         with saying("the database cannot carry out the query"):
             return Found(database.query(part))
-    return Found(database.table(chosen(part, names, database.is_filled, "table")))
+
+    def is_filled(name: str) -> bool:
+        return database.query(f"SELECT 1 AS a FROM {places[name]} LIMIT 1").height > 0  # noqa: S608
+
+    return Found(database.table(places[chosen(part, [*places], is_filled, "table")]))
 
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def _placed(rows: Iterable[Sequence[str]], own: str) -> dict[str, str]:
+    """Places by schema and name; those of the own schema need the name alone."""
+    return {
+        name if schema == own else f"{schema}.{name}": f"{_quoted(schema)}.{_quoted(name)}"
+        for schema, name in rows
+    }
 
 
 # ── SQLite ──────────────────────────────────────────────────────────────────────────────────────
@@ -75,20 +88,16 @@ class _Sqlite:
         for setting in ("query_only = ON", "temp_store = MEMORY", "trusted_schema = OFF"):
             connection.execute(f"PRAGMA {setting}")
 
-    def names(self) -> list[str]:
+    def places(self) -> dict[str, str]:
         rows = self._connection.execute(
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
             "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
         )
-        return [name for (name,) in rows]
+        return {name: _quoted(name) for (name,) in rows}
 
-    def is_filled(self, name: str) -> bool:
-        query = f"SELECT 1 FROM {_quoted(name)} LIMIT 1"  # noqa: S608 - quoted
-        return self._connection.execute(query).fetchone() is not None
-
-    def table(self, name: str) -> pl.DataFrame:
-        frame = self.query(f"SELECT * FROM {_quoted(name)}")  # noqa: S608 - quoted
-        kinds = self._connection.execute(f"PRAGMA table_info({_quoted(name)})")
+    def table(self, place: str) -> pl.DataFrame:
+        frame = self.query(f"SELECT * FROM {place}")  # noqa: S608 - quoted
+        kinds = self._connection.execute(f"PRAGMA table_info({place})")
         truths = [name for _, name, kind, *_ in kinds if str(kind).upper().startswith("BOOL")]
         whole = frame.select(truths).select(pl.selectors.integer())
         known = [cells for cells in whole if cells.is_in([0, 1]).all()]
@@ -157,34 +166,23 @@ class _Duckdb:
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
-    def names(self) -> list[str]:
+    def places(self) -> dict[str, str]:
         rows = self._connection.execute(
-            "SELECT CASE schema_name WHEN 'main' THEN name ELSE schema_name || '.' || name END "
-            "FROM (SELECT schema_name, table_name AS name FROM duckdb_tables() WHERE NOT internal "
-            "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal) "
-            "ORDER BY 1"
+            "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal UNION ALL "
+            "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
         )
-        return [name for (name,) in rows.fetchall()]
+        return _placed(rows.fetchall(), "main")
 
-    def is_filled(self, name: str) -> bool:
-        return len(self._connection.table(_path(name)).limit(1).fetchall()) > 0
-
-    def table(self, name: str) -> pl.DataFrame:
-        return self._frame(self._connection.table(_path(name)))
+    def table(self, place: str) -> pl.DataFrame:
+        return self.query(f"SELECT * FROM {place}")  # noqa: S608 - quoted
 
     def query(self, query: str) -> pl.DataFrame:
-        return self._frame(self._connection.sql(query))
-
-    def _frame(self, relation: Any) -> pl.DataFrame:
+        relation = self._connection.sql(query)
         check_names(relation.columns)
         each = zip(relation.columns, relation.types, strict=True)
         chosen = ", ".join(_as_plain(name, str(kind)) for name, kind in each)
         frame: pl.DataFrame = relation.project(chosen).pl()
         return frame
-
-
-def _path(name: str) -> str:
-    return ".".join(map(_quoted, name.split(".", 1)))
 
 
 def _as_plain(name: str, kind: str) -> str:
@@ -225,19 +223,18 @@ class _Postgres:
         self._cursor = cursor
         cursor.execute("SET TRANSACTION READ ONLY")
 
-    def names(self) -> list[str]:
+    def places(self) -> dict[str, str]:
         rows = self._rows(
-            "SELECT CASE table_schema WHEN current_schema() THEN table_name::text "
-            "ELSE table_schema || '.' || table_name END FROM information_schema.tables "
-            "WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1"
+            "SELECT nspname::text AS s, relname::text AS r, current_schema()::text AS own "
+            "FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace "
+            "WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND nspname !~ '^pg_' "
+            "AND nspname <> 'information_schema' AND has_schema_privilege(nspname, 'USAGE') "
+            "AND has_table_privilege(pg_class.oid, 'SELECT') ORDER BY 1, 2"
         )
-        return [name for (name,) in rows]
+        return _placed([row[:2] for row in rows], rows[0][2] if rows else "public")
 
-    def is_filled(self, name: str) -> bool:
-        return bool(self._rows(f"SELECT 1 FROM {_path(name)} LIMIT 1"))  # noqa: S608 - quoted
-
-    def table(self, name: str) -> pl.DataFrame:
-        return self.query(f"SELECT * FROM {_path(name)}")  # noqa: S608 - quoted
+    def table(self, place: str) -> pl.DataFrame:
+        return self.query(f"SELECT * FROM {place}")  # noqa: S608 - quoted
 
     def query(self, query: str) -> pl.DataFrame:
         names, kinds = self._described(query)

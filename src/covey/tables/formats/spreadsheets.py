@@ -111,11 +111,15 @@ def write(frame: pl.DataFrame, dialect: Dialect, *, defuse: bool) -> bytes:
     book.set_properties({"created": datetime(1980, 1, 1)})
     sheet = book.add_worksheet("release")
     plain, marked = book.add_format(), book.add_format({"quote_prefix": True, "num_format": "@"})
-    for place, cells in enumerate(frame):
-        sheet.write_string(0, place, cells.name)
+
+    def runs(texts: pl.Series) -> pl.Series:
+        return formulas.runs(texts, dialect).fill_null(value=False) & defuse
+
+    names = pl.Series(frame.columns, dtype=pl.String)
+    for place, (cells, mark) in enumerate(zip(frame, runs(names), strict=True)):
+        sheet.write_string(0, place, cells.name, marked if mark else plain)
         if cells.dtype == pl.String:
-            run = formulas.runs(cells, dialect).fill_null(value=False) & defuse
-            for row, (text, mark) in enumerate(zip(cells, run, strict=True), 1):
+            for row, (text, mark) in enumerate(zip(cells, runs(cells), strict=True), 1):
                 if text:
                     sheet.write_string(row, place, text, marked if mark else plain)
             continue

@@ -4,16 +4,18 @@ Cells are codes; labels of variables and values are in the codebook. Values that
 as missing are missing.
 """
 
+import codecs
 import io
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import polars as pl
 
-from covey.errors import OutputError
+from covey.errors import OutputError, TableError
 from covey.schema import TableFormat
 from covey.tables.codebook import Codebook, as_codes
 from covey.tables.csv_files import Dialect, check_names
@@ -38,6 +40,10 @@ def reader(function: str, what: str) -> Callable[[bytes, str | None, TableFormat
 
 
 _OLD_ENCODING = "windows-1252"
+STATA = re.compile(rb"[h-s][\x01\x02]\x01\x00|<stata_dta>")
+_OLD_STATA = re.compile(
+    rb"[h-s][\x01\x02]\x01\x00|<stata_dta><header><release>117"
+)  # says no encoding
 
 
 def _read(
@@ -45,17 +51,24 @@ def _read(
 ) -> tuple[pl.DataFrame, Any, str]:
     """The cells and what the file says about them.
 
-    Old files do not say how their text is encoded; it is then usually Windows's.
+    A file says how its text is encoded; what is declared may be true of a CSV file only. Old files
+    do not say it, or wrongly: then it is as declared, or Windows's.
     """
-    settings = {"output_format": "polars"}
+    read = partial(function, output_format="polars")
+    other = _plain_name(encoding) if encoding else _OLD_ENCODING
+    if encoding and _OLD_STATA.match(data):
+        return *read(io.BytesIO(data), encoding=other), ""
     try:
-        given = settings | ({"encoding": encoding} if encoding else {})
-        return *function(io.BytesIO(data), **given), ""
+        return *read(io.BytesIO(data)), ""
     except Exception:
-        if encoding:
-            raise
-        read = function(io.BytesIO(data), **settings, encoding=_OLD_ENCODING)
-        return *read, f"detected encoding {_OLD_ENCODING}"
+        return *read(io.BytesIO(data), encoding=other), f"detected encoding {other}"
+
+
+def _plain_name(encoding: str) -> str:
+    try:
+        return codecs.lookup(encoding).name.removesuffix("-sig")
+    except LookupError:
+        raise TableError(f"unknown encoding {encoding!r}") from None
 
 
 def _codebook(about: Any, frame: pl.DataFrame) -> Codebook:
