@@ -250,7 +250,7 @@ def recognise(texts: pl.Series, concepts: frozenset[str] = frozenset()) -> Recog
     return next((known for known in tried if known.finds(texts, concepts)), None)
 
 
-_SHORT_NUMBER = r"^[+-]?[0-9]{1,5}([.,][0-9]*)?$"
+_SHORT_NUMBER = r"^[+-]?(0|[1-9][0-9]{0,4})([.,][0-9]*)?$"
 _BY_NAME = tuple(known for known in RECOGNISERS if known.concept)
 
 
