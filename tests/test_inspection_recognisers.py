@@ -70,6 +70,10 @@ SOME = range(40)
         ("bands", ["De 0 a 4 años", "De 5 a 9 años", "Más de 74 años"]),
         ("bands", ["[0-10)", "[10-20)", "[20-30)"]),
         ("bands", ["<18", "18 bis 30", ">30"]),
+        ("sums of money", [f"{n}.234,50 €" for n in range(1, 41)]),
+        ("sums of money", [f"${n},234.50" for n in range(1, 41)]),
+        ("numbers with a unit", [f"{n + 50} kg" for n in SOME]),
+        ("numbers with a unit", [f"{n},5 mmol/l" for n in SOME]),
         ("bands", ["[0,10)", "[10,20)", "[20,30]"]),
     ],
 )
