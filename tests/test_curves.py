@@ -60,7 +60,7 @@ def curve_of(*points: Point) -> Curve:
 
 @pytest.mark.parametrize("method", ["covey", "k-member", "mondrian", "kacpc"])
 def test_a_point_is_what_anonymize_loses(frame: pl.DataFrame, method: str) -> None:
-    found = covey.curve(frame, demo.schema(), ks=[2, 3, 7, 20, 45, 90], method=method, seed=5)
+    found = covey.curve(frame, demo.schema(), k=[2, 3, 7, 20, 45, 90], method=method, seed=5)
     for some in found.points:
         release = covey.anonymize(
             frame,
@@ -102,7 +102,7 @@ def test_losses_are_those_of_the_oracle_and_never_fall(table: People, seed: int)
 
     ks = [k for k in (2, 3, 5, 8) if k <= table.rows]
     assume(ks)
-    found = covey.curve(table.table, table.schema, ks=ks, method=random_groups, seed=seed)
+    found = covey.curve(table.table, table.schema, k=ks, method=random_groups, seed=seed)
     rows = ordered_people(table.table, table.schema, [], seed=seed, key=None).selection.rows
     for some in found.points:
         in_input_order = np.empty(table.rows, dtype=np.int64)
@@ -151,7 +151,7 @@ def stays_schema(**require: Any) -> covey.Schema:
 @pytest.mark.parametrize("method", ["covey", "mondrian"])
 def test_a_point_in_persons_is_what_anonymize_finds(stays: pl.DataFrame, method: str) -> None:
     schema = stays_schema()
-    found = covey.curve(stays, schema, ks=[2, 5, 12], person="patient", method=method, seed=5)
+    found = covey.curve(stays, schema, k=[2, 5, 12], person="patient", method=method, seed=5)
     assert (found.person, found.counted) == ("patient", "persons")
     assert any(point.highest_risk > 1 / point.k for point in found.points)
     for some in found.points:
@@ -167,10 +167,10 @@ def test_a_point_in_persons_is_what_anonymize_finds(stays: pl.DataFrame, method:
 
 def test_the_schema_says_what_k_counts_unless_the_request_does(stays: pl.DataFrame) -> None:
     with pytest.raises(covey.GuaranteeError, match="'patient' repeats"):
-        covey.curve(stays, stays_schema(), ks=[3])
-    by_schema = covey.curve(stays, stays_schema(person="patient"), ks=[3], seed=1)
-    by_request = covey.curve(stays, stays_schema(), ks=[3], person="patient", seed=1)
-    rows = covey.curve(stays, stays_schema(person="patient"), ks=[3], person=False, seed=1)
+        covey.curve(stays, stays_schema(), k=[3])
+    by_schema = covey.curve(stays, stays_schema(person="patient"), k=[3], seed=1)
+    by_request = covey.curve(stays, stays_schema(), k=[3], person="patient", seed=1)
+    rows = covey.curve(stays, stays_schema(person="patient"), k=[3], person=False, seed=1)
     assert by_schema.points[0].total_il == by_request.points[0].total_il
     assert rows.person is None
     assert rows.points[0].highest_risk == pytest.approx(1 / 3)
@@ -183,7 +183,7 @@ def test_no_k_is_larger_than_the_number_of_persons(stays: pl.DataFrame) -> None:
     assert [p.k for p in covey.curve(few, schema, effort="fast").points] == [2, 3, 4, 5, 6]
     began: list[str] = []
     with pytest.raises(covey.InfeasibleError, match="only 7 persons"):
-        covey.curve(few, schema, ks=[2, 8], progress=lambda stage, _: began.append(stage))
+        covey.curve(few, schema, k=[2, 8], progress=lambda stage, _: began.append(stage))
     assert began == ["reading"]  # refused before any work
 
 
@@ -271,16 +271,16 @@ def test_twenty_ks_by_default_cut_at_the_rows(frame: pl.DataFrame) -> None:
 
 
 def test_the_order_of_the_rows_and_the_other_ks_do_not_matter(frame: pl.DataFrame) -> None:
-    one = covey.curve(frame, demo.schema(), ks=[3, 5, 9])
-    other = covey.curve(frame.reverse(), demo.schema(), ks=iter([9, 3, 9]))
+    one = covey.curve(frame, demo.schema(), k=[3, 5, 9])
+    other = covey.curve(frame.reverse(), demo.schema(), k=iter([9, 3, 9]))
     assert [p.k for p in other.points] == [3, 9]
     assert one.points[2].total_il == other.points[1].total_il
     assert one.options == {"effort": curves.EFFORT}
 
 
 def test_options_reach_the_method(frame: pl.DataFrame) -> None:
-    quick = covey.curve(frame, demo.schema(), ks=[3], seed=1, effort="fast")
-    slow = covey.curve(frame, demo.schema(), ks=[3], seed=1, effort="best")
+    quick = covey.curve(frame, demo.schema(), k=[3], seed=1, effort="fast")
+    slow = covey.curve(frame, demo.schema(), k=[3], seed=1, effort="best")
     assert slow.options == {"effort": "best"}
     assert slow.points[0].total_il < quick.points[0].total_il
 
@@ -323,13 +323,13 @@ def test_groups_that_are_too_small_are_caught(frame: pl.DataFrame) -> None:
         return covey.Groups(np.arange(table.rows) // 2)
 
     with pytest.raises(covey.GuaranteeError, match="2 rows, but k = 3"):
-        covey.curve(frame, demo.schema(), ks=[2, 3], method=pairs)
+        covey.curve(frame, demo.schema(), k=[2, 3], method=pairs)
 
 
 def test_progress_names_the_k_and_tells_how_much_is_done(frame: pl.DataFrame) -> None:
     told: list[tuple[str, float]] = []
     covey.curve(
-        frame, demo.schema(), ks=[4, 5], method="k-member", progress=lambda *x: told.append(x)
+        frame, demo.schema(), k=[4, 5], method="k-member", progress=lambda *x: told.append(x)
     )
     stages = list(dict.fromkeys(stage for stage, _ in told))
     assert stages == ["reading", "1 of 2: k = 4", "2 of 2: k = 5"]
@@ -342,7 +342,7 @@ def test_progress_names_the_k_and_tells_how_much_is_done(frame: pl.DataFrame) ->
 
 
 def test_csv_and_json_say_the_same_as_the_points(frame: pl.DataFrame, tmp_path: Path) -> None:
-    found = covey.curve(frame, demo.schema(), ks=[2, 9, 40])
+    found = covey.curve(frame, demo.schema(), k=[2, 9, 40])
     found.write(tmp_path / "c.csv")
     found.write(tmp_path / "c.JSON")
     told = json.loads((tmp_path / "c.JSON").read_text())
@@ -477,7 +477,7 @@ def test_the_command_shows_and_writes(folder: Folder) -> None:
     code, out, err = curve(folder, *request, *(part for name in files for part in ("-o", name)))
     assert (code, err) == (0, "covey: detected encoding utf-8, delimiter ','\n")
     schema = covey.Schema.from_toml("people.toml")
-    found = covey.curve("people.csv", schema, ks=[2, 5, 12], seed=3, effort="balanced")
+    found = covey.curve("people.csv", schema, k=[2, 5, 12], seed=3, effort="balanced")
     lines = [line.replace(" %", "%").split()[:5] for line in out.splitlines()]
     for p in found.points:
         risks = [f"{share:.1%}" for share in (p.highest_risk, p.average_risk)]

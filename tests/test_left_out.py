@@ -317,7 +317,7 @@ def test_published_figures_have_the_digits_that_are_shown(tmp_path: Path) -> Non
     people = demo.people(300)
     schema = demo.schema()
     release = covey.anonymize(people, schema, require=KAnonymity(7), effort="fast")
-    curve = covey.curve(people, schema, ks=[2, 7], effort="fast")
+    curve = covey.curve(people, schema, k=[2, 7], effort="fast")
     assert release.report.losses.total_il != round(release.report.losses.total_il, 2)
     report = release.write(tmp_path / "out.csv", report=tmp_path / "r.json", curve=curve)
     told = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
@@ -354,13 +354,13 @@ def test_a_report_shows_a_curve_of_the_released_rows_only(
     schema = Schema.of(quasi=quasi)
     release = covey.anonymize(people, schema, require=KAnonymity(5), max_suppressed=0.05)
     assert release.report.rows.suppressed == 2
-    whole = covey.curve(people, schema, ks=[2, 5], effort="fast")
+    whole = covey.curve(people, schema, k=[2, 5], effort="fast")
     with pytest.raises(covey.UsageError, match=r"60 rows.*58"):
         release.write(tmp_path / "out.csv", report=tmp_path / "r.json", curve=whole)
     assert not (tmp_path / "out.csv").exists()
     with pytest.raises(covey.UsageError, match=r"60 rows.*58"):
         covey.report_on(people, release.table, schema, require=KAnonymity(5), curve=whole)
-    own = covey.curve(people[sorted(release.rows.tolist())], schema, ks=[2, 5], effort="fast")
+    own = covey.curve(people[sorted(release.rows.tolist())], schema, k=[2, 5], effort="fast")
     assert release.write(tmp_path / "out.csv", curve=own).curve == own
     # So on the command line; and nobody draws one who does not know which rows those are.
     people.write_csv(tmp_path / "people.csv")

@@ -80,7 +80,7 @@ def test_what_takes_a_method_takes_a_function_a_name_and_an_object() -> None:
     ):
         release = covey.anonymize(FRAME, SCHEMA, method=method, **asked)
         assert (release.report.method, release.verdict.k) == (name, 3)
-        assert covey.curve(FRAME, SCHEMA, ks=[2, 3], method=method, seed=1).method == name
+        assert covey.curve(FRAME, SCHEMA, k=[2, 3], method=method, seed=1).method == name
     found = covey.compare(FRAME, SCHEMA, k=3, methods=[blocks, "mondrian", named], seed=1)
     assert [(run.method, run.name, run.error) for run in found.runs] == [
         ("blocks", "blocks", None),

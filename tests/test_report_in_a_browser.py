@@ -47,7 +47,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """One that holds, with all there is, one that does not, and the page of experiments."""
     folder = tmp_path_factory.mktemp("pages")
     people, schema = demo.people(500), demo.schema()
-    curve = covey.curve(people, schema, ks=[2, 5, 20], effort="fast")
+    curve = covey.curve(people, schema, k=[2, 5, 20], effort="fast")
     release = covey.anonymize(people, schema, require=[KAnonymity(5)], effort="fast")
     found = {"good": folder / "good.html", "bad": folder / "bad.html"}
     about = covey.About("Stays", "tests of pages", "nobody", "the authors of these tests")

@@ -4,7 +4,7 @@ Every figure comes from the report. The first screen answers a custodian's first
 words. The rest explains, and gives the numbers of each chart to anyone who wants them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covey.errors import THIN_SPACE, count, percent
@@ -326,14 +326,10 @@ def _classes(report: "Report") -> _Section | None:
         return None
     verdict = report.verdict
     names = [_sizes(sizes.least, sizes.most) for sizes in report.classes]
-    drawn = charts.bars(
-        names,
-        [
-            Bar(i, 0, sizes.rows, LINE, told=f"{sizes.rows:,}")
-            for i, sizes in enumerate(report.classes)
-        ],
-        thick=18,
-    )
+    values = [
+        Bar(i, 0, sizes.rows, LINE, told=f"{sizes.rows:,}")
+        for i, sizes in enumerate(report.classes)
+    ]
     numbers = table(
         ("rows in a class", "classes", "rows"),
         [
@@ -348,13 +344,19 @@ def _classes(report: "Report") -> _Section | None:
         f"{'is' if verdict.classes == 1 else 'are'} {verdict.sizes}. Classes larger than k protect "
         "better, but cost more than necessary.",
     )
+    drawn = _drawn(charts.bars, names, values, thick=18)
     caption = "Number of rows in classes of each size."
     name = "Rows in classes of each size"
     return _section(
         "How large the classes are",
         "classes",
-        _beside(element("div", said), figure(charts.svg(drawn), name, caption, numbers=numbers)),
+        _beside(element("div", said), figure(drawn, name, caption, numbers=numbers)),
     )
+
+
+def _drawn(draw: Callable[..., Any], *content: Any, **settings: Any) -> str | None:
+    """The picture, or None where the packages for charts are not installed."""
+    return charts.svg(draw(*content, **settings)) if charts.available() else None
 
 
 def _beside(*parts: Html) -> Html:
@@ -453,16 +455,20 @@ def _by_share(report: "Report") -> list[ColumnLoss]:
 
 def _paying_columns(report: "Report") -> Html:
     columns = _by_share(report)
-    drawn = charts.bars(
-        [column.name for column in columns],
-        [Bar(i, 0, c.share, LINE, told=percent(c.share)) for i, c in enumerate(columns)],
-        thick=18,
-    )
+    names = [column.name for column in columns]
+    values = [Bar(i, 0, c.share, LINE, told=percent(c.share)) for i, c in enumerate(columns)]
+    head = ("column", "share of the loss")
+    numbers = table(head, [(c.name, percent(c.share)) for c in columns], numbers=(1,))
     caption = "Each column's share of the total loss."
     return element(
         "div",
         element("h3", "Which columns lose most"),
-        figure(charts.svg(drawn), "Share of the loss by column", caption),
+        figure(
+            _drawn(charts.bars, names, values, thick=18),
+            "Share of the loss by column",
+            caption,
+            numbers=numbers,
+        ),
     )
 
 
@@ -598,9 +604,9 @@ def _column(column: Distribution, k: int, said: str, *, told: bool) -> Html:
             values.append(Bar(place, certain, max(bin_.after, certain), SOFT, lane))
     ranges = [charts.Range(bin_.label, bin_.ends) for bin_ in column.bins]
     drawn = (
-        charts.histogram(ranges, values)
+        _drawn(charts.histogram, ranges, values)
         if any(one.ends for one in ranges)
-        else charts.bars([one.name for one in ranges], values, thick=11 if before else 14)
+        else _drawn(charts.bars, [r.name for r in ranges], values, thick=11 if before else 14)
     )
     numbers = table(
         ("value", *(("before",) if before else ()), "after", "certain"),
@@ -619,7 +625,7 @@ def _column(column: Distribution, k: int, said: str, *, told: bool) -> Html:
     also += " All numbers before are withheld." if told and not before else ""
     caption = together((element("strong", column.column), element("br"), _sentence(said), also))
     name = f"{column.column}: rows with each value, {'before and ' if before else ''}after"
-    return figure(charts.svg(drawn), name, caption, numbers=numbers)
+    return figure(drawn, name, caption, numbers=numbers)
 
 
 def _bar(place: int, number: float | None, colour: str, lane: int, withheld: str) -> Bar:
@@ -664,7 +670,7 @@ def _curve(report: "Report") -> _Section | None:
             "the loss at the mark may differ from that of this release.",
         ),
         figure(
-            charts.svg(report.curve.chart(chosen=report.k)),
+            _drawn(report.curve.chart, chosen=report.k),
             "Highest and average risk, and mean loss of a cell, for each k, with a mark at the "
             f"required k = {report.k:,}",
             numbers=numbers,

@@ -49,7 +49,7 @@ class Written:
             *some, last = cls.formats
             known = f"{', '.join(some)} or {last}"
             raise OutputError(f"the file name of a {cls.__name__.lower()} must end in {known}")
-        if ending in (".html", *PICTURES):
+        if ending in PICTURES:
             charts.refuse_without_charts()
 
 

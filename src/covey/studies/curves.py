@@ -142,7 +142,7 @@ def curve(  # noqa: PLR0913 - those of anonymize
     frame: Any,
     schema: Schema,
     *,
-    ks: Iterable[int] | None = None,
+    k: int | Iterable[int] | None = None,
     person: str | Literal[False] | None = None,
     method: str | Callable[..., Any] = "covey",
     key: Key | bytes | str | Path | None = None,
@@ -151,7 +151,7 @@ def curve(  # noqa: PLR0913 - those of anonymize
     progress: Progress = silent,
     **options: Any,
 ) -> Curve:
-    """The risk and the loss for each of `ks`.
+    """The risk and the loss for each `k`.
 
     By default, there are twenty from 2 to 200 or to the number of rows or persons. k counts persons
     if `person` names the column that identifies them, and rows if it is False; without it, the
@@ -160,9 +160,9 @@ def curve(  # noqa: PLR0913 - those of anonymize
     k, unless groups found for a larger k lose less: they are valid for the smaller k too. The covey
     method uses a low effort, unless `effort` is among the options, so a release with its default
     effort loses somewhat less than the curve shows. Without a `seed`, one is derived from the key;
-    it does not depend on `ks`.
+    it does not depend on `k`.
     """
-    sizes = None if ks is None else list(ks)
+    sizes = [k] if isinstance(k, int) else None if k is None else list(k)
     request = requested(schema, sizes, method, options, class_column, person=person)
     task = prepare(frame, schema, request, ks=sizes, key=key, seed=seed, progress=progress)
     return task.curve(tuple(task.points(progress)))

@@ -107,9 +107,20 @@ def facts(told: Iterable[tuple[str, str, str]]) -> Html:
 
 
 def figure(
-    svg: str, name: str, caption: Part = None, *, numbers: Html | None = None, wide: bool = False
+    svg: str | None,
+    name: str,
+    caption: Part = None,
+    *,
+    numbers: Html | None = None,
+    wide: bool = False,
 ) -> Html:
-    """A picture with a name for screen readers, and its numbers to unfold."""
+    """A picture with a name for screen readers, and its numbers to unfold.
+
+    Where there is no picture, the numbers stand in its place.
+    """
+    told = element("figcaption", caption) if caption else None
+    if svg is None:
+        return element("figure", told, numbers and scrolled(numbers, name))
     shown = element("div", _named(svg, name), class_="picture")
     if wide:  # wider than a phone screen: scrollable, also with the keyboard
         shown = element(
@@ -117,7 +128,7 @@ def figure(
             aria_label="scrollable picture",
         )  # fmt: skip
     behind = element("details", element("summary", "Numbers"), numbers) if numbers else None
-    return element("figure", element("figcaption", caption) if caption else None, shown, behind)
+    return element("figure", told, shown, behind)
 
 
 def _named(svg: str, name: str) -> Html:

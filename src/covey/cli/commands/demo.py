@@ -27,9 +27,8 @@ def demo(
 
     with progress_bar() as progress:
         table, schema = invented.write(output, rows)
-        released, reports = output / "released.csv", [output / "report.json"]
-        if charts.available():
-            reports.append(output / "report.html")
+        released = output / "released.csv"
+        reports = [output / "report.json", output / "report.html"]
         settings = Schema.from_toml(schema)
         release = pipeline.anonymize(
             tables.read(table, settings),
@@ -51,4 +50,4 @@ def demo(
     ):  # fmt: skip
         out.print(f"{what:>9}  {path}", soft_wrap=True)
     if not charts.available():
-        say("for a report as a web page with charts, install covey[charts]")
+        say("for charts in the report, install covey[charts]")
