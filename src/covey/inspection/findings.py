@@ -92,7 +92,7 @@ def _types(facts: Facts) -> Iterator[Finding]:
         text = f"{facts.kind.kind}, which are read as texts: write plain numbers"
         yield Finding(facts.name, "units", text)
     if facts.is_numeric and (far := _far_rows(facts)):
-        text = f"{count(far, 'row')} very far from all others, perhaps by mistake"
+        text = f"{count(far, 'row')} many times further out than most: rare people, or mistakes"
         yield Finding(facts.name, "far values", text)
     if facts.date is not None and not facts.date.has_centuries:
         text = "years of two digits, some of them of another century: write four"
