@@ -298,6 +298,8 @@ def test_no_cell_is_told(data: st.DataObject) -> None:
 def test_far_values_are_not_told() -> None:
     draft = draft_of(age=[*AGES, 531], income=[*[n * 31 for n in range(300)], 87_654_321])
     assert "531" not in told(draft)
+    assert "1 row" in found(draft_of(age=[*AGES, 5310]), "far values")["age"].text
+    assert found(draft_of(age=[*AGES, 104, *[999] * 9]), "far values") == {}
     assert "87654321" not in told(draft).replace(",", "")
 
 

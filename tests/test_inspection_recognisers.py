@@ -70,6 +70,11 @@ SOME = range(40)
         ("bands", ["De 0 a 4 años", "De 5 a 9 años", "Más de 74 años"]),
         ("bands", ["[0-10)", "[10-20)", "[20-30)"]),
         ("bands", ["<18", "18 bis 30", ">30"]),
+        ("sums of money", [f"{n}.234,50 €" for n in range(1, 41)]),
+        ("sums of money", [f"${n},234.50" for n in range(1, 41)]),
+        ("numbers with a unit", [f"{n + 50} kg" for n in SOME]),
+        ("numbers with a unit", [f"{n},5 mmol/l" for n in SOME]),
+        ("bands", ["[0,10)", "[10,20)", "[20,30]"]),
     ],
 )
 def test_each_kind_is_recognised_despite_a_few_odd_cells(kind: str, values: list[str]) -> None:
@@ -85,6 +90,7 @@ def test_each_kind_is_recognised_despite_a_few_odd_cells(kind: str, values: list
         [f"{4 * 10**15 + 7 * n}" for n in SOME],
         [f"{n / 7:.4f}" for n in range(100, 140)],
         [f"{446 + n}.426.917" for n in SOME],  # grouped digits
+        ["7,25", "7,31", "7,18"],  # decimal commas
         ["1000-999", "20-10", "9-1"],  # no bands: the first number is larger
         ["Ward A", "Ward B", "Ward C"] * 5,
         ["Lyon", "Paris", "Nantes", "Lille", "Brest", "Dijon", "Metz", "Nancy", "Tours", "Caen",

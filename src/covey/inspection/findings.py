@@ -15,6 +15,7 @@ from covey.errors import count, percent
 from covey.inspection.facts import FEW, MOSTLY, Facts
 from covey.inspection.persons import Repeats
 from covey.inspection.relations import Relation, Uniqueness
+from covey.inspection.sentinels import of_numbers
 from covey.schema import Role
 from covey.schema.columns import Column
 from covey.schema.labels import STEPS, look_alikes
@@ -22,6 +23,7 @@ from covey.schema.labels import STEPS, look_alikes
 _NEARLY_ALL_MISSING = 0.97
 _MOST_LABELS = 2_000  # labels that are compared with each other
 _SHORTEST = 5  # letters of a label that may have a typo
+_FAR = 10  # times the range of most rows
 _RARE, _FREQUENT = 0.005, 10  # rows of a typo, and how many times as many the right label has
 
 
@@ -86,6 +88,12 @@ def _types(facts: Facts) -> Iterator[Finding]:
     if facts.is_text and facts.values.dtype == pl.String and some and numbers > FEW:
         share = percent(numbers / facts.present)
         yield Finding(facts.name, "mixed", f"numbers and texts: {share} of the cells are numbers")
+    if facts.kind is not None and facts.kind.kind in ("sums of money", "numbers with a unit"):
+        text = f"{facts.kind.kind}, which are read as texts: write plain numbers"
+        yield Finding(facts.name, "units", text)
+    if facts.is_numeric and (far := _far_rows(facts)):
+        text = f"{count(far, 'row')} many times further out than most: rare people, or mistakes"
+        yield Finding(facts.name, "far values", text)
     if facts.date is not None and not facts.date.has_centuries:
         text = "years of two digits, some of them of another century: write four"
         yield Finding(facts.name, "ambiguous dates", text)
@@ -102,6 +110,21 @@ def unreadable_rows(facts: Facts) -> int:
     if facts.date is not None:
         return int(facts.rows.filter(~facts.date.readable).sum())
     return 0 if facts.is_date else facts.unreadable
+
+
+def _far_rows(facts: Facts) -> int:
+    """The number of rows whose number is many times further out than those of most rows."""
+    known = facts.numbers.is_not_null() & ~of_numbers(facts)
+    counted = pl.DataFrame({"number": facts.numbers, "rows": facts.rows}).filter(known)
+    if counted.height <= FEW:
+        return 0
+    counted = counted.sort("number")
+    upto = counted["rows"].cum_sum()
+    low, middle, high = (
+        float(counted["number"][int((upto < share * upto[-1]).sum())]) for share in (0.1, 0.5, 0.9)
+    )
+    away = (counted["number"] - middle).abs() > _FAR * (high - low)
+    return int(counted["rows"].filter(away).sum()) if high > low else 0
 
 
 def _lost_zeros(facts: Facts) -> int:

@@ -132,8 +132,9 @@ _CAPITALISED = (
 )
 
 _BAND = (
+    r"^[\[(][0-9]{1,7}(\.[0-9]+)? ?[,;-] ?[0-9]{1,7}(\.[0-9]+)?[\])]$|"
     r"(?i)^(de |from |von |zwischen |between |entre |tra |da |od |van |age )?[\[(]?[0-9]{1,7}"
-    r"([.,][0-9]+)? ?(-|–|—|to|a|à|bis|tot|do|and|und|et|y|e|i|,|;|\.\.) ?[0-9]{1,7}"
+    r"([.,][0-9]+)? ?(-|–|—|to|a|à|bis|tot|do|and|und|et|y|e|i|\.\.) ?[0-9]{1,7}"
     r"([.,][0-9]+)?[\])]?( ?(years|year|yrs|y|jahre|ans|años|anos|anni|jaar|lat|kg|cm|eur|€|\$))?$"
     r"|^([<>≤≥]=?|less than|more than|under|over|unter|über|ab|bis|moins de|plus de|menos de|"
     r"más de|mais de|meno di|più di|oltre|fino a|minder dan|meer dan|poniżej|powyżej|hasta|até|do)"
@@ -195,6 +196,12 @@ _UNSURE_POSTCODE = r"^([0-9]{3,5}|[0-9]{5}-[0-9]{4}|[A-Z]{1,2}[0-9][A-Z0-9]?)$"
 
 # ── the registry ────────────────────────────────────────────────────────────────────────────────
 
+_CURRENCY = r"(€|\$|£|(?i:eur|usd|gbp|chf|pln|zł|brl|r\$))"
+_SUM = r"-?[0-9][0-9.,' ]*"
+_UNIT = (
+    r"(%|°|(?i:kg|g|mg|µg|ug|lb|lbs|cm|mm|m|km|ml|l|dl|mmol/l|mg/dl|g/dl|g/l|u/l|iu/l|mmhg|bpm|/min|"
+    r"°c|°f|kcal|kwh|h|hrs|min|years|yrs|y|jahre|ans|años|anni|jaar|anos|lat|tage|days|jours|días))"
+)
 _IBAN = r"^(?i)[A-Z]{2}[0-9]{2}( ?[A-Z0-9]{1,4}){3,8}$"
 _BYTE = r"(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _I, _Q, _S = Role.IDENTIFIER, Role.QUASI, Role.SENSITIVE
@@ -234,6 +241,8 @@ RECOGNISERS = (
     Recogniser("ICD codes", form(f"{_ICD}|{_ICD_9}"), _S, 0.8, 3, "diagnosis"),
     Recogniser("ATC codes", form(r"^[A-DGHJLMNPRSV][0-9]{2}[A-Z]{1,2}([0-9]{2})?$"), _S, 0.9, 5),
     Recogniser("bands", checked(_BAND, _is_band), None, 0.7, 3),
+    Recogniser("sums of money", form(rf"^-?{_CURRENCY} ?{_SUM}$|^{_SUM} ?{_CURRENCY}$"), _S, 0.9),
+    Recogniser("numbers with a unit", form(rf"^[<>]?{_SUM} ?{_UNIT}$"), None, 0.9),
     Recogniser("telephone numbers", _telephone, _I, 0.7, 10),
     Recogniser("street addresses", _street, _I, 0.5, 10),
     Recogniser("personal names", checked(_CAPITALISED, _is_name), _I, 0.6, 12),
@@ -243,7 +252,14 @@ RECOGNISERS = (
 
 def recognise(texts: pl.Series, concepts: frozenset[str] = frozenset()) -> Recogniser | None:
     """The first recogniser that finds its kind among these distinct texts."""
-    return next((known for known in RECOGNISERS if known.finds(texts, concepts)), None)
+    short = float(texts.str.contains(_SHORT_NUMBER).sum())
+    # Numbers of a few digits are of no kind by themselves, and most columns have them.
+    tried = _BY_NAME if short > 0.95 * len(texts) else RECOGNISERS
+    return next((known for known in tried if known.finds(texts, concepts)), None)
+
+
+_SHORT_NUMBER = r"^[+-]?(0|[1-9][0-9]{0,4})([.,][0-9]*)?$"
+_BY_NAME = tuple(known for known in RECOGNISERS if known.concept)
 
 
 # ── small vocabularies of values ────────────────────────────────────────────────────────────────

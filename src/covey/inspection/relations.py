@@ -22,6 +22,7 @@ _MOST_ROWS = 200_000  # are counted; of larger tables, a sample of every n-th ro
 _SAMPLE = 4_000  # rows that relations are tried on first
 _ENOUGH = 20  # rows that would contradict a relation by chance, at least
 _FEW = 0.02  # share of these that may do so: tables have typos
+_MOST_COLUMNS = 100  # are compared with each other
 _SAME_ORDER = 0.98  # rank correlation of columns that tell nearly the same
 
 
@@ -77,6 +78,7 @@ class Relation:
 def relations(columns: Sequence[Facts]) -> list[Relation]:
     """The columns that others tell, each once."""
     some = [facts for facts in columns if 2 < facts.distinct < 0.8 * facts.present]
+    some = some[:_MOST_COLUMNS]
     hashed = {facts.name: _Keys.of(facts, place) for place, facts in enumerate(some)}
     pairs = (sorted(two, key=lambda facts: -facts.distinct) for two in combinations(some, 2))
     values = (_determines(fine, coarse, hashed) for fine, coarse in pairs)
