@@ -846,3 +846,69 @@ def test_an_encrypted_archive_is_refused() -> None:
     data[data.index(b"PK\1\2") + 8] |= 1  # the flag in the directory
     with pytest.raises(TableError, match="encrypted"):
         read(bytes(data))
+
+
+# ── what people do to their files ───────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        [["Patients of ward 7"]],
+        [["Patients"], [], ["made", "by", "hand"]],
+        [["see", None, None, "below"], ["or", "do", None, "not"]],
+    ],
+)
+def test_remarks_above_the_header_of_a_sheet_are_skipped(above: list[list[Any]]) -> None:
+    table = read(xlsx(People=[*above, *rows()]))
+    assert table.frame.columns == PEOPLE.columns
+    assert table.frame["age"].to_list() == PEOPLE["age"].to_list()
+    assert any(f"skipped {len(above)} row" in note for note in table.notes)
+
+
+def test_a_first_row_of_data_is_never_skipped() -> None:
+    table = read(xlsx(People=rows()))
+    assert same(table.frame)
+    assert not any("skipped" in note for note in table.notes)
+
+
+def test_a_sheet_that_cannot_be_read_does_not_hide_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import python_calamine
+
+    from covey.tables.formats import spreadsheets
+
+    data = xlsx(good=rows(), bad=rows())
+
+    class Book:
+        def __init__(self) -> None:
+            self.book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+            self.sheet_names = self.book.sheet_names
+
+        def get_sheet_by_name(self, name: str) -> Any:
+            if name == "bad":
+                raise python_calamine.CalamineError(SECRET)
+            return self.book.get_sheet_by_name(name)
+
+    class Library:
+        class CalamineWorkbook:
+            @staticmethod
+            def from_filelike(_: object) -> Book:
+                return Book()
+
+    monkeypatch.setattr(spreadsheets, "needed", lambda *_: Library)
+    with pytest.raises(TableError, match="'good', 'bad'"):
+        read(data)
+    assert same(read(data, "good").frame)
+    with pytest.raises(TableError) as caught:
+        read(data, "bad")
+    assert SECRET not in str(caught.value)
+
+
+def test_short_floats_of_stata_keep_their_digits() -> None:
+    lengths = [5.1, 4.9, 0.1, None]
+    frame = pd.DataFrame({"length": pd.Series(lengths, dtype="float32"), "exact": lengths})
+    table = read(written(lambda file: frame.to_stata(file, write_index=False, version=118)))
+    assert table.frame["length"].to_list() == lengths
+    assert table.frame["exact"].to_list() == lengths

@@ -6,8 +6,9 @@ float, so a column of whole floats is one of whole numbers. Formulas are read as
 
 import io
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -35,8 +36,16 @@ def read(data: bytes, part: str | None, declared: TableFormat) -> Found:
             return rows[name]
 
         sheets = [str(name) for name in book.sheet_names]
-        name = chosen(part, sheets, lambda name: bool(cells(name)), "sheet")
+        name = chosen(part, sheets, partial(_is_filled, cells), "sheet")
         return _table(cells(name), declared)
+
+
+def _is_filled(cells: Callable[[str], Sequence[Any]], name: str) -> bool:
+    """Whether a sheet has cells; one that cannot be read is not empty."""
+    try:
+        return bool(cells(name))
+    except Exception:
+        return True
 
 
 def _filled(rows: list[list[Any]]) -> list[list[Any]]:
@@ -85,10 +94,21 @@ def _table(rows: list[list[Any]], declared: TableFormat) -> Found:
     return Found(frame, notes=(note,) if note else (), named_by_row=declared.header is None)
 
 
+_MOST_ABOVE = 20  # rows above a header
+
+
 def _lines_above(rows: list[list[Any]]) -> int:
-    """How many rows with one cell or none, such as a title, stand above the header."""
-    if not rows or len(rows[0]) < 3:
+    """How many rows, such as titles and remarks, stand above the header.
+
+    The header is the first row with a text in every column that is in use further down. Rows above
+    it have gaps.
+    """
+    used = [place for place, cells in enumerate(zip(*rows, strict=True)) if _count(cells) > 1]
+    if len(used) < 3:
         return 0
+    for above, row in enumerate(rows[:_MOST_ABOVE]):
+        if all(isinstance(row[place], str) for place in used):
+            return above
     sparse = len([*itertools.takewhile(lambda row: _count(row) < 2, rows)])
     return sparse if sparse < len(rows) else 0
 

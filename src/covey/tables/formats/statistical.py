@@ -31,12 +31,23 @@ def reader(function: str, what: str) -> Callable[[bytes, str | None, TableFormat
         with damaged(what):
             frame, about, note = _read(getattr(library, function), data, declared.encoding)
             check_names(frame.columns)
+            short = [
+                name for name, kind in about.readstat_variable_types.items() if kind == "float"
+            ]
+            frame = frame.with_columns(_by_digits(frame[name]) for name in short)
             frame = frame.with_columns(
                 whole_again(cells) for cells in frame.select(pl.selectors.float())
             )
             return Found(frame, _codebook(about, frame), (note,) if note else ())
 
     return read
+
+
+def _by_digits(cells: pl.Series) -> pl.Series:
+    """Numbers of four bytes by their digits: 0.1 is to stay 0.1, not 0.10000000149011612."""
+    if not cells.dtype.is_float():
+        return cells
+    return cells.cast(pl.Float32).cast(pl.String).cast(pl.Float64)
 
 
 _OLD_ENCODING = "windows-1252"
