@@ -288,16 +288,16 @@ def test_options_reach_the_method(frame: pl.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("match", "request_"),
     [
-        ("no k given", {"ks": []}),
-        ("k must be at least 2", {"ks": [5, 1]}),
-        ("k must be a whole number", {"ks": [2.5]}),
-        ("k = 91 is not possible", {"ks": [2, 91]}),
+        ("no k given", {"k": []}),
+        ("k must be at least 2", {"k": [5, 1]}),
+        ("k must be a whole number", {"k": [2.5]}),
+        ("k = 91 is not possible", {"k": [2, 91]}),
         ("no method 'nope'", {"method": "nope"}),
         ("no option 'nope'", {"nope": 1}),
         ("'effort' must be one of", {"effort": "lazy"}),
         ("seed .*0 or more", {"seed": -1}),
         ("class column 'age'", {"class_column": "age"}),
-        ("not k-anonymous", {"method": "nh", "ks": [3]}),
+        ("not k-anonymous", {"method": "nh", "k": [3]}),
     ],
 )
 def test_a_bad_request_is_refused(

@@ -40,7 +40,10 @@ MOST_LISTED = 100_000  # values that a requirement lists
 LARGEST = 64 << 20  # bytes of a certificate, or of a report beside it
 
 # Settings of a column that affect how it is generalised, not how it is checked.
-_NOT_JUDGED = {"taxonomy", "weight", "missing", "grid", "domain"}
+_NOT_JUDGED = {
+    *("taxonomy", "weight", "missing", "grid", "domain"),
+    *("missing_values", "unreadable", "recode"),  # how the original was read
+}
 
 
 def beside(path: str | Path) -> Path:

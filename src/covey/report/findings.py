@@ -99,7 +99,9 @@ class Findings:
         }
 
     def _configuration(self, dialect: Dialect) -> dict[str, Any]:
-        """The request as covey understood it; trees by shape, since labels may name people.
+        """The request as covey understood it, without values, since they may be of one person.
+
+        Trees are described by their shape, recoded labels and values that mean missing by number.
 
         If it is unknown which rows were released, a tree built from the values of all of them is
         omitted.
@@ -118,10 +120,12 @@ class Findings:
             quasi = column.role is Role.QUASI
             columns[name] = column.model_dump(
                 mode="json",
-                exclude={"taxonomy"},
+                exclude={"taxonomy", "recode", "missing_values"},
                 exclude_none=True,
-                include=None if quasi else {"role", "normalise"},
+                include=None if quasi else {"role", "normalise", "unreadable"},
             )
+            listed = {"recode": column.recode, "missing_values": column.missing_values}
+            columns[name] |= {setting: len(said) for setting, said in listed.items() if said}
             if name in trees:
                 columns[name]["taxonomy"] = trees[name]
         return {

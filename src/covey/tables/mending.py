@@ -54,8 +54,9 @@ def mended(
 
 def _labelled(cells: pl.Series, column: Column) -> pl.Series:
     cells = normalised(cells, column.normalise) if column.normalise else cells
-    if column.recode and cells.dtype == pl.String:
-        return cells.replace(list(column.recode), list(column.recode.values()))
+    if column.recode and (cells.dtype == pl.String or cells.dtype.is_integer()):
+        text = cells.cast(pl.String)  # codes of surveys are whole numbers
+        return text.replace(list(column.recode), list(column.recode.values()))
     return cells
 
 

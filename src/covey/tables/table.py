@@ -291,7 +291,7 @@ def _bytes_of(table: Table, kind: str, *, defuse: bool) -> tuple[bytes, int]:
         case "jsonl":
             data = json_lines.write(frame)
         case "sqlite":
-            data = databases.write_sqlite(frame, dialect)
+            data = databases.write_sqlite(frame)
         case "xlsx":
             data = spreadsheets.write(frame, dialect, defuse=defuse)
         case _:

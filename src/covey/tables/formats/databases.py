@@ -13,7 +13,7 @@ import polars as pl
 
 from covey.errors import TableError
 from covey.schema import TableFormat
-from covey.tables.csv_files import Dialect, check_names
+from covey.tables.csv_files import check_names
 from covey.tables.formats.common import Found, chosen, column, damaged, memory_file, needed, saying
 from covey.tables.sources import QUERY
 
@@ -70,14 +70,14 @@ def read_sqlite(data: bytes, part: str | None, _: TableFormat) -> Found:
 
 def read_sqlite_file(path: Path, part: str | None) -> Found:
     """Read a table of an SQLite file, with the changes in its journal."""
-    has_journal = path.with_name(path.name + "-wal").exists()
-    # Without a journal, one would be made to read; a file that does not change needs none.
-    settings = "mode=ro" if has_journal else "mode=ro&immutable=1"
+    with path.open("rb") as file:
+        is_logged = file.read(20)[18:] == b"\2\2"
+    # A file that keeps a log of changes has none now: reading would make one, but for this setting.
+    is_settled = is_logged and not path.with_name(path.name + "-wal").exists()
+    address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if is_settled else ''}"
     with (
-        damaged("SQLite file"),
-        contextlib.closing(
-            sqlite3.connect(f"{path.absolute().as_uri()}?{settings}", uri=True)
-        ) as connection,
+        damaged("SQLite file, or another program is writing to it"),
+        contextlib.closing(sqlite3.connect(address, uri=True)) as connection,
     ):
         return _found(_Sqlite(connection), part)
 
@@ -111,7 +111,7 @@ class _Sqlite:
         return pl.DataFrame([column(*each) for each in zip(names, cells, strict=True)])
 
 
-def write_sqlite(frame: pl.DataFrame, _: Dialect) -> bytes:
+def write_sqlite(frame: pl.DataFrame) -> bytes:
     """An SQLite file with one table named release."""
     kinds = [_sqlite_type(dtype) for dtype in frame.dtypes]
     declared = ", ".join(
