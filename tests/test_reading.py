@@ -287,6 +287,13 @@ def test_unreadable_cells_are_refused_by_row_or_declared_missing() -> None:
     assert "<0,1" not in str(table.mended)
 
 
+def test_numbers_of_a_dataframe_are_readable_unless_they_are_infinite() -> None:
+    schema = of(lab={"type": "numeric", "unreadable": "missing"})
+    table = tables.original(pl.DataFrame({"lab": [0.5, float("inf"), None, float("nan")]}), schema)
+    assert table.cells("lab").to_list() == [0.5, None, None, None]
+    assert [m.cells for m in table.mended] == [1]
+
+
 def test_unreadable_dates_can_count_as_missing() -> None:
     schema = of(day={"type": "date", "unreadable": "missing"})
     table = tables.original(pl.DataFrame({"day": ["2024-05-31", "soon", "2024-13-01"]}), schema)

@@ -67,8 +67,10 @@ def _missing(cells: pl.Series, column: Column, dialect: Dialect) -> Iterator[tup
         yield _is_listed(cells, listed, column, dialect), "hold a value that means missing"
     if column.unreadable == "missing" and column.is_ordered:
         what = "date" if column.type is ColumnType.DATE else "number"
-        tokens = cells.is_in(list(dialect.missing)) if cells.dtype == pl.String else False
-        odd = _values(cells, column, dialect).is_null() & cells.is_not_null() & ~tokens
+        known = cells.fill_nan(None) if cells.dtype.is_float() else cells
+        odd = _values(cells, column, dialect).is_null() & known.is_not_null()
+        if cells.dtype == pl.String:
+            odd &= ~cells.is_in(list(dialect.missing))
         yield odd, f"are no {what} and count as missing"
 
 
