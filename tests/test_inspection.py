@@ -108,3 +108,33 @@ def test_odd_names_of_columns_survive_the_file() -> None:
     names = ["a b", 'quo"te', "dotted.name", "#hash", "ünï", "new\nline"]
     draft = covey.inspect(pl.DataFrame({name: ["x", "y"] for name in names}))
     assert list(tomllib.loads(draft.to_toml())["columns"]) == names
+
+
+def test_facts_that_repeat_with_a_person_do_not_follow_from_each_other() -> None:
+    """Each stay of a patient has the same postcode and sex; the postcode does not tell the sex."""
+    patient = [i * 7 % 300 for i in range(1200)]
+    frame = pl.DataFrame(
+        {
+            "patient_id": [f"P{i:05}" for i in patient],
+            "zip": [f"{10000 + i * 37 % 290:05}" for i in patient],
+            "sex": ["female" if i * 13 % 5 < 2 else "male" for i in patient],
+            "ward": [f"ward {i * 11 % 7}" for i in patient],
+        }
+    )
+    draft = covey.inspect(frame)
+    assert draft.schema.require.person == "patient_id"
+    assert not [found for found in draft.findings if "follows" in str(found)]
+    # A town follows from its postcodes, which several persons share.
+    zips = pl.Series("zip", [f"{10000 + i * 37 % 60:05}" for i in patient])
+    towns = frame.with_columns(zips, town="town " + zips.str.slice(3, 1))
+    assert [f.column for f in covey.inspect(towns).findings if "follows" in str(f)] == ["town"]
+
+
+def test_remarks_are_removed_even_if_there_are_few_different_ones() -> None:
+    said = [
+        "came with her husband, who lives in the next town",
+        "was sent by the family doctor, Bonn",
+    ]
+    frame = pl.DataFrame({"Bemerkung": (said + [None] * 8) * 30, "age": list(range(20, 80)) * 5})
+    draft = covey.inspect(frame)
+    assert draft.schema.columns["Bemerkung"].role == "identifier"

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import polars as pl
+
 from covey import tables
 from covey.errors import TableError, UsageError, count, nearest, percent
 from covey.inspection import findings, relations, roles, words
@@ -218,7 +220,7 @@ def inspect(  # noqa: PLR0913
         for name, facts in looked.items()
     ]
     draft = Draft(tuple(drafts), _declared(table), again, own, k, table.frame.height)
-    return _completed(draft, looked, table)
+    return _completed(draft, looked, table, persons)
 
 
 _IDENTIFIER = Role.IDENTIFIER
@@ -258,7 +260,9 @@ def _numbers_people(facts: Facts) -> bool:
     return "person" in facts.concepts and bool(facts.concepts & {"person_number", "generic_id"})
 
 
-def _completed(draft: Draft, looked: Mapping[str, Facts], table: Table) -> Draft:
+def _completed(
+    draft: Draft, looked: Mapping[str, Facts], table: Table, persons: pl.Series | None
+) -> Draft:
     """The draft with what the quasi-identifiers reveal together, and with its findings."""
     quasi = [looked[d.name] for d in draft.columns if d.column.role is Role.QUASI]
     unique = relations.uniqueness([facts.cells for facts in quasi])
@@ -274,7 +278,7 @@ def _completed(draft: Draft, looked: Mapping[str, Facts], table: Table) -> Draft
             for d in draft.columns
             for one in findings.of_column(looked[d.name], d.column, d.reasons)
         ),
-        *map(findings.of_relation, relations.relations(quasi)),
+        *map(findings.of_relation, relations.relations(quasi, persons)),
     ]
     return replace(draft, columns=counted, findings=tuple(found))
 

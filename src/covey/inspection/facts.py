@@ -163,12 +163,16 @@ class Facts:
     @cached_property
     def is_prose(self) -> bool:
         """Whether the values are sentences, of which there are many."""
+        return self.is_wordy and self.distinct > max(2 * FEW, 0.02 * self.present)
+
+    @cached_property
+    def is_wordy(self) -> bool:
+        """Whether the values are sentences."""
         if self.values.dtype != pl.String or not len(self.texts):
             return False
         length = float(self.texts.str.len_chars().mean() or 0)  # type: ignore[arg-type]
         spaces = float(self.texts.str.count_matches(r"\s+").mean() or 0)  # type: ignore[arg-type]
-        many = self.distinct > max(2 * FEW, 0.02 * self.present)
-        return many and length > _LONG_TEXT and spaces + 1 > _MANY_WORDS
+        return length > _LONG_TEXT and spaces + 1 > _MANY_WORDS
 
     @cached_property
     def is_text(self) -> bool:

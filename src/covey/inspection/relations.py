@@ -75,11 +75,16 @@ class Relation:
     is_order: bool = False  # they only have nearly the same order, as ages and dates of birth
 
 
-def relations(columns: Sequence[Facts]) -> list[Relation]:
-    """The columns that others tell, each once."""
+def relations(columns: Sequence[Facts], persons: pl.Series | None = None) -> list[Relation]:
+    """The columns that others tell, each once.
+
+    Of people with several rows, given by the person of each row, only the first counts: all facts
+    about a person repeat together, which says nothing about others.
+    """
     some = [facts for facts in columns if 2 < facts.distinct < 0.8 * facts.present]
     some = some[:_MOST_COLUMNS]
-    hashed = {facts.name: _Keys.of(facts, place) for place, facts in enumerate(some)}
+    once = None if persons is None else persons.is_first_distinct().to_numpy()
+    hashed = {facts.name: _Keys.of(facts, place, once) for place, facts in enumerate(some)}
     pairs = (sorted(two, key=lambda facts: -facts.distinct) for two in combinations(some, 2))
     values = (_determines(fine, coarse, hashed) for fine, coarse in pairs)
     found: dict[str, Relation] = {}
@@ -98,8 +103,9 @@ class _Keys:
     present: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, facts: Facts, place: int) -> "_Keys":
-        return cls(_hashes(facts.cells, place), facts.cells.is_not_null().to_numpy())
+    def of(cls, facts: Facts, place: int, rows: NDArray[np.bool_] | None) -> "_Keys":
+        present = facts.cells.is_not_null().to_numpy()
+        return cls(_hashes(facts.cells, place), present if rows is None else present & rows)
 
     def beside(self, other: "_Keys", every: int = 1) -> tuple[Hashes, Hashes]:
         """The hashes of every n-th row in which both columns are present."""

@@ -115,7 +115,7 @@ def _many_values(facts: Facts, known: frozenset[str]) -> str | None:
     often = facts.share >= 0.1 or words.is_bare_number(facts.name)
     reasons = {
         "the column name suggests free text, which may name people": (
-            "free_text" in concepts and facts.is_text and many
+            "free_text" in concepts and facts.is_text and (many or facts.is_wordy)
         ),
         f"the column name suggests a number of its own for each case; {of}": (
             "generic_id" in concepts
