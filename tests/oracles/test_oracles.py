@@ -15,6 +15,8 @@ from covey.reference.model import (
     Table,
     attribute_order,
     flat_tree,
+    normalised,
+    numeric_loss,
     record_loss,
     row_count,
 )
@@ -170,7 +172,10 @@ def test_the_model_refuses_nonsense() -> None:
     with pytest.raises(ValueError, match="finite"):
         Numeric([float("nan")])
     with pytest.raises(ValueError, match="domain"):
-        Numeric([2.0], domain=(0.0, 1.0))
+        Numeric([0.5], domain=(1.0, 0.0))
+    far = Numeric([0.0, 1.0, 9.0, None], domain=(0.0, 1.0))
+    assert normalised(far) == [0.0, 1.0, 9.0, None]
+    assert numeric_loss(far, [1, 2]) == 1.0
     with pytest.raises(ValueError, match="leaf"):
         Categorical(["Asia"], COUNTRY)
     with pytest.raises(ValueError, match="root"):

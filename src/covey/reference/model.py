@@ -29,6 +29,8 @@ HIDDEN_ROOT = "\x00root"
 class Numeric:
     """A column of numbers. None is a missing value; a domain replaces the range of the values.
 
+    Values far from all others may lie outside the domain: together with others, they lose all.
+
     As a `wildcard`, a missing value is any value, and the row shows what the others have.
     """
 
@@ -211,7 +213,7 @@ def normalised(column: Numeric) -> list[float | None]:
 
 
 def numeric_loss(column: Numeric, rows: Sequence[int]) -> float:
-    """Return the normalised range; 1.0 for missing mixed with present.
+    """Return the normalised range, at most 1.0; 1.0 for missing mixed with present.
 
     A wildcard has no part in the range.
     """
@@ -222,7 +224,7 @@ def numeric_loss(column: Numeric, rows: Sequence[int]) -> float:
         return 0.0
     if len(present) < len(members) and not column.wildcard:
         return 1.0
-    return max(present) - min(present)
+    return min(max(present) - min(present), 1.0)
 
 
 def column_loss(column: Column, rows: Sequence[int], measure: Measure) -> float:
