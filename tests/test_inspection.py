@@ -19,7 +19,7 @@ def role_of(name: str, cells: list[object]) -> Role:
 def test_the_invented_people_are_understood() -> None:
     draft = covey.inspect(demo.people(1000))
     roles = {column.name: column.column.role.value for column in draft.columns}
-    assert roles.pop("name") == "identifier"
+    assert roles.pop("name") == roles.pop("birth_date") == "identifier"  # there is an age
     sensitive = {name for name, role in roles.items() if role == "sensitive"}
     assert sensitive == {"income", "diagnosis", "length_of_stay"}
     assert {role for name, role in roles.items() if name not in sensitive} == {"quasi"}
@@ -138,3 +138,15 @@ def test_remarks_are_removed_even_if_there_are_few_different_ones() -> None:
     frame = pl.DataFrame({"Bemerkung": (said + [None] * 8) * 30, "age": list(range(20, 80)) * 5})
     draft = covey.inspect(frame)
     assert draft.schema.columns["Bemerkung"].role == "identifier"
+
+
+def test_a_date_of_birth_beside_an_age_is_removed_unless_it_is_asked_for() -> None:
+    people = demo.people(200)
+    draft = covey.inspect(people)
+    (found,) = (f for f in draft.findings if f.column == "birth_date")
+    assert found.applied
+    assert draft.schema.columns["birth_date"].role == "identifier"
+    asked = covey.inspect(people, quasi=["birth_date"]).schema
+    assert asked.columns["birth_date"].role == asked.columns["age"].role == "quasi"
+    alone = covey.inspect(people.drop("age")).schema
+    assert alone.columns["birth_date"].role == "quasi"

@@ -663,3 +663,18 @@ def test_objects_show_themselves_in_a_notebook(release: covey.Release) -> None:
     assert f"{compared.runs[0].losses.total_il:,.1f}" in shown  # type: ignore[union-attr]
     assert compared.runs[1].error in shown  # type: ignore[operator]
     assert len(release._repr_html_()) < 5_000
+
+
+def test_a_release_that_shows_little_says_so() -> None:
+    """Verified and green, with half of everything lost: the custodian should know why."""
+    people = demo.people(200)
+    wide = ["age", "sex", "zip", "occupation", "education", "country_of_birth", "admission_date"]
+    little = covey.anonymize(people, quasi=wide, sensitive=["diagnosis"], k=20, seed=1).report
+    assert little.mean_loss > 1 / 3
+    assert any("of the information is lost" in warning for warning in little.warnings)
+    (nothing,) = (w for w in little.warnings if "almost nothing of" in w)
+    lost = [column.name for column in little.losses.columns if column.il >= 0.9]
+    assert lost
+    assert all(name in nothing for name in lost)
+    much = covey.anonymize(people, quasi=["sex"], sensitive=["diagnosis"], k=5, seed=1).report
+    assert not any("lost" in w or "almost nothing" in w for w in much.warnings)

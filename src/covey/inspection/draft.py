@@ -220,7 +220,7 @@ def inspect(  # noqa: PLR0913
         for name, facts in looked.items()
     ]
     draft = Draft(tuple(drafts), _declared(table), again, own, k, table.frame.height)
-    return _completed(draft, looked, table, persons)
+    return _completed(_without_births(draft, looked, given), looked, table, persons)
 
 
 _IDENTIFIER = Role.IDENTIFIER
@@ -260,6 +260,22 @@ def _numbers_people(facts: Facts) -> bool:
     return "person" in facts.concepts and bool(facts.concepts & {"person_number", "generic_id"})
 
 
+def _without_births(draft: Draft, looked: Mapping[str, Facts], given: Mapping[str, Role]) -> Draft:
+    """The draft without a date of birth beside an age, unless the caller wants to show both."""
+    quasi = [looked[d.name] for d in draft.columns if d.column.role is Role.QUASI]
+    born = {r.column: r for r in relations.relations(quasi) if r.is_birth and r.column not in given}
+    columns = tuple(
+        replace(
+            d, column=Column(role=_IDENTIFIER), reason="a date of birth, beside an age", reasons={}
+        )
+        if d.name in born
+        else d
+        for d in draft.columns
+    )
+    found = [findings.of_relation(relation, applied=True) for relation in born.values()]
+    return replace(draft, columns=columns, findings=tuple(found))
+
+
 def _completed(
     draft: Draft, looked: Mapping[str, Facts], table: Table, persons: pl.Series | None
 ) -> Draft:
@@ -272,13 +288,14 @@ def _completed(
     )
     names = [facts.name for facts in quasi]
     found = [
+        *draft.findings,
         *findings.of_table(table.frame, draft.repeats, names, unique),
         *(
             one
             for d in draft.columns
             for one in findings.of_column(looked[d.name], d.column, d.reasons)
         ),
-        *map(findings.of_relation, relations.relations(quasi, persons)),
+        *(findings.of_relation(r, applied=False) for r in relations.relations(quasi, persons)),
     ]
     return replace(draft, columns=counted, findings=tuple(found))
 

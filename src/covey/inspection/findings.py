@@ -184,13 +184,15 @@ def of_table(
         yield Finding(None, "repeated rows", f"{count(twice, 'row')} equal to an earlier one")
 
 
-def of_relation(relation: Relation) -> Finding:
-    """That a column tells what another one tells."""
+def of_relation(relation: Relation, *, applied: bool) -> Finding:
+    """That a column tells what another one tells; `applied` if the draft removes it."""
     setting = {"role": "identifier"}
-    if relation.is_order:
+    if applied:
+        text = f"tells the same as {relation.source!r}, and more exactly: removed"
+    elif relation.is_order:
         text = f"tells nearly the same as {relation.source!r}: keep one of the two"
     elif relation.equal:
         text = f"tells the same as {relation.source!r}: keep one of the two"
     else:
         text = f"follows from {relation.source!r}: remove it, so that no fact is protected twice"
-    return Finding(relation.column, "dependent", text, setting)
+    return Finding(relation.column, "dependent", text, setting, applied=applied)

@@ -73,6 +73,7 @@ class Relation:
     column: str
     equal: bool = False
     is_order: bool = False  # they only have nearly the same order, as ages and dates of birth
+    is_birth: bool = False  # the column is a date of birth beside an age
 
 
 def relations(columns: Sequence[Facts], persons: pl.Series | None = None) -> list[Relation]:
@@ -158,7 +159,7 @@ def _of_births(columns: Sequence[Facts]) -> list[Relation]:
     ages = [f for f in columns if "age" in f.concepts and f.is_numeric]
     if len(born) != 1 or len(ages) != 1 or born[0] is ages[0]:
         return []
-    return [Relation(ages[0].name, born[0].name, is_order=True)]
+    return [Relation(ages[0].name, born[0].name, is_order=True, is_birth=True)]
 
 
 def _same_order(columns: Sequence[Facts]) -> list[Relation]:

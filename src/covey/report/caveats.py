@@ -9,6 +9,7 @@ import polars as pl
 from covey.encoding.groups import Rings
 from covey.errors import count, percent
 from covey.generalisation import View, filled_in
+from covey.measures.loss import Losses
 from covey.report.report import Rows
 from covey.schema import Role, Schema
 from covey.schema.labels import look_alikes
@@ -95,6 +96,29 @@ def of_release(view: View, schema: Schema, verdict: Verdict, rows: Rows) -> Iter
         yield (
             f"{count(rows.dropped, 'row')} dropped for missing cells: {_BESIDE_TOTALS}. The loss "
             "does not include them"
+        )
+
+
+_NEARLY_ALL, _MUCH = 0.9, 1 / 3  # of a column, and of all cells on average
+
+
+def of_losses(losses: Losses) -> Iterator[str]:
+    """What a release that shows little should make the custodian think of."""
+    lost = [column for column in losses.columns if column.il >= _NEARLY_ALL]
+    everything = sum(column.weight for column in losses.columns) * losses.rows
+    mean = losses.total_il / everything if everything else 0.0
+    if lost and len(losses.columns) > 1:
+        yield (
+            f"the release shows almost nothing of {', '.join(column.name for column in lost)}. If "
+            "readers do not need this, give it the role identifier: the other columns will then "
+            "show more"
+        )
+    if mean >= _MUCH:
+        number = count(len(losses.columns), "quasi-identifier")
+        yield (
+            f"{percent(mean)} of the information is lost, because {number} with k as required are "
+            f"much for {count(losses.rows, 'row')}. Fewer quasi-identifiers, shorter codes or a "
+            "smaller k lose less"
         )
 
 

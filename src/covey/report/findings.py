@@ -21,6 +21,7 @@ from covey.report.sample import sample
 from covey.schema import Role, Schema
 from covey.tables.csv_files import Dialect
 from covey.verification import Verdict, rings
+from covey.verification.rounding import rounded
 
 BY_CONTENT = "by released content"
 AS_READ = "as in the input: positions may reveal whose row is whose"
@@ -56,7 +57,8 @@ class Findings:
         """The report on it."""
         least = rows_of(self.asked.k, self.persons)
         found = caveats.of_release(self.view, self.schema, self.verdict, self.rows)
-        warnings = (*found, *caveats.of_labels(self.view, self.schema, least=least))
+        labels = caveats.of_labels(self.view, self.schema, least=least)
+        warnings = (*caveats.of_losses(rounded(self.losses)), *found, *labels)
         if self.made is not None:
             making = caveats.of_making(self.made, least=least)
             warnings = (*self.made.doubts, *making, *warnings)
