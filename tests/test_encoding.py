@@ -243,11 +243,12 @@ def test_a_value_far_from_all_others_does_not_stretch_the_range() -> None:
     assert (found.low, found.high) == (20, 90)
     assert found.far.tolist() == [False] * len(ages) + [True, True, False]
     assert found.scaled[:71].tolist() == [(age - 20) / 70 for age in range(20, 91)]
-    assert found.scaled[-2] == (999 - 20) / 70
+    assert found.scaled[-2] == 3.0  # far enough from all others, but not without end
     assert (interval([*ages, -1]).low, interval([*ages, -400]).low) == (-1, 20)
     tail = [1.9**power for power in range(20)]  # long, but without a gap
     assert interval(tail * 9).high == tail[-1]
     assert not interval([*range(20, 91), 999]).far.any()  # too few values to say what is usual
+    assert not interval([*ages, *[999] * 9]).far.any()  # too many rows to be mistakes
     declared = interval([*ages, 999], domain=(0, 1000))
     assert (declared.low, declared.high) == (0, 1000)
     assert not declared.far.any()
@@ -277,6 +278,9 @@ def test_the_usual_range_ends_before_a_gap_wider_than_itself(usual: list[int], f
             bottom = value
         elif value < bottom:
             break
+    few = 0.02 * len(values)
+    top = top if sum(value > top for value in ranked) <= few else ranked[-1]
+    bottom = bottom if sum(value < bottom for value in ranked) <= few else ranked[0]
     assert (low, high) == (bottom, top)
 
 
@@ -284,9 +288,11 @@ def test_missing_numbers_stand_beyond_far_ones() -> None:
     cells = {"x": [*range(200), 5000, None], "y": [None, *range(201)]}
     table = encoded(cells, dict.fromkeys("xy", "numeric"))
     numbers = table.cells.numbers
-    assert table.missing_at == 27
-    assert numbers[-1, 0] == numbers[0, 1] == 27
-    assert numbers[-2, 0] == pytest.approx(5000 / 199)
+    assert table.missing_at == 4
+    assert numbers[-1, 0] == numbers[0, 1] == 4
+    assert numbers[-2, 0] == 3
+    lots = encoded({"x": [*np.arange(298) / 1e5, 9e15, None]}, {"x": "numeric"})
+    assert lots.cells.numbers[-1, 0] >= 1 + lots.cells.numbers[-2, 0]
     assert encoded({"x": [1, 2, None]}, {"x": "numeric"}).missing_at == 2
 
 
@@ -581,13 +587,15 @@ def test_a_format_may_have_times(cell: str, written: str) -> None:
 
 def test_what_has_cells_in_it_does_not_show_them() -> None:
     """Tracebacks and notebooks show objects by themselves."""
-    frame = pl.DataFrame({"age": [7391, 7392], "town": ["Quorn", "Quorn"], "ill": ["gout", "flu"]})
+    frame = pl.DataFrame(
+        {"age": [739173917, 739173918], "town": ["Quorn", "Quorn"], "ill": ["gout", "flu"]}
+    )
     schema = Schema.of(quasi={"age": "numeric", "town": "categorical"}, sensitive=["ill"])
     table = Table(frame)
     encoded = encode(table, schema)
     for thing in (table, encoded, *encoded.attributes, encoded.sensitive["ill"]):
         shown = repr(thing)
-        assert not any(cell in shown for cell in ("739", "Quorn", "gout"))
+        assert not any(cell in shown for cell in ("7391739", "Quorn", "gout"))
 
 
 @given(people(least=2))

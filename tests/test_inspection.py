@@ -24,7 +24,7 @@ def test_the_invented_people_are_understood() -> None:
     assert sensitive == {"income", "diagnosis", "length_of_stay"}
     assert {role for name, role in roles.items() if name not in sensitive} == {"quasi"}
     columns = draft.schema.columns
-    assert columns["birth_date"].type is ColumnType.DATE
+    assert columns["admission_date"].type is ColumnType.DATE
     assert columns["age"].type is ColumnType.NUMERIC
     assert columns["zip"].type is ColumnType.CATEGORICAL
     assert 'taxonomy = {build = "prefixes"}' in draft.to_toml()

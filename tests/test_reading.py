@@ -121,13 +121,15 @@ def test_an_old_encoding_of_windows_is_detected(text: str, encoding: str) -> Non
     ("cells", "thousands", "numbers"),
     [
         (["1,234.5", "999"], ",", [1234.5, 999.0]),
-        (["1,234", "56,789"], ",", [1234.0, 56789.0]),
+        (["1,234", "789"], ",", [1234.0, 789.0]),
+        (["1,234", "56,789"], "", None),  # or three decimals
+        (["0,125", "1,250"], "", [0.125, 1.25]),
         (["1.234,5", "999"], ".", [1234.5, 999.0]),
         (["446.426.917", "4.473.586"], ".", [446426917.0, 4473586.0]),
         (["1 234", "12 345,5"], " ", [1234.0, 12345.5]),
         (["1\u202f234,5", "7"], " ", [1234.5, 7.0]),
         (["1'234.50", "2’000"], "'", [1234.5, 2000.0]),
-        (["$1,200", "€ 3", "12 %", "5 EUR"], ",", [1200.0, 3.0, 12.0, 5.0]),
+        (["$1,200.50", "€ 3", "12 %", "5 EUR"], ",", [1200.5, 3.0, 12.0, 5.0]),
         (["1.234", "5.678"], "", [1.234, 5.678]),
         (["1.234.567", "2.5"], "", None),  # no reading fits both
         (["12,34,56", "1"], "", None),
@@ -149,7 +151,7 @@ def test_the_thousands_sign_is_not_the_decimal_sign() -> None:
 
 
 def test_a_release_of_numbers_with_thousands_can_be_verified(tmp_path: Any) -> None:
-    text = "income;job\n" + "".join(f'"{1000 + 37 * i:,}";{"ab"[i % 2]}\n' for i in range(40))
+    text = "income;job\n" + "".join(f'"{700 + 37 * i:,}";{"ab"[i % 2]}\n' for i in range(40))
     schema = Schema.of(quasi={"income": {"type": "numeric", "grid": 100}}, sensitive=["job"])
     (tmp_path / "t.csv").write_text(text)
     release = covey.anonymize(tmp_path / "t.csv", schema, require=covey.KAnonymity(5), seed=1)
@@ -372,3 +374,74 @@ def test_a_single_far_value_does_not_hide_the_loss(grid: int | None) -> None:
     declared = schema.with_settings("age", missing_values=[999])
     mended = covey.anonymize(odd, declared, k=40, seed=1).report
     assert not any("far from all others" in warning for warning in mended.warnings)
+
+
+# ── what the reading must not weaken ────────────────────────────────────────────────────────────
+
+
+def test_a_format_with_an_offset_keeps_the_day_on_the_clock() -> None:
+    cells = pl.Series("x", ["31.05.2024 00:30 +0200", "31.05.2024 23:30 -0800"])
+    assert as_days(cells, "%d.%m.%Y %H:%M %z").to_list() == [19874, 19874]
+    assert as_days(cells, "%d.%m.%Y %H:%M %z", hours=True).to_list() == [19874, 19874 + 23 / 24]
+
+
+def test_lines_before_a_header_are_skipped_in_the_original_only(tmp_path: Any) -> None:
+    """In a release, they would be rows that nobody judges."""
+    schema = Schema.of(
+        quasi={"age": "categorical", "sex": "categorical"},
+        table={"header": False, "skip": 2, "names": ["age", "sex"]},
+    )
+    released = tmp_path / "r.csv"
+    released.write_text("age,sex\n99,x\n" + "30,m\n" * 6)
+    assert not covey.verify(released, schema, k=5).holds
+    titled = "A title;\nof two lines;\nage;sex\n" + "30;m\n40;f\n" * 6
+    (tmp_path / "t.csv").write_text(titled)
+    draft = Schema.of(quasi={"age": "numeric", "sex": "categorical"}, table={"skip": 2})
+    covey.anonymize(tmp_path / "t.csv", draft, k=4, seed=0).write(released, register=False)
+    assert covey.verify(released, draft, k=4).holds
+    covey.measure(tmp_path / "t.csv", released, draft)
+
+
+def test_an_option_of_ones_own_method_never_replaces_a_requirement() -> None:
+    def mine(table: Any, k: int, *, seed: int = 0, t: float = 1.0) -> list[int]:
+        return [row // k for row in range(table.rows - table.rows % k)] + [0] * (table.rows % k)
+
+    frame = pl.DataFrame({"age": range(40), "ill": ["flu", "gout"] * 20})
+    schema = Schema.of(quasi={"age": "numeric"}, sensitive=["ill"])
+    release = covey.anonymize(frame, schema, k=4, t=0.9, method=mine, seed=0)
+    assert len(release.verdict.checks) == 2
+
+
+def test_days_and_hours_are_exact_values_of_people_and_said_to_be() -> None:
+    days = [datetime.date(2024, 5, 1) + datetime.timedelta(days=i) for i in range(40)]
+    for grid, exact in (("day", True), ("week", False)):
+        schema = Schema.of(quasi={"at": {"type": "date", "grid": grid}})
+        report = covey.anonymize(pl.DataFrame({"at": days}), schema, k=4, seed=0).report
+        assert any("exact values" in warning for warning in report.warnings) == exact
+    drafted = covey.inspect(pl.DataFrame({"at": days * 9, "x": ["a", "b", "c"] * 120})).schema
+    assert drafted.columns["at"].grid == "week"
+
+
+@pytest.mark.parametrize("odd", [999, 45])
+def test_what_was_read_as_missing_is_counted_among_released_rows_alone(odd: int) -> None:
+    """One suppressed person must not change a word of the report."""
+    ages = [*[30] * 6, *[40] * 6, *[999] * 11]
+    frame = pl.DataFrame({"age": [*ages, odd], "town": ["A"] * 23 + ["Z"], "ill": ["flu"] * 24})
+    schema = Schema.of(
+        quasi={
+            "age": {"type": "numeric", "missing_values": [999]},
+            "town": {"type": "categorical", "weight": 100},
+        },
+        sensitive=["ill"],
+    )
+    report = covey.anonymize(frame, schema, k=3, seed=0, max_suppressed=0.05).report
+    assert report.rows.suppressed == 1
+    (told,) = (warning for warning in report.warnings if "means missing" in warning)
+    assert "11 cells" in told
+
+
+def test_a_schema_error_quotes_no_label() -> None:
+    with pytest.raises(SchemaError) as caught:
+        of(ill={"type": "categorical", "recode": {"HIV positive": 5}})
+    assert "recode" in str(caught.value)
+    assert "HIV" not in str(caught.value)

@@ -567,7 +567,7 @@ def test_drafts_tell_of_nobody_alone(numbers: list[int], k: int, scale: float) -
 def test_drafts_are_active_lines_with_reasons() -> None:
     ages = [*spread(30, 59, 600), 97, 98]
     born = [datetime.date(2023 - age, 5, 6) for age in ages]
-    draft = covey.inspect(pl.DataFrame({"age": ages, "born": born}), k=5)
+    draft = covey.inspect(pl.DataFrame({"age": ages, "born": born}), quasi=["born"], k=5)
     text = draft.to_toml()
     assert re.search(r"^grid = 5 +# .+", text, re.M)
     reached = sum(age >= 55 for age in ages)
@@ -646,11 +646,11 @@ def people() -> pl.DataFrame:
 
 def test_ends_of_intervals_are_nobodys_by_the_draft(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = people()
-    drafted = covey.inspect(frame, k=K).schema
+    drafted = covey.inspect(frame, quasi=["birth_date"], k=K).schema
     assert rare_ends(frame, drafted) == {"age": set(), "birth_date": set(), "admission_date": set()}
     # Without what is drafted, as before, and as Schema.of has it: many ends are somebody's.
     monkeypatch.setattr(tails, "propose", lambda *_, **__: {})
-    exact = rare_ends(frame, covey.inspect(frame, k=K).schema)
+    exact = rare_ends(frame, covey.inspect(frame, quasi=["birth_date"], k=K).schema)
     assert "131" in exact["age"]
     assert len(exact["birth_date"]) > 20
 

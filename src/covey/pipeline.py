@@ -134,8 +134,10 @@ def _described(
     if schema is None:
         table = tables.read(frame)
         table, drafted, doubts = described(table, **roles, k=k)
-        # The draft proposes a k, but nobody asked for it.
-        own = drafted.require.model_copy(update={"k": None})
+        # The draft proposes a k and may take each row for a person, but nobody asked for that.
+        own = drafted.require.model_copy(
+            update={"k": None, "person": drafted.require.person or None}
+        )
         return table, drafted.model_copy(update={"require": own}), doubts
     if not isinstance(schema, Schema):
         raise SchemaError("make the schema with covey.Schema.from_toml or covey.Schema.of")
@@ -159,9 +161,9 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
     """Make a release, stage by stage."""
     request, schema = order.request, order.schema
     with stage("reading"):
-        table = tables.original(source, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
+        read = tables.read(source, schema)
+        table = tables.original(read, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
         doubts = [*doubts, *refuse_unsaid(table, schema, request.requirements)]
-        doubts += [each.told(least=request.k) for each in table.mended]
         persons = whose_rows(table, schema, request.persons)
     with stage("ordering"):
         custodian = Key.of(order.key)
@@ -179,13 +181,15 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
         verdict.raise_if_violated()
     with stage("measuring"):
         drawn_under = custodian if order.seed is None else None
+        told = (each.told(draft.behind.rows, request.k) for each in table.mended)
+        doubts += [each for each in told if each is not None]
         made = Made(request, draft.encoded, draft.groups, drawn_under, stage.stopped, doubts)
         rows = Rows.counted(table.frame.height, len(people.selection.rows), formed.suppressed)
         found = _findings(schema, draft, made, verdict, rows, persons)
         report = found.report(table.dialect, stage.seconds)
     with stage("remembering"):
         trace = footprint(
-            *(custodian, table, draft.released.frame, draft.behind.rows, schema, request.size),
+            *(custodian, read, draft.released.frame, draft.behind.rows, schema, request.size),
             alike=isinstance(formed, Groups),
         )
     kept = Kept(
@@ -343,7 +347,7 @@ def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Tabl
     Decimal sign and missing tokens are those of the original; the rest is declared or detected.
     """
     alike = {"decimal": dialect.decimal, "missing": dialect.missing}
-    declared = schema.table.model_copy(update=alike)
+    declared = schema.table.of_release().model_copy(update=alike)
     if not isinstance(released, str | Path):
         return tables.read(released, schema, declared=declared), None
     place = sources.of(released)

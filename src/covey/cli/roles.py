@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from typer import Option
 
 from covey.cli.terminal import say
-from covey.errors import UsageError, nearest
+from covey.errors import UsageError, count, nearest
 
 if TYPE_CHECKING:
     from covey.schema import Schema
@@ -52,7 +52,8 @@ class GivenRoles:
         slim, schema, doubts = described(table, **self.among(table.frame.columns), k=k)
         for doubt in doubts:
             say(doubt)
-        own = schema.require.model_copy(update={"k": None})  # a draft's k is only a proposal
+        # A draft's k, and that each row is a person, are only proposals.
+        own = schema.require.model_copy(update={"k": None, "person": schema.require.person or None})
         return slim, schema.model_copy(update={"require": own})
 
     def of_release(self, names: Sequence[str]) -> "Schema":
@@ -64,7 +65,13 @@ class GivenRoles:
         if absent:
             raise UsageError(f"the table has no column {absent[0]!r}{nearest(absent[0], names)}")
         others = [n for n in names if not any(n in given[role] for role in ROLES)]
-        rest = given.pop("rest") or "insensitive"
+        rest = given.pop("rest")
+        if rest is None and others:
+            raise UsageError(
+                f"{count(len(others), 'column')} without a role, first {others[0]!r}; name them, "
+                "or pass --rest insensitive if they are harmless"
+            )
+        rest = rest or "insensitive"
         if rest not in ROLES:
             raise UsageError(f"rest must be one of {', '.join(ROLES)}")
         given[rest] = [*given[rest], *others]

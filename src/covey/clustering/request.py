@@ -178,14 +178,16 @@ KEYWORDS = (
 def options_among(
     method: str | Callable[..., Any] | Method, said: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What a method takes as an option of its own, such as the l of cb; a mapping is no option."""
-    own = inspect.signature(as_method(method).function).parameters
-    shared = {"k", "seed", "progress"}
-    return {
-        name: value
-        for name, value in said.items()
-        if name in own and name not in shared and not isinstance(value, Mapping)
-    }
+    """What a method takes as an option of its own and keeps: the l of cb, and its column.
+
+    Nothing else that is asked for becomes an option, or nobody would verify it. A mapping names a
+    column, so it is a requirement.
+    """
+    found = as_method(method)
+    if found.keeps is None:
+        return {}
+    own = inspect.signature(found.function).parameters.keys() & {"l", "sensitive"}
+    return {name: said[name] for name in own & said.keys() if not isinstance(said[name], Mapping)}
 
 
 def refuse_wrong_options(method: Method, options: Mapping[str, Any]) -> None:

@@ -21,7 +21,7 @@ from covey.schema import ColumnType, Role, Schema
 from covey.schema.labels import seen
 from covey.schema.requirements import KAnonymity
 from covey.tables import Table, whose
-from covey.tables.cells import parse_dates, parse_numbers
+from covey.tables.cells import as_days, as_numbers
 
 Hashes = NDArray[np.uint64]
 Parts = NDArray[np.uint32]  # half-length hashes: enough to compare rows by several columns
@@ -175,11 +175,21 @@ def _meant(schema: Schema, name: str) -> Callable[[Table], pl.Series]:
     kind = column.type if column and column.role in (Role.QUASI, Role.SENSITIVE) else None
     match kind:
         case ColumnType.NUMERIC:
-            return lambda table: _text(parse_numbers(table.cells(name), table.dialect))
+            return lambda table: _read_as(name, table, partial(as_numbers, dialect=table.dialect))
         case ColumnType.DATE:
             written = column.format if column else None
-            return lambda table: _days(parse_dates(table.cells(name), written, hours=True))
-    return lambda table: seen(_text(table.cells(name)), table.dialect.missing)
+            return lambda table: _read_as(name, table, partial(_days, written=written))
+    return lambda table: _seen(name, table)
+
+
+def _seen(name: str, table: Table) -> pl.Series:
+    return seen(_text(table.cells(name)), table.dialect.missing)
+
+
+def _read_as(name: str, table: Table, read: Callable[[pl.Series], pl.Series]) -> pl.Series:
+    """The values of a column as text; a cell that cannot be read counts as what a reader sees."""
+    values = _text(read(table.cells(name)))
+    return values.fill_null(_seen(name, table)) if values.null_count() else values
 
 
 def _text(cells: pl.Series) -> pl.Series:
@@ -190,12 +200,9 @@ def _text(cells: pl.Series) -> pl.Series:
     return text
 
 
-def _days(days: pl.Series) -> pl.Series:
-    """Dates as text; with the hour if a cell has one, whatever each release shows of it."""
-    text = days.floor().cast(pl.Int32).cast(pl.Date).cast(pl.String)
-    hours = ((days - days.floor()) * 24).round().cast(pl.Int32)
-    timed = pl.when(hours > 0).then(pl.format("{}T{}", text, hours)).otherwise(text)
-    return pl.select(timed.alias(days.name)).to_series()
+def _days(cells: pl.Series, written: str | None) -> pl.Series:
+    """Days, whatever each release shows of them, so that the same people are recognised."""
+    return as_days(cells, written).cast(pl.Date)
 
 
 def _name(table: Table, schema: Schema) -> pl.Series:

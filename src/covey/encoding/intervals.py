@@ -81,8 +81,7 @@ class Interval(Attribute):
         """The values scaled to 0 … 1 of the domain, far ones beyond it, missing ones NaN."""
         low, high = self.reach(self.values, self.values)
         shifted = np.where(self.values < self.column.bounds[1], low, high) - self.low
-        scaled: Floats = shifted / self.width if self.width else shifted
-        return scaled
+        return np.clip(shifted / self.width if self.width else shifted, *_FURTHEST)
 
     @property
     def far(self) -> Mask:
@@ -206,14 +205,16 @@ class Interval(Attribute):
 
 _ENOUGH = 100  # values that show what is usual
 _CENTRES = (0.1, 0.01)  # shares of the values below and above the central ones
+_FEW = 0.02  # share of rows that may be far from the others, on either side
+_FURTHEST = (-2.0, 3.0)  # where far values stand: further out, floats would lose the others
 
 
 def usual_range(values: Floats, rows: Longs | None = None) -> tuple[float, float]:
     """The least and greatest value, without those far from all others; 0 to 0 if there is none.
 
     A single 999 among ages would make every interval look narrow. From the central values
-    outwards, a value is far if the gap before it is wider than all the values up to there. `rows`
-    says how many rows have each value, if not one.
+    outwards, a value is far if the gap before it is wider than all the values up to there, and few
+    rows lie beyond. `rows` says how many rows have each value, if not one.
     """
     present = ~np.isnan(values)
     if not present.any():
@@ -225,8 +226,12 @@ def usual_range(values: Floats, rows: Longs | None = None) -> tuple[float, float
         beyond = round(share * below[-1])
         first, last = known[np.searchsorted(below, [beyond, below[-1] - beyond + 1])]
         if first < last:
-            high = _without_far(known[known >= last], first)
-            low = -_without_far(-known[known <= first][::-1], -high)
+            top = _without_far(known[known >= last], first)
+            bottom = -_without_far(-known[known <= first][::-1], -top)
+            most = _FEW * below[-1]
+            high = top if below[-1] - below[np.searchsorted(known, top)] <= most else high
+            start = int(np.searchsorted(known, bottom))
+            low = bottom if start == 0 or below[start - 1] <= most else low
             break
     return low, high
 
@@ -272,7 +277,8 @@ class Ranges(Shown):
             [self.low[wide & (self.low > bottom)], self.high[wide & (self.high < top)]]
         )
         exact = len(ends) > 0 and bool(np.isin(ends, self.attribute.known).all())
-        return exact and self.attribute.column.grid is None
+        # Hours and days are cut, not moved: their ends are still those of people.
+        return exact and self.attribute.column.grid in (None, "hour", "day")
 
     @property
     def ends(self) -> tuple[Floats, Floats]:

@@ -42,7 +42,7 @@ class Coder:
             facts = self.facts
             numeric = facts.is_numeric and not facts.is_few and not facts.unreadable
             settings = {"type": ColumnType.NUMERIC if numeric else None}
-            steps = [self._missing_values]
+            steps = []  # its cells are released as they are
         else:
             return {}, {}
         coded = {name: pair for step in steps for name, pair in step(settings["type"]).items()}
@@ -104,9 +104,7 @@ class Coder:
         values = sentinels.days(facts) if is_date else facts.numbers
         real = pl.when(~(self._far(kind) | self._labelled(kind))).then(values.cast(pl.Float64))
         cells = _each(facts, pl.select(real).to_series())
-        found = tails.propose(
-            cells, self.k, is_date=is_date, timed=facts.has_times, persons=self.persons
-        )
+        found = tails.propose(cells, self.k, is_date=is_date, persons=self.persons)
         return {name: (setting.value, setting.reason) for name, setting in found.items()}
 
 

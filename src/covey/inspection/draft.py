@@ -18,7 +18,7 @@ from covey.inspection import findings, relations, roles, words
 from covey.inspection.coding import Coder
 from covey.inspection.facts import Facts, look
 from covey.inspection.findings import Finding
-from covey.inspection.persons import Repeats, repeats
+from covey.inspection.persons import ONLY_PERSON, Repeats, repeats
 from covey.schema import Column, Require, Role, Schema, TableFormat
 from covey.schema.labels import STEPS
 from covey.schema.requirements import KAnonymity
@@ -257,7 +257,8 @@ def _repeating(table: Table, columns: Sequence[Facts]) -> tuple[Repeats | None, 
 
 
 def _numbers_people(facts: Facts) -> bool:
-    return "person" in facts.concepts and bool(facts.concepts & {"person_number", "generic_id"})
+    """Whether a column has numbers of persons and of nothing else, such as visits."""
+    return ONLY_PERSON.fullmatch(facts.name) is not None
 
 
 def _without_births(draft: Draft, looked: Mapping[str, Facts], given: Mapping[str, Role]) -> Draft:

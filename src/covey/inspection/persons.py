@@ -31,7 +31,7 @@ _PERSON_NAME = re.compile(
     r"(?i)patient|person|subject|client|customer|member|citizen|insured|mrn|ssn|nhs|passport"
 )
 # Names of pure person numbers: if such a column differs in each row, each row is another person.
-_ONLY_PERSON = re.compile(
+ONLY_PERSON = re.compile(
     r"(?i)(patient|person|subject|client|customer|member|citizen|insured)"
     r"([ _.-]?(id|nr|no|number|code|key|identifier))?|pid|mrn|ssn|nhs.?number|passport.?number"
 )
@@ -95,7 +95,7 @@ def repeats(
     codes = [tables.whose(column, declared) for column in compress(cells, kinds)]
     others = [column for column, code in zip(cells, kinds, strict=True) if not code]
     again = [found for column in codes if (found := _repeats([column], codes=True))]
-    known = any(_ONLY_PERSON.fullmatch(c.name) and c.n_unique() == len(c) for c in codes)
+    known = any(ONLY_PERSON.fullmatch(c.name) and c.n_unique() == len(c) for c in codes)
     return _clearest(again, _together(others, known=known))
 
 

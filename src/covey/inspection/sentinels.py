@@ -31,7 +31,8 @@ DAYS = frozenset(
 _BEYOND = 200  # one row in this many lies beyond either end of the usual range
 _NEIGHBOURS = 20
 _OFTEN = 5  # times as often as its neighbours
-_VERY_FAR = 5  # widths of the usual range: nobody's value, even once
+_VERY_FAR = 5  # widths of the usual range: nobody's value, even once,
+_LONG, _CODES = 100, 10  # if it has three digits: a single 77 may be somebody's age
 _FEWEST = 3  # other values, unless it is very far from them
 _SEVERAL = 3  # rows: nobody's value if far
 
@@ -77,11 +78,16 @@ class _Usual:
             gap, near = self.numbers[0] - number, slice(None, _NEIGHBOURS)
         else:  # a few values lie even further out
             return rows >= _SEVERAL and max(number - self.high, self.low - number) >= self.width
-        if gap >= _VERY_FAR * self.width:
+        if gap >= _VERY_FAR * self.width and (rows >= _SEVERAL or self._is_nobodys(number)):
             return True
         if rows < _SEVERAL or len(self.numbers) < _FEWEST:
             return False
         return gap >= self.width or self._stands_out(gap, rows, near)
+
+    def _is_nobodys(self, number: float) -> bool:
+        """Whether a single row shows it: three digits, or two beside codes of one digit."""
+        longest = max(abs(self.numbers[0]), abs(self.numbers[-1]))
+        return abs(number) >= _LONG or longest < _CODES
 
     def _is_negative_code(self, rows: int) -> bool:
         """Whether -1 stands for missing: frequent among many numbers from 0, or below codes."""

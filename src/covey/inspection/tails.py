@@ -21,8 +21,7 @@ Bound = float | date
 
 _STEPS = (5, 50)  # fewest and most, over the range of nearly all rows
 _NEARLY_ALL = 100  # one row in this many lies beyond either end of that range
-_UNITS = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.4, "quarter": 91.3, "year": 365.2}
-_SMALLEST = {False: "week", True: "hour"}  # unit of dates, and of dates with times
+_UNITS = {"week": 7.0, "month": 30.4, "quarter": 91.3, "year": 365.2}  # in days
 _MOST_READ = 10_000  # values whose digits are counted
 _EPOCH = date(1970, 1, 1)
 
@@ -39,19 +38,17 @@ def propose(
     k: int,
     *,
     is_date: bool,
-    timed: bool = False,
     persons: pl.Series | None = None,
 ) -> dict[str, Setting]:
     """Propose a grid, and bounds if fewer than k rows lie at an end of the scale.
 
-    Dates are days since 1970-01-01; if they are `timed`, the grid may be finer than a week. If
-    `persons` are given, people are counted instead of rows.
+    Dates are days since 1970-01-01. If `persons` are given, people are counted instead of rows.
     """
     numbers = values.cast(pl.Float64)
     present = numbers.drop_nulls().sort().to_numpy()
     if not len(present):
         return {}
-    grid: Grid = date_grid(present, k, timed=timed) if is_date else number_grid(present, k)
+    grid: Grid = date_grid(present, k) if is_date else number_grid(present, k)
     if not isinstance(grid, str) and np.abs(present[[0, -1]]).max() + grid >= LARGEST:
         return {}  # not every multiple of the grid can be represented exactly
     whose = pl.int_range(len(numbers), eager=True) if persons is None else persons
@@ -79,11 +76,10 @@ def number_grid(present: Floats, k: int) -> float:
     return next(float(m * power) for m in (1, 2, 5, 10) if m * power >= wanted)
 
 
-def date_grid(present: Floats, k: int, *, timed: bool = False) -> str:
+def date_grid(present: Floats, k: int) -> str:
     """The smallest unit that gives few enough steps; an interval of days would end on people's."""
     width, most = _width(present, k), _most_steps(present, k)
-    units = {unit: days for unit, days in _UNITS.items() if days >= _UNITS[_SMALLEST[timed]]}
-    return next((unit for unit, days in units.items() if width / days <= most), "year")
+    return next((unit for unit, days in _UNITS.items() if width / days <= most), "year")
 
 
 def _width(present: Floats, k: int) -> float:

@@ -71,7 +71,7 @@ def of_release(view: View, schema: Schema, verdict: Verdict, rows: Rows) -> Iter
             f"the ends of the intervals in {', '.join(exact)} are exact values of people in the "
             "table: set a grid in the schema to move them outwards"
         )
-    for interval in view.original.intervals:
+    for interval in view.original.intervals if view.same_rows else ():
         if interval.far.any():
             yield (
                 f"column {interval.name!r} has values far from all others. The loss is measured "

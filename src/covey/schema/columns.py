@@ -353,6 +353,10 @@ class TableFormat(_Model):
             raise ValueError("names are only for a file without a header: add header = false")
         return self
 
+    def of_release(self) -> Self:
+        """The format of a release: no lines stand before its header."""
+        return self.model_copy(update={"skip": 0})
+
     @property
     def is_spaced(self) -> bool:
         """Whether spaces after the delimiter are no part of a cell."""
@@ -635,7 +639,9 @@ def _describe(error: Any) -> str:
     where = (
         f"column {place[1]!r}" if place[:1] == ["columns"] and len(place) > 1 else ".".join(place)
     )
-    setting = ".".join(place[2:]) if where.startswith("column ") else ""
+    # Of a taxonomy or a list of labels, not the label.
+    inner = place[2:3] if place[2:3] in (["recode"], ["taxonomy"]) else place[2:]
+    setting = ".".join(inner) if where.startswith("column ") else ""
     said = error["msg"].removeprefix("Value error, ").replace("Input should be", "must be", 1)
     message = PLAIN_WORDS.get(error["type"], said)
     if error["type"] == "extra_forbidden":

@@ -101,6 +101,9 @@ def _as_moments(cells: pl.Series, written: str | None) -> pl.Series:
         raise TableError(
             f"column {cells.name!r}: a date format must tell day, month and year, as %d.%m.%Y does"
         )
+    if written.endswith("%z"):  # the day and hour are those on the clock, wherever it is
+        written = written.removesuffix("%z").rstrip()
+        text = text.str.replace(r"\s*(Z|[+-][0-9]{2}:?[0-9]{2})$", "")
     try:
         if _NAMES_A_TIME.search(written):
             moments = text.str.to_datetime(written, strict=False, time_unit="us")
@@ -122,14 +125,14 @@ def _iso_moments(text: pl.Series) -> pl.Series:
     return pl.select(timed.alias(text.name)).to_series()
 
 
-def has_times(cells: pl.Series, written: str | None) -> int:
-    """The number of cells that tell more than a day."""
+def has_times(cells: pl.Series, written: str | None) -> pl.Series:
+    """Which cells tell more than a day."""
     if cells.dtype == pl.String and written is None:
-        return int(cells.str.strip_chars(" ").str.contains(_TIMED).sum() or 0)
-    moments = _as_moments(cells, written)
-    if moments.dtype == pl.Date:
-        return 0
-    return int((moments.dt.truncate("1d") != moments).sum() or 0)
+        timed = cells.str.strip_chars(" ").str.contains(_TIMED)
+    else:
+        moments = _as_moments(cells, written)
+        timed = moments.dt.truncate("1d") != moments  # no date is
+    return timed.fill_null(value=False)
 
 
 _TIMED = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ].*[1-9]"  # midnight tells no more than the day

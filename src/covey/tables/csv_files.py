@@ -61,7 +61,7 @@ class Dialect:
         """The strict pattern of a number: ASCII digits, in groups of three if declared."""
         sign = r"\." if self.decimal == "." else ","
         group = _GROUP_SIGNS.get(self.thousands, "")
-        whole = rf"[0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+" if group else "[0-9]+"
+        whole = rf"[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+|[0-9]+" if group else "[0-9]+"
         return rf"^[+-]?((?:{whole})({sign}[0-9]*)?|{sign}[0-9]+)([eE][+-]?[0-9]+)?$"
 
     def decimals(self, texts: pl.Series) -> pl.Series:
@@ -429,7 +429,7 @@ def _has_decimal_comma(frame: pl.DataFrame, schema: Schema | None) -> bool:
 
 def _is_comma_column(cells: pl.Series) -> bool:
     comma = cells.str.contains(r"^[+-]?[0-9]+,[0-9]+$")
-    thousands = cells.str.contains(r"^[+-]?[0-9]{1,3}(,[0-9]{3})+$")
+    thousands = cells.str.contains(r"^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+$")
     point = cells.str.contains(r"^[+-]?[0-9]+\.[0-9]+$")
     return bool((comma & ~thousands).any()) and not bool(point.any())
 
@@ -464,10 +464,22 @@ def _with_thousands(
 def _is_grouped(cells: pl.Series, now: Dialect, grouped: Dialect) -> bool:
     """Whether these are numbers only if some of their signs separate groups of three digits.
 
-    A single group after a point may as well be three decimals, so 1.234 alone shows nothing.
+    A single group may as well be three decimals, so 1.234 alone shows nothing. Two groups do, or a
+    group and decimals, or whole numbers that have no sign because they are below a thousand.
     """
     new = grouped.decimals(cells).is_not_null() & now.decimals(cells).is_null()
-    return bool(new.any()) and _is_numeric(cells, grouped)
+    if not new.any() or not _is_numeric(cells, grouped):
+        return False
+    sign, decimal = _GROUP_SIGNS[grouped.thousands], re.escape(grouped.decimal)
+    if not cells.str.contains(rf"[0-9]{sign}[0-9]{{3}}").any():
+        return False
+    if (
+        grouped.thousands not in (",", ".")
+        or cells.str.contains(rf"{sign}[0-9]{{3}}({sign}|{decimal})").any()
+    ):
+        return True
+    below = cells.str.contains("^[1-9][0-9]{2}$").any()
+    return bool(below and not cells.str.contains("^[0-9]{4,}$").any())
 
 
 def _is_numeric(cells: pl.Series, dialect: Dialect) -> bool:

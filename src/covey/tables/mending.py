@@ -6,10 +6,12 @@ is never mended: it is judged as written.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from covey.schema import Column, ColumnType, Role, Schema
 from covey.schema.labels import normalised
@@ -17,19 +19,24 @@ from covey.tables.cells import as_days, as_numbers, has_times
 from covey.tables.csv_files import Dialect
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mended:
-    """How many cells of a column were read differently from what is written."""
+    """The rows whose cell in a column was read differently from what is written."""
 
     column: str
     how: str
-    cells: int
+    rows: NDArray[np.bool_] = field(repr=False)
 
-    def told(self, least: int = 1) -> str:
-        """The fact for a reader; no number below `least`."""
-        number = f"{self.cells:,}" if self.cells >= least else f"fewer than {least:,}"
-        cells = "cell" if self.cells == 1 and least <= 1 else "cells"
-        return f"column {self.column!r}: {number} {cells} {self.how}"
+    @property
+    def cells(self) -> int:
+        """The number of such cells."""
+        return int(self.rows.sum())
+
+    def told(self, released: NDArray[np.int64], least: int) -> str | None:
+        """The fact for a report, by the released rows only; no number below `least`."""
+        cells = int(self.rows[released].sum())
+        number = f"{cells:,}" if cells >= least else f"fewer than {least:,}"
+        return f"column {self.column!r}: {number} cells {self.how}" if cells else None
 
 
 def mended(
@@ -45,7 +52,7 @@ def mended(
         missing = tuple(_missing(cells, column, dialect))
         for mask, _ in missing:
             cells = pl.select(pl.when(~mask).then(cells).alias(name)).to_series()
-        told += [Mended(name, how, int(mask.sum())) for mask, how in missing if mask.any()]
+        told += [Mended(name, how, mask.to_numpy()) for mask, how in missing if mask.any()]
         told += _cut(cells, name, column)
         if cells is not frame[name]:
             changed.append(cells)
@@ -102,6 +109,6 @@ def _cut(cells: pl.Series, name: str, column: Column) -> Iterator[Mended]:
     if column.role is not Role.QUASI or column.type is not ColumnType.DATE:
         return
     timed = has_times(cells, column.format)
-    if timed:
+    if timed.any():
         kept = "hour" if column.grid == "hour" else "day"
-        yield Mended(name, f"have a time of day, which is cut to the {kept}", timed)
+        yield Mended(name, f"have a time of day, which is cut to the {kept}", timed.to_numpy())

@@ -34,7 +34,9 @@ def population_risks(verdict: Verdict, released: Any, population: Any, schema: S
     say which rows belong to the same person.
     """
     people = tables.original(_quasi_only(tables.read(population, schema), schema), schema)
-    view = View.of(tables.read(released, schema), encode(people, schema))
+    view = View.of(
+        tables.read(released, schema, declared=schema.table.of_release()), encode(people, schema)
+    )
     points = np.stack([attribute.places for attribute in view.original.attributes], axis=1)
     boxes, rows = view.boxes
     ends = [

@@ -221,7 +221,9 @@ def _days(cells: pl.Series, written: str | None) -> pl.Series:
     if cells.dtype == pl.String:
         dates = _dates(cells.str.strip_chars(" "), written)
     else:
-        dates = cells.cast(pl.Date, strict=False)
+        zoned = isinstance(cells.dtype, pl.Datetime) and cells.dtype.time_zone is not None
+        clock = cells.dt.replace_time_zone(None) if zoned else cells
+        dates = clock.cast(pl.Date, strict=False)
     return dates.cast(pl.Int32)
 
 

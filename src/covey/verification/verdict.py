@@ -309,7 +309,7 @@ def verify(  # noqa: PLR0913 - those of anonymize
     achieves, even without requirements. If persons are counted but the table does not have their
     column, pass it in `persons`: its name, with one cell for each row of the table.
     """
-    table = tables.read(frame, schema)
+    table = tables.read(frame, schema, declared=schema.table.of_release())
     if not table.frame.height:
         raise TableError("the table has no rows")
     requirements = schema.requirements(require, k=k, l=l, t=t, person=person)

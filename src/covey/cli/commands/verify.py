@@ -19,6 +19,7 @@ from covey.cli.terminal import give_json, out, say
 from covey.errors import UsageError
 
 if TYPE_CHECKING:
+    from covey.schema import Schema, TableFormat
     from covey.verification import Verdict
 
 
@@ -54,7 +55,7 @@ def verify(  # noqa: PLR0913 - groups of options
         settings = asked.applied(roles.of_release(source.frame.columns))
     else:
         settings = asked.applied(format.schema(schema_beside(table, schema)))
-        source = read(table, settings)
+        source = read(table, settings, declared=_of_release(settings, format))
     if asked.person is not None and settings.require.k is None:
         raise UsageError("--person counts persons for k: pass -k too")
     verdict = verification.verify(source, settings)
@@ -67,6 +68,12 @@ def verify(  # noqa: PLR0913 - groups of options
     else:
         _show(verdict)
     verdict.raise_if_broken()
+
+
+def _of_release(schema: "Schema", format: Format) -> "TableFormat":
+    """How to read a release; lines before a header are skipped only if this command says so."""
+    released = schema.table.of_release()
+    return released if format.skip is None else released.model_copy(update={"skip": format.skip})
 
 
 def _check_certificate(table: str, path: Path, schema: Path | None, *, as_json: bool) -> None:
