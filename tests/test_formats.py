@@ -912,3 +912,20 @@ def test_short_floats_of_stata_keep_their_digits() -> None:
     table = read(written(lambda file: frame.to_stata(file, write_index=False, version=118)))
     assert table.frame["length"].to_list() == lengths
     assert table.frame["exact"].to_list() == lengths
+
+
+def test_a_database_with_other_tables_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "hospital.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE patients (name TEXT)")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(OutputError, match="other tables"), files.outputs(path):
+        pass
+    assert path.read_bytes() == before
+    own = tmp_path / "released.db"
+    with sqlite3.connect(own) as connection:
+        connection.execute("CREATE TABLE release (age INTEGER)")
+    connection.close()
+    with files.outputs(own):
+        pass

@@ -150,3 +150,42 @@ def test_a_date_of_birth_beside_an_age_is_removed_unless_it_is_asked_for() -> No
     assert asked.columns["birth_date"].role == asked.columns["age"].role == "quasi"
     alone = covey.inspect(people.drop("age")).schema
     assert alone.columns["birth_date"].role == "quasi"
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("insurance_policy", [f"POL{i:05}" for i in range(175)]),
+        ("salary_account", [f"DE{i:020}" for i in range(175)]),
+        ("disease_registry_no", [f"R{i}" for i in range(175)]),
+        ("diagnosis_note", [f"lives with mother number {i} at {i} Elm St" for i in range(175)]),
+        ("Notes", ["wife Jane called 07700900123", "came by bus on a Monday"] * 88),
+        ("Given", ["Ann", "Bob", "Carla", "Dora", "Emil", "Fritz", "Gina", "Hugo"] * 22),
+    ],
+)
+def test_what_names_people_is_removed_even_beside_a_sensitive_word(
+    name: str, cells: list[str]
+) -> None:
+    frame = pl.DataFrame({name: cells, "age": [20 + i % 60 for i in range(len(cells))]})
+    assert covey.inspect(frame).schema.columns[name].role == "identifier"
+
+
+def test_only_what_says_whose_a_row_is_counts_persons() -> None:
+    rows = range(400)
+    frame = pl.DataFrame(
+        {
+            "lat": [52.5 + (i % 90) / 1000 for i in rows],
+            "balance": [round((i % 120) * 17.31, 2) for i in rows],
+            "age": [20 + i % 60 for i in rows],
+            "sex": ["f", "m"] * 200,
+        }
+    )
+    assert covey.inspect(frame).schema.require.person is None
+    removed = covey.inspect(frame, quasi=["sex"], rest="identifier")
+    assert removed.schema.require.person is None
+
+
+def test_a_birth_that_does_not_tell_the_age_stays() -> None:
+    people = demo.people(300)
+    mixed = people.with_columns(people["birth_date"].shuffle(seed=1))
+    assert covey.inspect(mixed).schema.columns["birth_date"].role == "quasi"

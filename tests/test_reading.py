@@ -65,7 +65,7 @@ def test_lines_before_the_header_can_be_declared() -> None:
 
 def test_a_column_without_a_name_is_no_title() -> None:
     with pytest.raises(TableError, match="column 1"):
-        parsed(";age\n0;36\n1;41\n2;29\n3;1\n")
+        parsed(";age\n7;36\n1;41\n2;29\n3;1\n")
 
 
 def test_names_of_the_schema_end_the_search_for_a_header() -> None:
@@ -445,3 +445,24 @@ def test_a_schema_error_quotes_no_label() -> None:
         of(ill={"type": "categorical", "recode": {"HIV positive": 5}})
     assert "recode" in str(caught.value)
     assert "HIV" not in str(caught.value)
+
+
+def test_an_index_or_a_stray_delimiter_makes_no_column() -> None:
+    indexed = parsed(",age,sex\n0,36,f\n1,41,m\n2,29,f\n")
+    assert indexed.frame.columns == ["age", "sex"]
+    assert "1 column without a name" in indexed.notes[0]
+    assert parsed("age;sex;\n36;f;\n41;m;\n").frame.columns == ["age", "sex"]
+    with pytest.raises(TableError, match="column 1"):  # a person's number, perhaps
+        parsed(",age,sex\n7,36,f\n1,41,m\n2,29,f\n")
+    with pytest.raises(TableError, match="column 1"):  # of a release, everything is judged
+        parsed(",age,sex\n0,36,f\n1,41,m\n", skip=0)
+
+
+def test_points_before_three_digits_are_thousands_if_smaller_numbers_have_none() -> None:
+    cells = [*(f"{n}.{n:03}" for n in range(13, 99, 4)), "980", "755"]
+    text = "income;town\n" + "".join(f"{cell};A\n" for cell in cells)
+    assert parsed(text).dialect.thousands == "."
+    assert parsed(text.replace("980", "9.5")).dialect.thousands == ""
+    assert (
+        parsed("x;income;town\n" + "".join(f"1.5;{c};A\n" for c in cells)).dialect.thousands == ""
+    )

@@ -91,6 +91,11 @@ class Release:
         return self._kept
 
     @property
+    def schema(self) -> Schema:
+        """The schema that the release was made by, drafted or given."""
+        return self._own.schema
+
+    @property
     def groups(self) -> Groups | Rings:
         """The groups of the input's rows; -1 for a row that is not in the release."""
         return self._own.groups

@@ -33,9 +33,15 @@ def show_draft(draft: "Draft", table: str, output: Path, console: Console) -> No
     for found in draft.findings:
         console.print(Text(visible(f"- {found}{_mended(found.applied, bool(found.setting))}")))
     console.print(Text(f"\n{draft.summary}. Check every role, then run:"))
+    asked = draft.repeats is not None and not draft.repeats.by_chance
+    undecided = asked and draft.schema.require.person is None
     schema = [] if found_beside(table) == output else ["--schema", str(output)]
-    command = ["covey", "anonymize", typed(table), *schema, "-o", "released.csv"]
+    counted = ["--count-rows"] if undecided else []
+    command = ["covey", "anonymize", typed(table), *schema, *counted, "-o", "released.csv"]
     console.print(Text(visible(f"  {shlex.join(command)}", lines=False)), soft_wrap=True)
+    if undecided:
+        told = "(or --person COLUMN instead of --count-rows, if one column identifies people)"
+        console.print(Text(told))
 
 
 def _mended(applied: bool, settable: bool) -> str:

@@ -13,6 +13,7 @@ from covey.inspection.facts import Facts
 from covey.inspection.recognisers import UNKNOWN, recoded
 from covey.schema import ColumnType, Role
 from covey.tables import Table
+from covey.tables.codebook import as_codes
 
 Coded = dict[str, tuple[Any, str]]  # settings with their reasons
 
@@ -36,6 +37,8 @@ class Coder:
         steps: list[Callable[[Any], Coded]]
         if role is Role.QUASI:
             settings = roles.settings(self.facts, taxonomy, self.elsewhere)
+            if settings["type"] is ColumnType.NUMERIC and self._has_labels:
+                settings = {"type": ColumnType.CATEGORICAL}
             steps = [self._missing_values, self._unreadable, self._tails]
             steps += [] if "taxonomy" in settings else [self._spellings]
         elif role is Role.SENSITIVE:
@@ -48,6 +51,13 @@ class Coder:
         coded = {name: pair for step in steps for name, pair in step(settings["type"]).items()}
         settings |= {name: value for name, (value, _) in coded.items()}
         return settings, {name: reason for name, (_, reason) in coded.items()}
+
+    @property
+    def _has_labels(self) -> bool:
+        """Whether the file has labels for nearly all values: then they are codes."""
+        labels = self.table.codebook.values.get(self.facts.name, {})
+        texts = as_codes(self.facts.values)
+        return bool(labels) and int(texts.is_in(list(labels)).sum()) >= 0.8 * len(texts)
 
     def _missing_values(self, kind: ColumnType | None) -> Coded:
         """Values that stand for missing."""

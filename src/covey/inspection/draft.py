@@ -13,7 +13,7 @@ from typing import Any, Literal
 import polars as pl
 
 from covey import tables
-from covey.errors import TableError, UsageError, count, nearest, percent
+from covey.errors import THIN_SPACE, TableError, UsageError, count, nearest, percent
 from covey.inspection import findings, relations, roles, words
 from covey.inspection.coding import Coder
 from covey.inspection.facts import Facts, look
@@ -121,7 +121,19 @@ class Draft:
             settings={draft.name: draft.reasons for draft in self.columns},
             below=below,
         )
-        return written(self.schema, folder, notes)
+        # Comments are plain text, also where they are printed.
+        return written(self.schema, folder, notes).replace(THIN_SPACE, " ")
+
+    def declaring(self, declared: TableFormat) -> "Draft":
+        """The draft with what was declared about the file, besides what was detected."""
+        said = {
+            name: value
+            for name, value in declared.model_dump(exclude_none=True).items()
+            if getattr(self.table, name) is None
+        }
+        if said.get("header") is False:
+            said["names"] = tuple(draft.name for draft in self.columns)
+        return replace(self, table=self.table.model_copy(update=said))
 
     @property
     def summary(self) -> str:
@@ -212,7 +224,9 @@ def inspect(  # noqa: PLR0913
     files, k = _taxonomy_files(taxonomies), KAnonymity(k).k
     looked = {name: look(table, name) for name in table.frame.columns}
     judged = {name: _judged(facts, given.get(name)) for name, facts in looked.items()}
-    again, own = _repeating(table, [f for n, f in looked.items() if judged[n].role is _IDENTIFIER])
+    removed = [facts for name, facts in looked.items() if judged[name].role is _IDENTIFIER]
+    whose = [facts for facts in removed if _may_be_whose(facts, named=facts.name in identifier)]
+    again, own = _repeating(table, whose)
     persons = table.cells(again.person) if again and again.person and not own else None
     written_days = _agreed_format(looked.values())
     drafts = [
@@ -239,6 +253,16 @@ def _drafted(coder: Coder, judged: roles.Judgement, taxonomy: Path | None) -> Co
         missing=facts.missing,
         unique=facts.unique,
     )
+
+
+def _may_be_whose(facts: Facts, *, named: bool) -> bool:
+    """Whether a removed column may say whose a row is: no measure, place or time does.
+
+    A column that is only to be removed, as the caller wants it, says nothing about people; one that
+    the caller `named` an identifier does.
+    """
+    measured = facts.has_fractions or facts.is_time or "coordinates" in facts.concepts
+    return not measured and (named or roles.judge(facts).role is _IDENTIFIER)
 
 
 def _repeating(table: Table, columns: Sequence[Facts]) -> tuple[Repeats | None, str | None]:

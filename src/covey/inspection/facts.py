@@ -166,6 +166,13 @@ class Facts:
         return self.is_wordy and self.distinct > max(2 * FEW, 0.02 * self.present)
 
     @cached_property
+    def has_phrases(self) -> bool:
+        """Whether the values have several words each."""
+        if self.values.dtype != pl.String or not len(self.texts):
+            return False
+        return float(self.texts.str.count_matches(r"\s+").mean() or 0) >= 2  # type: ignore[arg-type]
+
+    @cached_property
     def is_wordy(self) -> bool:
         """Whether the values are sentences."""
         if self.values.dtype != pl.String or not len(self.texts):

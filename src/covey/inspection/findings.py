@@ -16,7 +16,7 @@ from covey.inspection.facts import FEW, MOSTLY, Facts
 from covey.inspection.persons import Repeats
 from covey.inspection.relations import Relation, Uniqueness
 from covey.inspection.sentinels import of_numbers
-from covey.schema import Role
+from covey.schema import ColumnType, Role
 from covey.schema.columns import Column
 from covey.schema.labels import STEPS, look_alikes
 
@@ -60,7 +60,7 @@ def of_column(
     if column.role is Role.IDENTIFIER:
         return  # it is removed
     yield from _labels(facts, column)
-    yield from _types(facts)
+    yield from _types(facts, column)
 
 
 def _labels(facts: Facts, column: Column) -> Iterator[Finding]:
@@ -82,14 +82,15 @@ def _labels(facts: Facts, column: Column) -> Iterator[Finding]:
         yield Finding(facts.name, "unknown", text, {"missing_values": list(facts.unknown)})
 
 
-def _types(facts: Facts) -> Iterator[Finding]:
+def _types(facts: Facts, column: Column) -> Iterator[Finding]:
     numbers = facts.present - facts.unreadable
     some = 0.1 * facts.present < numbers < MOSTLY * facts.present
     if facts.is_text and facts.values.dtype == pl.String and some and numbers > FEW:
         share = percent(numbers / facts.present)
         yield Finding(facts.name, "mixed", f"numbers and texts: {share} of the cells are numbers")
-    if facts.kind is not None and facts.kind.kind in ("sums of money", "numbers with a unit"):
-        text = f"{facts.kind.kind}, which are read as texts: write plain numbers"
+    kind = facts.kind.kind if facts.kind is not None else ""
+    if kind in ("sums of money", "numbers with a unit") and column.type is not ColumnType.NUMERIC:
+        text = f"{kind}, which are read as texts: write plain numbers"
         yield Finding(facts.name, "units", text)
     if facts.is_numeric and (far := _far_rows(facts)):
         text = f"{count(far, 'row')} many times further out than most: rare people, or mistakes"

@@ -24,6 +24,7 @@ _ENOUGH = 20  # rows that would contradict a relation by chance, at least
 _FEW = 0.02  # share of these that may do so: tables have typos
 _MOST_COLUMNS = 100  # are compared with each other
 _SAME_ORDER = 0.98  # rank correlation of columns that tell nearly the same
+_SAME_AGE = 0.9  # of ages and dates of birth, which their names say already
 
 
 @dataclass(frozen=True)
@@ -154,10 +155,14 @@ def _distinct(keys: Hashes) -> int:
 
 
 def _of_births(columns: Sequence[Facts]) -> list[Relation]:
-    """An age beside a date of birth: their names say that they tell the same."""
+    """An age beside a date of birth that tells the same: the older people are born earlier."""
     born = [f for f in columns if "birth" in f.concepts and (f.is_date or f.is_numeric)]
     ages = [f for f in columns if "age" in f.concepts and f.is_numeric]
     if len(born) != 1 or len(ages) != 1 or born[0] is ages[0]:
+        return []
+    two = np.array([_ranks(ages[0]), _ranks(born[0])])
+    known = np.isfinite(two).all(axis=0)
+    if known.sum() < _ENOUGH or np.corrcoef(two[:, known])[0, 1] > -_SAME_AGE:
         return []
     return [Relation(ages[0].name, born[0].name, is_order=True, is_birth=True)]
 

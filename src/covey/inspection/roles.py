@@ -108,14 +108,16 @@ def _many_values(facts: Facts, known: frozenset[str]) -> str | None:
     concepts, many = facts.concepts, facts.distinct > 2 * FEW
     if "generic_id" in concepts:
         known -= {"household"}  # the number of a household is no size
-    private = bool(concepts & words.PRIVATE) and facts.share < _UNIQUE
-    if facts.kind is not None or (known - {"count"}):
+    numbering = "generic_id" in concepts and facts.share >= NEARLY_UNIQUE
+    shielded = not concepts & {"generic_id", "free_text", "generic_name"}
+    private = bool(concepts & words.PRIVATE) and facts.share < _UNIQUE and shielded
+    if (facts.kind is not None and not numbering) or (known - {"count"}):
         return None
     of = f"{facts.distinct:,} values in {facts.present:,} rows"
     often = facts.share >= 0.1 or words.is_bare_number(facts.name)
     reasons = {
         "the column name suggests free text, which may name people": (
-            "free_text" in concepts and facts.is_text and (many or facts.is_wordy)
+            "free_text" in concepts and facts.is_text and (many or facts.has_phrases)
         ),
         f"the column name suggests a number of its own for each case; {of}": (
             "generic_id" in concepts

@@ -131,6 +131,9 @@ def read(
         refuse_a_record(frame, declared, schema)
     found = [f"encoding {encoding}"] if declared.encoding is None else []
     found += layout.told(declared)
+    width = len(layouts.header(layout.table_in(data[:_BYTES_AT_A_TIME]), delimiter))
+    if in_file and width > frame.width:
+        found.append(f"{count(width - frame.width, 'column')} without a name, not read")
     dialect = Dialect(delimiter, encoding, declared.decimal or ".", declared.missing or ())
     dialect = replace(dialect, skip=layout.skip, spaced=layout.spaced)
     read_as = _read_columns(frame, schema)
@@ -199,6 +202,9 @@ def _cells(
         raise TableError(f"the header in line {line} is blank or has a name that is too long")
     in_file = declared.header is not False or known.issuperset(first)
     names = first if in_file else _given_names(len(first), declared.names)
+    # In a release, every column is judged.
+    nameless = _nameless(names) if declared.skip != 0 else {}
+    names = [nameless.get(place, name) for place, name in enumerate(names)]
     check_names(names)
     data = data.rstrip(b"\r\n") if len(names) > 1 else data.removesuffix(b"\n").removesuffix(b"\r")
     records = _check_structure(data, ord(delimiter), len(names), line)
@@ -206,7 +212,23 @@ def _cells(
     frame = _parse(data if len(names) > 1 else data + b"\n", delimiter, names)
     if frame.height != records - in_file:
         raise TableError("the rows of the CSV file cannot be separated; check its quotes")
-    return frame, in_file
+    if not all(_is_empty_or_index(frame[name], place) for place, name in nameless.items()):
+        check_names(first)
+    return frame.drop(nameless.values()), in_file
+
+
+def _nameless(names: Sequence[str]) -> dict[int, str]:
+    """Names for columns that have none, by their place."""
+    return {place: f"\ufdd0{place}" for place, name in enumerate(names) if not name.strip()}
+
+
+def _is_empty_or_index(cells: pl.Series, place: int) -> bool:
+    """Whether a column without a name only numbers the rows, or is there by a stray delimiter."""
+    if (cells == "").all():
+        return True
+    numbers = cells.cast(pl.Int64, strict=False)
+    counted = numbers == pl.int_range(len(numbers), eager=True) + (numbers[0] or 0)
+    return place == 0 and len(cells) > 0 and bool(counted.fill_null(value=False).all())
 
 
 def _known_names(declared: TableFormat, schema: Schema | None) -> frozenset[str]:
@@ -331,7 +353,7 @@ def _check_structure(data: bytes, delimiter: int, width: int, line: int = 1) -> 
     if returns.number:
         raise TableError(
             f"{count(returns.number, 'carriage return')} outside quotes and not at the end of a "
-            f"line, first in line {returns.line:,}"
+            f"line, first in line {returns.line:,}; save the file with usual line ends"
         )
     if quoted:
         raise TableError(f"an opened quote is never closed, up to line {line:,}")
@@ -340,7 +362,7 @@ def _check_structure(data: bytes, delimiter: int, width: int, line: int = 1) -> 
     if ragged.number:
         raise TableError(
             f"{count(ragged.number, 'row')} with more or fewer fields than the header ({width}), "
-            f"first in line {ragged.line:,}"
+            f"first in line {ragged.line:,}; remove a footer, or quote cells with the delimiter"
         )
     return records + 1
 
@@ -468,8 +490,10 @@ def _is_grouped(cells: pl.Series, now: Dialect, grouped: Dialect) -> bool:
     group and decimals, or whole numbers that have no sign because they are below a thousand.
     """
     new = grouped.decimals(cells).is_not_null() & now.decimals(cells).is_null()
-    if not new.any() or not _is_numeric(cells, grouped):
+    if not _is_numeric(cells, grouped):
         return False
+    if not new.any():
+        return grouped.thousands == now.decimal == "." and _has_only_groups(cells)
     sign, decimal = _GROUP_SIGNS[grouped.thousands], re.escape(grouped.decimal)
     if not cells.str.contains(rf"[0-9]{sign}[0-9]{{3}}").any():
         return False
@@ -480,6 +504,16 @@ def _is_grouped(cells: pl.Series, now: Dialect, grouped: Dialect) -> bool:
         return True
     below = cells.str.contains("^[1-9][0-9]{2}$").any()
     return bool(below and not cells.str.contains("^[0-9]{4,}$").any())
+
+
+def _has_only_groups(cells: pl.Series) -> bool:
+    """Whether points separate thousands: three digits follow each, and numbers below have none."""
+    pointed = cells.filter(cells.str.contains(".", literal=True))
+    grouped = pointed.str.contains(r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$")
+    below = cells.str.contains("^[1-9][0-9]{2}$").any()
+    return bool(
+        len(pointed) > 9 and grouped.all() and below and not cells.str.contains("^[0-9]{4,}$").any()
+    )
 
 
 def _is_numeric(cells: pl.Series, dialect: Dialect) -> bool:

@@ -333,6 +333,26 @@ def refuse_special(path: Path) -> None:
         )
     if not stat.S_ISREG(mode):
         raise OutputError("the output is a folder or a device, not a regular file")
+    _refuse_a_database(path)
+
+
+def _refuse_a_database(path: Path) -> None:
+    """Refuse to replace a database that holds more than a release."""
+    with output_errors(), path.open("rb") as file:
+        if file.read(16) != b"SQLite format 3\0":
+            return
+    import sqlite3
+
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    try:
+        with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
+            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    except sqlite3.Error:
+        names = {""}
+    if names - {"release"}:
+        raise OutputError(
+            "the output is a database with other tables, which would be lost: name a new file"
+        )
 
 
 def refuse_overwriting(outputs: Iterable[str | Path], inputs: Iterable[str | Path]) -> None:

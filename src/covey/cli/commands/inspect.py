@@ -39,6 +39,7 @@ def inspect(
     original = read(table, declared=declared)
     given = roles.among(original.frame.columns)
     draft = inspection.inspect(original, **given, k=k, taxonomies=taxonomies)
+    draft = draft.declaring(declared)
     if output is None:
         give(draft.to_toml(), toml=True)
         return
