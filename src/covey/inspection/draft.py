@@ -167,7 +167,7 @@ def _advice(found: Finding) -> list[str]:
         return [f"{found.text}. To merge them:", f"normalise = {json.dumps(STEPS)}"]
     if not settings:
         return [f"{found.text}."]
-    return [f"{found.text}.", f"To mend that: {', '.join(settings)}"]
+    return [f"{found.text}. To mend that:", *settings]
 
 
 def _whom(repeats: Repeats | None, own_number: str | None) -> list[str]:

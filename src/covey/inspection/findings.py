@@ -180,9 +180,19 @@ def of_table(
         yield Finding(None, "unique rows", text)
     if repeats is not None:
         yield Finding(None, "repeated people", f"{repeats.named}: {repeats}")
+    blank = _blank_rows(frame)
+    if blank:
+        text = f"{count(blank, 'row')} without any cell, which would count as people: remove them"
+        yield Finding(None, "blank rows", text)
     twice = frame.height - pl.Series(frame.hash_rows()).n_unique()
     if twice:
         yield Finding(None, "repeated rows", f"{count(twice, 'row')} equal to an earlier one")
+
+
+def _blank_rows(frame: pl.DataFrame) -> int:
+    text = pl.selectors.string()
+    empty = pl.all_horizontal((~text).is_null(), text.is_null() | (text.str.strip_chars() == ""))
+    return int(frame.select(empty).to_series().sum() or 0) if frame.width else 0
 
 
 def of_relation(relation: Relation, *, applied: bool) -> Finding:
