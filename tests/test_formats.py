@@ -929,3 +929,12 @@ def test_a_database_with_other_tables_is_not_replaced(tmp_path: Path) -> None:
     connection.close()
     with files.outputs(own):
         pass
+
+
+def test_the_index_of_a_dataframe_is_no_column_of_a_sheet() -> None:
+    memory = io.BytesIO()
+    PEOPLE.to_pandas().to_excel(memory, index=True)
+    assert read(memory.getvalue()).frame.columns == PEOPLE.columns
+    odd = [[None, *PEOPLE.columns], *([7 * i % 5, *row] for i, row in enumerate(PEOPLE.rows()))]
+    with pytest.raises(TableError, match="column 1"):
+        read(xlsx(People=odd))

@@ -466,3 +466,9 @@ def test_points_before_three_digits_are_thousands_if_smaller_numbers_have_none()
     assert (
         parsed("x;income;town\n" + "".join(f"1.5;{c};A\n" for c in cells)).dialect.thousands == ""
     )
+
+
+def test_lines_may_end_as_on_an_old_macintosh() -> None:
+    assert parsed("age;sex\r36;f\r41;m\r").frame.rows() == [("36", "f"), ("41", "m")]
+    with pytest.raises(TableError, match="carriage return"):
+        parsed("age;sex\n36\r;f\n41;m\n")

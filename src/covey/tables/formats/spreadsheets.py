@@ -76,7 +76,7 @@ def _table(rows: list[list[Any]], declared: TableFormat) -> Found:
     kept = [
         place
         for place, (name, cells) in enumerate(zip(names, columns, strict=True))
-        if name.strip() or _count(cells)
+        if name.strip() or (_count(cells) and not (place == 0 and _is_index(cells)))
     ]
     names = [names[place] for place in kept]
     if declared.header is False:
@@ -92,6 +92,15 @@ def _table(rows: list[list[Any]], declared: TableFormat) -> Found:
     )
     note = f"skipped {count(above, 'row')} above the header" if above and not declared.skip else ""
     return Found(frame, notes=(note,) if note else (), named_by_row=declared.header is None)
+
+
+def _is_index(cells: Sequence[Any]) -> bool:
+    """Whether a column only numbers the rows, as programs write it, without a name."""
+    return len(cells) > 1 and all(
+        isinstance(cell, int | float) and cell - first == place
+        for first in cells[:1]
+        for place, cell in enumerate(cells)
+    )
 
 
 _MOST_ABOVE = 20  # rows above a header
