@@ -417,7 +417,7 @@ RETURNS = "outside quotes .*first in line"
         ('a,b\n1,"2\n3,4\n', "quote is never closed, .* line 3"),
         ("a,b\n1\r2,3\n4\r,5\n", f"2 carriage returns {RETURNS} 2"),
         ('a,b\n"x\ny",1\n2\r,3\n', f"1 carriage return {RETURNS} 4"),
-        ("a,b\r1,2\r3,4", f"2 carriage returns {RETURNS} 1"),
+        ("a,b\r1,2\n3\r,4", f"2 carriage returns {RETURNS} 1"),
         ("a\nx\r\r\n", f"1 carriage return {RETURNS} 2"),
         ("a,b\n1,\0\n\0,2\n", "2 NUL bytes, first in line 2"),
         ("a,b\n\n\0", "1 NUL byte, first in line 3"),

@@ -639,8 +639,7 @@ def _describe(error: Any) -> str:
     where = (
         f"column {place[1]!r}" if place[:1] == ["columns"] and len(place) > 1 else ".".join(place)
     )
-    # Of a taxonomy or a list of labels, not the label.
-    inner = place[2:3] if place[2:3] in (["recode"], ["taxonomy"]) else place[2:]
+    inner = place[2:3] if place[2:3] == ["recode"] else place[2:]  # not the label
     setting = ".".join(inner) if where.startswith("column ") else ""
     said = error["msg"].removeprefix("Value error, ").replace("Input should be", "must be", 1)
     message = PLAIN_WORDS.get(error["type"], said)

@@ -226,11 +226,11 @@ def _nameless(names: Sequence[str]) -> dict[int, str]:
 
 def _is_empty_or_index(cells: pl.Series, place: int) -> bool:
     """Whether a column without a name only numbers the rows, or is there by a stray delimiter."""
-    if (cells == "").all():
-        return True
+    if cells.is_empty() or (cells == "").all():
+        return not cells.is_empty()
     numbers = cells.cast(pl.Int64, strict=False)
     counted = numbers == pl.int_range(len(numbers), eager=True) + (numbers[0] or 0)
-    return place == 0 and len(cells) > 0 and bool(counted.fill_null(value=False).all())
+    return place == 0 and bool(counted.fill_null(value=False).all())
 
 
 def _known_names(declared: TableFormat, schema: Schema | None) -> frozenset[str]:
