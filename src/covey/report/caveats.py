@@ -116,8 +116,8 @@ def of_losses(losses: Losses) -> Iterator[str]:
     if mean >= _MUCH:
         number = count(len(losses.columns), "quasi-identifier")
         yield (
-            f"{percent(mean)} of the information is lost, because {number} with k as required are "
-            f"much for {count(losses.rows, 'row')}. Fewer quasi-identifiers, shorter codes or a "
+            f"{percent(mean)} of the information is lost: for this k, {number} are many in a "
+            f"table of {count(losses.rows, 'row')}. Fewer quasi-identifiers, shorter codes or a "
             "smaller k lose less"
         )
 
