@@ -1,6 +1,7 @@
 """A release in one call: the names of columns instead of a schema, in Python and on the shell."""
 
 import inspect
+import json
 from typing import Any
 
 import polars as pl
@@ -133,6 +134,16 @@ def test_the_shell_gives_the_same_bytes_as_one_call(folder: Folder) -> None:
     assert (folder.path / "shell.csv").read_bytes() == (folder.path / "python.csv").read_bytes()
     roles = ("--quasi", "age,sex,zip", "--sensitive", "diagnosis")
     assert folder.covey("verify", "shell.csv", *roles, "-k", 5, "-l", 2).code == 0
+
+
+def test_the_curve_takes_the_names_of_columns(folder: Folder) -> None:
+    roles = ("--quasi", "age,sex,zip", "--sensitive", "diagnosis")
+    drawn = folder.covey("curve", "people.csv", *roles, "-k", "3,6", "--seed", 1, "--json")
+    assert drawn.code == 0
+    assert [point["k"] for point in json.loads(drawn.out)["points"]] == [3, 6]
+    refused = folder.covey("curve", "people.csv", "-s", "people.toml", *roles, "-k", "3")
+    assert refused.code == 2
+    assert "either" in refused.err
 
 
 def test_roles_and_a_schema_together_are_refused(folder: Folder) -> None:

@@ -58,7 +58,7 @@ COMMANDS = {
         "--person --schema --seed --workload -k -l -o -s -t table"
     ),
     "curve": (
-        f"{FORMAT} "
+        f"{FORMAT} {ROLES} "
         "--class-column --count-rows --json --method --option --output --person --schema "
         "--seed -O -k -o -s table"
     ),

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from typer import Option
 
+from covey.cli.files import read
+from covey.cli.options import Format, Source
 from covey.cli.terminal import say
 from covey.errors import UsageError, count, nearest
 
@@ -44,6 +47,16 @@ class GivenRoles:
     def are_given(self) -> bool:
         """Whether any role is given."""
         return self != GivenRoles()
+
+    def opened(
+        self, source: Source, format: Format, k: int | None = None
+    ) -> tuple["Table | None", "Schema", list[Path]]:
+        """The schema of a table, and its file; without a file, also the table without the rest."""
+        if not self.are_given:
+            return None, format.schema(path := source.schema_file), [path]
+        if source.schema is not None:
+            raise UsageError("the schema has the roles of the columns: pass either it or them")
+        return *self.described(read(source.table, declared=format.declared()), k), []
 
     def described(self, table: "Table", k: int | None) -> tuple["Table", "Schema"]:
         """The table without the columns that get no role, and its schema."""

@@ -238,17 +238,10 @@ def anonymize(  # noqa: PLR0913 - groups of options
     from covey.tables import files
 
     output, companions = paths.outputs(beside, clustering.method)
-    if roles.are_given and paths.schema is not None:
-        raise UsageError("the schema has the roles of the columns: pass either it or them")
-    path = None if roles.are_given else paths.schema_file
-    if path is None:
-        table = read(paths.table, declared=format.declared())
-        table, schema = roles.described(table, asked.k)
-    else:
-        table, schema = None, format.schema(path)
+    table, schema, described = roles.opened(paths, format, asked.k)
     schema, options = asked.applied(schema), clustering.options()
     refuse_overwriting(
-        [*output, *companions], paths.table, *([path] if path else []), schema=schema,
+        [*output, *companions], paths.table, *described, schema=schema,
         key=clustering.key, register=earlier.register,
     )  # fmt: skip
     refused = earlier.refused(schema)

@@ -20,6 +20,7 @@ from covey.cli.options import (
     sizes,
 )
 from covey.cli.progress import progress_bar
+from covey.cli.roles import GivenRoles
 from covey.cli.shown import show_curve
 from covey.cli.terminal import give
 
@@ -50,6 +51,7 @@ class Trial:
 def curve(
     *,
     source: Source,
+    roles: GivenRoles,
     k: Annotated[
         str | None,
         Option("-k", metavar="K,K", help="Values of k; by default twenty from 2 to 200."),
@@ -63,9 +65,9 @@ def curve(
     paths = trial.output or []
     for path in paths:
         curves.refuse_format(path)
-    schema = format.schema(path := source.schema_file)
+    table, schema, described = roles.opened(source, format)
     ks, person = sizes(k), counted(trial.person, count_rows=trial.count_rows)
-    refuse_overwriting(paths, source.table, path, schema=schema)
+    refuse_overwriting(paths, source.table, *described, schema=schema)
     finished: list[Point] = []
     with files.outputs(*paths) as outputs:
         with progress_bar() as progress:
@@ -73,7 +75,7 @@ def curve(
             request = curves.requested(
                 schema, ks, trial.method, options, trial.class_column, person=person
             )
-            table = read(source.table, schema)
+            table = read(source.table, schema) if table is None else table
             task = curves.prepare(table, schema, request, ks=ks, seed=trial.seed, progress=progress)
         try:
             with progress_bar() as progress:
