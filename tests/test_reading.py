@@ -472,3 +472,4 @@ def test_lines_may_end_as_on_an_old_macintosh() -> None:
     assert parsed("age;sex\r36;f\r41;m\r").frame.rows() == [("36", "f"), ("41", "m")]
     with pytest.raises(TableError, match="carriage return"):
         parsed("age;sex\n36\r;f\n41;m\n")
+    assert parsed('"a\rb"\n').frame.columns == ["a\rb"]  # inside quotes, it is part of a name

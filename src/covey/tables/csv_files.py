@@ -121,7 +121,7 @@ def read(
     data, encoding = _utf8(data, declared.encoding)
     if not data.strip():
         raise TableError("the table is empty")
-    if b"\n" not in data.rstrip(b"\n"):
+    if b"\n" not in data.rstrip(b"\n") and b'"' not in data:
         data = data.replace(b"\r", b"\n")  # as old programs of the Macintosh end lines
     known = _known_names(declared, schema)
     layout = layouts.detect(data, declared, known)
