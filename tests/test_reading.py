@@ -454,6 +454,8 @@ def test_an_index_or_a_stray_delimiter_makes_no_column() -> None:
     assert parsed("age;sex;\n36;f;\n41;m;\n").frame.columns == ["age", "sex"]
     with pytest.raises(TableError, match="column 1"):  # a person's number, perhaps
         parsed(",age,sex\n7,36,f\n1,41,m\n2,29,f\n")
+    with pytest.raises(TableError, match="2 columns without a name"):
+        parsed(";\n;\n;\n", delimiter=";", skip=None)
     with pytest.raises(TableError, match="column 1"):  # of a release, everything is judged
         parsed(",age,sex\n0,36,f\n1,41,m\n", skip=0)
 

@@ -220,7 +220,9 @@ def _cells(
 
 
 def _nameless(names: Sequence[str]) -> dict[int, str]:
-    """Names for columns that have none, by their place."""
+    """Names for columns that have none, by their place; nothing if no column has one."""
+    if not any(map(str.strip, names)):
+        return {}
     return {place: f"\ufdd0{place}" for place, name in enumerate(names) if not name.strip()}
 
 
