@@ -132,13 +132,7 @@ def _described(
 ) -> tuple[Any, Schema, list[str]]:
     """The table and its schema, drafted from the roles of its columns if there is none."""
     if schema is None:
-        table = tables.read(frame)
-        table, drafted, doubts = described(table, **roles, k=k)
-        # The draft proposes a k and may take each row for a person, but nobody asked for that.
-        own = drafted.require.model_copy(
-            update={"k": None, "person": drafted.require.person or None}
-        )
-        return table, drafted.model_copy(update={"require": own}), doubts
+        return described(tables.read(frame), **roles, k=k)
     if not isinstance(schema, Schema):
         raise SchemaError("make the schema with covey.Schema.from_toml or covey.Schema.of")
     if any(given is not None for given in roles.values()):

@@ -65,9 +65,7 @@ class GivenRoles:
         slim, schema, doubts = described(table, **self.among(table.frame.columns), k=k)
         for doubt in doubts:
             say(doubt)
-        # A draft's k, and that each row is a person, are only proposals.
-        own = schema.require.model_copy(update={"k": None, "person": schema.require.person or None})
-        return slim, schema.model_copy(update={"require": own})
+        return slim, schema
 
     def of_release(self, names: Sequence[str]) -> "Schema":
         """The schema of a released table, whose cells are judged as they are written."""

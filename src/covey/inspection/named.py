@@ -45,6 +45,9 @@ def described(
         rest=rest,
         k=k or 10,
     ).schema
+    # A draft proposes a k and may take each row for a person, but nobody asked for that.
+    asked = schema.require.model_copy(update={"k": None, "person": schema.require.person or None})
+    schema = schema.model_copy(update={"require": asked})
     for role, names in ((Role.QUASI, quasi), (Role.SENSITIVE, sensitive)):
         for name, setting in names.items() if isinstance(names, Mapping) else ():
             settings = {"type": setting} if isinstance(setting, str) else dict(setting)
