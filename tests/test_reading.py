@@ -475,3 +475,14 @@ def test_lines_may_end_as_on_an_old_macintosh() -> None:
     with pytest.raises(TableError, match="carriage return"):
         parsed("age;sex\n36\r;f\n41;m\n")
     assert parsed('"a\rb"\n').frame.columns == ["a\rb"]  # inside quotes, it is part of a name
+
+
+@pytest.mark.parametrize("delimiter", [None, ", "])
+def test_spaces_in_a_release_are_part_of_its_cells(delimiter: str | None, tmp_path: Any) -> None:
+    """Dropped, they would put rows that differ into one class."""
+    released = tmp_path / "r.csv"
+    released.write_text("age,sex,town\n" + "30, m, A\n" * 19 + "30,m, A\n")
+    quasi = dict.fromkeys(["age", "sex", "town"], "categorical")
+    schema = Schema.of(quasi=quasi, table={"delimiter": delimiter})
+    verdict = covey.verify(released, schema, k=2)
+    assert (verdict.k, verdict.holds) == (1, False)

@@ -354,8 +354,10 @@ class TableFormat(_Model):
         return self
 
     def of_release(self) -> Self:
-        """The format of a release: no lines stand before its header."""
-        return self.model_copy(update={"skip": 0})
+        """The format of a release: no lines before its header, and spaces are part of a cell."""
+        return self.model_copy(
+            update={"skip": 0, "delimiter": self.delimiter and self.delimiter[0]}
+        )
 
     @property
     def is_spaced(self) -> bool:

@@ -71,7 +71,9 @@ def detect(data: bytes, declared: TableFormat, known: frozenset[str]) -> Layout:
     delimiter = max(tried, key=lambda sign: _fits(tried[sign], known, sign))
     records = tried[delimiter]
     skip = _before_header(records, known) if declared.header is not False else 0
-    spaced = declared.is_spaced or (declared.delimiter is None and _is_spaced(records))
+    # Of a release, which has no lines to skip, each cell is judged as it is written.
+    detected = declared.delimiter is None and declared.skip != 0 and _is_spaced(records)
+    spaced = declared.is_spaced or detected
     return Layout(delimiter, skip if declared.skip is None else declared.skip, spaced)
 
 
