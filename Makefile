@@ -27,6 +27,7 @@ $(VENV)/installed: $(VENV)/builder $(CORE)
 	touch $@
 
 $(VENV)/tools: $(VENV)/installed
+	$(PIP) wheel # some tools come as sources, which older versions of pip build only with it
 	$(PIP) --no-build-isolation --editable '.[dev]'
 	# Tests compare with it. It pins older versions of what covey uses, and works with these.
 	$(PIP) --no-deps 'pycanon>=1.3.5,<1.4'
