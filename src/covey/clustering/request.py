@@ -65,6 +65,11 @@ class Asked:
         )
 
     @property
+    def relative(self) -> bool:
+        """Whether a requirement compares classes with the distribution in the release."""
+        return any(asked.relative for asked in self.requirements)
+
+    @property
     def _sizes(self) -> list[KAnonymity]:
         return [asked for asked in self.requirements if isinstance(asked, KAnonymity)]
 

@@ -22,7 +22,7 @@ from covey._core.arrays import Cells, Floats, Forest, Ints, Longs
 from covey.encoding.attributes import Attribute
 from covey.encoding.categories import Category, refuse_uncovered, refuse_unfit
 from covey.encoding.constraints import Coded, Constraints, constraints_of
-from covey.encoding.domain import Domain, Reference, Scan
+from covey.encoding.domain import Domain, Reference, Scan, counted
 from covey.encoding.intervals import Interval
 from covey.encoding.values import Values
 from covey.errors import TableError, TaxonomyError
@@ -116,6 +116,16 @@ class EncodedTable:
             sensitive={name: column.take(rows) for name, column in self.sensitive.items()},
             constraints=None if self.constraints is None else self.constraints.take(rows),
         )
+
+    def within(self, schema: Schema, dialect: Dialect) -> "EncodedTable":
+        """The same rows by their own ranges and trees, as if the table had no others."""
+        scan = Scan(self.rows, {a.name: counted(a) for a in self.attributes}, {})
+        return self.encoded_within(scan.domain(schema, dialect))
+
+    def encoded_within(self, domain: Domain) -> "EncodedTable":
+        """The same values by other ranges and trees."""
+        attributes = tuple(domain.moved(attribute) for attribute in self.attributes)
+        return EncodedTable(attributes, self.rows, self.measure)
 
     def sensitive_values(self, name: str) -> Ints:
         """The codes of a sensitive column, equal for equal values; missing is a value too."""
@@ -243,13 +253,13 @@ def encode_values(
         name: _coded(cells, domain.sensitive[name], part=part)
         for name, cells in values.sensitive.items()
     }
-    counted = {name: _numbered_persons(cells) for name, cells in (persons or {}).items()}
+    people = {name: _numbered_persons(cells) for name, cells in (persons or {}).items()}
     return EncodedTable(
         attributes=tuple(domain.attribute(n, c, values.quasi[n]) for n, c in quasi.items()),
         rows=values.rows,
         measure=schema.loss,
         sensitive=sensitive,
-        constraints=constraints_of(require, {**sensitive, **counted}),
+        constraints=constraints_of(require, {**sensitive, **people}),
     )
 
 
