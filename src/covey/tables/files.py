@@ -39,7 +39,7 @@ try:
 except ImportError:  # not a POSIX system: there, an open file cannot be removed
     fcntl = None  # type: ignore[assignment]
 
-_DRAFT, _OLD = "covey-draft", "covey-old"
+DRAFT, _OLD = "covey-draft", "covey-old"
 _AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # follow no link, no wait
 _INTERRUPTIONS = ("SIGINT", "SIGTERM", "SIGHUP")
 
@@ -63,7 +63,7 @@ class Draft:
             return BytesIO()
         with output_errors():
             refuse_special(self.destination)
-            path = _hidden(self.destination, _DRAFT)
+            path = _hidden(self.destination, DRAFT)
             while (file := _locked(path)) is None:
                 pass
         self._path = path
@@ -115,7 +115,7 @@ class Draft:
             undo.callback(self.vanish)
         else:
             undo.callback(_put_back, self._old, self.destination)
-            _sync_folder(self.destination.parent)
+            sync_folder(self.destination.parent)
 
     def appear(self) -> None:
         """Take the destination's name, or write to standard output."""
@@ -127,7 +127,7 @@ class Draft:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         self._path.replace(self.destination)
         self._path = None
-        _sync_folder(self.destination.parent)
+        sync_folder(self.destination.parent)
 
     def vanish(self) -> None:
         """Give up the destination's name again, if it was taken."""
@@ -404,7 +404,7 @@ def _permissions(destination: Path) -> int:
     return 0o666 & ~mask
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the new name durable; some file systems cannot, but the file itself is already safe."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
