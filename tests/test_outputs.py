@@ -509,6 +509,7 @@ def test_a_signal_at_any_call_leaves_a_folder_with_all_or_none(
                 except Interrupted:
                     outcomes.add("interrupted")
             assert tree(tmp_path) in (old, WHOLE)
+            assert not hidden(tmp_path)
             outcomes.add("old" if tree(tmp_path) == old else "new")
             if len(made) < index:
                 break

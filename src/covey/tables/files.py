@@ -91,7 +91,7 @@ class _Unpublished:
         """Whether the name now belongs to something else than before the step."""
         raise NotImplementedError
 
-    def _take_name(self, descriptor: int) -> None:
+    def _take_name(self, descriptor: int | None) -> None:
         assert self.destination is not None
         if self._path is None or not _is_at(self._path, descriptor):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
@@ -227,7 +227,8 @@ class Folder(_Unpublished):
             hidden = _hidden(self.destination, DRAFT)
             while (descriptor := _locked_folder(hidden)) is None:
                 pass
-        self._path, self._descriptor = hidden, descriptor
+        self._path = hidden
+        self._descriptor: int | None = descriptor
         try:
             with output_errors():
                 os.fchmod(descriptor, 0o700)
@@ -235,6 +236,7 @@ class Folder(_Unpublished):
                 if not resume:
                     _empty(hidden)
         except BaseException:
+            _remove_empty(hidden)
             os.close(descriptor)
             raise
 
@@ -249,9 +251,8 @@ class Folder(_Unpublished):
             if self._path is not None and _is_at(self._path, self._descriptor):
                 _empty(self._path)
                 self._path.rmdir()  # while locked, as a file
-        with contextlib.suppress(OSError):
-            os.close(self._descriptor)
-        self._descriptor = -1  # a second time, the number may belong to another file
+        _close(self._descriptor)
+        self._descriptor = None  # the number may belong to another file from now on
 
     def settle(self) -> None:
         """Flush all files and the folder to the disk, with the permissions of the final ones."""
@@ -264,7 +265,7 @@ class Folder(_Unpublished):
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-        os.fchmod(self._descriptor, self._final)
+        self.path.chmod(self._final)
         sync_folder(self.path)
 
     @property
@@ -662,22 +663,44 @@ def _locked_folder(path: Path) -> int | None:
     """A new or abandoned folder that is locked while it is open; None to try again."""
     with contextlib.suppress(FileExistsError):
         path.mkdir(mode=0o700)
+    descriptor = None
+    try:
+        _refuse_folder_of_others(path)
+        descriptor = os.open(path, os.O_RDONLY | _AS_IT_IS)
+        _lock(descriptor)
+        if _is_at(path, descriptor):  # else another process removed or published it
+            return descriptor
+    except FileNotFoundError:  # another process removed it
+        pass
+    except OutputError:  # another process is writing
+        _close(descriptor)
+        raise
+    except BaseException:
+        _remove_empty(path)
+        _close(descriptor)
+        raise
+    _close(descriptor)
+    return None
+
+
+def _refuse_folder_of_others(path: Path) -> None:
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
         raise OutputError(
             f"the output cannot be written: covey needs the name {path.name!r} next to it, "
             "but that is not a folder of yours; remove it"
         )
-    descriptor = os.open(path, os.O_RDONLY | _AS_IT_IS)
-    try:
-        _lock(descriptor)
-        if _is_at(path, descriptor):  # else another process removed or published it
-            return descriptor
-    except BaseException:
-        os.close(descriptor)
-        raise
-    os.close(descriptor)
-    return None
+
+
+def _remove_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def _close(descriptor: int | None) -> None:
+    if descriptor is not None:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
 
 
 def _empty(folder: Path) -> None:
@@ -697,8 +720,10 @@ def _lock(descriptor: int) -> None:
         raise OutputError("another covey process is writing this output") from None
 
 
-def _is_at(path: Path, descriptor: int) -> bool:
+def _is_at(path: Path, descriptor: int | None) -> bool:
     """Whether this open file or folder has that name."""
+    if descriptor is None:
+        return False
     with contextlib.suppress(FileNotFoundError):
         return os.path.samestat(path.lstat(), os.fstat(descriptor))
     return False
