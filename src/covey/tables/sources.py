@@ -7,7 +7,9 @@ An address of a database may hold a password. It is used to connect, and shown n
 """
 
 import contextlib
+import fnmatch
 import glob
+import itertools
 import os
 import re
 from dataclasses import dataclass, field
@@ -76,6 +78,18 @@ class Source:
             return path in map(os.path.realpath, self.files())
         pattern = os.path.join(glob.escape(os.path.realpath(head)), tail)  # noqa: PTH118
         return Path(path).match(pattern)
+
+    def takes_in_some_of(self, folder: str) -> bool:
+        """Whether a new file in the folder at this real path might be read along with the others.
+
+        It depends on the file's name, but the folder is refused in any case.
+        """
+        if not self.is_many or _is_folder(self.place):
+            return self.takes_in(folder)
+        parts = Path(self.place).parent.parts
+        fixed = [*itertools.takewhile(lambda part: not _PATTERN.search(part), parts)]
+        real = glob.escape(os.path.realpath(Path(*fixed)))
+        return fnmatch.fnmatchcase(folder, str(Path(real, *parts[len(fixed) :])))
 
 
 def of(source: str | Path) -> Source:
