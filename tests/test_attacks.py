@@ -22,7 +22,7 @@ import pytest
 from numpy.typing import NDArray
 
 import covey
-from covey import Groups, KAnonymity, LDiversity, Verdict, demo, pipeline
+from covey import Groups, KAnonymity, LDiversity, Verdict, demo, part, pipeline
 from covey.clustering import METHODS
 from covey.clustering.progress import Progress
 from covey.encoding import EncodedTable
@@ -228,7 +228,7 @@ def test_positions_tell_all_where_the_order_is_kept(known: Known) -> None:
     assert by_position_in_class(known, release)[0] == known.rows
 
 
-ORDER = pipeline._leaving_order
+ORDER = part.leaving_order
 
 
 def test_positions_in_a_class_tell_all_where_only_classes_are_sorted(
@@ -236,10 +236,10 @@ def test_positions_in_a_class_tell_all_where_only_classes_are_sorted(
 ) -> None:
     """A build that sorts rows by their quasi-identifiers alone leaves the input's order inside."""
 
-    def by_class(cells: Any, place: Any, carried: pl.DataFrame, *, keep_order: bool) -> Any:
-        return ORDER(cells, place, carried.select(row=pl.int_range(pl.len())), keep_order=False)
+    def by_class(cells: Any, place: Any, carried: pl.DataFrame) -> Any:
+        return ORDER(cells, place, carried.select(row=pl.int_range(pl.len())))
 
-    monkeypatch.setattr(pipeline, "_leaving_order", by_class)
+    monkeypatch.setattr(pipeline, "leaving_order", by_class)
     release = known.release()
     assert by_position(release) <= MOST_BY_CHANCE
     assert by_position_in_class(known, release)[0] == known.rows

@@ -15,7 +15,7 @@ import polars as pl
 from covey._core.arrays import Longs
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
-from covey.custody.ordering import keyed_order
+from covey.custody.ordering import canonical_order, keyed_order
 from covey.encoding import EncodedTable
 from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.encoding.selection import Selection
@@ -150,3 +150,17 @@ def by_frequencies(table: EncodedTable, released: Mapping[str, Longs]) -> Encode
         for name, column in known.columns.items()
     }
     return replace(table, constraints=replace(known, columns=columns))
+
+
+def leaving_order(cells: pl.DataFrame, place: Longs, carried: pl.DataFrame) -> Longs:
+    """The rows to release, sorted by what is released of them.
+
+    `place` is that of each row among the `cells` of quasi-identifiers, -1 for a row that is not
+    released; `carried` are the other columns.
+    """
+    shown = cells.select(pl.col(name).alias(str(i)) for i, name in enumerate(cells.columns))
+    rank = shown.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64)
+    own = np.where(place >= 0, rank[place], len(rank) + 1)
+    rows = pl.DataFrame([pl.Series("\0class", own), *carried])
+    order = canonical_order(rows, rows.columns)
+    return order[: np.count_nonzero(place >= 0)]

@@ -19,7 +19,6 @@ import numpy as np
 import polars as pl
 
 from covey import part, tables
-from covey._core.arrays import Longs
 from covey.clustering import refuse_infeasible
 from covey.clustering.covey import Effort
 from covey.clustering.progress import STOPPED, Progress, silent
@@ -30,7 +29,6 @@ from covey.custody.ordering import (
     Content,
     People,
     Secret,
-    canonical_order,
     people_as_read,
 )
 from covey.encoding import EncodedTable, Values, encode, encode_values
@@ -44,7 +42,7 @@ from covey.inspection.persons import refuse_unsaid, whose_rows
 from covey.measures import loss
 from covey.measures.loss import Losses, RowLosses
 from covey.measures.queries import query_error
-from covey.part import Grouping
+from covey.part import Grouping, leaving_order
 from covey.release import Kept, Release, output_of
 from covey.report import About, Costs, Output, Report, Rows, refuse_curve_of_others
 from covey.report.findings import Findings, Made
@@ -164,7 +162,7 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
     with stage("encoding"):
         custodian = Key.of(order.key)
         secret = Secret(custodian, order.seed)
-        people = prepared(table, schema, request, secret, secret.persons(persons))
+        people = prepared(table, schema, request, secret, persons)
     with stage("clustering"):
         formed = form_groups(people, request, stage.tell)
     with stage("generalising"):
@@ -406,10 +404,10 @@ def prepared(
     """Encode the rows and draw the seed; `persons` identify the person of each input row."""
     people = people_as_read(table, schema)
     _refuse_too_few(people, request)
-    values = Values.of(people.table, schema)
+    values = Values.of(people.table, schema, request.seen(schema))
     content = Content.of(secret.hasher(schema)(values))
     seed = secret.seed_of(content, schema, request.seeded if seeded is None else seeded)
-    whose = _of(people.selection, persons)
+    whose = secret.person_hasher(list(persons))(_of(people.selection, persons))
     with people.table.locating():
         domain = domain_of(values, schema, table.dialect)
         encoded = encode_values(values, domain, schema, require=request.requirements, persons=whose)
@@ -471,7 +469,11 @@ def _draft(
     place = np.full(selection.total, SUPPRESSED, dtype=np.int64)  # of each input row
     place[selection.rows] = groups.place
     carried = table.frame.select(schema.names(Role.SENSITIVE, Role.INSENSITIVE))
-    behind = _leaving_order(cells, place, carried, keep_order=request.keep_order)
+    shown_cells = pl.DataFrame([column for columns in cells.values() for column in columns])
+    if request.keep_order:
+        behind = np.flatnonzero(place >= 0)
+    else:
+        behind = leaving_order(shown_cells, place, carried)
     names = [name for name in table.frame.columns if schema.columns[name].role in _RELEASED]
     shown = beside(table.frame.select(names)[behind], cells, place[behind])
     return _Draft(
@@ -480,29 +482,6 @@ def _draft(
 
 
 _RELEASED = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
-
-
-def _leaving_order(
-    cells: Mapping[str, Sequence[pl.Series]],
-    place: Longs,
-    carried: pl.DataFrame,
-    *,
-    keep_order: bool,
-) -> Longs:
-    """The input rows to release, sorted by their released cells.
-
-    `place` is that of each row in the `cells`, -1 for a row that is not released.
-    """
-    if keep_order:
-        return np.flatnonzero(place >= 0)
-    shown = pl.DataFrame(
-        [one.alias(f"{n} {i}") for n, ends in cells.items() for i, one in enumerate(ends)]
-    )
-    rank = shown.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64)
-    own = np.where(place >= 0, rank[place], len(rank) + 1)
-    rows = pl.DataFrame([pl.Series("\0class", own), *carried])
-    order = canonical_order(rows, rows.columns)
-    return order[: np.count_nonzero(place >= 0)]
 
 
 def _judge(

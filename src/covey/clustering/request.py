@@ -135,6 +135,13 @@ class Request(Asked):
         filled = table.without_gaps
         return self.method(filled, self.k, seed=seed, progress=progress, **self.options)
 
+    def seen(self, schema: Schema) -> list[str]:
+        """The sensitive columns that the method sees: covey's own looks at those it must."""
+        every = schema.names(Role.SENSITIVE)
+        if self.method.name == "covey":
+            return [name for name in every if name in self.constrained]
+        return every
+
     def allowed(self, rows: int) -> int:
         """The number of rows that may be suppressed; the method refuses an invalid share."""
         share = self.options.get("max_suppressed", 0.0)

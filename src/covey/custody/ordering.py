@@ -88,12 +88,9 @@ class Secret:
         """The hash of rows by their quasi-identifiers."""
         return RowHasher({n: self.digest("row", n.encode()) for n in sorted(schema.quasi)})
 
-    def persons(self, persons: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
-        """Persons as keyed hashes: a name never goes on from here. Null stays null."""
-        return {
-            name: _hashed(cells, self.digest("person", name.encode())).alias(name)
-            for name, cells in persons.items()
-        }
+    def person_hasher(self, names: Sequence[str]) -> "PersonHasher":
+        """The hash of persons by each of these columns."""
+        return PersonHasher({name: self.digest("person", name.encode()) for name in names})
 
 
 _SEEN_IN_THE_CELLS = ("missing_values", "unreadable", "recode")  # they change what is hashed
@@ -104,6 +101,17 @@ def part_seed(seed: int, part: int) -> int:
     if part == 0:
         return seed
     return int.from_bytes(hashlib.sha256(json.dumps([seed, part]).encode()).digest()[:16])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PersonHasher:
+    """Persons as keyed hashes, from which no name and no key can be computed."""
+
+    secrets: Mapping[str, bytes]  # by column
+
+    def __call__(self, persons: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
+        """The hash of each person by each column; null stays null."""
+        return {n: _hashed(cells, self.secrets[n]).alias(n) for n, cells in persons.items()}
 
 
 def _hashed(cells: pl.Series, secret: bytes) -> pl.Series:

@@ -269,7 +269,7 @@ def prepare(
     persons = whose_rows(table, schema, request.persons)
     seeded = [request.method.name, request.options, "curve", request.class_column]
     secret = Secret(Key.of(key), seed)
-    people = pipeline.prepared(table, schema, request, secret, secret.persons(persons), seeded)
+    people = pipeline.prepared(table, schema, request, secret, persons, seeded)
     encoded = people.encoded
     whose = {name: people.selection.of(cells) for name, cells in persons.items()}
     most = min([encoded.rows, *(cells.drop_nulls().n_unique() for cells in whose.values())])
