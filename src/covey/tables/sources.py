@@ -86,10 +86,17 @@ class Source:
         """
         if not self.is_many or _is_folder(self.place):
             return self.takes_in(folder)
+        real = Path(glob.escape(os.path.realpath(self.folder)))
+        rest = Path(self.place).parent.relative_to(self.folder)
+        return fnmatch.fnmatchcase(folder, str(real / rest))
+
+    @property
+    def folder(self) -> str:
+        """The folder that all files of this source are in, or in folders of it."""
+        if _is_folder(self.place):
+            return self.place
         parts = Path(self.place).parent.parts
-        fixed = [*itertools.takewhile(lambda part: not _PATTERN.search(part), parts)]
-        real = glob.escape(os.path.realpath(Path(*fixed)))
-        return fnmatch.fnmatchcase(folder, str(Path(real, *parts[len(fixed) :])))
+        return str(Path(*itertools.takewhile(lambda part: not _PATTERN.search(part), parts)))
 
 
 def of(source: str | Path) -> Source:
