@@ -152,6 +152,11 @@ class Request(Asked):
         """Whether the method may suppress rows."""
         return bool(self.options.get("max_suppressed"))
 
+    @property
+    def releases_all(self) -> bool:
+        """Whether the method surely puts every row into a group."""
+        return self.method.is_own and not self.suppresses
+
     def suppressing(self, share: float) -> "Request":
         """The same request, with this share of rows that may be suppressed."""
         return replace(self, options={**self.options, "max_suppressed": share})

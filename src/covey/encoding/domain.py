@@ -139,10 +139,9 @@ class Domain:
             attribute, values=np.array(leaves, dtype=np.int32)[attribute.leaves], tree=known
         )
 
-    def with_frequencies(self, counts: Mapping[str, Longs]) -> "Domain":
-        """The same, with other numbers of rows for the values of sensitive columns."""
-        changed = {n: replace(self.sensitive[n], rows=rows) for n, rows in counts.items()}
-        return replace(self, sensitive={**self.sensitive, **changed})
+    def showing(self, released: "Domain") -> "Domain":
+        """The same, with the ranges and trees of the released rows."""
+        return replace(self, quasi=released.quasi)
 
 
 def _quasi_domain(

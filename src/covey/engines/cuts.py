@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from covey._core.arrays import Floats, Ints, Longs
+from covey._core.arrays import Flags, Floats, Ints, Longs
 from covey.encoding import Attribute, Category, EncodedTable, Interval
 
 Able = Callable[[Longs], bool]
