@@ -1,5 +1,7 @@
 """Codes that other software turned into numbers: 10596.0, and 1234 for 01234."""
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from covey.schema import ColumnType, Role, Schema
@@ -14,8 +16,12 @@ def as_written(frame: pl.DataFrame, schema: Schema | None) -> pl.DataFrame:
 
     pandas makes floats of whole numbers as soon as one is missing.
     """
-    floats = [name for name in _categorical(frame, schema) if frame.schema[name].is_float()]
-    return frame.with_columns(whole_again(frame[name]) for name in floats)
+    return frame.with_columns(whole_again(frame[name]) for name in floats(frame.schema, schema))
+
+
+def floats(types: Mapping[str, pl.DataType], schema: Schema | None) -> list[str]:
+    """The columns of floats where the schema has categories."""
+    return [name for name in _categorical(types, schema) if types[name].is_float()]
 
 
 def notes(frame: pl.DataFrame, schema: Schema | None) -> list[str]:
@@ -23,16 +29,16 @@ def notes(frame: pl.DataFrame, schema: Schema | None) -> list[str]:
     return [
         f"column {name!r}: some codes have fewer digits than most; if they began with zeros, "
         "read the column as text"
-        for name in _categorical(frame, schema)
+        for name in _categorical(frame.schema, schema)
         if frame.schema[name].is_integer() and _is_cut(frame[name])
     ]
 
 
-def _categorical(frame: pl.DataFrame, schema: Schema | None) -> list[str]:
+def _categorical(types: Mapping[str, pl.DataType], schema: Schema | None) -> list[str]:
     return [
         name
         for name, column in (schema.columns if schema else {}).items()
-        if name in frame.columns
+        if name in types
         and column.type is ColumnType.CATEGORICAL
         and column.role is not Role.IDENTIFIER
     ]

@@ -12,8 +12,8 @@ import codecs
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -115,27 +115,33 @@ _OR_NO_HEADER = ", or pass --no-header (header = false under [table]) if line 1 
 
 
 def read(
-    data: bytes, declared: TableFormat, schema: Schema | None
-) -> tuple[pl.DataFrame, Dialect, str]:
-    """Read a CSV file: its cells as text, its format, and a note on what was detected."""
-    data, encoding = _utf8(data, declared.encoding)
+    data: bytes, declared: TableFormat, schema: Schema | None, *, is_cut: bool = False
+) -> "tuple[pl.DataFrame, Form, str]":
+    """Read a CSV file: its cells as text, its form, and a note on what was detected.
+
+    If the data `is_cut`, they are the beginning of a longer file, and a last part of a record is
+    left out.
+    """
+    data, encoding = _utf8(data, declared.encoding, is_cut=is_cut)
     if not data.strip():
         raise TableError("the table is empty")
-    if b"\n" not in data.rstrip(b"\n") and b'"' not in data:
-        data = data.replace(b"\r", b"\n")  # as old programs of the Macintosh end lines
+    data = _with_usual_ends(data)
     known = _known_names(declared, schema)
     layout = layouts.detect(data, declared, known)
     delimiter = layout.delimiter
     if len(delimiter.encode()) > 1 or delimiter in '"\r\n\0':
         raise TableError(f"{delimiter!r} cannot be used as a delimiter")
-    frame, in_file = _cells(layout.table_in(data), layout, declared, known)
-    if in_file and declared.header is None:
+    data = layout.without_lines(data)
+    data = data[: end_of_records(data)] if is_cut else data
+    header = Header.of(layout.without_spaces(data), layout, declared, known)
+    form = Form(Dialect(delimiter, encoding), layout, header, declared, known)
+    frame = form.rows(Piece(data, layout.skip + 1, is_last=not is_cut))
+    if header.in_file and declared.header is None:
         refuse_a_record(frame, declared, schema)
     found = [f"encoding {encoding}"] if declared.encoding is None else []
     found += layout.told(declared)
-    width = len(layouts.header(layout.table_in(data[:_BYTES_AT_A_TIME]), delimiter))
-    if in_file and width > frame.width:
-        found.append(f"{count(width - frame.width, 'column')} without a name, not read")
+    if header.in_file and header.nameless:
+        found.append(f"{count(len(header.nameless), 'column')} without a name, not read")
     dialect = Dialect(delimiter, encoding, declared.decimal or ".", declared.missing or ())
     dialect = replace(dialect, skip=layout.skip, spaced=layout.spaced)
     read_as = _read_columns(frame, schema)
@@ -148,17 +154,154 @@ def read(
         found.append("decimal comma")
     dialect, signs = _with_thousands(dialect, frame, declared, schema)
     found += signs
-    if not in_file:
+    if not header.in_file:
         dialect = replace(dialect, header=False)
         found += [] if declared.names else ["no header, columns named column_1 and so on"]
-    return frame, dialect, f"detected {', '.join(found)}" if found else ""
+    note = f"detected {', '.join(found)}" if found else ""
+    return frame, replace(form, dialect=dialect), note
 
 
-def line_of(frame: pl.DataFrame, dialect: Dialect, row: int) -> int:
-    """The line of the file in which a row begins: quoted cells may contain line breaks."""
-    breaks = frame.head(row).select(pl.all().str.count_matches("\n", literal=True).sum())
-    header = 1 + sum(name.count("\n") for name in frame.columns) if dialect.header else 0
-    return 1 + dialect.skip + header + row + sum(int(number) for number in breaks.row(0))
+@dataclass(frozen=True)
+class Piece:
+    """Some whole records of a CSV file in UTF-8, and the line in which they begin."""
+
+    data: bytes = field(repr=False)
+    line: int
+    is_first: bool = True
+    is_last: bool = True
+
+
+@dataclass(frozen=True)
+class Header:
+    """The names of the columns, from the first record of a file or instead of one."""
+
+    fields: tuple[str, ...] = field(repr=False)  # the first record, which may be a person's
+    in_file: bool  # whether it names the columns
+    names: tuple[str, ...] = field(repr=False)  # with stand-ins for the nameless
+    nameless: Mapping[int, str]  # the stand-ins by their place
+
+    @classmethod
+    def of(
+        cls, data: bytes, layout: Layout, declared: TableFormat, known: frozenset[str]
+    ) -> "Header":
+        """Read the first record.
+
+        A release always has a header. So even with header = false, a first line that consists only
+        of names in the schema is one.
+        """
+        first = layouts.header(data, layout.delimiter)
+        if not first:
+            line = layout.skip + 1
+            raise TableError(f"the header in line {line} is blank or has a name that is too long")
+        in_file = declared.header is not False or known.issuperset(first)
+        names = first if in_file else _given_names(len(first), declared.names)
+        # In a release, every column is judged.
+        nameless = _nameless(names) if declared.skip != 0 else {}
+        names = [nameless.get(place, name) for place, name in enumerate(names)]
+        check_names(names)
+        return cls(tuple(first), in_file, tuple(names), nameless)
+
+
+@dataclass(frozen=True)
+class Form:
+    """What all files of a table in CSV files share, and all their pieces."""
+
+    dialect: Dialect
+    layout: Layout
+    header: Header
+    declared: TableFormat = field(repr=False)
+    known: frozenset[str] = field(repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the table."""
+        return tuple(n for n in self.header.names if n not in self.header.nameless.values())
+
+    def pieces(self, blocks: Iterable[bytes], least: int) -> Iterator[Piece]:
+        """Cut a file, given in blocks, into pieces of at least so many bytes."""
+        data, line, is_first = b"", self.layout.skip + 1, True
+        for block in _decoded(blocks, self.dialect.encoding):
+            data += block
+            if len(data) < least:
+                continue
+            records = self.layout.without_lines(data) if is_first else data
+            if end := end_of_records(records):
+                yield Piece(records[:end], line, is_first, is_last=False)
+                line += records.count(b"\n", 0, end)
+                data, is_first = records[end:], False
+            elif len(data) > LONGEST:
+                raise TableError(
+                    f"no record ends within {LONGEST >> 20} MiB after line {line:,}; is a quote "
+                    "never closed, or are the ends of lines unusual?"
+                )
+        data = self.layout.without_lines(_with_usual_ends(data)) if is_first else data
+        if not data.strip() and is_first:
+            raise TableError("the table is empty")
+        yield Piece(data, line, is_first)
+
+    def rows(self, piece: Piece) -> pl.DataFrame:
+        """The cells of a piece."""
+        data, header = self.layout.without_spaces(piece.data), self.header
+        _refuse_nul(data, piece.line)
+        headed = piece.is_first and self._has_header(data)
+        delimiter, names = self.layout.delimiter, header.names
+        if piece.is_last and len(names) > 1:
+            data = data.rstrip(b"\r\n")
+        else:
+            data = data.removesuffix(b"\n").removesuffix(b"\r")
+        records = _check_structure(data, ord(delimiter), len(names), piece.line)
+        data = data if headed else b"_\n" + data
+        frame = _parse(data if len(names) > 1 else data + b"\n", delimiter, [*names])
+        if frame.height != records - headed:
+            raise TableError("the rows of the CSV file cannot be separated; check its quotes")
+        for place, name in header.nameless.items():
+            if not _is_empty_or_index(frame[name], place):
+                check_names(header.fields)
+        return frame.drop(header.nameless.values())
+
+    def _has_header(self, data: bytes) -> bool:
+        """Whether a file begins with a header; refuse one with other columns."""
+        found = Header.of(data, self.layout, self.declared, self.known)
+        if found.names != self.header.names:
+            raise TableError("its columns differ from those of the first file")
+        return found.in_file
+
+    def first_line(self, piece: Piece) -> int:
+        """The line of the file in which the first row of a piece begins."""
+        breaks = 1 + sum(name.count("\n") for name in self.header.fields)
+        return piece.line + (breaks if piece.is_first and self.header.in_file else 0)
+
+
+def line_of(frame: pl.DataFrame, line: int, before: int, row: int) -> int:
+    """The line of the file in which a row begins: quoted cells may contain line breaks.
+
+    `frame` begins in this line, after so many rows.
+    """
+    breaks = frame.head(row - before).select(pl.all().str.count_matches("\n", literal=True).sum())
+    return line + row - before + sum(int(number) for number in breaks.row(0))
+
+
+def end_of_records(data: bytes) -> int:
+    """The place after the last record that surely ends in these bytes.
+
+    A line break inside quotes ends no record. After the last one, or before blank lines, the end of
+    the file may follow, where blank lines are no records; so the next record must have begun.
+    """
+    signs = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero((signs[:-1] == _LF) & ~_one_of(signs[1:], _LF, _CR))
+    if b'"' in data:
+        quoted = (np.cumsum(signs == _QUOTE, dtype=np.uint8) & 1).astype(bool)
+        ends = ends[~quoted[ends]]
+    return int(ends[-1]) + 1 if len(ends) else 0
+
+
+LONGEST = 1 << 26  # bytes without the end of a record
+
+
+def _with_usual_ends(data: bytes) -> bytes:
+    """The same with line feeds, if lines end as old programs of the Macintosh end them."""
+    is_old = b"\n" not in data.rstrip(b"\n") and b'"' not in data
+    return data.replace(b"\r", b"\n") if is_old else data
 
 
 def read_typed(
@@ -188,35 +331,6 @@ def _is_read(name: str, schema: Schema) -> bool:
     return name in schema.quasi or (
         column is not None and column.role is Role.SENSITIVE and column.is_ordered
     )
-
-
-def _cells(
-    data: bytes, layout: Layout, declared: TableFormat, known: frozenset[str]
-) -> tuple[pl.DataFrame, bool]:
-    """The cells, and whether the file has a header.
-
-    A release always has one. So even with header = false, a first line that consists only of names
-    in the schema is a header.
-    """
-    delimiter, line = layout.delimiter, layout.skip + 1
-    first = layouts.header(data, delimiter)
-    if not first:
-        raise TableError(f"the header in line {line} is blank or has a name that is too long")
-    in_file = declared.header is not False or known.issuperset(first)
-    names = first if in_file else _given_names(len(first), declared.names)
-    # In a release, every column is judged.
-    nameless = _nameless(names) if declared.skip != 0 else {}
-    names = [nameless.get(place, name) for place, name in enumerate(names)]
-    check_names(names)
-    data = data.rstrip(b"\r\n") if len(names) > 1 else data.removesuffix(b"\n").removesuffix(b"\r")
-    records = _check_structure(data, ord(delimiter), len(names), line)
-    data = data if in_file else b"_\n" + data
-    frame = _parse(data if len(names) > 1 else data + b"\n", delimiter, names)
-    if frame.height != records - in_file:
-        raise TableError("the rows of the CSV file cannot be separated; check its quotes")
-    if not all(_is_empty_or_index(frame[name], place) for place, name in nameless.items()):
-        check_names(first)
-    return frame.drop(nameless.values()), in_file
 
 
 def _nameless(names: Sequence[str]) -> dict[int, str]:
@@ -269,32 +383,61 @@ def refuse_a_record(frame: pl.DataFrame, declared: TableFormat, schema: Schema |
         )
 
 
-def _utf8(data: bytes, declared: str | None) -> tuple[bytes, str]:
+def _utf8(data: bytes, declared: str | None, *, is_cut: bool) -> tuple[bytes, str]:
     """The same text in UTF-8, and its original encoding."""
     encoding = declared or next((e for bom, e in _BOMS if data.startswith(bom)), None)
-    encoding = encoding or _guessed(data)
+    # The last letter may be cut, too.
+    encoding = encoding or _guessed(data[: data.rfind(b"\n") + 1] if is_cut else data)
     try:
         if codecs.lookup(encoding).name == "utf-8" and data.startswith(codecs.BOM_UTF8):
             encoding = "utf-8-sig"
-        text = data.decode(encoding)
-        plain = data if encoding == "utf-8" else text.encode()
+        if is_cut:
+            text = codecs.getincrementaldecoder(encoding)().decode(data)
+        else:
+            text = data.decode(encoding)
+        plain = data if encoding == "utf-8" and not is_cut else text.encode()
     except LookupError:
         raise TableError(f"unknown encoding {encoding!r}") from None
     except UnicodeDecodeError as error:
-        place = error.start
-        raise TableError(
-            f"the table is not valid {encoding}, first at byte {place:,}; "
-            "declare its encoding, such as cp1252"
-        ) from None
+        raise _undecodable(encoding, error.start) from None
     except ValueError:
         raise TableError(f"the table cannot be decoded as {encoding!r}") from None
-    if b"\0" in plain:
-        line = plain.count(b"\n", 0, plain.index(b"\0")) + 1
+    _refuse_nul(plain)
+    return plain, encoding
+
+
+def _decoded(blocks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+    """The same text in UTF-8, block by block; a byte order mark before it is no text."""
+    mark = codecs.lookup(encoding).name == "utf-8"
+    decoder = codecs.getincrementaldecoder("utf-8-sig" if mark else encoding)()
+    read = 0
+    try:
+        for block in blocks:
+            kept = len(decoder.getstate()[0])
+            yield decoder.decode(block).encode()
+            read += len(block)
+        block, kept = b"", len(decoder.getstate()[0])
+        yield decoder.decode(b"", final=True).encode()
+    except UnicodeDecodeError as error:
+        raise _undecodable(encoding, read - kept + error.start) from None
+    except ValueError:
+        raise TableError(f"the table cannot be decoded as {encoding!r}") from None
+
+
+def _undecodable(encoding: str, place: int) -> TableError:
+    return TableError(
+        f"the table is not valid {encoding}, first at byte {place:,}; "
+        "declare its encoding, such as cp1252"
+    )
+
+
+def _refuse_nul(data: bytes, line: int = 1) -> None:
+    if b"\0" in data:
+        line += data.count(b"\n", 0, data.index(b"\0"))
         raise TableError(
-            f"{count(plain.count(0), 'NUL byte')}, first in line {line:,}; "
+            f"{count(data.count(0), 'NUL byte')}, first in line {line:,}; "
             "the file is damaged, or its encoding must be declared, such as utf-16"
         )
-    return plain, encoding
 
 
 def _guessed(data: bytes) -> str:

@@ -39,10 +39,14 @@ class Layout:
     skip: int = 0
     spaced: bool = False
 
-    def table_in(self, data: bytes) -> bytes:
-        """The bytes from the header on, without spaces after delimiters."""
+    def without_lines(self, data: bytes) -> bytes:
+        """The bytes from the header on."""
         for _ in range(self.skip):
             data = data[data.find(b"\n") + 1 :] if b"\n" in data else b""
+        return data
+
+    def without_spaces(self, data: bytes) -> bytes:
+        """The same records without spaces after delimiters."""
         return _without_spaces(data, ord(self.delimiter)) if self.spaced else data
 
     def told(self, declared: TableFormat) -> list[str]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from covey.errors import SchemaError, TableError, UsageError, about_cells, count
 from covey.schema import Role, Schema, TableFormat
 from covey.schema.labels import numbers_as_one, seen
-from covey.tables import codes, csv_files, dataframes, formats, formulas, sources
+from covey.tables import codes, csv_files, dataframes, folders, formats, formulas, sources
 from covey.tables.codebook import Codebook, as_codes
 from covey.tables.csv_files import MISSING_TOKENS, Dialect
 from covey.tables.dataframes import Back
@@ -106,9 +106,9 @@ def read(
         return source
     declared = declared or (schema.table if schema else TableFormat())
     if not isinstance(source, str | Path):
-        return _without_nul(_from_dataframe(source, declared, schema))
+        return without_nul(_from_dataframe(source, declared, schema))
     place = sources.of(source)
-    return _without_nul(replace(_opened(place, schema, declared), source=place.name))
+    return without_nul(replace(_opened(place, schema, declared), source=place.name))
 
 
 def _opened(place: Source, schema: Schema | None, declared: TableFormat) -> Table:
@@ -117,7 +117,7 @@ def _opened(place: Source, schema: Schema | None, declared: TableFormat) -> Tabl
     if place.is_many:
         if place.part is not None:
             raise TableError("a folder or pattern of files has no parts: name one file")
-        return _typed(arrow.read_files(place.files(), place.place), schema, declared)
+        return _together(place, schema, declared)
     if place.place != STREAM:
         with _reading():
             path = Path(place.place)
@@ -127,7 +127,23 @@ def _opened(place: Source, schema: Schema | None, declared: TableFormat) -> Tabl
     return from_bytes(read_bytes(place.place), schema, declared, place.part)
 
 
-def _without_nul(table: Table) -> Table:
+def _together(place: Source, schema: Schema | None, declared: TableFormat) -> Table:
+    """The table in all files of a folder or pattern."""
+    files = place.files()
+    if folders.kind_of(files) == "parquet":
+        found = arrow.ParquetFiles.of(files, place.place)
+        parts = [part for _, _, part in found.frames([*found.types], _ROWS_AT_A_TIME)]
+        empty = pl.DataFrame(schema=found.types)
+        return _typed(formats.Found(pl.concat([empty, *parts])), schema, declared)
+    texts = folders.CsvFiles.of(files, place.place, declared, schema)
+    frame = pl.concat([texts.empty, *(part.frame for part in texts.parts())])
+    return Table(frame, texts.form.dialect, texts.notes)
+
+
+_ROWS_AT_A_TIME = 1_000_000
+
+
+def without_nul(table: Table) -> Table:
     """The same table, refused if a cell contains a NUL, which no CSV file can hold."""
     with table.locating():
         for cells in table.frame.select(pl.col(pl.String)):
@@ -191,9 +207,10 @@ def from_bytes(
         raise TableError("this kind of file has no parts: remove :: and the name after it")
     if kind is not None:
         return _typed(kind.read(data, part, declared), schema, declared)
-    frame, dialect, note = csv_files.read(data, declared, schema)
-    notes = (note,) if note else ()
-    return Table(frame, dialect, notes, line_of=partial(csv_files.line_of, frame, dialect))
+    frame, form, note = csv_files.read(data, declared, schema)
+    line = form.first_line(csv_files.Piece(b"", form.layout.skip + 1))
+    line_of = partial(csv_files.line_of, frame, line, 0)
+    return Table(frame, form.dialect, (note,) if note else (), line_of=line_of)
 
 
 def _typed(found: formats.Found, schema: Schema | None, declared: TableFormat) -> Table:

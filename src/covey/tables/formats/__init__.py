@@ -3,11 +3,13 @@
 Each family has a module. What no kind recognises is a CSV file, which `csv_files` reads.
 """
 
+import contextlib
 import gzip
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any
 
 from covey.errors import OutputError, TableError
 from covey.schema import TableFormat
@@ -21,7 +23,17 @@ from covey.tables.formats import (
 )
 from covey.tables.formats.common import Found, needed
 
-__all__ = ["Found", "Kind", "format_of", "from_file", "kind_of", "unpacked", "writer_of"]
+__all__ = [
+    "Found",
+    "Kind",
+    "format_of",
+    "from_file",
+    "kind_of",
+    "kind_of_file",
+    "opened",
+    "unpacked",
+    "writer_of",
+]
 
 HEAD = 1024  # bytes that show what a file is
 
@@ -120,6 +132,31 @@ def from_file(path: Path) -> Kind | None:
         head = file.read(HEAD)
     able = (kind for kind in KINDS if kind.read_file is not None)
     return next((kind for kind in able if kind.fits(head)), None)
+
+
+def kind_of_file(path: str) -> str:
+    """The kind of a file by its first bytes, unpacked by gzip if need be: parquet, csv or other."""
+    with opened(path) as file:
+        head = file.read(HEAD)
+    if head.startswith((*_ZIP, _GZIP)):
+        return "other"
+    kind = kind_of(head)
+    return "csv" if kind is None else "parquet" if kind.name == "parquet" else "other"
+
+
+@contextlib.contextmanager
+def opened(path: str) -> Iterator[IO[bytes]]:
+    """The bytes of a file to be read one after another, unpacked if it is packed by gzip."""
+    try:
+        with Path(path).open("rb") as file:
+            packed = file.read(2) == _GZIP
+            file.seek(0)
+            stream: Any = gzip.GzipFile(fileobj=file) if packed else file
+            yield stream
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise TableError("the table is a damaged gzip file") from None
+    except OSError as error:
+        raise TableError(f"the table cannot be read: {error.strerror}") from None
 
 
 def unpacked(data: bytes, part: str | None) -> tuple[bytes, str | None]:

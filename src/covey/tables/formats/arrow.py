@@ -1,12 +1,16 @@
 """Parquet and Arrow files."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
 import polars as pl
 
-from covey.errors import TableError, count
+from covey.errors import TableError
 from covey.schema import TableFormat
 from covey.tables.formats.common import Found, damaged, saying
 
@@ -17,38 +21,92 @@ def read_parquet(data: bytes, _: str | None, __: TableFormat) -> Found:
         return Found(pl.read_parquet(io.BytesIO(data)))
 
 
-def read_files(paths: Sequence[str], place: str) -> Found:
-    """Read Parquet files as one table.
+@dataclass(frozen=True)
+class ParquetFiles:
+    """Parquet files that are one table, read a part at a time."""
 
-    If the place is a folder, names of folders in it (a=1) give columns; names above it do not.
-    """
-    if not paths:
-        raise TableError("the table cannot be read: no files there")
-    others = [path for path in paths if not _is_parquet(path)]
-    if others:
-        raise TableError(
-            f"{len(others):,} of {count(len(paths), 'file')} there not Parquet: name the others "
-            "with a pattern, such as 'in/*.parquet'"
-        )
-    message = "the Parquet files are not one table: one is damaged, or their columns differ"
-    with saying(message):
-        inside = [_keys(Path(path).relative_to(place)) for path in paths if Path(place).is_dir()]
-        named = {key for keys in inside for key in keys}
-        frame = pl.read_parquet([*paths], glob=False, hive_partitioning=bool(named))
-        return Found(frame.drop({*_keys(Path(paths[0]))} - named if named else []))
+    paths: tuple[str, ...]
+    types: Mapping[str, pl.DataType]  # of the columns, the same for all files
+    keys: Mapping[str, pl.DataType]  # those columns that names of folders give
+
+    @classmethod
+    def of(cls, paths: Sequence[str], place: str) -> "ParquetFiles":
+        """Look at files that must have the same columns.
+
+        If the place is a folder, names of folders in it (a=1) give columns; names above it do not.
+        """
+        inside = [key for path in paths for key in keys_of(path, place)]
+        types: dict[str, pl.DataType] = {}
+        for path in paths:
+            with damaged_at(path):
+                found = pl.read_parquet_schema(path)
+            types = _common(types or found, found, Path(path).name)
+        keys: dict[str, pl.DataType] = {}
+        if inside:
+            with saying("the names of folders do not give the same columns for all files"):
+                scan = pl.scan_parquet([*paths], glob=False, hive_partitioning=True)
+                above = {key: pl.String() for key in _keys(Path(paths[0]))}
+                keys = above | {key: scan.collect_schema()[key] for key in dict.fromkeys(inside)}
+        shown = {key: dtype for key, dtype in keys.items() if key in inside}
+        return cls(tuple(paths), types | shown, keys)
+
+    def frames(self, names: Sequence[str], most: int) -> Iterator[tuple[str, int, pl.DataFrame]]:
+        """These columns, at most so many rows at a time: the file, the rows before, and the rows.
+
+        Only what is asked for is decoded, so memory does not grow with a file or its row groups.
+        """
+        for path in self.paths:
+            with damaged_at(path):
+                scan = pl.scan_parquet(
+                    path,
+                    glob=False,
+                    hive_partitioning=bool(self.keys),
+                    hive_schema=self.keys or None,
+                )
+                height = scan.select(pl.len()).collect().item()
+                typed = scan.select(pl.col(name).cast(self.types[name]) for name in names)
+            for start in range(0, height, most):
+                with damaged_at(path):
+                    frame = typed.slice(start, most).collect()
+                yield path, start, frame
 
 
-def _keys(path: Path) -> list[str]:
-    """The columns that names of folders give."""
-    return [part.partition("=")[0] for part in path.parts[:-1] if "=" in part]
+def _common(types: Mapping[str, Any], found: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The types that hold the columns of the files before and of this one."""
+    if {*types} != {*found}:
+        raise TableError(f"{name}: its columns differ from those of the first file")
+    common = {}
+    for column, dtype in types.items():
+        pair = {dtype, found[column]} - {pl.Null()}
+        fits = len(pair) < 2 or any(all(map(kind, pair)) for kind in _KINDS)
+        empty = [pl.DataFrame(schema={column: one}) for one in pair or {pl.Null()}]
+        if fits:
+            common[column] = pl.concat(empty, how="vertical_relaxed").schema[column]
+        if not fits or (dtype.is_integer() and common[column].is_float()):
+            raise TableError(f"{name}: column {column!r} has another type than in the first file")
+    return common
 
 
-def _is_parquet(path: str) -> bool:
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(4) == b"PAR1"
-    except OSError as error:
-        raise TableError(f"the table cannot be read: {error.strerror}") from None
+_KINDS: tuple[Callable[[Any], bool], ...] = (
+    lambda dtype: bool(dtype.is_integer()),
+    lambda dtype: bool(dtype.is_float()),
+    lambda dtype: isinstance(dtype, pl.String | pl.Categorical | pl.Enum),
+)
+
+
+def damaged_at(path: str) -> AbstractContextManager[None]:
+    """Say which of several files is damaged."""
+    return saying(f"{Path(path).name} is a damaged Parquet file")
+
+
+def keys_of(path: str, place: str) -> dict[str, str]:
+    """The columns that names of folders between a place and a file give, and their cells."""
+    return _keys(Path(path).relative_to(place)) if Path(place).is_dir() else {}
+
+
+def _keys(path: Path) -> dict[str, str]:
+    named = (part.partition("=") for part in path.parts[:-1] if "=" in part)
+    return {key: unquote(value) for key, _, value in named}
 
 
 def read_ipc(data: bytes, _: str | None, __: TableFormat) -> Found:

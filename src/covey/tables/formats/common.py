@@ -136,13 +136,19 @@ def _numbers(name: str, cells: Sequence[Any], kinds: set[type], *, whole: bool) 
 
 def whole_again(numbers: pl.Series) -> pl.Series:
     """Whole numbers, if all numbers are."""
+    is_empty = not len(numbers.drop_nulls().drop_nans())
+    return numbers if is_empty or not are_whole(numbers) else as_whole(numbers)
+
+
+def are_whole(numbers: pl.Series) -> bool:
+    """Whether no number has decimals, is too large to be exact, or is a negative zero."""
     present = numbers.drop_nulls().drop_nans()
-    if not len(present):
-        return numbers
     whole = bool(((present == present.floor()) & (present.abs() <= EXACT)).all())
-    negative_zero = bool((1 / present == -float("inf")).any())
-    if not whole or negative_zero:
-        return numbers
+    return whole and not (1 / present == -float("inf")).any()
+
+
+def as_whole(numbers: pl.Series) -> pl.Series:
+    """Floats that are whole, as whole numbers."""
     return numbers.fill_nan(None).cast(pl.Int64)
 
 

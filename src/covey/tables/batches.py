@@ -1,0 +1,150 @@
+"""A table in batches, for tables that do not fit into memory.
+
+Each batch is a `Table` and goes through the same steps as a table that is read whole, so that a
+cell means the same. What depends on all rows is decided before the first batch.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from covey.errors import TableError, nearest
+from covey.schema import Schema, TableFormat
+from covey.tables import codes, csv_files, dataframes, folders, formats, sources, table
+from covey.tables.csv_files import Dialect
+from covey.tables.folders import CsvFiles
+from covey.tables.formats.arrow import ParquetFiles
+from covey.tables.formats.common import are_whole, as_whole
+from covey.tables.sources import STREAM, Source
+from covey.tables.table import Table
+
+ROWS = 100_000
+_LOOKED_AT = 500_000  # rows of the first file that show its signs
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Batches:
+    """A table as one `Table` after another; it can be gone through again."""
+
+    names: tuple[str, ...]  # of the columns
+    dialect: Dialect
+    source: str  # the name for messages
+    files: tuple[str, ...]  # none for a dataframe
+    read: Callable[[Sequence[str]], Iterator[Table]]  # batches with these columns
+    notes: tuple[str, ...] = field(default=())
+
+    def __iter__(self) -> Iterator[Table]:
+        return (batch for batch in self.read(self.names) if batch.frame.height)
+
+    def only(self, columns: Collection[str]) -> "Batches":
+        """The same rows with these columns: others are not even read, if the files allow that."""
+        for name in columns:
+            if name not in self.names:
+                raise TableError(f"no column {name!r} in the table{nearest(name, self.names)}")
+        return replace(self, names=tuple(name for name in self.names if name in columns))
+
+
+def batches(
+    source: Any,
+    schema: Schema | None = None,
+    *,
+    declared: TableFormat | None = None,
+    rows: int = ROWS,
+) -> Batches:
+    """Open a table, given as for `read`, to go through at most so many rows at a time.
+
+    Parquet and CSV files, and folders and patterns of them, are read bit by bit. Other kinds of
+    files are read whole.
+    """
+    if isinstance(source, Batches):
+        return source
+    declared = declared or (schema.table if schema else TableFormat())
+    if not isinstance(source, str | Path):
+        return _of_table(table.read(source, schema, declared=declared), (), rows)
+    place = sources.of(source)
+    files = tuple(place.files())
+    match _kind(place, files):
+        case "parquet":
+            return _of_parquet(ParquetFiles.of(files, place.place), place, schema, declared, rows)
+        case "csv":
+            return _of_csv(CsvFiles.of(files, place.place, declared, schema), place, rows)
+        case _:
+            return _of_table(table.read(source, schema, declared=declared), files, rows)
+
+
+def _kind(place: Source, files: Sequence[str]) -> str:
+    if place.is_many:
+        if place.part is not None:
+            raise TableError("a folder or pattern of files has no parts: name one file")
+        return folders.kind_of(files)
+    is_file = place.part is None and place.place != STREAM and sources.is_file(place.place)
+    return formats.kind_of_file(place.place) if is_file else "other"
+
+
+def _of_table(whole: Table, files: tuple[str, ...], rows: int) -> Batches:
+    """Slices of a table in memory."""
+
+    def read(names: Sequence[str]) -> Iterator[Table]:
+        frame = whole.frame.select(names)
+        for start in range(0, frame.height, rows):
+            part = frame.slice(start, rows)
+            yield whole.with_rows(part, np.arange(start, start + part.height))
+
+    names = tuple(whole.frame.columns)
+    return Batches(names, whole.dialect, whole.source, files, read, whole.notes)
+
+
+# ── Parquet ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _of_parquet(
+    found: ParquetFiles, place: Source, schema: Schema | None, declared: TableFormat, rows: int
+) -> Batches:
+    types = dataframes.plain(pl.DataFrame(schema=found.types)).schema
+    whole = _whole(found, codes.floats(types, schema), rows)
+    texts = [name for name, dtype in types.items() if dtype == pl.String or dtype.is_integer()]
+    _, _, head = next(found.frames(texts, _LOOKED_AT), (None, 0, pl.DataFrame()))
+    head = dataframes.plain(head)
+    dialect, note = csv_files.read_typed(head, declared, schema)
+    notes = (*([note] if note else []), *codes.notes(head, schema))
+
+    def read(names: Sequence[str]) -> Iterator[Table]:
+        for path, start, frame in found.frames(names, rows):
+            plain = dataframes.plain(frame)
+            plain = plain.with_columns(as_whole(plain[name]) for name in whole if name in names)
+            numbers = np.arange(start, start + frame.height)
+            yield table.without_nul(Table(plain, dialect, (), Path(path).name, numbers=numbers))
+
+    return Batches(tuple(types), dialect, place.name, found.paths, read, notes)
+
+
+def _whole(found: ParquetFiles, names: Sequence[str], rows: int) -> list[str]:
+    """Which of these columns of floats have only whole numbers, as `codes.as_written` asks."""
+    whole, present = {*names}, set()
+    for _, _, frame in found.frames(names, rows) if names else ():
+        whole -= {cells.name for cells in frame if not are_whole(cells)}
+        present |= {cells.name for cells in frame if len(cells.drop_nulls().drop_nans())}
+    return [name for name in names if name in whole & present]
+
+
+# ── CSV ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _of_csv(found: CsvFiles, place: Source, rows: int) -> Batches:
+    dialect = found.form.dialect
+
+    def read(names: Sequence[str]) -> Iterator[Table]:
+        for part in found.parts():
+            line_of = partial(csv_files.line_of, part.frame, part.line, part.before)
+            for start in range(0, part.frame.height, rows):
+                frame = part.frame.slice(start, rows).select(names)
+                numbers = np.arange(part.before + start, part.before + start + frame.height)
+                batch = Table(frame, dialect, (), Path(part.path).name)
+                yield replace(batch, numbers=numbers, line_of=line_of)
+
+    return Batches(found.names, dialect, place.name, found.paths, read, found.notes)
