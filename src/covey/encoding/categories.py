@@ -239,9 +239,7 @@ def tree_over(name: str, column: Column, known: pl.Series, dialect: Dialect) -> 
 # ── refusals ────────────────────────────────────────────────────────────────────────────────────
 
 
-def refuse_uncovered(
-    name: str, cells: pl.Series, tree: Taxonomy, *, as_seen: bool = False
-) -> None:
+def refuse_uncovered(name: str, cells: pl.Series, tree: Taxonomy, *, as_seen: bool = False) -> None:
     """Refuse labels that are no leaves of the tree, by their rows."""
     known = list(labels.places(tree.leaves)) if as_seen else tree.leaves
     different = cells.drop_nulls().unique()
