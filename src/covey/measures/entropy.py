@@ -94,7 +94,9 @@ class InGroups:
     @classmethod
     def of(cls, original: EncodedTable, groups: Groups) -> "InGroups":
         """Count the values of the released rows in their groups."""
-        found = [_sizes(attribute, groups) for attribute in original.attributes]
+        order, _ = groups.by_group  # sorting what is nearly sorted is fast
+        labels = groups.labels[order]
+        found = [_sizes(labels, attribute, order) for attribute in original.attributes]
         sizes, values = zip(*found, strict=True)
         return cls(sizes, values)
 
@@ -112,15 +114,17 @@ class InGroups:
         return share * weighted(weights, [*losses]) / sum(weights) + (1 - share)
 
 
-def _sizes(attribute: Attribute, groups: Groups) -> tuple[Counter[int], Counter[int]]:
-    known = ~attribute.matches_anything
-    labels, places = groups.labels[known], attribute.places[known]
-    _, joint = np.unique(labels * (places.max(initial=0) + 1) + places, return_counts=True)
-    return _how_often(np.bincount(labels)), _how_often(joint)
+def _sizes(labels: Longs, attribute: Attribute, order: Longs) -> tuple[Counter[int], Counter[int]]:
+    known = ~attribute.matches_anything[order]
+    own, places = labels[known], attribute.places[order][known]
+    pairs = np.sort(own * (places.max(initial=0) + 1) + places, kind="stable")
+    return _how_often(own), _how_often(pairs)
 
 
-def _how_often(sizes: Longs) -> Counter[int]:
-    times = np.bincount(sizes)
+def _how_often(rising: Longs) -> Counter[int]:
+    """How many runs of equal numbers have each length."""
+    first = np.flatnonzero(np.diff(rising, prepend=-1))
+    times = np.bincount(np.diff(first, append=len(rising)))
     present = np.flatnonzero(times)
     return Counter(dict(zip(present.tolist(), times[present].tolist(), strict=True)))
 
