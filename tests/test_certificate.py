@@ -7,7 +7,10 @@ import json
 import os
 import random
 import shutil
+import subprocess
+import tracemalloc
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,8 +23,9 @@ import covey
 from covey import tables
 from covey.cli import main as cli
 from covey.errors import UsageError
-from covey.report import certificate
+from covey.report import Output, certificate
 from covey.schema import taxonomy
+from covey.tables.digests import Digest, digests
 
 K = 4
 DIAGNOSES = ("flu", "cold", "asthma", "=HIV", "cancer")
@@ -175,8 +179,6 @@ def test_it_says_what_was_asked_and_found_by_whom_and_when(made: Path) -> None:
 
 
 def test_the_fingerprint_of_the_key_is_in_it(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     release = covey.anonymize(people(), schema_of(), require=[covey.KAnonymity(K)])
     keyed = replace(release, report=replace(release.report, key="0123456789abcdef"))
     keyed.write(tmp_path / "out.csv", certificate=True)
@@ -677,3 +679,189 @@ def test_reports_of_one_name_are_told_apart_without_their_folders(tmp_path: Path
     release.write(tmp_path / "out.csv", report=reports, certificate=True)
     assert [subject["name"] for subject in statement(tmp_path)["subject"][2:]] == ["r.json", "_"]
     assert check(tmp_path).holds
+
+
+# ── a folder of files ───────────────────────────────────────────────────────────────────────────
+
+PARTS = {"a": (0, 20), "b": (20, 45), "c": (45, 60)}
+
+
+def written_as_folder(place: Path, ending: str) -> certificate.Checked:
+    """A release in several files, its report and its certificate; and the first check of it."""
+    schema = covey.Schema.from_toml(written_in(place) / "schema.toml")
+    release = covey.anonymize(people(), schema)
+    whole, asked, out = release._own.released, release._own.requirements, place / "out"
+    out.mkdir()
+    for name, (begin, end) in PARTS.items():
+        with (out / f"{name}.{ending}").open("wb") as file:
+            tables.write(whole.with_frame(whole.frame[begin:end]), file, f"{name}.{ending}")
+    found = digests(out)
+    report = replace(release.report, output=Output.of_folder(ending, found, whole.dialect.written))
+    pages: dict[str | Path, bytes] = {"r.json": report.written_as("r.json")}
+    (place / "r.json").write_bytes(pages["r.json"])
+    said = certificate.statement(
+        {name: one.sha256 for name, one in found.items()},
+        *(report, pages, schema, asked),
+        *(tables.read(out, schema), covey.verify(out, schema, asked)),
+    )
+    certificate.beside(out).write_bytes(said)
+    return certificate.check(out, place / "out.intoto.json")
+
+
+@pytest.fixture(scope="module", params=["csv", "parquet"])
+def many(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("many") / "files"
+    found = written_as_folder(place, request.param)
+    assert found.differences == ()
+    assert found.holds
+    return place
+
+
+@pytest.fixture
+def copied(many: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(many, tmp_path / "copy"))
+
+
+def check_folder(place: Path, said: Any = None) -> certificate.Checked:
+    path = place / "out.intoto.json"
+    if said is not None:
+        path.write_text(json.dumps(said))
+    return certificate.check(place / "out", path)
+
+
+def test_each_file_of_a_folder_is_a_subject(many: Path) -> None:
+    said = json.loads((many / "out.intoto.json").read_text())
+    found = Statement.model_validate(said)
+    released = {s.name: s.digest["sha256"] for s in found.subject[:3]}
+    assert released == {path.name: digest(path) for path in (many / "out").iterdir()}
+    assert [subject["annotations"]["role"] for subject in said["subject"]] == [
+        *["release"] * 3,
+        *["schema", "report"],
+    ]
+
+
+def test_the_report_has_the_sum_the_number_and_one_digest_of_the_files(many: Path) -> None:
+    told = json.loads((many / "r.json").read_text())["output"]
+    lines = subprocess.run(
+        "sha256sum * | LC_ALL=C sort | sha256sum",  # as the page says
+        shell=True, cwd=many / "out", capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert told["sha256"] == lines.split()[0]
+    assert told["files"] == 3
+    assert told["bytes"] == sum(path.stat().st_size for path in (many / "out").iterdir())
+
+
+def test_the_command_checks_a_folder(many: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for place in (many / "out", f"{many}/out/", f"{many}/out/*"):
+        assert verify(place, "--certificate", many / "out.intoto.json") == 0
+        assert "matches its certificate" in capfd.readouterr().err
+
+
+def test_a_changed_byte_in_any_file_is_seen(copied: Path) -> None:
+    dice = random.Random(1)
+    for path in sorted((copied / "out").iterdir()):
+        data = path.read_bytes()
+        for place in [0, len(data) - 1, *dice.sample(range(len(data)), 5)]:
+            changed = bytearray(data)
+            changed[place] ^= 1
+            path.write_bytes(changed)
+            found = check_folder(copied)
+            assert not found.holds
+            assert "SHA-256 of 1 file" in found.differences[0]
+        path.write_bytes(data)
+    assert check_folder(copied).holds
+
+
+def test_a_file_that_is_added_removed_renamed_or_swapped_is_seen(copied: Path) -> None:
+    out = copied / "out"
+    a, b, _ = sorted(out.iterdir())
+    rows = people().height
+
+    def seen(*words: str) -> None:
+        found = check_folder(copied)
+        assert not found.holds
+        told = " ".join(found.differences)
+        assert [word for word in words if word not in told] == []
+        with pytest.raises(covey.ViolationError):
+            found.raise_if_wrong()
+
+    shutil.copy(a, out / f"more{a.suffix}")
+    seen("1 file in the folder", "rows.released", str(rows + 20))
+    (out / f"more{a.suffix}").unlink()
+    (out / "deep").mkdir()
+    shutil.copy(a, out / "deep" / a.name)  # also in a folder of the folder
+    seen("1 file in the folder")
+    shutil.rmtree(out / "deep")
+    a.rename(copied / "aside")
+    seen("1 file of the certificate", "rows.released", str(rows - 20))
+    (copied / "aside").rename(out / f"z{a.suffix}")
+    seen("1 file of the certificate", "1 file in the folder")
+    b.rename(a)
+    (out / f"z{a.suffix}").rename(b)
+    seen("SHA-256 of 2 files")
+    shutil.rmtree(out)
+    out.mkdir()
+    seen("3 files of the certificate")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tamper", ["change", "remove"])
+def test_a_change_of_any_field_about_a_folder_is_seen(copied: Path, tamper: str) -> None:
+    before = json.loads((copied / "out.intoto.json").read_text())
+    names = [("subject", number, "name") for number in range(3)]
+    roles = [("subject", number, "annotations", "role") for number in range(3)]
+    places = [place for place in leaves(before) if not is_free(place)]
+    for place in [*places, *names, *roles]:
+        said = copy.deepcopy(before)
+        holder = at(said, place[:-1])
+        if tamper == "change":
+            holder[place[-1]] = changed(holder[place[-1]])
+        elif holder[place[-1]] is None or "asked" in place:
+            continue  # the default of what is asked
+        else:
+            del holder[place[-1]]
+        with contextlib.suppress(UsageError):
+            assert not check_folder(copied, said).holds, place
+
+
+def test_a_subject_that_is_added_removed_or_repeated_is_seen(copied: Path) -> None:
+    before = json.loads((copied / "out.intoto.json").read_text())
+    first = before["subject"][0]
+    more = first | {"name": "more.csv"}
+    for subjects in (before["subject"][1:], [more, *before["subject"]]):
+        assert not check_folder(copied, before | {"subject": subjects}).holds
+    with pytest.raises(UsageError, match="not a certificate"):
+        check_folder(copied, before | {"subject": [first, *before["subject"]]})
+
+
+def test_one_file_is_not_taken_for_the_folder_nor_the_folder_for_one(
+    copied: Path, made: Path
+) -> None:
+    for path in (copied / "out").iterdir():
+        found = certificate.check(path, copied / "out.intoto.json")
+        assert not found.holds
+        assert "SHA-256 of the release" in found.differences[0]
+    found = certificate.check(copied / "out", made / "out.csv.intoto.json")
+    assert any("3 files in the folder" in told for told in found.differences)
+
+
+def test_names_of_files_and_names_in_a_certificate_are_not_shown(copied: Path) -> None:
+    """Others may have chosen them."""
+    path = next(iter((copied / "out").iterdir()))
+    shutil.copy(path, path.with_name(f"CANARY{path.suffix}"))
+    said = json.loads((copied / "out.intoto.json").read_text())
+    said["subject"][0]["name"] = "../CANARY"
+    assert "CANARY" not in " ".join(check_folder(copied, said).differences)
+
+
+def test_digests_are_made_without_the_whole_file_in_memory(tmp_path: Path) -> None:
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(64 << 20)
+    tracemalloc.start()
+    try:
+        found = Digest.of(tmp_path / "large")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found == Digest(64 << 20, hashlib.sha256(bytes(64 << 20)).hexdigest())
+    assert peak < 4 << 20

@@ -4,6 +4,7 @@ import errno
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from covey.tables import files
 NAMES = ("t.csv", "r.json", "c.csv")  # the release and its companions
 OLD, NEW = "old", "new"
 CALLS = ("open", "stat", "lstat", "fstat", "fsync", "fchmod", "link", "replace", "unlink")
+CALLS_FOR_FOLDERS = (*CALLS, "mkdir", "rmdir", "chmod", "listdir")
 BEFORE = ("all", "none", "release", "companions")
 
 
@@ -58,7 +60,12 @@ def hidden(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir() if path.name.startswith(".")]
 
 
-def at_call(patch: pytest.MonkeyPatch, index: int, act: Callable[[], None]) -> list[str]:
+def at_call(
+    patch: pytest.MonkeyPatch,
+    index: int,
+    act: Callable[[], None],
+    calls: tuple[str, ...] = CALLS,
+) -> list[str]:
     """Do something before one of the coming calls; the calls so far are in the list."""
     made: list[str] = []
 
@@ -68,7 +75,7 @@ def at_call(patch: pytest.MonkeyPatch, index: int, act: Callable[[], None]) -> l
             act()
         return real(*args, **settings)
 
-    for name in CALLS:
+    for name in calls:
         patch.setattr(os, name, partial(call, name, getattr(os, name)))
     return made
 
@@ -396,3 +403,308 @@ def test_private_ones_are_their_owners_alone_whatever_they_were(tmp_path: Path) 
     with files.outputs(*paths, private=[paths[2]]) as outputs:
         outputs.publish()
     assert [path.stat().st_mode & 0o777 for path in paths] == [0o644, 0o644, 0o600]
+
+
+# ── folders ─────────────────────────────────────────────────────────────────────────────────────
+
+PARTS = ("a.csv", "b.csv")
+WHOLE = {"out/a.csv": NEW, "out/b.csv": NEW, "r.json": NEW}
+FOLDERS_BEFORE: dict[str, dict[str, str]] = {
+    "nothing": {},
+    "empty": {"out": "empty"},
+    "report": {"r.json": OLD},
+    "both": {"out": "empty", "r.json": OLD},
+}
+
+
+def prepare_folder(folder: Path, before: str) -> dict[str, str]:
+    for path in folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for name, content in FOLDERS_BEFORE[before].items():
+        if content == "empty":
+            (folder / name).mkdir()
+        else:
+            (folder / name).write_text(content)
+    return FOLDERS_BEFORE[before]
+
+
+def publish_folder(folder: Path) -> None:
+    out, report = folder / "out", folder / "r.json"
+    with files.outputs(out, report, folders=[out]) as outputs:
+        for name in PARTS:
+            (outputs.folder(out).path / name).write_text(NEW)
+        outputs[report].write(NEW.encode())
+        outputs.publish()
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """What each visible file holds, and which folders are empty."""
+    found = {}
+    for path in folder.rglob("*"):
+        name = str(path.relative_to(folder))
+        if path.is_dir() and not any(path.iterdir()):
+            found[name] = "empty"
+        elif path.is_file():
+            found[name] = path.read_text()
+    return {name: content for name, content in found.items() if not name.startswith(".")}
+
+
+@pytest.mark.parametrize("before", FOLDERS_BEFORE)
+def test_a_folder_appears_with_its_companions(tmp_path: Path, before: str) -> None:
+    prepare_folder(tmp_path, before)
+    publish_folder(tmp_path)
+    assert tree(tmp_path) == WHOLE
+    assert not hidden(tmp_path)
+
+
+@pytest.mark.parametrize("before", FOLDERS_BEFORE)
+def test_whichever_call_fails_a_folder_is_there_with_all_or_not_at_all(
+    tmp_path: Path, before: str
+) -> None:
+    outcomes = set()
+    for index in range(1, 300):
+        old = prepare_folder(tmp_path, before)
+        with pytest.MonkeyPatch.context() as patch:
+            made = at_call(patch, index, lambda: fail(errno.EIO), CALLS_FOR_FOLDERS)
+            try:
+                publish_folder(tmp_path)
+            except (OutputError, OSError):  # the test itself makes some of the calls
+                outcomes.add("refused")
+                expected = old
+            else:
+                outcomes.add("published")
+                expected = WHOLE
+        assert tree(tmp_path) == expected, (index, made)
+        leftovers = hidden(tmp_path)
+        if expected == WHOLE:
+            shutil.rmtree(tmp_path / "out")
+        publish_folder(tmp_path)
+        assert not hidden(tmp_path), leftovers
+        if len(made) < index:
+            break
+    assert outcomes == {"refused", "published"}
+    assert {"mkdir", "open", "fsync", "fchmod", "replace"} <= set(made)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("before", ["both", "nothing"])
+def test_a_signal_at_any_call_leaves_a_folder_with_all_or_none(
+    tmp_path: Path, before: str, sent: signal.Signals
+) -> None:
+    class Interrupted(BaseException):
+        pass
+
+    def interrupt(*_: Any) -> None:
+        raise Interrupted
+
+    handler, outcomes = signal.signal(sent, interrupt), set()
+    try:
+        for index in range(1, 300):
+            old = prepare_folder(tmp_path, before)
+            with pytest.MonkeyPatch.context() as patch:
+                made = at_call(patch, index, lambda: signal.raise_signal(sent), CALLS_FOR_FOLDERS)
+                try:
+                    publish_folder(tmp_path)
+                    outcomes.add("published")
+                except Interrupted:
+                    outcomes.add("interrupted")
+            assert tree(tmp_path) in (old, WHOLE)
+            assert not hidden(tmp_path)
+            outcomes.add("old" if tree(tmp_path) == old else "new")
+            if len(made) < index:
+                break
+    finally:
+        signal.signal(sent, handler)
+    assert outcomes == {"old", "new", "published", "interrupted"}
+    assert tree(tmp_path) == WHOLE
+
+
+KILLED_FOLDER = """
+import json, os, sys
+from pathlib import Path
+
+import pytest
+import test_outputs as tests
+
+folder, before = Path(sys.argv[1]), sys.argv[2]
+os.fsync = lambda _: None
+after = []
+for index in range(1, 300):
+    tests.prepare_folder(folder, before)
+    child = os.fork()
+    if not child:
+        tests.at_call(pytest.MonkeyPatch(), index, lambda: os._exit(9), tests.CALLS_FOR_FOLDERS)
+        tests.publish_folder(folder)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    found, said = tests.tree(folder), ""
+    try:
+        with tests.files.outputs(folder / "out", folder / "r.json", folders=[folder / "out"]):
+            pass  # the next run, which ends before it has anything to publish
+    except tests.OutputError as error:
+        said = str(error)
+    after.append((found, tests.tree(folder), tests.hidden(folder), said))
+    if not status:
+        break
+print(json.dumps(after), file=sys.stderr)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("before", FOLDERS_BEFORE)
+def test_killed_at_any_call_a_folder_is_whole_and_no_companion_is_of_another(
+    tmp_path: Path, before: str
+) -> None:
+    old = prepare_folder(tmp_path, before)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED_FOLDER, str(tmp_path), before],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    seen = set()
+    for found, recovered, left, said in json.loads(done.stderr.splitlines()[-1]):
+        assert not left
+        assert recovered in (found, old)
+        if "out/a.csv" in found:
+            seen.add("new")
+            assert found.items() <= WHOLE.items()
+            assert {"out/a.csv", "out/b.csv"} <= found.keys()
+            assert "name a new folder" in said
+        else:
+            seen.add("old")
+            assert found.items() <= old.items()
+            assert recovered == old
+            assert not said
+    assert seen == {"old", "new"}
+
+
+@pytest.mark.parametrize("kind", ["full", "file", "link", "below a file"])
+def test_a_folder_replaces_nothing(tmp_path: Path, kind: str) -> None:
+    out = tmp_path / "out"
+    (tmp_path / "mine").mkdir()
+    match kind:
+        case "full":
+            out.mkdir()
+            (out / ".mine").touch()
+        case "file":
+            out.write_text(OLD)
+        case "link":
+            out.symlink_to(tmp_path / "mine")
+        case _:
+            out.write_text(OLD)
+            out /= "out"
+    with pytest.raises(OutputError), files.outputs(out, tmp_path / "r.json", folders=[out]):
+        pass
+    assert not hidden(tmp_path)
+    assert not hidden(tmp_path / "mine")
+
+
+def test_a_folder_that_fills_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with files.outputs(out, folders=[out]) as outputs:
+        out.mkdir()
+        (out / "mine").write_text(OLD)
+        with pytest.raises(OutputError, match="not empty"):
+            outputs.publish()
+    assert tree(tmp_path) == {"out/mine": OLD}
+    assert not hidden(tmp_path)
+
+
+def test_a_folder_is_its_owners_until_it_appears_with_the_usual_permissions(tmp_path: Path) -> None:
+    mask = os.umask(0o027)
+    try:
+        for name, private in (("out", False), ("own", True), ("set", False)):
+            out = tmp_path / name
+            if name == "set":
+                out.mkdir()
+                out.chmod(0o2770)
+            with files.outputs(out, folders=[out], private=[out] if private else []) as outputs:
+                draft = outputs.folder(out)
+                (draft.path / "a.csv").write_text(NEW)
+                (draft.path / "b.csv").touch(mode=0o600)
+                assert draft.path.stat().st_mode & 0o777 == 0o700
+                outputs.publish()
+                assert draft.path == out
+    finally:
+        os.umask(mask)
+    found = {n: (tmp_path / n).stat().st_mode & 0o7777 for n in ("out", "own", "set", *(
+        f"{folder}/{part}" for folder in ("out", "own", "set") for part in PARTS))}  # fmt: skip
+    files_of = dict.fromkeys(("out/a.csv", "out/b.csv", "set/a.csv", "set/b.csv"), 0o640)
+    assert found == {"out": 0o750, "own": 0o700, "set": 0o2770, **files_of,
+                     "own/a.csv": 0o600, "own/b.csv": 0o600}  # fmt: skip
+
+
+def test_what_a_killed_process_left_is_resumed_or_removed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    program = (
+        "import os, sys\nfrom covey.tables import files\n"
+        "made = files.Outputs([sys.argv[1]], folders=[sys.argv[1]])\n"
+        "(made.folder(sys.argv[1]).path / 'a.csv').write_text('left')\n"
+        "(made.folder(sys.argv[1]).path / 'spool').mkdir()\nos._exit(9)"
+    )
+    for resume in (True, False):
+        subprocess.run([sys.executable, "-c", program, str(out)], check=False)
+        assert hidden(tmp_path)
+        with files.outputs(out, folders=[out], resume=resume) as outputs:
+            draft = outputs.folder(out)
+            assert draft.is_resumed is resume
+            assert sorted(p.name for p in draft.path.iterdir()) == ["a.csv", "spool"] * resume
+            assert draft.path.stat().st_mode & 0o777 == 0o700
+        assert not hidden(tmp_path)
+    with files.outputs(out, folders=[out], resume=True) as outputs:
+        assert not outputs.folder(out).is_resumed
+
+
+def test_a_folder_that_another_writes_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with files.outputs(out, folders=[out]) as outputs:
+        (outputs.folder(out).path / "a.csv").write_text(NEW)
+        with pytest.raises(OutputError, match="another covey"):
+            publish_folder(tmp_path)
+        outputs.publish()
+    assert tree(tmp_path) == {"out/a.csv": NEW}
+    assert not hidden(tmp_path)
+
+
+def test_a_draft_that_another_user_made_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    with files.outputs(out, folders=[out]) as outputs:
+        path = outputs.folder(out).path
+    path.mkdir(mode=0o777)
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+    with pytest.raises(OutputError, match="folder of yours"):
+        publish_folder(tmp_path)
+    assert path.exists()
+
+
+def test_folders_of_inputs_and_outputs_lie_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    for name in ("in/a.parquet", "in/deep/b.parquet", "c.parquet"):
+        (tmp_path / name).touch()
+    (tmp_path / "linked").symlink_to("in")
+    wrong: list[tuple[str | Path, str]] = [
+        ("in", "in"), ("in/out", "in"), ("linked/out", "in"), ("in/out", "linked"), (".", "in"),
+        ("in", "in/a.parquet"), ("in", "in/*.parquet"), (".", "in/deep/*.parquet"),
+        ("in/out", "in/*/*.parquet"), ("in/out", "in/**/*.parquet"), ("out", "*/*.parquet"),
+        (tmp_path / "in" / "out", "in/**/*"), ("out", f"{tmp_path}/*/b.parquet"), ("out", "**/*"),
+    ]  # fmt: skip
+    for out, source in wrong:
+        with pytest.raises(OutputError):
+            files.refuse_overwriting([out], [source], folders=[out])
+    right = [
+        ("out", "in"), ("out", "in/**/*.parquet"), ("out", "*.parquet"), ("out", "c.parquet"),
+        ("inside", "in"), ("in/out", "in/*.parquet"), ("out", "in/*/*.parquet"), ("out", "-"),
+        ("out", "postgresql://h/d::t"),
+    ]  # fmt: skip
+    for out, source in right:
+        files.refuse_overwriting([out, "r.json"], [source], folders=[out])
+    for both in (["out", "out/r.json"], ["out/r.json", "out"], ["out", "out/"], ["out", "./out"]):
+        with pytest.raises(OutputError):
+            files.refuse_overwriting(both, [], folders=["out"])

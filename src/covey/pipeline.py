@@ -1,6 +1,6 @@
 """From a table to its verified release, stage by stage.
 
-    read → order → encode → cluster → repair → generalise → verify → measure → remember
+    read → encode → (order → cluster → repair) → generalise → verify → measure → remember
 
 Before clustering, rows are sorted by their content and the custodian's key alone. Released rows are
 sorted by their released content alone. So no position reveals anything, and any permutation of the
@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeGuard
 import numpy as np
 import polars as pl
 
-from covey import tables
+from covey import part, tables
 from covey.clustering import refuse_infeasible
 from covey.clustering.covey import Effort
 from covey.clustering.progress import STOPPED, Progress, silent
@@ -26,16 +26,17 @@ from covey.clustering.request import PLAIN, Asked, Request, options_among, requi
 from covey.custody.footprints import footprint
 from covey.custody.keys import Key
 from covey.custody.ordering import (
+    Content,
     People,
-    canonical_order,
-    ordered_people,
+    Secret,
     people_as_read,
 )
-from covey.encoding import EncodedTable, encode
-from covey.encoding.groups import Groups, Rings
+from covey.encoding import EncodedTable, Values, encode, encode_values
+from covey.encoding.encode import class_codes, domain_of
+from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.encoding.selection import Selection
 from covey.errors import SchemaError, UsageError, count
-from covey.generalisation import Style, View, filled_in, generalise
+from covey.generalisation import Style, View, beside, cells_of, filled_in, generalise
 from covey.inspection.named import Names, described
 from covey.inspection.persons import refuse_unsaid, whose_rows
 from covey.measures import loss
@@ -43,9 +44,8 @@ from covey.measures.entropy import InGroups
 from covey.measures.histograms import Persons
 from covey.measures.loss import Losses, RowLosses
 from covey.measures.queries import query_error
+from covey.part import Grouping, leaving_order
 from covey.release import Kept, Release, output_of
-from covey.repair.repair import repair
-from covey.repair.surplus import without_surplus
 from covey.report import About, Costs, Output, Report, Rows, refuse_curve_of_others
 from covey.report.carried import Carried
 from covey.report.findings import Findings, Made
@@ -162,16 +162,14 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
         table = tables.original(read, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
         doubts = [*doubts, *refuse_unsaid(table, schema, request.requirements)]
         persons = whose_rows(table, schema, request.persons)
-    with stage("ordering"):
-        custodian = Key.of(order.key)
-        people = ordered_people(table, schema, request.seeded, seed=order.seed, key=custodian)
     with stage("encoding"):
-        encoded = encode_people(people, schema, request, persons)
-        possible = without_surplus(encoded, request)
+        custodian = Key.of(order.key)
+        secret = Secret(custodian, order.seed)
+        people = prepared(table, schema, request, secret, persons)
     with stage("clustering"):
-        formed = form_groups(*possible, people.seed, stage.tell)
+        formed = form_groups(people, request, stage.tell)
     with stage("generalising"):
-        draft = _draft(people, schema, encoded, formed, request)
+        draft = _draft(people, table, schema, formed, request)
     with stage("verifying"):
         judge = _judge(schema, request, draft, persons)
         verdict = judge(draft.released)
@@ -227,9 +225,10 @@ def cluster(
     alone = replace(request, requirements=(KAnonymity(k, person=False),))  # groups have k rows
     stage = Stages(progress)
     with stage("reading"):
-        people = people_as_read(tables.original(frame, schema, Role.QUASI), schema, seed)
+        people = people_as_read(tables.original(frame, schema, Role.QUASI), schema)
+        _refuse_too_few(people, alone)
     with stage("encoding"):
-        encoded = encode_people(people, schema, alone)
+        encoded = encode(people.table, schema, class_column=class_column)
     with stage("clustering"):
         return people.selection.back(alone.cluster(encoded, seed, progress))
 
@@ -385,65 +384,105 @@ class Stages:
         self.seconds[name] = time.perf_counter() - began
 
 
-def encode_people(
-    people: People,
+@dataclass(frozen=True, eq=False, repr=False)
+class Prepared:
+    """The rows that no missing-value policy drops, ready for a method, in the input's order."""
+
+    encoded: EncodedTable
+    others: pl.DataFrame  # the columns that order rows with equal quasi-identifiers
+    selection: Selection  # of the input's rows
+    seed: int
+
+
+def prepared(
+    table: Table,
     schema: Schema,
     request: Request,
-    persons: Mapping[str, pl.Series] | None = None,
-) -> EncodedTable:
-    """Encode the people for a method; `persons` identify the person of each input row."""
+    secret: Secret,
+    persons: Mapping[str, pl.Series],
+    seeded: Sequence[Any] | None = None,
+) -> Prepared:
+    """Encode the rows and draw the seed; `persons` identify the person of each input row."""
+    people = people_as_read(table, schema)
+    _refuse_too_few(people, request)
+    values = Values.of(people.table, schema, request.seen(schema))
+    content = Content.of(secret.hasher(schema)(values))
+    seed = secret.seed_of(content, schema, request.seeded if seeded is None else seeded)
+    whose = secret.person_hasher(list(persons))(_of(people.selection, persons))
+    with people.table.locating():
+        domain = domain_of(values, schema, table.dialect)
+        encoded = encode_values(values, domain, schema, require=request.requirements, persons=whose)
+    if request.class_column is not None:
+        codes = class_codes(people.table, request.class_column)
+        encoded = replace(encoded, classes=codes)
+    frame, identifiers = people.table.frame, schema.names(Role.IDENTIFIER)
+    carried = sorted({*frame.columns} - {*schema.quasi} - {*identifiers})
+    # Identifiers come last: they order people who are equal in everything else.
+    others = [frame[name] for name in carried]
+    others += [cells.alias(f"\0{name}") for name, cells in whose.items()]
+    others += [frame[name] for name in sorted({*identifiers} & {*frame.columns})]
+    return Prepared(encoded, pl.DataFrame(others), people.selection, seed)
+
+
+def _refuse_too_few(people: People, request: Request) -> None:
     if not people.table.frame.height:
         raise UsageError("the table has no rows to release")
     refuse_infeasible(people.table.frame.height, request.k)
-    return encode(
-        *(people.table, schema),
-        class_column=request.class_column,
-        require=request.requirements,
-        persons=_of(people.selection, persons or {}),
-    )
 
 
-def form_groups(
-    rest: Selection, table: EncodedTable, request: Request, seed: int, progress: Progress
-) -> Groups | Rings:
-    """Groups that meet every requirement, from what `without_surplus` left of a table."""
-    groups = request.cluster(table, seed, progress)
-    return rest.back(repair(table, groups, request, seed, progress))
+def form_groups(people: Prepared, request: Request, progress: Progress) -> Groups | Rings:
+    """Groups that meet every requirement."""
+    table, seed = people.encoded, people.seed
+
+    def form(asked: Request) -> Grouping:
+        return part.form(table, people.others, asked, seed, progress)
+
+    def settle(first: Grouping) -> Grouping:
+        assert isinstance(first.groups, Groups)
+        released = part.by_frequencies(table, first.outcome.released)
+        return part.settle(released, first.groups, request, seed, progress)
+
+    return part.chosen(request, form, settle).groups
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Draft:
     """The released rows, not yet verified; of suppressed rows it holds only the number."""
 
-    people: People
     encoded: EncodedTable
     groups: Groups | Rings
-    order: Selection  # of the people, as released
+    people: Selection  # the input row of each encoded row
+    behind: Selection  # the input row of each released row
     released: Table
-
-    @property
-    def behind(self) -> Selection:
-        """The input row of each released row."""
-        return self.people.selection.then(self.order)
 
 
 def _draft(
-    people: People, schema: Schema, encoded: EncodedTable, formed: Groups | Rings, request: Request
+    people: Prepared, table: Table, schema: Schema, formed: Groups | Rings, request: Request
 ) -> _Draft:
     """Generalise; from here on, no label, scale or frequency depends on unreleased rows."""
+    encoded, selection = people.encoded, people.selection
     if formed.suppressed:
-        people = people.take(Selection.released(formed))
-        encoded = encode(people.table, schema)
+        kept = Selection.released(formed)
+        encoded = encoded.take(kept.rows).within(schema, table.dialect)
+        selection = selection.then(kept)
     groups = formed.released()
-    released = generalise(people.table, encoded, groups, request.style)
-    order = _leaving_order(released, people.selection, keep_order=request.keep_order)
-    return _Draft(people, encoded, groups, order, released.with_frame(order.of(released.frame)))
+    cells = cells_of(encoded, groups, table.dialect, request.style)
+    place = np.full(selection.total, SUPPRESSED, dtype=np.int64)  # of each input row
+    place[selection.rows] = groups.place
+    carried = table.frame.select(schema.names(Role.SENSITIVE, Role.INSENSITIVE))
+    shown_cells = pl.DataFrame([column for columns in cells.values() for column in columns])
+    if request.keep_order:
+        behind = np.flatnonzero(place >= 0)
+    else:
+        behind = leaving_order(shown_cells, place, carried)
+    names = [name for name in table.frame.columns if schema.columns[name].role in _RELEASED]
+    shown = beside(table.frame.select(names)[behind], cells, place[behind])
+    return _Draft(
+        encoded, groups, selection, Selection(behind, selection.total), table.with_frame(shown)
+    )
 
 
-def _leaving_order(released: Table, people: Selection, *, keep_order: bool) -> Selection:
-    columns = released.frame.columns
-    order = np.argsort(people.rows) if keep_order else canonical_order(released.frame, columns)
-    return Selection(order, len(order))
+_RELEASED = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
 
 
 def _judge(
@@ -460,7 +499,7 @@ def _judge(
         schema=schema,
         original=draft.encoded,
         rings=draft.groups,
-        rows=draft.order.rows,
+        rows=np.searchsorted(draft.people.rows, draft.behind.rows),
         k=request.k,
     )
 
@@ -476,7 +515,7 @@ def _findings(
     asked, encoded = made.request, draft.encoded
     view = View.of(draft.released, encoded, class_column=asked.class_column)
     losses = _losses(view, encoded, draft.groups, rows.suppressed, k=asked.k)
-    whose = _first(_of(draft.people.selection, persons))
+    whose = _first(_of(draft.people, persons))
     counted = None if whose is None else Persons.of(whose, encoded)
     carried = Carried.of(draft.released, schema)
     return Findings(asked, schema, view, carried, verdict, losses, rows, counted, made)

@@ -210,7 +210,8 @@ class Release:
                 outputs[costs].write(self.costs.write_csv().encode())
             if certificate:
                 statement = certificates.statement(
-                    *(Path(path).name, told, pages, own.schema, own.requirements, again, verdict)
+                    *({Path(path).name: output.sha256}, told, pages, own.schema),
+                    *(own.requirements, again, verdict),
                 )
                 outputs[certificates.beside(path)].write(statement)
             with entry.publishing():

@@ -9,13 +9,14 @@ they are stored.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from hashlib import blake2b, shake_128
+from hashlib import blake2b
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from covey._core.arrays import Longs
+from covey.custody.cipher import sealed
 from covey.custody.keys import Key
 from covey.schema import ColumnType, Role, Schema
 from covey.schema.labels import seen
@@ -100,8 +101,7 @@ class Footprint:
 
     def sealed(self, label: str, data: bytes) -> bytes:
         """Encrypt data; sealing it again under the same label decrypts it."""
-        stream = shake_128(self._secret + label.encode()).digest(len(data))
-        return (np.frombuffer(data, np.uint8) ^ np.frombuffer(stream, np.uint8)).tobytes()
+        return sealed(self._secret, label.encode(), data)
 
 
 def combined(hashes: Sequence[NDArray[np.unsignedinteger]], rows: int) -> Hashes:

@@ -341,16 +341,16 @@ def _rule(  # noqa: C901, PLR0911 - one case a model
 
 def _keeps(rule: _Rule, counts: Longs) -> bool:
     """Whether one group with so many rows of each value keeps a rule about the whole table."""
-    share = counts / counts.sum()
+    share, high, low = counts / counts.sum(), np.asarray(rule.high), np.asarray(rule.low)
     match rule.kind:
         case RuleKind.SHARES:
-            return bool((share <= rule.high * _ROOM).all())
+            return bool((share <= high * _ROOM).all())
         case RuleKind.BETWEEN:
-            return bool(((share * _ROOM <= rule.high) & (share >= rule.low * _ROOM)).all())
+            return bool(((share * _ROOM <= high) & (share >= low * _ROOM)).all())
         case RuleKind.EQUAL:
-            distance = np.maximum(share - rule.high, 0.0).sum()
+            distance = np.maximum(share - high, 0.0).sum()
         case RuleKind.ORDERED:
-            distance = abs(np.cumsum(share) - rule.high)[:-1].sum() / max(rule.values - 1, 1)
+            distance = abs(np.cumsum(share) - high)[:-1].sum() / max(rule.values - 1, 1)
         case _:
             assert rule.tree is not None
             there = np.zeros(len(rule.tree.share))

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from covey._core.arrays import Longs
+from covey.encoding.attributes import Attribute
 from covey.encoding.categories import MISSING_LEAF, Category, refuse_uncovered, tree_over
 from covey.encoding.intervals import Interval, usual_range
 from covey.encoding.values import Values, is_category
@@ -73,6 +74,19 @@ def _counted(values: pl.Series) -> pl.DataFrame:
     return counts.with_columns(pl.col(ROWS).cast(pl.Int64)).sort(VALUE, nulls_last=True)
 
 
+def counted(attribute: Attribute) -> pl.DataFrame:
+    """The distinct values of a quasi-identifier, and how many rows have each."""
+    if isinstance(attribute, Category):
+        rows = np.bincount(attribute.leaves, minlength=attribute.tree.leaf_count)
+        labels_ = pl.Series(attribute.tree.leaves, dtype=pl.String)
+        known = pl.select(pl.when(labels_ != MISSING_LEAF).then(labels_)).to_series()
+    else:
+        values, rows = np.unique(attribute.values, return_counts=True)
+        known = pl.Series(values).fill_nan(None)
+    frame = pl.DataFrame({VALUE: known, ROWS: rows.astype(np.int64)})
+    return frame.filter(pl.col(ROWS) > 0).sort(VALUE, nulls_last=True)
+
+
 def _summed(counts: list[Mapping[str, pl.DataFrame]]) -> dict[str, pl.DataFrame]:
     if len(counts) == 1:
         return dict(counts[0])
@@ -110,6 +124,20 @@ class Domain:
         if isinstance(known, Taxonomy):
             return Category.in_tree(name, column, values, known)
         return Interval.within(name, column, values, known)
+
+    def moved(self, attribute: Attribute) -> Attribute:
+        """A quasi-identifier with the same values, by the range or tree of this domain."""
+        known = self.quasi[attribute.name]
+        if isinstance(attribute, Interval):
+            assert not isinstance(known, Taxonomy)
+            return replace(attribute, low=known[0], high=known[1])
+        assert isinstance(attribute, Category)
+        assert isinstance(known, Taxonomy)
+        leaf_of = {label: leaf for leaf, label in enumerate(known.leaves)}
+        leaves = [leaf_of.get(label, -1) for label in attribute.tree.leaves]
+        return replace(
+            attribute, values=np.array(leaves, dtype=np.int32)[attribute.leaves], tree=known
+        )
 
     def with_frequencies(self, counts: Mapping[str, Longs]) -> "Domain":
         """The same, with other numbers of rows for the values of sensitive columns."""

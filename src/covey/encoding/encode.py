@@ -22,7 +22,7 @@ from covey._core.arrays import Cells, Floats, Forest, Ints, Longs
 from covey.encoding.attributes import Attribute
 from covey.encoding.categories import Category, refuse_uncovered, refuse_unfit
 from covey.encoding.constraints import Coded, Constraints, constraints_of
-from covey.encoding.domain import Domain, Reference, Scan
+from covey.encoding.domain import Domain, Reference, Scan, counted
 from covey.encoding.intervals import Interval
 from covey.encoding.values import Values
 from covey.errors import TableError, TaxonomyError
@@ -116,6 +116,16 @@ class EncodedTable:
             sensitive={name: column.take(rows) for name, column in self.sensitive.items()},
             constraints=None if self.constraints is None else self.constraints.take(rows),
         )
+
+    def within(self, schema: Schema, dialect: Dialect) -> "EncodedTable":
+        """The same rows by their own ranges and trees, as if the table had no others."""
+        scan = Scan(self.rows, {a.name: counted(a) for a in self.attributes}, {})
+        return self.encoded_within(scan.domain(schema, dialect))
+
+    def encoded_within(self, domain: Domain) -> "EncodedTable":
+        """The same values by other ranges and trees."""
+        attributes = tuple(domain.moved(attribute) for attribute in self.attributes)
+        return EncodedTable(attributes, self.rows, self.measure)
 
     def sensitive_values(self, name: str) -> Ints:
         """The codes of a sensitive column, equal for equal values; missing is a value too."""
@@ -243,13 +253,13 @@ def encode_values(
         name: _coded(cells, domain.sensitive[name], part=part)
         for name, cells in values.sensitive.items()
     }
-    counted = {name: _numbered_persons(cells) for name, cells in (persons or {}).items()}
+    people = {name: numbered_persons(cells) for name, cells in (persons or {}).items()}
     return EncodedTable(
         attributes=tuple(domain.attribute(n, c, values.quasi[n]) for n, c in quasi.items()),
         rows=values.rows,
         measure=schema.loss,
         sensitive=sensitive,
-        constraints=constraints_of(require, {**sensitive, **counted}),
+        constraints=constraints_of(require, {**sensitive, **people}),
     )
 
 
@@ -257,7 +267,7 @@ def class_codes(table: Table, name: str) -> Ints:
     """The codes of the class column."""
     if name not in table.frame.columns:
         raise TableError(f"the class column {name!r} is not in the table")
-    return _numbered(table.frame[name])
+    return numbered(table.frame[name])
 
 
 def _coded(cells: pl.Series, known: Reference, *, part: bool) -> Coded:
@@ -269,15 +279,21 @@ def _coded(cells: pl.Series, known: Reference, *, part: bool) -> Coded:
     else:
         ranked = pl.Series(range(len(present)), dtype=pl.Int32)
         values = cells.replace_strict(present, ranked, default=len(present)).to_numpy()
-    totals = known.rows if part else None
-    return Coded(values, known.known, known.read, known.tree, known.leaves, totals)
+    found = coded(values, known)
+    return found if part else replace(found, totals=None)
 
 
-def _numbered_persons(cells: pl.Series) -> Coded:
+def coded(values: Ints, known: Reference) -> Coded:
+    """A sensitive column of a part, from its codes."""
+    return Coded(values, known.known, known.read, known.tree, known.leaves, known.rows)
+
+
+def numbered_persons(cells: pl.Series) -> Coded:
     """Number the persons; a row without a person gets -1."""
-    values = _numbered(cells) - 1
+    values = numbered(cells) - 1
     return Coded(values, cells.drop_nulls().unique().sort())
 
 
-def _numbered(cells: pl.Series) -> Ints:
+def numbered(cells: pl.Series) -> Ints:
+    """Number the values from 1 in their order; a missing one gets 0."""
     return cells.rank("dense").fill_null(0).cast(pl.Int32).to_numpy()

@@ -2,7 +2,16 @@
 
 from covey.encoding import Style
 from covey.generalisation.classes import ReleasedClasses
-from covey.generalisation.generalise import filled_in, generalise
+from covey.generalisation.generalise import beside, cells_of, filled_in, generalise
 from covey.generalisation.view import ShownColumn, View
 
-__all__ = ["ReleasedClasses", "ShownColumn", "Style", "View", "filled_in", "generalise"]
+__all__ = [
+    "ReleasedClasses",
+    "ShownColumn",
+    "Style",
+    "View",
+    "beside",
+    "cells_of",
+    "filled_in",
+    "generalise",
+]

@@ -1,8 +1,9 @@
 """A certificate: what was required of a release and found in it, for others to check.
 
-It is a Statement of the in-toto attestation framework, v1. Its subjects are the release, the schema
-and the reports, by their SHA-256. Its predicate says what was required and found, and holds the
-part of the schema that the verifier needs: anyone with both files can check the release.
+It is a Statement of the in-toto attestation framework, v1. Its subjects are the files of the
+release, the schema and the reports, by their SHA-256. Its predicate says what was required and
+found, and holds the part of the schema that the verifier needs: anyone with the release and the
+certificate can check the release.
 
 It reveals nothing of the original: no digest, no path, and no value that the release does not show.
 It does not prove who made it; for that, sign it.
@@ -23,13 +24,14 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from covey import tables
-from covey.errors import UsageError, ViolationError
+from covey.errors import UsageError, ViolationError, count
 from covey.report import Report
 from covey.schema import Column, Role, Schema, TableFormat, TaxonomyBuilder
 from covey.schema import taxonomy as trees
 from covey.schema.requirements import MODELS, AlphaK, Requirement
 from covey.schema.taxonomy import Taxonomy
-from covey.tables import Table, files
+from covey.tables import Table, files, sources
+from covey.tables.digests import digests
 from covey.verification import Verdict, verify
 from covey.verification.sensitive import SensitiveColumn
 
@@ -50,14 +52,14 @@ def beside(path: str | Path) -> Path:
     """The path of a release's certificate."""
     if path == files.STREAM:
         raise UsageError("a certificate is written beside its release: write the release to a file")
-    return Path(f"{path}{ENDING}")
+    return Path(f"{Path(path)}{ENDING}")  # beside a folder, not in it
 
 
 # ── making ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def statement(
-    name: str,
+    release: Mapping[str, str],
     report: Report,
     reports: Mapping[str | Path, bytes],
     schema: Schema,
@@ -65,10 +67,13 @@ def statement(
     released: Table,
     verdict: Verdict,
 ) -> bytes:
-    """The certificate of a release, from its name, its report and its table as written."""
+    """The certificate of a release, from the SHA-256 of its files by name and its report.
+
+    Of its table as written, only the distinct cells of sensitive columns matter.
+    """
     assert report.output is not None
     subjects = [
-        _subject("release", name, report.output.sha256),
+        *(_subject("release", name, release[name]) for name in sorted(release)),
         _subject("schema", *_schema_digest(schema)),
         *(_subject("report", Path(path).name, _sha256(page)) for path, page in reports.items()),
     ]
@@ -316,9 +321,16 @@ class _Statement(_Said):
 
     @model_validator(mode="after")
     def _is_about_one_release(self) -> Self:
-        if [subject.role for subject in self.subject].count("release") != 1:
-            raise ValueError("no subject, or several, with the role release")
+        names = [subject.name for subject in self.subject if subject.role == "release"]
+        if not names or len(set(names)) < len(names):
+            raise ValueError("no subject with the role release, or several of one name")
         return self
+
+    @property
+    def release(self) -> dict[str, str]:
+        """The SHA-256 of the files of the release, by name."""
+        files = (subject for subject in self.subject if subject.role == "release")
+        return {subject.name: subject.digest.sha256 for subject in files}
 
 
 def read(path: str | Path) -> _Statement:
@@ -460,21 +472,40 @@ def check(
 ) -> Checked:
     """Check the bytes of a release against its certificate, and verify it again.
 
-    Schema and reports are checked if they are beside the certificate; `schema` may lie elsewhere.
+    A release may be a file or a folder of files. Schema and reports are checked if they are beside
+    the certificate; `schema` may lie elsewhere.
     """
-    said = read(certificate)
-    data = tables.read_bytes(released)
-    notes = _Notes()
-    for subject in said.subject:
-        if subject.role == "release" and subject.digest.sha256 != _sha256(data):
+    said, notes = read(certificate), _Notes()
+    source: bytes | str | Path
+    if sources.of(released).is_many:
+        found = {name: one.sha256 for name, one in digests(released).items()}
+        notes.differences.extend(_against_files(said.release, found))
+        source = released
+    else:
+        source = tables.read_bytes(released)
+        if [*said.release.values()] != [_sha256(source)]:
             notes.differences.append(
                 "the SHA-256 of the release differs from that in the certificate"
             )
-        elif subject.role in ("schema", "report"):
+    for subject in said.subject:
+        if subject.role in ("schema", "report"):
             given = schema if subject.role == "schema" else None
             _check_companion(subject, said.predicate, Path(certificate).parent, given, notes)
-    verdict = _judge(data, said.predicate, persons, notes)
+    verdict = _judge(source, said.predicate, persons, notes)
     return Checked(verdict, tuple(notes.differences), tuple(notes.unchecked))
+
+
+def _against_files(said: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:
+    """Compare the files of a folder; names that are not covey's own are counted, not shown."""
+    if missing := said.keys() - found.keys():
+        yield f"{count(len(missing), 'file')} of the certificate not in the folder"
+    if more := found.keys() - said.keys():
+        yield f"{count(len(more), 'file')} in the folder not in the certificate"
+    if changed := [name for name in said.keys() & found.keys() if said[name] != found[name]]:
+        yield (
+            f"the SHA-256 of {count(len(changed), 'file')} of the release differs from that in the "
+            "certificate"
+        )
 
 
 @dataclass(frozen=True)
@@ -484,15 +515,16 @@ class _Notes:
 
 
 def _judge(
-    data: bytes,
+    source: Any,
     said: _Predicate,
     persons: Mapping[str, pl.Series | Sequence[object]] | None,
     notes: _Notes,
 ) -> Verdict | None:
     try:
         schema = said.schema_to_judge_by
-        table = tables.from_bytes(data, schema, schema.table)
-        verdict = verify(table, schema, said.requirements, persons=persons)
+        if isinstance(source, bytes):
+            source = tables.from_bytes(source, schema, schema.table)
+        verdict = verify(source, schema, said.requirements, persons=persons)
     except UsageError as error:
         notes.differences.append(f"the table cannot be checked as the certificate says: {error}")
         return None

@@ -142,7 +142,7 @@ def _lead(report: "Report") -> Sequence[Part]:
         for check in report.verdict.class_sizes
     ]
     found = (
-        f" alone. The verifier checked every cell of the {'file' if report.output else 'table'}. "
+        f" alone. The verifier checked every cell of the {_judged(report)}. "
         "It shares no code with the part of covey that makes releases."
     )
     return f"No one can be linked {' or '.join(fewer)} by ", columns, found
@@ -715,13 +715,16 @@ def _configuration(report: "Report") -> _Section:
     ]
     written: list[tuple[Part, Part]] = []
     if (output := report.output) is not None:
-        written += [
-            ("SHA-256 of the released file", element("code", output.sha256)),
-            ("its format and size", f"{output.format}, {output.bytes:,} bytes"),
-        ]
+        size = f"{output.format}, {output.bytes:,} bytes"
+        if output.files is None:
+            what, which = "SHA-256 of the released file", "its format and size"
+        else:
+            what, which = "SHA-256 of the released files together", "their format, size and number"
+            size += f", {count(output.files, 'file')}"
+        written += [(what, element("code", output.sha256)), (which, size)]
         if output.defused:
-            what = "cells with a leading apostrophe, against formulas"
-            written.append((what, f"{output.defused:,}"))
+            apostrophes = "cells with a leading apostrophe, against formulas"
+            written.append((apostrophes, f"{output.defused:,}"))
     rest: list[tuple[Part, Part]] = [
         *written,
         ("rows read, dropped for missing cells, suppressed, released",
@@ -748,6 +751,13 @@ def _configuration(report: "Report") -> _Section:
     )
 
 
+def _judged(report: "Report") -> str:
+    """What the verifier has read."""
+    if report.output is None:
+        return "table"
+    return "file" if report.output.files is None else "files"
+
+
 def _checksum(report: "Report") -> str:
     """How to use the checksum."""
     if report.output is None:
@@ -755,6 +765,12 @@ def _checksum(report: "Report") -> str:
     if not report.verdict.holds:
         return (
             "The SHA-256 is that of the file that was checked: do not publish that file as it is."
+        )
+    if report.output.files is not None:
+        return (
+            "Before you publish the folder, compare the SHA-256 of its files with the one here: "
+            "sha256sum * | LC_ALL=C sort | sha256sum. If they differ, they are not the files that "
+            "were verified."
         )
     return (
         "Before you publish a file, compare its SHA-256 with the one here. If they differ, it is "

@@ -3,6 +3,7 @@
 It holds no cell of the original, and of the release only cells of quasi-identifiers.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
@@ -14,6 +15,7 @@ from covey.measures.resolution import Resolution
 from covey.report.about import About
 from covey.report.sample import Sample
 from covey.report.writing import Written
+from covey.tables.digests import Digest
 from covey.tables.html import element, snippet, table
 from covey.verification import Verdict
 from covey.verification.rounding import rounded, share
@@ -61,13 +63,27 @@ class Rows:
 
 @dataclass(frozen=True)
 class Output:
-    """The released bytes."""
+    """The released bytes: of one file, or of all files of a folder."""
 
     format: str
     bytes: int
-    sha256: str
+    sha256: str  # of several files, by `Digest.of_all`
     written: dict[str, Any]  # delimiter, encoding, decimal sign and missing tokens
     defused: int = 0  # cells with a leading apostrophe, so that no spreadsheet runs them
+    files: int | None = None  # how many, if the release is a folder
+
+    @classmethod
+    def of_folder(
+        cls, format: str, files: Mapping[str, Digest], written: dict[str, Any], defused: int = 0
+    ) -> "Output":
+        """The figures of the files of a folder, all of the same format."""
+        whole = Digest.of_all(files)
+        return cls(format, whole.bytes, whole.sha256, written, defused, len(files))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries and lists; the number of files only for a folder."""
+        told = asdict(self)
+        return told if self.files is not None else {n: v for n, v in told.items() if n != "files"}
 
 
 class Costs(Protocol):
@@ -174,7 +190,7 @@ class Report(Written):
             "reminders": list(self.reminders),
             "limits": self.limits,
             "seconds": {stage: round(time, 3) for stage, time in self.seconds.items()},
-            "output": asdict(self.output) if self.output else None,
+            "output": self.output.to_dict() if self.output else None,
         }
 
     def to_html(self) -> str:

@@ -15,17 +15,21 @@ companion remains next to a new release:
 
 If a process is killed after it has put files aside, the next process that writes the same files
 restores their names, unless the release has been replaced.
+
+A release of several files is a folder, and its draft is a hidden folder. It never replaces files:
+its destination must be a new name or an empty folder.
 """
 
 import contextlib
 import errno
 import hashlib
 import os
+import shutil
 import signal
 import stat
 import sys
 import threading
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
@@ -39,23 +43,74 @@ try:
 except ImportError:  # not a POSIX system: there, an open file cannot be removed
     fcntl = None  # type: ignore[assignment]
 
-_DRAFT, _OLD = "covey-draft", "covey-old"
+DRAFT, _OLD = "covey-draft", "covey-old"
 _AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # follow no link, no wait
 _INTERRUPTIONS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
-class Draft:
+class _Unpublished:
+    """What gets its destination's name in one step, or never; the destination is locked."""
+
+    destination: Path | None  # None for standard output
+    _path: Path | None = None  # the hidden name; None once it is published
+
+    def publish(self) -> None:
+        """Give the draft its destination's name, or send it to standard output."""
+        _publish([self])
+
+    def discard(self) -> None:
+        """Remove the draft, unless it was published."""
+        raise NotImplementedError
+
+    # ── the steps of publishing ─────────────────────────────────────────────────────────────────
+
+    def settle(self) -> None:
+        """Flush everything to the disk, with its final permissions."""
+        raise NotImplementedError
+
+    def put_aside(self, undo: contextlib.ExitStack) -> None:
+        """Make room for the draft."""
+        raise NotImplementedError
+
+    def appear(self) -> None:
+        """Take the destination's name, or write to standard output."""
+        raise NotImplementedError
+
+    def vanish(self) -> None:
+        """Give up the destination's name again, if it was taken."""
+        raise NotImplementedError
+
+    def forget(self) -> None:
+        """Remove what was put aside."""
+
+    def recover(self) -> None:
+        """Complete or undo the step that a killed process left unfinished."""
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the name now belongs to something else than before the step."""
+        raise NotImplementedError
+
+    def _take_name(self, descriptor: int | None) -> None:
+        assert self.destination is not None
+        if self._path is None or not _is_at(self._path, descriptor):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        self._path.replace(self.destination)
+        self._path = None
+        sync_folder(self.destination.parent)
+
+
+class Draft(_Unpublished):
     """Bytes written for a destination that is locked against other writers."""
 
     def __init__(
-        self, path: str | Path, *, private: bool = False, beside: "Draft | None" = None
+        self, path: str | Path, *, private: bool = False, beside: _Unpublished | None = None
     ) -> None:
         if str(path).endswith(("/", os.sep)):
             raise OutputError("the output is a folder or a device, not a regular file")
         self.destination = None if path == STREAM else _place(path)
         self._private = private
         self._first = beside or self
-        self._path: Path | None = None
         self.file: IO[bytes] = self._open()
 
     def _open(self) -> IO[bytes]:
@@ -63,7 +118,7 @@ class Draft:
             return BytesIO()
         with output_errors():
             refuse_special(self.destination)
-            path = _hidden(self.destination, _DRAFT)
+            path = _hidden(self.destination, DRAFT)
             while (file := _locked(path)) is None:
                 pass
         self._path = path
@@ -83,19 +138,13 @@ class Draft:
             os.fsync(self.file.fileno())
             return self._path.read_bytes()
 
-    def publish(self) -> None:
-        """Give the draft its destination's name, or send it to standard output."""
-        _publish([self])
-
     def discard(self) -> None:
         """Remove the draft, unless it was published."""
         with contextlib.suppress(OSError):
-            if self._path is not None and _is_at(self._path, self.file):
+            if self._path is not None and _is_at(self._path, self.file.fileno()):
                 self._path.unlink()  # while locked: later, the name may belong to another process
         with contextlib.suppress(OSError):
             self.file.close()
-
-    # ── the steps of publishing ─────────────────────────────────────────────────────────────────
 
     def settle(self) -> None:
         """Flush the bytes to the disk, with the permissions of the final file."""
@@ -115,19 +164,15 @@ class Draft:
             undo.callback(self.vanish)
         else:
             undo.callback(_put_back, self._old, self.destination)
-            _sync_folder(self.destination.parent)
+            sync_folder(self.destination.parent)
 
     def appear(self) -> None:
         """Take the destination's name, or write to standard output."""
-        if self._path is None or self.destination is None:
+        if self.destination is None:
             sys.stdout.buffer.write(self.read())
             sys.stdout.buffer.flush()
-            return
-        if not _is_at(self._path, self.file):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-        self._path.replace(self.destination)
-        self._path = None
-        _sync_folder(self.destination.parent)
+        else:
+            self._take_name(self.file.fileno())
 
     def vanish(self) -> None:
         """Give up the destination's name again, if it was taken."""
@@ -167,6 +212,106 @@ class Draft:
         return _hidden(self.destination, _OLD, str(self._first.destination))
 
 
+class Folder(_Unpublished):
+    """Files written for a folder that is locked against other writers.
+
+    They are written into `path`, which is the owner's alone until it gets its name. With `resume`,
+    what a killed process left there is kept.
+    """
+
+    def __init__(self, path: str | Path, *, private: bool = False, resume: bool = False) -> None:
+        self.destination: Path = _place(path)
+        self._private = private
+        with output_errors():
+            _refuse_no_folder(self.destination)
+            hidden = _hidden(self.destination, DRAFT)
+            while (descriptor := _locked_folder(hidden)) is None:
+                pass
+        self._path = hidden
+        self._descriptor: int | None = descriptor
+        try:
+            with output_errors():
+                os.fchmod(descriptor, 0o700)
+                self.is_resumed = resume and any(hidden.iterdir())
+                if not resume:
+                    _empty(hidden)
+        except BaseException:
+            _remove_empty(hidden)
+            os.close(descriptor)
+            raise
+
+    @property
+    def path(self) -> Path:
+        """The folder to write the files into; after publishing, the destination."""
+        return self._path or self.destination
+
+    def discard(self) -> None:
+        """Remove the draft, unless it was published."""
+        with contextlib.suppress(OSError):
+            if self._path is not None and _is_at(self._path, self._descriptor):
+                _empty(self._path)
+                self._path.rmdir()  # while locked, as a file
+        _close(self._descriptor)
+        self._descriptor = None  # the number may belong to another file from now on
+
+    def settle(self) -> None:
+        """Flush all files and the folder to the disk, with the permissions of the final ones."""
+        for path in [*self.path.iterdir()]:
+            descriptor = os.open(path, os.O_RDWR | _AS_IT_IS)
+            try:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    raise OSError(errno.EINVAL, "a draft has something else than files")
+                os.fchmod(descriptor, 0o600 if self._private else _default(0o666))
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        self.path.chmod(self._final)
+        sync_folder(self.path)
+
+    @property
+    def _final(self) -> int:
+        """The permissions of the folder: of the empty one that it replaces, or the default."""
+        if self._private:
+            return 0o700
+        with contextlib.suppress(FileNotFoundError):
+            return stat.S_IMODE(self.destination.lstat().st_mode)
+        return _default(0o777)
+
+    def put_aside(self, undo: contextlib.ExitStack) -> None:
+        """Nothing is in the way, or an empty folder, which the step itself replaces."""
+        undo.callback(self.vanish, empty=self.destination.is_dir())
+
+    def appear(self) -> None:
+        """Take the destination's name."""
+        self._take_name(self._descriptor)
+
+    def vanish(self, *, empty: bool = False) -> None:
+        """Give up the destination's name again, if it was taken; put an empty folder back."""
+        if self._path is not None:
+            return
+        hidden, permissions = _hidden(self.destination, DRAFT), self._final
+        self.destination.replace(hidden)
+        self._path = hidden
+        if empty:
+            self.destination.mkdir()
+            self.destination.chmod(permissions)
+
+    def recover(self) -> None:
+        """Refuse a folder with files.
+
+        Only now, after the companions: it shows them that a killed process has published it.
+        """
+        if self.is_replaced:
+            raise OutputError("the output is a folder with files in it: name a new folder")
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether there are files under the name, where there were none."""
+        with output_errors(), contextlib.suppress(FileNotFoundError):
+            return any(self.destination.iterdir())
+        return False
+
+
 @contextlib.contextmanager
 def draft(path: str | Path, *, private: bool = False) -> Iterator[Draft]:
     """A draft that is removed at the end unless it was published."""
@@ -190,13 +335,24 @@ def write(path: str | Path, data: bytes, *, private: bool = False) -> None:
 class Outputs:
     """Drafts that get their names in one step: a release and its companions."""
 
-    def __init__(self, paths: Iterable[str | Path], private: Collection[str | Path] = ()) -> None:
-        self._drafts: dict[str, Draft] = {}
+    def __init__(
+        self,
+        paths: Iterable[str | Path],
+        private: Collection[str | Path] = (),
+        folders: Collection[str | Path] = (),
+        *,
+        resume: bool = False,
+    ) -> None:
+        self._drafts: dict[str, Draft | Folder] = {}
         try:
             for path in paths:
-                first = next(iter(self._drafts.values()), None)
-                self._drafts[str(path)] = Draft(path, private=path in private, beside=first)
-            # The release last: the file it has put aside shows whether it was replaced.
+                first, hide = next(iter(self._drafts.values()), None), path in private
+                self._drafts[str(path)] = (
+                    Folder(path, private=hide, resume=resume)
+                    if path in folders
+                    else Draft(path, private=hide, beside=first)
+                )
+            # The release last: what it has put aside shows whether it was replaced.
             for made in reversed(self._drafts.values()):
                 made.recover()
         except BaseException:
@@ -204,7 +360,15 @@ class Outputs:
             raise
 
     def __getitem__(self, path: str | Path) -> Draft:
-        return self._drafts[str(path)]
+        made = self._drafts[str(path)]
+        assert isinstance(made, Draft)
+        return made
+
+    def folder(self, path: str | Path) -> Folder:
+        """The draft of a folder."""
+        made = self._drafts[str(path)]
+        assert isinstance(made, Folder)
+        return made
 
     def publish(self) -> None:
         """Give all drafts their names, or none."""
@@ -218,16 +382,24 @@ class Outputs:
 
 
 @contextlib.contextmanager
-def outputs(*paths: str | Path, private: Collection[str | Path] = ()) -> Iterator[Outputs]:
-    """Drafts of these files, removed at the end unless they were published."""
-    made = Outputs(paths, private)
+def outputs(
+    *paths: str | Path,
+    private: Collection[str | Path] = (),
+    folders: Collection[str | Path] = (),
+    resume: bool = False,
+) -> Iterator[Outputs]:
+    """Drafts of these files and folders, removed at the end unless they were published.
+
+    With `resume`, drafts of folders keep what a killed process wrote into them.
+    """
+    made = Outputs(paths, private, folders, resume=resume)
     try:
         yield made
     finally:
         made.discard()
 
 
-def _publish(drafts: list[Draft]) -> None:
+def _publish(drafts: Sequence[_Unpublished]) -> None:
     with output_errors():
         for made in drafts:
             made.settle()
@@ -240,7 +412,7 @@ def _publish(drafts: list[Draft]) -> None:
             _complete(drafts, undo)
 
 
-def _send(drafts: list[Draft]) -> None:
+def _send(drafts: Sequence[_Unpublished]) -> None:
     """Write the release to standard output, which may take long and cannot be undone."""
     with contextlib.ExitStack() as undo:
         with _signals_held():
@@ -251,13 +423,13 @@ def _send(drafts: list[Draft]) -> None:
         _complete(drafts, undo)
 
 
-def _put_aside(drafts: list[Draft], undo: contextlib.ExitStack) -> None:
+def _put_aside(drafts: Sequence[_Unpublished], undo: contextlib.ExitStack) -> None:
     if len(drafts) > 1:
         for made in drafts:
             made.put_aside(undo)
 
 
-def _complete(drafts: list[Draft], undo: contextlib.ExitStack) -> None:
+def _complete(drafts: Sequence[_Unpublished], undo: contextlib.ExitStack) -> None:
     for made in drafts[1:]:
         made.appear()
         undo.callback(made.vanish)
@@ -336,6 +508,15 @@ def refuse_special(path: Path) -> None:
     _refuse_a_database(path)
 
 
+def _refuse_no_folder(path: Path) -> None:
+    """Refuse a destination that is neither new nor a folder."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISDIR(path.lstat().st_mode):
+            raise OutputError(
+                "the output is a file, a device or a symbolic link, not a folder: name a new folder"
+            )
+
+
 def _refuse_a_database(path: Path) -> None:
     """Refuse to replace a database that holds more than a release."""
     with output_errors(), path.open("rb") as file:
@@ -355,8 +536,12 @@ def _refuse_a_database(path: Path) -> None:
         )
 
 
-def refuse_overwriting(outputs: Iterable[str | Path], inputs: Iterable[str | Path]) -> None:
-    """Refuse an output that is one of the inputs or another output.
+def refuse_overwriting(
+    outputs: Iterable[str | Path],
+    inputs: Iterable[str | Path],
+    folders: Collection[str | Path] = (),
+) -> None:
+    """Refuse an output that is one of the inputs or another output, or is inside of one.
 
     An input may be a part of a file, or a folder or pattern of files: an output among those would
     be read along with them the next time.
@@ -369,9 +554,17 @@ def refuse_overwriting(outputs: Iterable[str | Path], inputs: Iterable[str | Pat
         real = _real(output)
         if real in taken or any(_same(real, other) for other in taken):
             raise OutputError("an output would overwrite an input or another output")
-        if any(source.takes_in(real) for source in read):
+        if any(source.takes_in(real) for source in read) or (
+            output in folders and any(source.takes_in_some_of(real) for source in read)
+        ):
             raise OutputError("an output would be among the files of an input: write it elsewhere")
+        if any(_is_inside(real, other) or _is_inside(other, real) for other in taken):
+            raise OutputError("an output folder would hold an input or another output")
         taken.append(real)
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return Path(folder) in Path(path).parents
 
 
 def _real(path: str | Path) -> str:
@@ -399,12 +592,17 @@ def _permissions(destination: Path) -> int:
         mode = destination.lstat().st_mode
         if stat.S_ISREG(mode):
             return stat.S_IMODE(mode)
+    return _default(0o666)
+
+
+def _default(permissions: int) -> int:
+    """What the user grants of these permissions by default."""
     mask = os.umask(0)
     os.umask(mask)
-    return 0o666 & ~mask
+    return permissions & ~mask
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the new name durable; some file systems cannot, but the file itself is already safe."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
@@ -433,8 +631,8 @@ def _locked(path: Path) -> IO[bytes] | None:
         return None
     file = os.fdopen(descriptor, "w+b")
     try:
-        _lock(file)
-        if _is_at(path, file):  # else another process removed it as abandoned before the lock
+        _lock(descriptor)
+        if _is_at(path, descriptor):  # else another process removed it as abandoned before the lock
             return file
     except OutputError:  # another process is removing it and will write
         file.close()
@@ -456,22 +654,76 @@ def _remove_abandoned(path: Path) -> None:
                 "but that is not a regular file; remove it"
             )
         with os.fdopen(os.open(path, os.O_RDWR | _AS_IT_IS), "rb") as file:
-            _lock(file)
-            if _is_at(path, file):
+            _lock(file.fileno())
+            if _is_at(path, file.fileno()):
                 path.unlink()
 
 
-def _lock(file: IO[bytes]) -> None:
+def _locked_folder(path: Path) -> int | None:
+    """A new or abandoned folder that is locked while it is open; None to try again."""
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    descriptor = None
+    try:
+        _refuse_folder_of_others(path)
+        descriptor = os.open(path, os.O_RDONLY | _AS_IT_IS)
+        _lock(descriptor)
+        if _is_at(path, descriptor):  # else another process removed or published it
+            return descriptor
+    except FileNotFoundError:  # another process removed it
+        pass
+    except OutputError:  # another process is writing
+        _close(descriptor)
+        raise
+    except BaseException:
+        _remove_empty(path)
+        _close(descriptor)
+        raise
+    _close(descriptor)
+    return None
+
+
+def _refuse_folder_of_others(path: Path) -> None:
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise OutputError(
+            f"the output cannot be written: covey needs the name {path.name!r} next to it, "
+            "but that is not a folder of yours; remove it"
+        )
+
+
+def _remove_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def _close(descriptor: int | None) -> None:
+    if descriptor is not None:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+
+
+def _empty(folder: Path) -> None:
+    for path in [*folder.iterdir()]:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def _lock(descriptor: int) -> None:
     if fcntl is None:
         return
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise OutputError("another covey process is writing this output") from None
 
 
-def _is_at(path: Path, file: IO[bytes]) -> bool:
-    """Whether this open file has that name."""
+def _is_at(path: Path, descriptor: int | None) -> bool:
+    """Whether this open file or folder has that name."""
+    if descriptor is None:
+        return False
     with contextlib.suppress(FileNotFoundError):
-        return os.path.samestat(path.lstat(), os.fstat(file.fileno()))
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
     return False

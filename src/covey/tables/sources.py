@@ -7,7 +7,9 @@ An address of a database may hold a password. It is used to connect, and shown n
 """
 
 import contextlib
+import fnmatch
 import glob
+import itertools
 import os
 import re
 from dataclasses import dataclass, field
@@ -76,6 +78,25 @@ class Source:
             return path in map(os.path.realpath, self.files())
         pattern = os.path.join(glob.escape(os.path.realpath(head)), tail)  # noqa: PTH118
         return Path(path).match(pattern)
+
+    def takes_in_some_of(self, folder: str) -> bool:
+        """Whether a new file in the folder at this real path might be read along with the others.
+
+        It depends on the file's name, but the folder is refused in any case.
+        """
+        if not self.is_many or _is_folder(self.place):
+            return self.takes_in(folder)
+        real = Path(glob.escape(os.path.realpath(self.folder)))
+        rest = Path(self.place).parent.relative_to(self.folder)
+        return fnmatch.fnmatchcase(folder, str(real / rest))
+
+    @property
+    def folder(self) -> str:
+        """The folder that all files of this source are in, or in folders of it."""
+        if _is_folder(self.place):
+            return self.place
+        parts = Path(self.place).parent.parts
+        return str(Path(*itertools.takewhile(lambda part: not _PATTERN.search(part), parts)))
 
 
 def of(source: str | Path) -> Source:
