@@ -36,15 +36,18 @@ from covey.encoding.encode import class_codes, domain_of
 from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.encoding.selection import Selection
 from covey.errors import SchemaError, UsageError, count
-from covey.generalisation import Style, View, beside, cells_of, generalise
+from covey.generalisation import Style, View, beside, cells_of, filled_in, generalise
 from covey.inspection.named import Names, described
 from covey.inspection.persons import refuse_unsaid, whose_rows
 from covey.measures import loss
+from covey.measures.entropy import InGroups
+from covey.measures.histograms import Persons
 from covey.measures.loss import Losses, RowLosses
 from covey.measures.queries import query_error
 from covey.part import Grouping, leaving_order
 from covey.release import Kept, Release, output_of
 from covey.report import About, Costs, Output, Report, Rows, refuse_curve_of_others
+from covey.report.carried import Carried
 from covey.report.findings import Findings, Made
 from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity, Requirement
@@ -175,14 +178,16 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
         drawn_under = custodian if order.seed is None else None
         told = (each.told(draft.behind.rows, request.k) for each in table.mended)
         doubts += [each for each in told if each is not None]
-        made = Made(request, draft.encoded, draft.groups, drawn_under, stage.stopped, doubts)
+        filled = {a.name: filled_in(a, draft.groups) for a in draft.encoded.attributes}
+        alike = isinstance(draft.groups, Groups)
+        made = Made(request, alike, filled, drawn_under, stage.stopped, doubts)
         rows = Rows.counted(table.frame.height, len(people.selection.rows), formed.suppressed)
         found = _findings(schema, draft, made, verdict, rows, persons)
         report = found.report(table.dialect, stage.seconds)
     with stage("remembering"):
         trace = footprint(
             *(custodian, read, draft.released.frame, draft.behind.rows, schema, request.size),
-            alike=isinstance(formed, Groups),
+            alike=alike,
         )
     kept = Kept(
         groups=people.selection.back(formed),
@@ -249,8 +254,8 @@ def measure(
         view, losses = _shown_by(released, people, schema, asked, class_column)
     else:
         shown, _ = _read_release(released, schema, table.dialect)
-        view = View.of(shown, encode(people.table, schema))
-        losses = loss.measure(view, k=asked, class_column=class_column)
+        view = View.of(shown, encode(people.table, schema), class_column=class_column)
+        losses = loss.measure(view, k=asked)
     if queries is None:
         return losses
     return replace(losses, queries=query_error(view, queries=queries))
@@ -269,23 +274,18 @@ def _shown_by(
         )
     some = people.take(Selection.where(kept.of(shown)))
     encoded, own = encode(some.table, schema), groups.released()
-    view = View.of(generalise(some.table, encoded, own, PLAIN), encoded)
+    released = generalise(some.table, encoded, own, PLAIN)
+    view = View.of(released, encoded, class_column=class_column)
     left_out = len(kept.rows) - int(shown.sum())
-    return view, _losses(view, own, left_out, k=k, class_column=class_column)
+    return view, _losses(view, encoded, own, left_out, k=k)
 
 
 def _losses(
-    view: View, groups: Groups | Rings, suppressed: int, *, k: int | None, class_column: str | None
+    view: View, original: EncodedTable, groups: Groups | Rings, suppressed: int, *, k: int | None
 ) -> Losses:
-    alike = groups if isinstance(groups, Groups) else None
-    return loss.measure(
-        view,
-        suppressed=suppressed,
-        k=k,
-        class_column=class_column,
-        classes=alike is not None,
-        groups=alike,
-    )
+    alike = isinstance(groups, Groups)
+    in_groups = InGroups.of(original, groups) if isinstance(groups, Groups) else None
+    return loss.measure(view, suppressed=suppressed, k=k, classes=alike, in_groups=in_groups)
 
 
 def report_on(  # noqa: PLR0913 - what a report may say besides
@@ -320,14 +320,15 @@ def report_on(  # noqa: PLR0913 - what a report may say besides
     with stage("verifying"):
         verdict = verify(shown, schema, require=asked.requirements)
     with stage("measuring"):
-        view = View.of(shown, encoded)
-        losses = loss.measure(view, k=asked.k, class_column=class_column)
-        persons = _of(people.selection, whose_rows(table, schema, asked.persons))
+        view = View.of(shown, encoded, class_column=class_column)
+        losses = loss.measure(view, k=asked.k)
+        whose = _first(_of(people.selection, whose_rows(table, schema, asked.persons)))
+        if not view.same_rows:
+            whose = None  # rows were suppressed, and it is unknown whose
         found = Findings(
-            *(asked, schema, view, verdict, losses),
+            *(asked, schema, view, Carried.of(shown, schema), verdict, losses),
             rows=Rows.counted(table.frame.height, len(people.selection.rows), losses.suppressed),
-            # If rows were suppressed, it is unknown whose.
-            persons=_first(persons) if view.same_rows else None,
+            persons=None if whose is None else Persons.of(whose, encoded),
         )
         refuse_curve_of_others(curve, found.rows)
         more = {"output": output, "curve": curve, "about": about}
@@ -511,13 +512,13 @@ def _findings(
     rows: Rows,
     persons: Mapping[str, pl.Series],
 ) -> Findings:
-    view = View.of(draft.released, draft.encoded)
-    asked = made.request
-    losses = _losses(
-        *(view, draft.groups, rows.suppressed), k=asked.k, class_column=asked.class_column
-    )
+    asked, encoded = made.request, draft.encoded
+    view = View.of(draft.released, encoded, class_column=asked.class_column)
+    losses = _losses(view, encoded, draft.groups, rows.suppressed, k=asked.k)
     whose = _first(_of(draft.people, persons))
-    return Findings(asked, schema, view, verdict, losses, rows, whose, made)
+    counted = None if whose is None else Persons.of(whose, encoded)
+    carried = Carried.of(draft.released, schema)
+    return Findings(asked, schema, view, carried, verdict, losses, rows, counted, made)
 
 
 def _of(rows: Selection, persons: Mapping[str, pl.Series]) -> dict[str, pl.Series]:

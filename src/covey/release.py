@@ -49,7 +49,7 @@ class Kept:
     groups: Groups | Rings
     people: Selection  # the rows of the input that no missing-value policy dropped
     behind: Selection  # the input row of each released row
-    losses: RowLosses  # of each released row
+    losses: RowLosses  # of each released cell
     released: Table
     schema: Schema
     requirements: tuple[Requirement, ...]
@@ -117,7 +117,7 @@ class Release:
         own = self._own
         weights = own.losses.weights  # the loss of a suppressed row
         losses = np.tile(list(weights.values()), (own.people.total, 1))
-        losses[own.behind.rows] = own.losses.each()
+        losses[own.behind.rows] = own.losses.each(own.released)
         every = pl.DataFrame(
             {
                 "row": np.arange(own.people.total, dtype=np.int64),

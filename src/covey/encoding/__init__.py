@@ -5,12 +5,14 @@ from covey.encoding.categories import MISSING_LEAF, Category, Nodes
 from covey.encoding.domain import Domain, Scan
 from covey.encoding.encode import EncodedTable, encode, encode_values
 from covey.encoding.intervals import Interval, Ranges
+from covey.encoding.tally import Counted, Tally
 from covey.encoding.values import Values, rows_to_keep
 
 __all__ = [
     "MISSING_LEAF",
     "Attribute",
     "Category",
+    "Counted",
     "Domain",
     "EncodedTable",
     "Interval",
@@ -19,6 +21,7 @@ __all__ = [
     "Scan",
     "Shown",
     "Style",
+    "Tally",
     "Values",
     "encode",
     "encode_values",

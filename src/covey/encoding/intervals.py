@@ -96,7 +96,7 @@ class Interval(Attribute):
     @cached_property
     def known(self) -> Floats:
         """The distinct values."""
-        return np.unique(self.values[~self.absent])
+        return pl.Series(self.values[~self.absent]).unique().sort().to_numpy()
 
     @cached_property
     def places(self) -> Longs:
