@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from covey._core.arrays import Longs
 from covey.custody.keys import Key
 from covey.encoding import EncodedTable, Values, rows_to_keep
+from covey.encoding.lookups import lookup
 from covey.encoding.selection import Selection
 from covey.errors import UsageError
 from covey.schema import Schema
@@ -170,7 +171,7 @@ class RowHasher:
         return first, second
 
     def _words(self, name: str, values: pl.Series, secret: bytes) -> tuple[Hashes, Hashes]:
-        if values.dtype == pl.String:
+        if values.dtype == pl.Categorical:
             return self._words_of_labels(name, values, secret)
         bits = values.fill_null(float("nan")).to_numpy().view(np.uint64)
         words = np.frombuffer(secret, dtype="<u8")
@@ -180,15 +181,17 @@ class RowHasher:
         self, name: str, labels: pl.Series, secret: bytes
     ) -> tuple[Hashes, Hashes]:
         hashed = self._known.setdefault(name, {})
-        known = labels.drop_nulls().unique()
-        for label in known:
-            if label not in hashed:
-                hashed[label] = blake2b(label.encode(), digest_size=16, key=secret).digest()
-        data = b"".join(hashed[label] for label in known) + secret[:16]  # the last is for missing
-        words = np.frombuffer(data, dtype="<u8").reshape(-1, 2)
-        places = pl.Series(range(len(known)), dtype=pl.UInt32)
-        place = labels.replace_strict(known, places, default=len(known)).to_numpy()
-        return words[place, 0], words[place, 1]
+
+        def words(texts: list[str]) -> Hashes:
+            for text in texts:
+                if text not in hashed:
+                    hashed[text] = blake2b(text.encode(), digest_size=16, key=secret).digest()
+            data = b"".join(hashed[text] for text in texts)
+            return np.frombuffer(data, dtype="<u8").reshape(-1, 2)
+
+        missing = np.frombuffer(secret[:16], dtype="<u8")
+        found = lookup(labels, words, missing)
+        return found[:, 0], found[:, 1]
 
 
 _ODD = np.uint64(0xD1342543DE82EF95)  # odd, so that multiplying loses no bits of earlier columns
