@@ -1,7 +1,9 @@
 """The register: what it remembers, what it never holds, and how it behaves as a file."""
 
 import base64
+import contextlib
 import errno
+import hashlib
 import json
 import os
 import random
@@ -17,6 +19,7 @@ import polars as pl
 import pytest
 
 import covey
+import test_golden as golden
 from command_line import Folder
 from covey.custody import keys
 from covey.custody import register as registers
@@ -567,3 +570,87 @@ def test_the_register_can_be_left_out(folder: Folder, register: Path) -> None:
 def test_names_of_files_cannot_write_on_the_terminal(tmp_path: Path) -> None:
     release().write(tmp_path / "a\x1b[31m.csv")
     assert "\x1b" not in remembered()[0].name
+
+
+# ── the same bytes ──────────────────────────────────────────────────────────────────────────────
+
+
+def odd(rows: int = 120) -> pl.DataFrame:
+    """Cells of many types, missing in many ways, most of them equal or most of them different."""
+    numbers = range(rows)
+    return pl.DataFrame(
+        {
+            "code": [None if n % 17 == 3 else f" {n:04} " for n in numbers],
+            "number": [float(n // 2) if n % 7 else None for n in numbers],
+            "height": [[1.5, 2.0, -0.0, 0.0, 1e-7][n % 5] for n in numbers],
+            "text": [["1", "01", "1.0", " 1", "NA", "", "x"][n % 7] for n in numbers],
+            "born": [f"{n % 28 + 1:02}.0{n % 9 + 1}.1970" for n in numbers],
+            "seen": pl.Series([n % 50 if n % 11 else None for n in numbers]).cast(pl.Date),
+            "at": pl.Series([n * 10**9 for n in numbers]).cast(pl.Datetime("us")),
+            "is": [None if n % 13 == 0 else n % 2 == 0 for n in numbers],
+            "level": pl.Series([["lo", "hi"][n % 2] for n in numbers], dtype=pl.Enum(["lo", "hi"])),
+            "kind": pl.Series([f"K{n % 3}" for n in numbers]).cast(pl.Categorical),
+        }
+    )
+
+
+ODD = covey.Schema.from_dict(
+    {
+        "columns": {
+            "code": {"role": "identifier"},
+            "number": {"role": "identifier"},
+            "height": {"role": "quasi", "type": "numeric", "missing": "category"},
+            "text": {"role": "sensitive"},
+            "born": {"role": "quasi", "type": "date", "format": "%d.%m.%Y"},
+            "seen": {"role": "insensitive"},
+            "at": {"role": "insensitive"},
+            "is": {"role": "sensitive"},
+            "level": {"role": "quasi", "type": "categorical"},
+            "kind": {"role": "insensitive"},
+        },
+        "table": {"missing": ["NA", ""]},
+        "require": {"person": False},
+    }
+)
+GOLDEN = {
+    "few": lambda: release(key=bytes(32)),
+    "no classes": lambda: release(key=bytes(32), method="nh"),
+    "of many types": lambda: release(odd(), 3, ODD, key=bytes(32)),
+    "of persons": lambda: golden_release(require={"person": "who"}),
+    "suppressed": lambda: golden_release(max_suppressed=0.2, missing="wildcard"),
+    "dropped": lambda: golden_release(missing="drop-row"),
+    "invented": lambda: covey.anonymize(
+        covey.demo.people(300), covey.demo.schema(), k=5, person=False, key=bytes(32)
+    ),
+}
+DIGESTS = {
+    "few": "141fa209976dc79f",
+    "no classes": "406cacd2d75483c9",
+    "of many types": "5dcc1cd5cd484771",
+    "of persons": "a3e64e4d1c54aaa3",
+    "suppressed": "6c3933dd92c54358",
+    "dropped": "d07f214b708f0ece",
+    "invented": "6ecdd58bfaafe17f",
+}
+
+
+def golden_release(missing: str = "category", **request: Any) -> covey.Release:
+    schema = golden.schema(missing, k=4, **request.pop("require", {}))
+    return covey.anonymize(golden.people(), schema, key=bytes(32), **request)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_the_same_release_gives_the_same_bytes_in_the_register(
+    name: str, tmp_path: Path, register: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else people would no longer be recognised in releases of an earlier version."""
+    monkeypatch.setattr("covey.custody.register.secrets.token_hex", lambda _: "01234567")
+    GOLDEN[name]().write(tmp_path / "out.csv")
+    told = hashlib.sha256()
+    with contextlib.closing(sqlite3.connect(register)) as database:
+        columns = "people, key, k, person, rows, classes"
+        for row in database.execute(f"SELECT {columns} FROM releases"):
+            told.update(repr(row).encode())
+        for row in database.execute("SELECT * FROM blocks ORDER BY kind, name"):
+            told.update(repr(row).encode())
+    assert told.hexdigest()[:16] == DIGESTS[name]
