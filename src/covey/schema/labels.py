@@ -57,7 +57,7 @@ def normalised(cells: pl.Series, steps: Sequence[Step]) -> pl.Series:
     if odd.is_empty():
         return cells
     texts = cells[odd]
-    if 2 * texts.approx_n_unique() > len(texts):  # to find the same texts would take longer
+    if 2 * texts.n_unique() > len(texts):  # to find the same texts would take longer
         return cells.clone().scatter(odd, _changed(texts, steps))  # it changes what it is given
     different = texts.unique()
     return cells.replace(different, _changed(different, steps))
