@@ -77,6 +77,7 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
     refine: bool = False,
     style: Style = PLAIN,
     keep_order: bool = False,
+    remember: bool = True,
     progress: Progress = silent,
     **options: Any,
 ) -> Release:
@@ -102,7 +103,8 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
     can repeat the run. The groups avoid mixing the values of `class_column`, if the method supports
     that. With `refine`, the covey method improves the groups of another method while that lowers
     the loss. `keep_order` releases the rows in the input's order, which reveals whose row is whose
-    to anyone who knows that order.
+    to anyone who knows that order. With `remember` off, nothing is computed for the register: it
+    takes less time, and writing the release neither compares it with earlier ones nor records it.
     """
     roles = {
         "quasi": quasi, "sensitive": sensitive, "identifier": identifier,
@@ -123,7 +125,7 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
         style=style,
         keep_order=keep_order,
     )
-    order = _Order(request, known.requiring(**models), key, seed, frame)
+    order = _Order(request, known.requiring(**models), key, seed, frame, remember=remember)
     return _release(source, order, doubts, Stages(progress))
 
 
@@ -149,6 +151,7 @@ class _Order:
     key: Key | bytes | str | Path | None
     seed: int | None
     place: Any  # the table as the caller named it
+    remember: bool
 
 
 def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> Release:
@@ -181,11 +184,13 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
         rows = Rows.counted(table.frame.height, len(people.selection.rows), formed.suppressed)
         found = _findings(schema, draft, made, verdict, rows, persons)
         report = found.report(table.dialect, stage.seconds)
-    with stage("remembering"):
-        trace = footprint(
-            *(custodian, read, draft.released.frame, draft.behind.rows, schema, request.size),
-            alike=isinstance(formed, Groups),
-        )
+    trace = None
+    if order.remember:  # now, since a release holds no cell of the original
+        with stage("remembering"):
+            trace = footprint(
+                *(custodian, read, draft.released.frame, draft.behind.rows, schema, request.size),
+                alike=isinstance(formed, Groups),
+            )
     kept = Kept(
         groups=people.selection.back(formed),
         people=people.selection,

@@ -54,7 +54,7 @@ class Kept:
     schema: Schema
     requirements: tuple[Requirement, ...]
     judge: Callable[[Table], Verdict]
-    trace: Footprint  # what the register will record
+    trace: Footprint | None  # what the register will record; None if it will record nothing
     inputs: tuple[str | Path, ...]  # files that no output may replace
 
 
@@ -181,6 +181,10 @@ class Release:
         own = self._own
         if certificate and isinstance(own.groups, Rings):
             raise UsageError(UNCERTAIN)
+        if own.trace is None and register:
+            raise UsageError(
+                "the release was made with remember=False, so no register can record it"
+            )
         refuse_curve_of_others(curve, self.report.rows)
         reports = [report] if isinstance(report, str | Path) else list(report or ())
         beside = companions(path, reports, costs, certificate=certificate)

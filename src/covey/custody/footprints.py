@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -137,7 +138,7 @@ class FootprintPart:
     """Some rows of a release in any order, or only their number and sum if they are too many."""
 
     rows: int
-    sum: int  # of the hashes of all rows and their classes: the same in any order
+    sums: Hashes  # two, of the hashes of all rows and their classes: the same in any order
     classes: Hashes  # of each row
     records: Hashes  # all cells of each row as one hash
     content: dict[str, Parts]  # by column
@@ -149,26 +150,16 @@ class FootprintPart:
 
     @classmethod
     def together(cls, parts: "Iterable[FootprintPart]") -> "FootprintPart":
-        """Add several parts at once."""
-        parts = [*parts]
-        rows, total = sum(part.rows for part in parts), sum(part.sum for part in parts) % 2**128
-        if rows > LARGEST:
-            return cls(rows, total, np.empty(0, np.uint64), np.empty(0, np.uint64), {}, {}, {})
-        first = parts[0]
-        return cls(
-            *(rows, total),
-            classes=np.concatenate([part.classes for part in parts]),
-            records=np.concatenate([part.records for part in parts]),
-            content={n: np.concatenate([part.content[n] for part in parts]) for n in first.content},
-            who={n: np.concatenate([part.who[n] for part in parts]) for n in first.who},
-            values={
-                n: (
-                    np.concatenate([part.values[n][0] for part in parts]),
-                    np.concatenate([part.values[n][1] for part in parts]),
-                )
-                for n in first.values
-            },
-        )
+        """Add several parts one by one; hold no more rows than can be compared."""
+        rows, sums = 0, np.zeros(2, dtype=np.uint64)
+        kept: list[FootprintPart] = []
+        for part in parts:
+            rows += part.rows
+            sums = sums + part.sums
+            kept.append(part)
+            if rows > LARGEST:
+                kept.clear()
+        return cls(rows, sums, *_joined(kept))
 
     def footprint(self, key: Key, asked: KAnonymity, *, alike: bool = True) -> Footprint:
         """The footprint of a release, from the sum of all its parts.
@@ -189,10 +180,27 @@ class FootprintPart:
             k=asked.k,
             person=asked.person or None,
             lasting=key.stored,
-            people=self.sum.to_bytes(16) if too_large else digest,
+            people=self.sums.astype("<u8").tobytes() if too_large else digest,
             incomparable=TOO_LARGE if too_large else None if alike else NO_CLASSES,
             _secret=key.digest("register", b"file"),
         )
+
+
+def _joined(parts: Sequence[FootprintPart]) -> tuple[Any, ...]:
+    """The arrays of several parts, one after the other."""
+    if not parts:
+        return np.empty(0, np.uint64), np.empty(0, np.uint64), {}, {}, {}
+    first, join = parts[0], np.concatenate
+    return (
+        join([part.classes for part in parts]),
+        join([part.records for part in parts]),
+        {name: join([part.content[name] for part in parts]) for name in first.content},
+        {name: join([part.who[name] for part in parts]) for name in first.who},
+        {
+            name: tuple(join([part.values[name][i] for part in parts]) for i in range(2))
+            for name in first.values
+        },
+    )
 
 
 NO_CLASSES = "the method forms no classes of equal rows"
@@ -255,7 +263,7 @@ def footprint_part(
         if name in frame.columns
     }
     records = combined([records, *(who[name] for name in sorted(who))], len(rows))
-    return FootprintPart(len(rows), _sum(classes, records), classes, records, content, who, values)
+    return FootprintPart(len(rows), _sums(classes, records), classes, records, content, who, values)
 
 
 def _classes(key: Key, cells: pl.DataFrame, *, numbered: bool) -> Hashes:
@@ -302,11 +310,10 @@ def _digest(sizes: Longs, records: Hashes) -> bytes:
     return whole.digest()
 
 
-def _sum(classes: Hashes, records: Hashes) -> int:
-    """128 bits of who is in which class, as the sum over all rows."""
-    both = [combined(pair, len(records)) for pair in ((classes, records), (records, classes))]
-    high, low = (int(one.sum(dtype=np.uint64)) for one in map(mixed, both))
-    return high << 64 | low
+def _sums(classes: Hashes, records: Hashes) -> Hashes:
+    """Who is in which class, as two sums over all rows."""
+    pairs = (classes, records), (records, classes)
+    return np.array([mixed(combined(pair, len(records))).sum(dtype=np.uint64) for pair in pairs])
 
 
 def _meant(schema: Schema, name: str) -> Callable[[Table], pl.Series]:
