@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from covey.studies.comparison import Comparison
     from covey.studies.curves import Curve
     from covey.tables import Table
+    from covey.tables.batches import Batches
     from covey.tables.files import Outputs
 
 
@@ -24,6 +25,18 @@ def read(
     from covey import tables
 
     table = tables.read(path, schema, declared=declared)
+    for note in table.notes:
+        say(note)
+    return table
+
+
+def opened(
+    path: str, schema: "Schema | None" = None, *, declared: "TableFormat | None" = None
+) -> "Batches":
+    """Open a table to be read in batches, and report what was detected."""
+    from covey.tables.batches import batches
+
+    table = batches(path, schema, declared=declared)
     for note in table.notes:
         say(note)
     return table
