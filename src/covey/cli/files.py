@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from covey.studies.comparison import Comparison
     from covey.studies.curves import Curve
     from covey.tables import Table
+    from covey.tables.batches import Batches
     from covey.tables.files import Outputs
 
 
@@ -24,6 +25,19 @@ def read(
     from covey import tables
 
     table = tables.read(path, schema, declared=declared)
+    for note in table.notes:
+        say(note)
+    return table
+
+
+def opened(path: str, schema: "Schema", *, whole: bool = False) -> "Table | Batches":
+    """Open a table, a folder or pattern in batches unless it is needed as a `whole`."""
+    from covey.tables import sources
+    from covey.tables.batches import batches
+
+    if whole or not sources.of(path).is_many:
+        return read(path, schema)
+    table = batches(path, schema)
     for note in table.notes:
         say(note)
     return table
