@@ -47,7 +47,7 @@ def slices(frame: pl.DataFrame, ends: Sequence[int]) -> list[tuple[int, pl.DataF
 def summed(parts: Sequence[T], data: st.DataObject) -> T:
     """The sum in any order, of values that were sent to another process."""
     shuffled = data.draw(st.permutations(parts))
-    found = merged(pickle.loads(pickle.dumps(part)) for part in shuffled)
+    found: T | None = merged(pickle.loads(pickle.dumps(part)) for part in shuffled)
     assert found is not None
     return found
 
