@@ -24,7 +24,7 @@ from covey.engines import steps
 from covey.engines.steps import PART, Gathered, Job, Rows, Shown, Sizes, Summary, Survey, Task
 from covey.part import Grouping, Outcome
 from covey.tables.batches import Batches
-from covey.tables.merging import merged
+from covey.tables.merging import Mergeable, merged
 
 T = TypeVar("T")
 _WAITING = 1_000_000  # divided rows that wait in memory before they are written
@@ -65,7 +65,7 @@ class Local:
                     self.spool.remove(name)
             return self._spread(job, rows)
 
-        cuts, self._parts = steps.merged(job, self.once("sizes", pass_))
+        cuts, self._parts = steps.final_parts(job, self.once("sizes", pass_))
         self._job = Job(job.task, job.domain, cuts, job.seed, job.mends)
         return self._job
 
@@ -87,7 +87,7 @@ class Local:
                 divided = steps.divide(batch, job)
                 sizes.append(Sizes.of(divided, job))
                 if len(sizes) > 64:
-                    sizes = [merged(sizes)]
+                    sizes = [_sum(sizes)]
                 by_part = divided.partition_by(PART, as_dict=True, include_key=False)
                 for (number,), some in by_part.items():
                     waiting.setdefault(int(number), []).append(some)
@@ -96,7 +96,7 @@ class Local:
                     flush()
                     held = 0
             flush()
-        return merged(sizes)
+        return _sum(sizes)
 
     def _batches(self, stage: str, rows: int | None) -> Iterator[Any]:
         """The batches of the input; with the number of rows, the progress is known."""
@@ -174,7 +174,7 @@ class Local:
                 return found.outcome
 
             outcomes.append(self.once(f"{name}-{number}-outcome", grouped))
-        return _Formed(merged(outcomes), name)
+        return _Formed(_sum(outcomes), name)
 
     def _groups(self, name: str, number: int) -> Groups:
         (labels,) = frames(self.spool, f"{name}-{number}")
@@ -214,7 +214,8 @@ class Local:
     def _summary(self, number: int) -> Summary:
         data = self.spool.get(f"summary-{number}")
         assert data is not None
-        return pickle.loads(data)  # type: ignore[no-any-return] # noqa: S301 - authenticated
+        found: Summary = pickle.loads(data)  # noqa: S301 - authenticated
+        return found
 
     def _numbered(self, stage: str, first: int = 0) -> Iterator[tuple[int, Progress]]:
         for number in range(first, self.job.cuts.parts):
@@ -234,7 +235,17 @@ class Local:
         """Do a piece of work, unless it was done before a crash."""
         known = self.spool.get(f"{name}-done")
         if known is not None:
-            return pickle.loads(known)  # type: ignore[no-any-return] # noqa: S301 - authenticated
+            done: T = pickle.loads(known)  # noqa: S301 - authenticated
+            return done
         found = work()
         self.spool.put(f"{name}-done", pickle.dumps(found))
         return found
+
+
+M = TypeVar("M", bound=Mergeable)
+
+
+def _sum(parts: list[M]) -> M:
+    found = merged(parts)
+    assert found is not None
+    return found

@@ -9,8 +9,8 @@
 The same rows give the same results wherever and however often a step is done.
 """
 
-import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -27,18 +27,21 @@ from covey.encoding import Attribute, Category, Domain, EncodedTable, Interval, 
 from covey.encoding.constraints import Coded, constraints_of
 from covey.encoding.domain import counted
 from covey.encoding.encode import coded, encode_values, numbered, numbered_persons
-from covey.encoding.groups import SUPPRESSED, Groups, Rings
+from covey.encoding.groups import SUPPRESSED, Groups
+from covey.encoding.intervals import HIGH, LOW
 from covey.encoding.selection import Selection
 from covey.encoding.values import is_category, rows_to_keep
 from covey.engines.cuts import Cuts, learn, uncut
 from covey.engines.repeating import Repeating
 from covey.errors import UsageError
-from covey.generalisation import cells_of
+from covey.generalisation import cells_of, filled_in
 from covey.inspection.persons import whose_rows
+from covey.measures.entropy import InGroups
 from covey.part import Grouping
 from covey.schema import Role, Schema
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
+from covey.tables.merging import merged
 
 _ROLES = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
 PART, CLASS, HASH, ROWS = "part", "class", "\0hash", "\0rows"
@@ -188,25 +191,18 @@ class Survey:
     @classmethod
     def over(cls, batches: Iterable[Table], task: Task) -> "Survey":
         """The survey of batches, one after another."""
-        levels: list[tuple[int, Survey]] = []  # how many batches each covers, falling
-        limit: int | None = None
-        for batch in batches:
-            size, found = 1, cls.of(batch, task, limit)
-            # Neighbours first, so that large surveys are not added again and again.
-            while levels and levels[-1][0] <= size:
-                more, before = levels.pop()
-                size, found = size + more, before + found
-            levels.append((size, found))
-            limit = min(filter(None, (limit, found.sample.limit)), default=None)
-        return cls.sum(found for _, found in reversed(levels))
+        found = merged(cls._each(batches, task))
+        if found is None:
+            raise UsageError("the table has no rows to release")
+        return found
 
     @classmethod
-    def sum(cls, surveys: Iterable["Survey"]) -> "Survey":
-        """All together."""
-        every = list(surveys)
-        if not every:
-            raise UsageError("the table has no rows to release")
-        return functools.reduce(cls.__add__, every)
+    def _each(cls, batches: Iterable[Table], task: Task) -> Iterator["Survey"]:
+        limit: int | None = None
+        for batch in batches:
+            found = cls.of(batch, task, limit)
+            yield found
+            limit = min(filter(None, (limit, found.sample.limit)), default=None)
 
 
 def asked_identifiers(task: Task) -> list[str]:
@@ -337,7 +333,7 @@ def _fewest(persons: pl.DataFrame, most: int) -> pl.DataFrame:
     return known.filter(pl.int_range(pl.len()).over(PART) < most)
 
 
-def merged(job: Job, sizes: Sizes) -> tuple[Cuts, list[list[int]]]:
+def final_parts(job: Job, sizes: Sizes) -> tuple[Cuts, list[list[int]]]:
     """Merge parts that cannot meet the requirements alone; also which parts each consists of."""
     request = job.task.request
     least = FEWEST_GROUPS * request.k
@@ -378,9 +374,9 @@ class Rows:
     """The rows of a part, encoded by the domain of the whole table."""
 
     encoded: EncodedTable
-    persons: pl.DataFrame
-    mended: pl.DataFrame
-    carried: pl.DataFrame
+    persons: Sequence[pl.Series]
+    mended: Sequence[pl.Series]
+    carried: Sequence[pl.Series]
 
     @classmethod
     def of(cls, rows: pl.DataFrame, job: Job) -> "Rows":
@@ -407,15 +403,14 @@ class Rows:
             sensitive,
             constraints_of(task.request.requirements, {**sensitive, **persons}),
         )
-        people = [f"p{i}" for i in range(len(task.request.persons))]
-        mends = [f"m{i}" for i in range(len(job.mends))]
-        return cls(encoded, rows.select(people), rows.select(mends), pl.DataFrame(carried))
+        people = [rows[f"p{i}"] for i in range(len(task.request.persons))]
+        mends = [rows[f"m{i}"] for i in range(len(job.mends))]
+        return cls(encoded, people, mends, carried)
 
     @property
     def others(self) -> pl.DataFrame:
         """The columns that order rows with equal quasi-identifiers."""
-        names = self.persons.columns
-        return pl.DataFrame([*self.carried, *(self.persons[n].alias(f"\0{n}") for n in names)])
+        return pl.DataFrame([*self.carried, *(one.alias(f"\0{one.name}") for one in self.persons)])
 
 
 def _attribute(name: str, values: pl.Series, job: Job) -> Attribute:
@@ -445,10 +440,45 @@ def settle(
     return part.settle(table, groups, job.task.request, seed, progress)
 
 
-def released_scan(rows: Rows, groups: Groups | Rings) -> Scan:
+def released_scan(rows: Rows, groups: Groups) -> Scan:
     """The counts of the released rows of a part."""
     kept = rows.encoded.take(np.flatnonzero(groups.labels != SUPPRESSED))
     return Scan(kept.rows, {a.name: counted(a) for a in kept.attributes}, {})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary:
+    """What a report says of the released rows of a part and their groups; parts add up."""
+
+    scan: Scan
+    suppressed: int
+    in_groups: InGroups
+    filled_in: Counter[str]  # missing cells that show the values of others, by column
+    mended: Counter[tuple[str, str]]  # mended cells of released rows
+
+    @classmethod
+    def of(cls, rows: Rows, groups: Groups, job: Job) -> "Summary":
+        """The summary of a part."""
+        kept = np.flatnonzero(groups.labels != SUPPRESSED)
+        table = rows.encoded if len(kept) == rows.encoded.rows else rows.encoded.take(kept)
+        own = groups.released()
+        mended = [int(one.gather(kept).sum()) for one in rows.mended]
+        return cls(
+            Scan(table.rows, {a.name: counted(a) for a in table.attributes}, {}),
+            groups.suppressed,
+            InGroups.of(table, own),
+            Counter({a.name: filled_in(a, own) for a in table.attributes}),
+            Counter(dict(zip(job.mends, mended, strict=True))),
+        )
+
+    def __add__(self, other: "Summary") -> "Summary":
+        return Summary(
+            self.scan + other.scan,
+            self.suppressed + other.suppressed,
+            self.in_groups + other.in_groups,
+            self.filled_in + other.filled_in,
+            self.mended + other.mended,
+        )
 
 
 # ── show ────────────────────────────────────────────────────────────────────────────────────────
@@ -491,9 +521,9 @@ def show(rows: Rows, groups: Groups, job: Job) -> Shown:
     cells = cells_of(encoded, own, job.task.dialect, job.task.request.style)
     classes = pl.DataFrame([column for name in job.task.quasi for column in cells[name]])
     place = pl.Series(CLASS, own.labels, dtype=pl.UInt32)
-    parts = [place, *rows.persons[kept], *rows.mended[kept]]
-    carried = [cells.alias(f"c{i}") for i, cells in enumerate(rows.carried[kept])]
-    return Shown(classes, pl.DataFrame([*parts, *carried]))
+    carried = [cells.alias(f"c{i}") for i, cells in enumerate(rows.carried)]
+    others = [one.gather(kept) for one in (*rows.persons, *carried)]
+    return Shown(classes, pl.DataFrame([place, *others]))
 
 
 # ── gather ──────────────────────────────────────────────────────────────────────────────────────
@@ -504,8 +534,7 @@ class Gathered:
     """A file of a release: its rows in the order of their cells, and whose they are."""
 
     table: Table
-    persons: pl.DataFrame
-    mended: pl.DataFrame
+    persons: Sequence[pl.Series]
 
 
 def gather(shown: Sequence[Shown], job: Job) -> Gathered:
@@ -520,20 +549,18 @@ def gather(shown: Sequence[Shown], job: Job) -> Gathered:
         ]
     )
     place = rows[CLASS].to_numpy().astype(np.int64)
-    carried = rows.select(pl.col(f"c{i}").alias(n) for i, n in enumerate(task.carried))
-    order = part.leaving_order(classes, place, carried)
-    by_name = {**{n: carried[n] for n in carried.columns}}
-    columns: list[pl.Series] = []
-    for name in task.released:
-        if name in by_name:
-            columns.append(by_name[name].gather(order))
-        else:
-            shown_as = [c for c in classes.columns if c in (name, f"{name}_low", f"{name}_high")]
-            columns += [classes[c].gather(place[order]) for c in shown_as]
-    people = [f"p{i}" for i in range(len(task.request.persons))]
-    mends = [f"m{i}" for i in range(len(job.mends))]
-    return Gathered(
-        Table(pl.DataFrame(columns), task.dialect),
-        rows.select(people)[order],
-        rows.select(mends)[order],
-    )
+    carried = {name: rows[f"c{i}"].alias(name) for i, name in enumerate(task.carried)}
+    order = part.leaving_order(classes, place, pl.DataFrame(list(carried.values())))
+    cells = {name: [classes[one] for one in _shown_as(name, classes)] for name in task.quasi}
+    shown_columns = {
+        **{name: [one.gather(order)] for name, one in carried.items()},
+        **{name: [one.gather(place[order]) for one in own] for name, own in cells.items()},
+    }
+    frame = pl.DataFrame([one for name in task.released for one in shown_columns[name]])
+    people = [rows[f"p{i}"].gather(order) for i in range(len(task.request.persons))]
+    return Gathered(Table(frame, task.dialect), people)
+
+
+def _shown_as(name: str, classes: pl.DataFrame) -> list[str]:
+    """The released columns of a quasi-identifier."""
+    return [name] if name in classes.columns else [name + LOW, name + HIGH]
