@@ -30,17 +30,24 @@ def read(
     return table
 
 
-def opened(path: str, schema: "Schema", *, whole: bool = False) -> "Table | Batches":
-    """Open a table, a folder or pattern in batches unless it is needed as a `whole`."""
-    from covey.tables import sources
+def opened(
+    path: str, schema: "Schema | None" = None, *, declared: "TableFormat | None" = None
+) -> "Batches":
+    """Open a table to be read in batches, and report what was detected."""
     from covey.tables.batches import batches
 
-    if whole or not sources.of(path).is_many:
-        return read(path, schema)
-    table = batches(path, schema)
+    table = batches(path, schema, declared=declared)
     for note in table.notes:
         say(note)
     return table
+
+
+def original(path: str, schema: "Schema", *, whole: bool = False) -> "Table | Batches":
+    """The original of a release; a folder or pattern in batches, unless it is needed `whole`."""
+    from covey.tables import sources
+
+    in_batches = sources.of(path).is_many and not whole
+    return opened(path, schema) if in_batches else read(path, schema)
 
 
 def refuse_overwriting(
