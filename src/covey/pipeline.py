@@ -48,10 +48,12 @@ from covey.part import Grouping, leaving_order
 from covey.release import Kept, Release, output_of
 from covey.report import About, Costs, Output, Report, Rows, refuse_curve_of_others
 from covey.report.carried import Carried
+from covey.report.compared import Compared
 from covey.report.findings import Findings, Made
-from covey.schema import Role, Schema
+from covey.schema import Role, Schema, TableFormat
 from covey.schema.requirements import KAnonymity, Requirement
 from covey.tables import Table, formulas, sources
+from covey.tables.batches import Batches, batches
 from covey.tables.csv_files import Dialect
 from covey.verification import Verdict, rings, verify
 
@@ -255,14 +257,13 @@ def measure(
     `released` may also be the groups from `cluster`: then the release of these groups is measured.
     With a number of `queries`, the error of counts over the release is measured too.
     """
-    table = tables.original(original, schema, Role.QUASI)
-    people = people_as_read(table, schema)
     asked = schema.require.k if k is None else KAnonymity(k).k
     if isinstance(released, Groups | Rings):
+        people = people_as_read(tables.original(original, schema, Role.QUASI), schema)
         view, losses = _shown_by(released, people, schema, asked, class_column)
     else:
-        shown, _ = _read_release(released, schema, table.dialect)
-        view = View.of(shown, encode(people.table, schema), class_column=class_column)
+        both = _opened(original, released, schema, whole=queries is not None)
+        view = both.compared(schema, class_column=class_column).view
         losses = loss.measure(view, k=asked)
     if queries is None:
         return losses
@@ -320,36 +321,70 @@ def report_on(  # noqa: PLR0913 - what a report may say besides
     asked = Asked(requirements=required(schema, require), class_column=class_column)
     stage = Stages(progress)
     with stage("reading"):
-        table = tables.original(original, schema, Role.QUASI)
-        people = people_as_read(table, schema)
-        shown, output = _read_release(released, schema, table.dialect)
-    with stage("encoding"):
-        encoded = encode(people.table, schema)
+        both = _opened(original, released, schema)
     with stage("verifying"):
-        verdict = verify(shown, schema, require=asked.requirements)
+        verdict = verify(both.released, schema, require=asked.requirements)
     with stage("measuring"):
-        view = View.of(shown, encoded, class_column=class_column)
-        losses = loss.measure(view, k=asked.k)
-        whose = _first(_of(people.selection, whose_rows(table, schema, asked.persons)))
-        if not view.same_rows:
-            whose = None  # rows were suppressed, and it is unknown whose
-        found = Findings(
-            *(asked, schema, view, Carried.of(shown, schema), verdict, losses),
-            rows=Rows.counted(table.frame.height, len(people.selection.rows), losses.suppressed),
-            persons=None if whose is None else Persons.of(whose, encoded),
+        found = both.compared(schema, class_column=class_column, persons=asked.persons)
+        losses = loss.measure(found.view, k=asked.k)
+        rows = Rows.counted(found.read, found.view.original.rows, losses.suppressed)
+        findings = Findings(
+            *(asked, schema, found.view, found.carried, verdict, losses, rows),
+            persons=found.persons,
         )
-        refuse_curve_of_others(curve, found.rows)
-        more = {"output": output, "curve": curve, "about": about}
-        return found.report(shown.dialect, stage.seconds, **more)
+        refuse_curve_of_others(curve, rows)
+        more = {"output": both.output, "curve": curve, "about": about}
+        return findings.report(both.released.dialect, stage.seconds, **more)
 
 
-def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Table, Output | None]:
-    """A released table, and the figures of its bytes if it is a file.
+@dataclass(frozen=True, eq=False, repr=False)
+class _Opened:
+    """An original and a release; both in memory, or both in batches."""
+
+    original: Table | Batches
+    released: Table | Batches
+    output: Output | None  # of a release that is one file
+
+    def compared(self, schema: Schema, **more: Any) -> Compared:
+        if isinstance(self.original, Batches) and isinstance(self.released, Batches):
+            return Compared.in_batches(self.original, self.released, schema, **more)
+        assert isinstance(self.original, Table)
+        assert isinstance(self.released, Table)
+        return Compared.in_memory(self.original, self.released, schema, **more)
+
+
+def _opened(original: Any, released: Any, schema: Schema, *, whole: bool = False) -> _Opened:
+    """Open both tables: in batches if one is in many files, unless they are needed `whole`."""
+    if whole or not (_is_many(original) or _is_many(released)):
+        table = tables.original(original, schema, Role.QUASI)
+        return _Opened(table, *_read_release(released, schema, table.dialect))
+    before = batches(original, schema)
+    declared = _as_released(schema, before.dialect)
+    if not _is_many(released):
+        shown, output = _read_release(released, schema, before.dialect)
+        return _Opened(before, batches(shown, schema, declared=declared), output)
+    return _Opened(before, batches(released, schema, declared=declared), None)
+
+
+def _is_many(source: Any) -> bool:
+    """Whether this is a folder or pattern of files, or opened in batches already."""
+    if isinstance(source, Batches):
+        return True
+    return isinstance(source, str | Path) and sources.of(source).is_many
+
+
+def _as_released(schema: Schema, dialect: Dialect) -> TableFormat:
+    """How to read a release.
 
     Decimal sign and missing tokens are those of the original; the rest is declared or detected.
     """
     alike = {"decimal": dialect.decimal, "missing": dialect.missing}
-    declared = schema.table.of_release().model_copy(update=alike)
+    return schema.table.of_release().model_copy(update=alike)
+
+
+def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Table, Output | None]:
+    """A released table, and the figures of its bytes if it is a file."""
+    declared = _as_released(schema, dialect)
     if not isinstance(released, str | Path):
         return tables.read(released, schema, declared=declared), None
     place = sources.of(released)

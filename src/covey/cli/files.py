@@ -42,6 +42,14 @@ def opened(
     return table
 
 
+def original(path: str, schema: "Schema", *, whole: bool = False) -> "Table | Batches":
+    """The original of a release; a folder or pattern in batches, unless it is needed `whole`."""
+    from covey.tables import sources
+
+    in_batches = sources.of(path).is_many and not whole
+    return opened(path, schema) if in_batches else read(path, schema)
+
+
 def refuse_overwriting(
     outputs: Iterable[str | Path],
     *inputs: str | Path,
