@@ -6,8 +6,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import covey
+from command_line import Folder
 from covey import (
     AlphaK,
     BetaLikeness,
@@ -31,9 +30,9 @@ from covey import (
 )
 from covey.custody.keys import Key
 from covey.encoding import encode
-from covey.engines import local
+from covey.engines import steps
 from covey.engines.cuts import learn, uncut
-from covey.tables import Table
+from covey.tables import Table, batches, csv_files
 from examples import examples
 
 KEY = bytes(range(32))
@@ -48,8 +47,10 @@ def people(rows: int = ROWS, seed: int = 5) -> pl.DataFrame:
 
 def schema(**columns: Any) -> covey.Schema:
     known = {**demo.schema().columns, "patient": covey.Column(role="identifier")}
-    quasi = {n: c.model_copy(update=columns) if c.role == "quasi" else c for n, c in known.items()}
-    return covey.Schema.from_dict({"columns": quasi})
+    told = {n: {**c.model_dump(exclude_none=True)} for n, c in known.items()}
+    for column in told.values():
+        column.update(columns if column["role"] == "quasi" else {})
+    return covey.Schema.from_dict({"columns": told})
 
 
 def spread(frame: pl.DataFrame, folder: Path, files: int = 3, kind: str = "parquet") -> str:
@@ -74,7 +75,9 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "k": {"require": [KAnonymity(5, person=False)]},
     "persons": {"require": [KAnonymity(4, "patient")]},
     "l": {"require": [KAnonymity(4, person=False), LDiversity(3, "diagnosis")]},
-    "entropy l": {"require": [KAnonymity(4, person=False), LDiversity(2.5, "diagnosis", "entropy")]},
+    "entropy l": {
+        "require": [KAnonymity(4, person=False), LDiversity(2.5, "diagnosis", "entropy")]
+    },
     "t": {"require": [KAnonymity(4, person=False), TCloseness(0.35, "diagnosis")]},
     "alpha": {"require": [KAnonymity(4, person=False), AlphaK(0.5, "diagnosis")]},
     "beta": {"require": [KAnonymity(4, person=False), BetaLikeness(9, "length_of_stay")]},
@@ -85,7 +88,12 @@ REQUESTS: dict[str, dict[str, Any]] = {
         "max_suppressed": 0.05,
     },
     "another method": {"require": [KAnonymity(5, person=False)], "method": "mondrian"},
-    "cb": {"require": [KAnonymity(5, person=False)], "method": "cb", "l": 2, "sensitive": "diagnosis"},
+    "cb": {
+        "require": [KAnonymity(5, person=False)],
+        "method": "cb",
+        "l": 2,
+        "sensitive": "diagnosis",
+    },
     "low and high": {
         "require": [KAnonymity(5, person=False)],
         "style": Style(categories="values", intervals="columns"),
@@ -93,6 +101,10 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "a class column": {"require": [KAnonymity(5, person=False)], "class_column": "diagnosis"},
     "refined": {"require": [KAnonymity(5, person=False)], "method": "k-member", "refine": True},
 }
+
+
+def asked(name: str, effort: str) -> dict[str, Any]:
+    return REQUESTS[name] if "method" in REQUESTS[name] else {"effort": effort, **REQUESTS[name]}
 
 
 def prepared(name: str) -> tuple[pl.DataFrame, covey.Schema]:
@@ -112,7 +124,9 @@ def prepared(name: str) -> tuple[pl.DataFrame, covey.Schema]:
 @pytest.mark.parametrize("name", REQUESTS)
 def test_one_part_gives_the_release_and_the_report_of_memory(name: str, tmp_path: Path) -> None:
     frame, known = prepared(name)
-    request = {"effort": "quick", **REQUESTS[name]} if "method" not in REQUESTS[name] else REQUESTS[name]
+    request = (
+        {"effort": "quick", **REQUESTS[name]} if "method" not in REQUESTS[name] else REQUESTS[name]
+    )
     whole = covey.anonymize(frame, known, key=KEY, **request)
     source = spread(frame, tmp_path / "in")
     found = covey.anonymize_dataset(
@@ -132,13 +146,15 @@ def test_one_part_gives_the_release_and_the_report_of_memory(name: str, tmp_path
 @pytest.mark.parametrize("name", REQUESTS)
 def test_parts_give_the_same_whatever_the_files_and_the_order(name: str, tmp_path: Path) -> None:
     frame, known = prepared(name)
-    request = {"effort": "fast", **REQUESTS[name]} if "method" not in REQUESTS[name] else REQUESTS[name]
+    request = (
+        {"effort": "fast", **REQUESTS[name]} if "method" not in REQUESTS[name] else REQUESTS[name]
+    )
     found = []
     for files, batch in ((1, 1_000), (4, 97)):
         source = spread(frame, tmp_path / f"in{files}", files)
         to = tmp_path / f"out{files}"
         release = covey.anonymize_dataset(
-            covey.tables.batches.batches(source, known, rows=batch),
+            batches.batches(source, known, rows=batch),
             *(known,), to=to, key=KEY, part_rows=400, register=False, **request,
         )  # fmt: skip
         assert release.verdict.holds
@@ -194,7 +210,9 @@ def test_parts_lose_little(tmp_path: Path) -> None:
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 9))
 @examples(30)
-def test_cuts_put_every_row_into_one_part_and_equal_rows_into_the_same(seed: int, parts: int) -> None:
+def test_cuts_put_every_row_into_one_part_and_equal_rows_into_the_same(
+    seed: int, parts: int
+) -> None:
     random = np.random.default_rng(seed)
     rows = int(random.integers(1, 200))
     frame = pl.DataFrame(
@@ -286,13 +304,13 @@ def test_an_output_with_files_is_refused_before_any_work(tmp_path: Path) -> None
 
 def test_a_violation_publishes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A build whose parts lose their groups is caught by the verifier."""
-    real = local.steps.group
+    real = steps.group
 
     def alone(*given: Any) -> Any:
         found = real(*given)
         return replace(found, groups=covey.Groups(np.arange(len(found.groups))))
 
-    monkeypatch.setattr(local.steps, "group", alone)
+    monkeypatch.setattr(steps, "group", alone)
     source = spread(people(), tmp_path / "in")
     with pytest.raises(covey.ViolationError, match="k-anonymity"):
         covey.anonymize_dataset(source, schema(), to=tmp_path / "out", k=5, person=False, key=KEY)
@@ -300,22 +318,23 @@ def test_a_violation_publishes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_lost_row_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = local.steps.gather
+    real = steps.gather
 
     def fewer(*given: Any) -> Any:
         found = real(*given)
         return replace(found, table=found.table.with_frame(found.table.frame[1:]))
 
-    monkeypatch.setattr(local.steps, "gather", fewer)
+    monkeypatch.setattr(steps, "gather", fewer)
     source = spread(people(), tmp_path / "in")
-    with pytest.raises(covey.CoveyError):
-        covey.anonymize_dataset(source, schema(), to=tmp_path / "out", k=5, person=False, key=KEY)
+    request: dict[str, Any] = {"k": 5, "person": False, "key": KEY, "register": False}
+    with pytest.raises(covey.ViolationError):
+        covey.anonymize_dataset(source, schema(), to=tmp_path / "out", **request)
     assert not (tmp_path / "out").exists()
 
 
 CHILD = """
 import sys, covey
-from covey.engines import local
+from covey.engines import steps
 import {module}
 {module}.act(sys.argv[4])
 schema = covey.Schema.from_toml(sys.argv[2])
@@ -330,13 +349,17 @@ MARK = "Zq7marker"
 def marked(rows: int = ROWS) -> tuple[pl.DataFrame, covey.Schema]:
     """People with a marker in every role."""
     place = pl.int_range(rows, eager=True).cast(pl.String)
-    frame = demo.people(rows).select("age", "diagnosis").with_columns(
-        name=f"{MARK}who" + place,
-        town=f"{MARK}quasi" + (pl.int_range(rows, eager=True) % 200).cast(pl.String),
-        note=f"{MARK}kept" + place,
+    frame = (
+        demo.people(rows)
+        .select("age", "diagnosis")
+        .with_columns(
+            name=f"{MARK}who" + place,
+            town=f"{MARK}quasi" + (pl.int_range(rows, eager=True) % 200).cast(pl.String),
+            note=f"{MARK}kept" + place,
+        )
     )
     known = covey.Schema.of(
-        identifiers=["name"],
+        identifier=["name"],
         quasi={"age": "numeric", "town": "categorical"},
         sensitive=["diagnosis"],
         insensitive=["note"],
@@ -404,19 +427,24 @@ def test_a_killed_run_leaves_no_cell_and_can_be_resumed(stage: str, tmp_path: Pa
 
 def test_other_work_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = spread(people(), tmp_path / "in")
-    request: dict[str, Any] = {"to": tmp_path / "out", "person": False, "register": False, "key": KEY}
+    request: dict[str, Any] = {
+        "to": tmp_path / "out",
+        "person": False,
+        "register": False,
+        "key": KEY,
+    }
 
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(local.steps, "gather", stop)
+        patch.setattr(steps, "gather", stop)
         with pytest.raises(KeyboardInterrupt):
             covey.anonymize_dataset(source, schema(), k=5, **request)
     with pytest.raises(covey.UsageError, match="changed"):
         covey.anonymize_dataset(source, schema(), k=6, resume=True, **request)
+    other = {**request, "key": bytes(32)}
     with pytest.raises(covey.UsageError, match="key"):
-        other = {**request, "key": bytes(32)}
         covey.anonymize_dataset(source, schema(), k=5, resume=True, **other)
     covey.anonymize_dataset(source, schema(), k=5, resume=True, **request)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
@@ -431,7 +459,7 @@ def test_what_is_sent_to_workers_holds_no_key(tmp_path: Path) -> None:
     known = schema()
     secret = Secret(Key(KEY))
     task = Task(
-        *(known, Request.of(known, KAnonymity(5, "patient")), covey.tables.csv_files.Dialect(), ()),
+        *(known, Request.of(known, KAnonymity(5, "patient")), csv_files.Dialect(), ()),
         secret.hasher(known),
         secret.person_hasher(["patient"]),
     )
@@ -441,18 +469,48 @@ def test_what_is_sent_to_workers_holds_no_key(tmp_path: Path) -> None:
         pickle.dumps(secret)
 
 
-def test_the_command_line_writes_a_folder(folder: Any) -> None:
+def test_the_command_line_writes_a_folder(folder: Folder) -> None:
     frame, known = people(), schema()
     spread(frame, folder.path / "in")
-    (folder.path / "covey.toml").write_text(known.to_toml())
-    assert folder.run(
-        "anonymize", "in/*.parquet", "-o", "out/", "-k", "5", "--count-rows", "--part-rows", "400",
+    folder.write("covey.toml", known.to_toml())
+    k = ("-k", 5, "--count-rows")
+    ran = folder.covey(
+        "anonymize", "in/*.parquet", "-o", "out/", *k, "--part-rows", 400,
         "--report", "report.html", "--certificate",
-    ) == 0  # fmt: skip
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
     assert (folder.path / "report.html").exists()
-    assert folder.run("verify", "out/", "-k", "5", "--count-rows") == 0
-    assert folder.run("verify", "out/", "--certificate", "out.intoto.json") == 0
-    assert folder.run("measure", "in/", "out/") == 0
-    assert folder.run("report", "in/", "out/", "-k", "5", "--count-rows", "-o", "again.json") == 0
-    assert folder.run("anonymize", "in/", "-o", "more/", "-k", "5", "--costs", "c.csv") == 2
-    assert folder.run("anonymize", "in/", "-o", "one.parquet", "-k", "5", "--resume") == 2
+    for command in (
+        ("verify", "out/", *k),
+        ("verify", "out/", "--certificate", "out.intoto.json"),
+        ("measure", "in/", "out/"),
+        ("report", "in/", "out/", *k, "-o", "again.json"),
+    ):
+        ran = folder.covey(*command)
+        assert ran.code == 0, (command, ran.err)
+    assert folder.covey("anonymize", "in/", "-o", "more/", *k, "--costs", "c.csv").code == 2
+    assert folder.covey("anonymize", "in/", "-o", "one.parquet", *k, "--resume").code == 2
+
+
+def test_the_register_knows_people_of_releases_in_parts(tmp_path: Path) -> None:
+    """A release in memory and one in parts of the same people are combined."""
+    frame, known = people(), schema()
+    source = spread(frame, tmp_path / "in")
+    first = covey.anonymize(frame, known, k=5, person=False, key=KEY)
+    told = first.write(tmp_path / "first.csv")
+    assert told.composition is not None
+    assert told.composition.earlier == 0
+    second = covey.anonymize_dataset(
+        source, known, to=tmp_path / "out", k=4, person=False, key=KEY, part_rows=300
+    )
+    assert second.report.composition is not None
+    assert second.report.composition.shared == 1
+    third = covey.anonymize(frame, known, k=6, person=False, key=KEY).write(tmp_path / "third.csv")
+    assert third.composition is not None
+    assert third.composition.earlier == 2
+    with pytest.raises(covey.GuaranteeError, match="earlier release"):
+        covey.anonymize_dataset(
+            source, known, to=tmp_path / "more", k=7, person=False, key=KEY,
+            refuse_composition=True,
+        )  # fmt: skip
+    assert not (tmp_path / "more").exists()

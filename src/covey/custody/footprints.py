@@ -145,6 +145,11 @@ class FootprintPart:
     who: dict[str, Hashes]  # by column
     values: dict[str, tuple[Hashes, Hashes]]  # classes and their values, by sensitive column
 
+    @classmethod
+    def of_too_many(cls, rows: int, sums: Hashes) -> "FootprintPart":
+        """Rows that cannot be compared with others: only their number and sum is known."""
+        return cls(max(rows, LARGEST + 1), sums, *_joined([]))
+
     def __add__(self, other: "FootprintPart") -> "FootprintPart":
         return FootprintPart.together([self, other])
 

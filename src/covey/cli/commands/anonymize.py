@@ -100,7 +100,13 @@ class Paths(Source):
     """The input files and the output file."""
 
     output: Annotated[
-        str | None, Option("--output", "-o", metavar="FILE", help="Released table; - for stdout; FOLDER/ for any size.")
+        str | None,
+        Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Released table; - for stdout; FOLDER/ for any size.",
+        ),
     ] = None
     dry_run: Annotated[
         bool, Option("--dry-run", help="Do and show everything, but write nothing.")
