@@ -14,15 +14,14 @@ HOMES = {"divide": steps, "group": steps, "gather": steps, "verify": written}
 
 
 def act(what: str) -> None:
-    """`kill STEP` ends the process when the step is done for the second time, or only then."""
+    """`kill STEP` ends the process in the middle of a step that is done several times."""
     name = what.partition(" ")[2]
     if name:
-        _wrap(HOMES[name], name, lambda times: times == (1 if name == "verify" else 2))
+        _wrap(HOMES[name], name, lambda times: times == (2 if name in ("divide", "group") else 1))
         return
     times = Counter[str]()
-    atexit.register(
-        lambda: sys.stdout.write(json.dumps({"survey": times["survey"], **_all(times)}))
-    )
+    steps_ = ("survey", *HOMES)
+    atexit.register(lambda: sys.stdout.write(json.dumps({name: times[name] for name in steps_})))
     for step, home in HOMES.items():
         _count(home, step, times)
     real = steps.Survey.over

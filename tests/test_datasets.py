@@ -475,16 +475,16 @@ def test_the_command_line_writes_a_folder(folder: Folder) -> None:
     folder.write("covey.toml", known.to_toml())
     k = ("-k", 5, "--count-rows")
     ran = folder.covey(
-        "anonymize", "in/*.parquet", "-o", "out/", *k, "--part-rows", 400,
+        "anonymize", "in/*.parquet", "-s", "covey.toml", "-o", "out/", *k, "--part-rows", 400,
         "--report", "report.html", "--certificate",
     )  # fmt: skip
     assert ran.code == 0, ran.err
     assert (folder.path / "report.html").exists()
     for command in (
-        ("verify", "out/", *k),
+        ("verify", "out/", "-s", "covey.toml", *k),
         ("verify", "out/", "--certificate", "out.intoto.json"),
-        ("measure", "in/", "out/"),
-        ("report", "in/", "out/", *k, "-o", "again.json"),
+        ("measure", "in/", "out/", "-s", "covey.toml"),
+        ("report", "in/", "out/", "-s", "covey.toml", *k, "-o", "again.json"),
     ):
         ran = folder.covey(*command)
         assert ran.code == 0, (command, ran.err)

@@ -128,6 +128,7 @@ class Local:
         return self._job
 
     def _spread(self, job: Job, rows: int) -> Sizes:
+        trace = None if self.tracing is None else self.tracing.hashes
         sizes: list[Sizes] = []
         waiting: dict[int, list[pl.DataFrame]] = {}
         held = 0
@@ -142,7 +143,7 @@ class Local:
                     write_frame(appenders[number], pl.concat(waiting.pop(number)))
 
             for batch in self._batches("dividing", rows):
-                divided = steps.divide(batch, job, self.tracing and self.tracing.hashes)
+                divided = steps.divide(batch, job, trace)
                 sizes.append(Sizes.of(divided, job))
                 if len(sizes) > 64:
                     sizes = [_sum(sizes)]
