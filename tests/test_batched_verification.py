@@ -25,7 +25,7 @@ from covey.schema.requirements import (
     TCloseness,
 )
 from covey.tables.batches import batches
-from covey.verification import Verdict, verifying
+from covey.verification import Verdict, classes, verifying
 from covey.verification.classes import Classes
 from covey.verification.survey import CLASS, Survey, owners
 from covey.verification.verifying import added, classes_together
@@ -219,6 +219,17 @@ def test_rows_match_missing_cells_in_other_buckets(folder: Any) -> None:
     verdict = covey.verify(folder(*frames), PEOPLE)
     assert (verdict.k, verdict.k_wildcard) == (1, smallest_match([*map(nulls, rows)]))
     assert verdict.k_wildcard == 3
+
+
+@pytest.mark.usefixtures("buckets")
+@pytest.mark.parametrize(("most", "found"), [(2, None), (3, 2)])
+def test_matches_are_not_counted_among_too_many_classes(
+    most: int, found: int | None, folder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(classes, "MOST_CLASSES", most)
+    frames = [people("", 1), people("30", 1), people("40", 1), people("30", 1)]
+    verdict = covey.verify(folder(*frames), PEOPLE)
+    assert (verdict.k, verdict.k_wildcard) == (1, found)
 
 
 def nulls(row: Sequence[str]) -> tuple[str | None, ...]:
