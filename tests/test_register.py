@@ -1,9 +1,15 @@
 """The register: what it remembers, what it never holds, and how it behaves as a file."""
 
 import base64
+import contextlib
 import errno
+import functools
+import hashlib
+import itertools
 import json
+import operator
 import os
+import pickle
 import random
 import sqlite3
 import stat
@@ -13,18 +19,25 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import covey
+import test_golden as golden
 from command_line import Folder
-from covey.custody import keys
+from covey import tables
+from covey.custody import footprints, keys
 from covey.custody import register as registers
 from covey.custody.composition import Composition
+from covey.custody.footprints import Footprint, FootprintPart, footprint_part
 from covey.custody.keys import Key
 from covey.custody.register import Register
 from covey.report import LOOKED_UP, NOT_LOOKED_UP
 from covey.tables import files
+from examples import examples
 
 PEOPLE = pl.DataFrame(
     {
@@ -47,6 +60,12 @@ def release(
     people: pl.DataFrame = PEOPLE, k: int = 4, schema: covey.Schema = SCHEMA, **request: Any
 ) -> covey.Release:
     return covey.anonymize(people, schema, require=[covey.KAnonymity(k)], **request)
+
+
+def trace_of(made: covey.Release) -> Footprint:
+    trace = made._own.trace
+    assert trace is not None
+    return trace
 
 
 def remembered() -> list[registers.Entry]:
@@ -91,10 +110,10 @@ def test_nothing_of_anybody_is_in_the_register_nor_the_key(
 
 def test_hashes_of_another_custodian_are_others(tmp_path: Path, register: Path) -> None:
     """Without the key nobody can try out names."""
-    mine = release()._own.trace
+    mine = trace_of(release())
     os.environ["COVEY_KEY_FILE"], kept = str(tmp_path / "key"), os.environ["COVEY_KEY_FILE"]
     try:
-        theirs = release()._own.trace
+        theirs = trace_of(release())
     finally:
         os.environ["COVEY_KEY_FILE"] = kept
     for ours, other in (
@@ -107,7 +126,7 @@ def test_hashes_of_another_custodian_are_others(tmp_path: Path, register: Path) 
 
 def test_the_order_of_the_input_is_not_remembered() -> None:
     shuffled = PEOPLE.sample(fraction=1, shuffle=True, seed=3)
-    mine, theirs = release(seed=1)._own.trace, release(shuffled, seed=1)._own.trace
+    mine, theirs = trace_of(release(seed=1)), trace_of(release(shuffled, seed=1))
     assert mine.content["note"].tolist() == theirs.content["note"].tolist()
     assert mine.people == theirs.people
     assert mine.who["name"].tolist() == theirs.who["name"].tolist()
@@ -185,9 +204,9 @@ def test_a_column_more_is_noticed_where_nobody_has_an_identifier(tmp_path: Path)
 
 def test_no_release_is_written_over_the_register(tmp_path: Path, register: Path) -> None:
     release().write(tmp_path / "out.csv")
-    for path, given in ((register, None), (tmp_path / "r", tmp_path / "r")):
+    for path, chosen in ((register, None), (tmp_path / "r", tmp_path / "r")):
         with pytest.raises(covey.OutputError, match="overwrite"):
-            release(k=6).write(path, register=given)
+            release(k=6).write(path, register=chosen)
     assert [entry.k for entry in remembered()] == [4]
 
 
@@ -202,7 +221,7 @@ def test_how_frequent_cells_are_is_not_in_the_register(tmp_path: Path, register:
     stored = [data[place : place + 4] for place in range(0, len(data), 4)]
     assert len(stored) == 40
     assert len({*stored}) == 40
-    assert len({*release()._own.trace.content["town"].tolist()}) == 4
+    assert len({*trace_of(release()).content["town"].tolist()}) == 4
 
 
 def test_the_same_groups_in_another_format_tell_nothing_new(tmp_path: Path) -> None:
@@ -233,7 +252,7 @@ def test_suppressed_and_dropped_people_are_not_in_a_release(tmp_path: Path) -> N
     )
     made = release(rows, max_suppressed=0.1)
     assert made.report.rows.suppressed > 0
-    assert made._own.trace.rows == made.report.rows.released
+    assert trace_of(made).rows == made.report.rows.released
     made.write(tmp_path / "old.csv")
     gone = sorted(set(range(rows.height)) - set(made.rows.tolist()))
     few = pl.concat([rows[gone]] * 4)
@@ -567,3 +586,227 @@ def test_the_register_can_be_left_out(folder: Folder, register: Path) -> None:
 def test_names_of_files_cannot_write_on_the_terminal(tmp_path: Path) -> None:
     release().write(tmp_path / "a\x1b[31m.csv")
     assert "\x1b" not in remembered()[0].name
+
+
+# ── the same bytes ──────────────────────────────────────────────────────────────────────────────
+
+
+def odd(rows: int = 120) -> pl.DataFrame:
+    """Cells of many types, missing in many ways, most of them equal or most of them different."""
+    numbers = range(rows)
+    return pl.DataFrame(
+        {
+            "code": [None if n % 17 == 3 else f" {n:04} " for n in numbers],
+            "number": [float(n // 2) if n % 7 else None for n in numbers],
+            "height": [[1.5, 2.0, -0.0, 0.0, 1e-7][n % 5] for n in numbers],
+            "text": [["1", "01", "1.0", " 1", "NA", "", "x"][n % 7] for n in numbers],
+            "born": [f"{n % 28 + 1:02}.0{n % 9 + 1}.1970" for n in numbers],
+            "seen": pl.Series([n % 50 if n % 11 else None for n in numbers]).cast(pl.Date),
+            "at": pl.Series([n * 10**9 for n in numbers]).cast(pl.Datetime("us")),
+            "is": [None if n % 13 == 0 else n % 2 == 0 for n in numbers],
+            "level": pl.Series([["lo", "hi"][n % 2] for n in numbers], dtype=pl.Enum(["lo", "hi"])),
+            "kind": pl.Series([f"K{n % 3}" for n in numbers]).cast(pl.Categorical),
+        }
+    )
+
+
+ODD = covey.Schema.from_dict(
+    {
+        "columns": {
+            "code": {"role": "identifier"},
+            "number": {"role": "identifier"},
+            "height": {"role": "quasi", "type": "numeric", "missing": "category"},
+            "text": {"role": "sensitive"},
+            "born": {"role": "quasi", "type": "date", "format": "%d.%m.%Y"},
+            "seen": {"role": "insensitive"},
+            "at": {"role": "insensitive"},
+            "is": {"role": "sensitive"},
+            "level": {"role": "quasi", "type": "categorical"},
+            "kind": {"role": "insensitive"},
+        },
+        "table": {"missing": ["NA", ""]},
+        "require": {"person": False},
+    }
+)
+GOLDEN: dict[str, Callable[[], covey.Release]] = {
+    "few": lambda: release(key=bytes(32)),
+    "no classes": lambda: release(key=bytes(32), method="nh"),
+    "of many types": lambda: release(odd(), 3, ODD, key=bytes(32)),
+    "of persons": lambda: golden_release(require={"person": "who"}),
+    "suppressed": lambda: golden_release(max_suppressed=0.2, missing="wildcard"),
+    "dropped": lambda: golden_release(missing="drop-row"),
+    "invented": lambda: covey.anonymize(
+        covey.demo.people(300), covey.demo.schema(), k=5, person=False, key=bytes(32)
+    ),
+}
+DIGESTS = {
+    "few": "141fa209976dc79f",
+    "no classes": "406cacd2d75483c9",
+    "of many types": "5dcc1cd5cd484771",
+    "of persons": "a3e64e4d1c54aaa3",
+    "suppressed": "6c3933dd92c54358",
+    "dropped": "d07f214b708f0ece",
+    "invented": "6ecdd58bfaafe17f",
+}
+
+
+def golden_release(missing: str = "category", **request: Any) -> covey.Release:
+    schema = golden.schema(missing, k=4, **request.pop("require", {}))
+    return covey.anonymize(golden.people(), schema, key=bytes(32), **request)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_the_same_release_gives_the_same_bytes_in_the_register(
+    name: str, tmp_path: Path, register: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else people would no longer be recognised in releases of an earlier version."""
+    monkeypatch.setattr("covey.custody.register.secrets.token_hex", lambda _: "01234567")
+    GOLDEN[name]().write(tmp_path / "out.csv")
+    told = hashlib.sha256()
+    with contextlib.closing(sqlite3.connect(register)) as database:
+        columns = "people, key, k, person, rows, classes"
+        for row in database.execute(f"SELECT {columns} FROM releases"):
+            told.update(repr(row).encode())
+        for row in database.execute("SELECT * FROM blocks ORDER BY kind, name"):
+            told.update(repr(row).encode())
+    assert told.hexdigest()[:16] == DIGESTS[name]
+
+
+# ── in parts ────────────────────────────────────────────────────────────────────────────────────
+
+
+def parts_of(made: covey.Release, people: pl.DataFrame, ends: list[int]) -> list[FootprintPart]:
+    """The footprints of some rows of a release after the other."""
+    own, table = made._own, tables.read(people, SCHEMA)
+    bounds = [0, *sorted(ends), own.released.frame.height]
+    return [
+        footprint_part(
+            *(Key.of(), table, own.released.frame[begin:end], made.rows[begin:end]),
+            *(SCHEMA, covey.KAnonymity(4, person="name")),
+        )
+        for begin, end in itertools.pairwise(bounds)
+    ]
+
+
+def shown(trace: Footprint) -> list[Any]:
+    """The classes in any order: the rows of each, and the values that it shows."""
+    columns: list[Any] = [*trace.content.values(), *trace.who.values()]
+    ends = np.cumsum(trace.sizes)
+    rows = [
+        sorted(zip(*(column[begin:end].tolist() for column in columns), strict=True))
+        for begin, end in zip(ends - trace.sizes, ends, strict=True)
+    ]
+    values = trace.values["illness"]
+    ends = np.cumsum(values.sizes)
+    found = [
+        values.hashes[begin:end].tolist()
+        for begin, end in zip(ends - values.sizes, ends, strict=True)
+    ]
+    return sorted(zip(rows, found, strict=True))
+
+
+@examples(20)
+@given(st.lists(st.integers(0, 40), max_size=6), st.randoms())
+def test_parts_give_the_footprint_of_the_whole_in_any_order(
+    ends: list[int], dice: random.Random
+) -> None:
+    made = release()
+    parts = parts_of(made, PEOPLE, ends)
+    asked = covey.KAnonymity(4, person="name")
+    whole = FootprintPart.together(parts).footprint(Key.of(), asked)
+    dice.shuffle(parts)
+    again = functools.reduce(operator.add, map(pickle.loads, map(pickle.dumps, parts)))
+    again = again.footprint(Key.of(), asked)
+    assert again.people == whole.people
+    for kind, name, block in registers._arrays(whole):
+        (other,) = [b for k, n, b in registers._arrays(again) if (k, n) == (kind, name)]
+        assert np.array_equal(block, other)
+    ours = footprints.footprint(
+        *(Key.of(), tables.read(PEOPLE, SCHEMA), made._own.released.frame, made.rows),
+        *(SCHEMA, asked),
+    )
+    assert shown(whole) == shown(ours)
+    assert sorted(whole.sizes.tolist()) == sorted(ours.sizes.tolist())
+    assert (whole.k, whole.person, whole.key) == (ours.k, ours.person, ours.key)
+
+
+def test_a_part_holds_neither_a_cell_nor_the_key(custodian: Path) -> None:
+    (part,) = parts_of(release(), PEOPLE, [])
+    data = pickle.dumps(part)
+    assert b"Zq7" not in data
+    assert bytes.fromhex((custodian / "key").read_text()) not in data
+
+
+def test_one_person_more_or_in_another_class_is_another_sum() -> None:
+    """Of releases that are too large, it alone says whether they are the same."""
+    made = release()
+
+    def sums(made: covey.Release, people: pl.DataFrame, ends: list[int]) -> bytes:
+        return FootprintPart.together(parts_of(made, people, ends)).sums.tobytes()
+
+    whole = sums(made, PEOPLE, [])
+    assert sums(made, PEOPLE, [7, 19]) == whole
+    assert FootprintPart.together(parts_of(made, PEOPLE, [7, 19])[1:]).sums.tobytes() != whole
+    others = {sums(release(k=6), PEOPLE, []), sums(release(PEOPLE[1:]), PEOPLE[1:], [])}
+    assert len({whole, *others}) == 3
+
+
+def test_too_many_rows_are_entered_without_rows_and_said_to_be_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = release().write(tmp_path / "small.csv")
+    assert not first.warnings or not any("compared" in told for told in first.warnings)
+    monkeypatch.setattr(footprints, "LARGEST", 39)
+    large = release(k=5).write(tmp_path / "large.csv")
+    assert [told for told in large.warnings if "not compared" in told and "5,000,000" in told]
+    small, entry = remembered()
+    assert large.composition == Composition(5, incomparable=(small.id,))
+    assert (entry.classes, entry.k) == (0, 5)
+    with pytest.raises(covey.UsageError, match="5,000,000 rows"):
+        release(k=6).write(tmp_path / "refused.csv", refuse_composition=True)
+    again = release(k=5).write(tmp_path / "copy.csv")  # the same bytes of the same people
+    assert again.composition == Composition(5, incomparable=(small.id,))
+
+
+def test_the_sum_of_too_many_parts_holds_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(footprints, "LARGEST", 30)
+    parts = parts_of(release(), PEOPLE, [10, 20, 30])
+    large = functools.reduce(operator.add, parts)
+    assert (large.rows, len(large.classes), large.content) == (40, 0, {})
+    assert np.array_equal(large.sums, FootprintPart.together(parts[::-1]).sums)
+    trace = large.footprint(Key.of(), covey.KAnonymity(4))
+    assert (trace.rows, len(trace.sizes)) == (0, 0)
+    assert trace.people == large.sums.tobytes()
+
+
+# ── nothing to remember ─────────────────────────────────────────────────────────────────────────
+
+
+def test_a_release_that_is_not_remembered_has_no_hashes(tmp_path: Path, register: Path) -> None:
+    made = release(remember=False)
+    assert made._own.trace is None
+    assert "remembering" not in made.report.seconds
+    assert made.table.equals(release().table)
+    for chosen in (None, False):
+        written = made.write(tmp_path / "out.csv", register=chosen)
+        assert written.composition is None
+        assert NOT_LOOKED_UP in written.reminders
+    assert not register.exists()
+    with pytest.raises(covey.UsageError, match="remember=False"):
+        made.write(tmp_path / "other.csv", register=register)
+    with pytest.raises(covey.UsageError, match="no register"):
+        made.write(tmp_path / "other.csv", refuse_composition=True)
+    assert not (tmp_path / "other.csv").exists()
+
+
+@pytest.mark.parametrize("more", [["-o", "one.csv", "--no-register"], ["--dry-run"]])
+def test_the_command_makes_no_hashes_that_no_one_wants(
+    folder: Folder, more: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert MAKE[-1] == "-o"
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("covey.pipeline.footprint", refuse)
+    assert folder.covey(*MAKE[:-1], *more, "-k", 4)[0] == 0

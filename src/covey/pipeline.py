@@ -82,6 +82,7 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
     refine: bool = False,
     style: Style = PLAIN,
     keep_order: bool = False,
+    remember: bool = True,
     progress: Progress = silent,
     **options: Any,
 ) -> Release:
@@ -107,7 +108,8 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
     can repeat the run. The groups avoid mixing the values of `class_column`, if the method supports
     that. With `refine`, the covey method improves the groups of another method while that lowers
     the loss. `keep_order` releases the rows in the input's order, which reveals whose row is whose
-    to anyone who knows that order.
+    to anyone who knows that order. With `remember` off, nothing is computed for the register: it
+    takes less time, and writing the release neither compares it with earlier ones nor records it.
     """
     roles = {
         "quasi": quasi, "sensitive": sensitive, "identifier": identifier,
@@ -128,7 +130,7 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
         style=style,
         keep_order=keep_order,
     )
-    order = _Order(request, known.requiring(**models), key, seed, frame)
+    order = _Order(request, known.requiring(**models), key, seed, frame, remember=remember)
     return _release(source, order, doubts, Stages(progress))
 
 
@@ -154,6 +156,7 @@ class _Order:
     key: Key | bytes | str | Path | None
     seed: int | None
     place: Any  # the table as the caller named it
+    remember: bool
 
 
 def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> Release:
@@ -164,10 +167,13 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
         table = tables.original(read, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
         doubts = [*doubts, *refuse_unsaid(table, schema, request.requirements)]
         persons = whose_rows(table, schema, request.persons)
+        if not order.remember:
+            del read  # only a register needs the cells as they were read
     with stage("encoding"):
         custodian = Key.of(order.key)
         secret = Secret(custodian, order.seed)
         people = prepared(table, schema, request, secret, persons)
+        table = _slim(table, schema)
     with stage("clustering"):
         formed = form_groups(people, request, stage.tell)
     with stage("generalising"):
@@ -186,11 +192,13 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
         rows = Rows.counted(table.frame.height, len(people.selection.rows), formed.suppressed)
         found = _findings(schema, draft, made, verdict, rows, persons)
         report = found.report(table.dialect, stage.seconds)
-    with stage("remembering"):
-        trace = footprint(
-            *(custodian, read, draft.released.frame, draft.behind.rows, schema, request.size),
-            alike=alike,
-        )
+    trace = None
+    if order.remember:  # now, since a release holds no cell of the original
+        with stage("remembering"):
+            trace = footprint(
+                *(custodian, read, draft.released.frame, draft.behind.rows, schema, request.size),
+                alike=alike,
+            )
     kept = Kept(
         groups=people.selection.back(formed),
         people=people.selection,
@@ -203,7 +211,7 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
         trace=trace,
         inputs=tuple(one for one in (order.place, custodian.path) if _is_place(one)),
     )
-    return Release(table.give_back(draft.released.frame), verdict, report, kept)
+    return Release(verdict, report, kept)
 
 
 def cluster(
@@ -491,6 +499,17 @@ class _Draft:
     released: Table
 
 
+def _slim(table: Table, schema: Schema) -> Table:
+    """The table without what is encoded or never released: such columns are now placeholders."""
+    carried = schema.names(Role.SENSITIVE, Role.INSENSITIVE)
+    nothing = pl.lit(None, dtype=pl.Null)
+    shown = [name for name in table.frame.columns if schema.columns[name].role in _RELEASED]
+    frame = table.frame.select(
+        pl.col(name) if name in carried else nothing.alias(name) for name in shown
+    )
+    return replace(table, frame=frame)
+
+
 def _draft(
     people: Prepared, table: Table, schema: Schema, formed: Groups | Rings, request: Request
 ) -> _Draft:
@@ -510,8 +529,7 @@ def _draft(
         behind = np.flatnonzero(place >= 0)
     else:
         behind = leaving_order(shown_cells, place, carried)
-    names = [name for name in table.frame.columns if schema.columns[name].role in _RELEASED]
-    shown = beside(table.frame.select(names)[behind], cells, place[behind])
+    shown = beside(table.frame[behind], cells, place[behind])
     return _Draft(
         encoded, groups, selection, Selection(behind, selection.total), table.with_frame(shown)
     )

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -54,7 +55,7 @@ class Kept:
     schema: Schema
     requirements: tuple[Requirement, ...]
     judge: Callable[[Table], Verdict]
-    trace: Footprint  # what the register will record
+    trace: Footprint | None  # what the register will record; None if it will record nothing
     inputs: tuple[str | Path, ...]  # files that no output may replace
 
 
@@ -65,10 +66,15 @@ class Release:
     A copy, pickled or not, holds only what may be published: the table, the verdict, the report.
     """
 
-    table: Any
     verdict: Verdict
     report: Report
     _kept: Kept | None
+
+    @cached_property
+    def table(self) -> Any:
+        """The released table, of the same kind as the input."""
+        released = self._own.released
+        return released.give_back(released.frame)
 
     def __repr__(self) -> str:
         # The default repr of a dataclass would show cells, even original ones.
@@ -80,7 +86,7 @@ class Release:
         return self.report._repr_html_()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_kept": None}
+        return {**self.__dict__, "table": self.table, "_kept": None}
 
     @property
     def _own(self) -> Kept:
@@ -181,6 +187,10 @@ class Release:
         own = self._own
         if certificate and isinstance(own.groups, Rings):
             raise UsageError(UNCERTAIN)
+        if own.trace is None and register:
+            raise UsageError(
+                "the release was made with remember=False, so no register can record it"
+            )
         refuse_curve_of_others(curve, self.report.rows)
         reports = [report] if isinstance(report, str | Path) else list(report or ())
         beside = companions(path, reports, costs, certificate=certificate)

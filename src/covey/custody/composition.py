@@ -24,11 +24,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from covey._core.arrays import Longs
-from covey.custody.footprints import NOBODY, Footprint, Hashes, Values, are_unique
+from covey.custody.footprints import NOBODY, ODD, Footprint, Hashes, Values, are_unique, mixed
 from covey.errors import count, percent
 
 ABSENT = -1
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # separates the numbers that are added to hashes
 _Mask = NDArray[np.bool_]
 
 
@@ -84,8 +83,8 @@ class Composition:
         """Say how many releases could not be compared, and why."""
         return (
             f"{count(len(self.incomparable), 'earlier release')} could not be compared with this "
-            "one: made with a different key, with a method that forms no classes of equal rows, or "
-            "with too few common columns to recognise people"
+            "one: made with a different key, with a method that forms no classes of equal rows, "
+            "with too many rows, or with too few common columns to recognise people"
         )
 
     def figures(self) -> str:
@@ -190,7 +189,7 @@ def matched(new: Footprint, old: Footprint) -> Longs | None:
     if not columns and not enough:
         return None
     somebody, known = ours != NOBODY, theirs != NOBODY
-    whole = ours + new.hashes_of(common) * _ODD, theirs + old.hashes_of(common) * _ODD
+    whole = ours + new.hashes_of(common) * ODD, theirs + old.hashes_of(common) * ODD
     same = _match(
         *(classes, old.classes),
         _rows(whole[0], somebody | enough),  # a row without identifiers is matched by other cells
@@ -261,7 +260,7 @@ def _numbered(hashes: Hashes) -> Hashes:
     repeated = np.flatnonzero(pl.Series(hashes).is_duplicated().to_numpy())
     some = pl.DataFrame({"hash": hashes[repeated]})
     number = some.select(pl.int_range(pl.len()).over("hash")).to_series().to_numpy()
-    numbered[repeated] += number.astype(np.uint64) * (_ODD + np.uint64(2))
+    numbered[repeated] += number.astype(np.uint64) * (ODD + np.uint64(2))
     return numbered
 
 
@@ -325,15 +324,8 @@ def _cells(labels: Sequence[NDArray[Any]], rows: int) -> Hashes:
     """
     cells = np.zeros(rows, dtype=np.uint64)
     for one in labels:
-        cells = _mixed(cells + _mixed(one.astype(np.uint64)))
+        cells = mixed(cells + mixed(one.astype(np.uint64)))
     return cells
-
-
-def _mixed(numbers: Hashes) -> Hashes:
-    """Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014."""
-    numbers = (numbers + _ODD) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))
 
 
 def _people(cells: Hashes, persons: Longs | None) -> Longs:
@@ -382,7 +374,7 @@ def _spread(values: Values, classes: Longs) -> tuple[Longs, Hashes]:
 
 def _marked(classes: Longs, hashes: Hashes) -> Hashes:
     """A class and a value as one number."""
-    return hashes + (classes + 2).astype(np.uint64) * _ODD
+    return hashes + (classes + 2).astype(np.uint64) * ODD
 
 
 def _somebody(new: Footprint) -> _Mask:

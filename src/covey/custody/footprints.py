@@ -4,12 +4,16 @@ A register must recognise people without storing who they are. So every cell tha
 person is hashed under the custodian's key: without the key, no one can test names against it. Equal
 cells of a column have equal hashes, which would reveal frequencies, so hashes are sealed before
 they are stored.
+
+A footprint is made of parts, of which each holds some rows of the release. Parts can be added in
+any order, and hold no secret.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,6 +32,9 @@ Hashes = NDArray[np.uint64]
 Parts = NDArray[np.uint32]  # half-length hashes: enough to compare rows by several columns
 NOBODY = 0  # the hash of a missing cell
 SIZE = 8  # bytes: with a million cells, one table in ten million has a collision
+LARGEST = 5_000_000  # rows of a release that can be compared: more would need too much memory
+_SLICE = 1 << 16  # cells that are hashed at once
+ODD = np.uint64(0x9E3779B97F4A7C15)  # separates the numbers that are added to hashes
 _FACTOR = np.uint64(0xD1342543DE82EF95)  # odd, so that multiplying loses no bits of earlier cells
 
 
@@ -44,8 +51,8 @@ class Footprint:
     """The released rows, class by class: who they describe and what the classes show.
 
     A row is known by each of its identifiers, `who`, and by each of its other original cells,
-    `content`. Rows of a class are sorted by their hashes, so their order reveals nothing. If a
-    method forms no classes of equal rows, the footprint has no rows.
+    `content`. Rows of a class are sorted by their hashes, so their order reveals nothing. A
+    footprint that cannot be compared with others has no rows, and says why.
     """
 
     key: str  # the fingerprint of the key
@@ -57,6 +64,7 @@ class Footprint:
     person: str | None = None  # the column that identifies persons; None if rows are counted
     lasting: bool = True  # whether the key is stored, so that people are recognised next time
     people: bytes = b""  # a digest of who is in which class
+    incomparable: str | None = None  # the reason, if it cannot be compared
     _secret: bytes = field(default=b"", repr=False)
 
     def __post_init__(self) -> None:
@@ -104,17 +112,99 @@ class Footprint:
         return sealed(self._secret, label.encode(), data)
 
 
-def combined(hashes: Sequence[NDArray[np.unsignedinteger]], rows: int) -> Hashes:
+def combined(hashes: Iterable[NDArray[np.unsignedinteger]], rows: int) -> Hashes:
     """Combine the hashes of several cells into one for each row, as a polynomial."""
     found = np.zeros(rows, dtype=np.uint64)
     for one in hashes:
-        found = found * _FACTOR + one
+        found *= _FACTOR
+        found += one
     return found
+
+
+def mixed(numbers: Hashes) -> Hashes:
+    """Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014."""
+    numbers = (numbers + ODD) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))
 
 
 def are_unique(hashes: Hashes) -> bool:
     """Whether every row is known and no two rows are equal."""
     return bool(hashes.all()) and pl.Series(hashes).n_unique() == len(hashes)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FootprintPart:
+    """Some rows of a release in any order, or only their number and sum if they are too many."""
+
+    rows: int
+    sums: Hashes  # two, of the hashes of all rows and their classes: the same in any order
+    classes: Hashes  # of each row
+    records: Hashes  # all cells of each row as one hash
+    content: dict[str, Parts]  # by column
+    who: dict[str, Hashes]  # by column
+    values: dict[str, tuple[Hashes, Hashes]]  # classes and their values, by sensitive column
+
+    def __add__(self, other: "FootprintPart") -> "FootprintPart":
+        return FootprintPart.together([self, other])
+
+    @classmethod
+    def together(cls, parts: "Iterable[FootprintPart]") -> "FootprintPart":
+        """Add several parts one by one; hold no more rows than can be compared."""
+        rows, sums = 0, np.zeros(2, dtype=np.uint64)
+        kept: list[FootprintPart] = []
+        for part in parts:
+            rows += part.rows
+            sums = sums + part.sums
+            kept.append(part)
+            if rows > LARGEST:
+                kept.clear()
+        return cls(rows, sums, *_joined(kept))
+
+    def footprint(self, key: Key, asked: KAnonymity, *, alike: bool = True) -> Footprint:
+        """The footprint of a release, from the sum of all its parts.
+
+        Without `alike`, the method forms no classes of equal rows.
+        """
+        too_large = self.rows > LARGEST
+        order = _sorted_by(self.classes, self.records)
+        sizes, _ = _runs(self.classes[order])
+        digest = _digest(sizes, self.records[order])
+        has_rows = alike and not too_large
+        return Footprint(
+            key=key.fingerprint,
+            sizes=sizes if has_rows else sizes[:0],
+            content={n: hashes[order] for n, hashes in self.content.items() if has_rows},
+            who={n: hashes[order] for n, hashes in self.who.items() if has_rows},
+            values={n: _values(*pairs) for n, pairs in self.values.items() if has_rows},
+            k=asked.k,
+            person=asked.person or None,
+            lasting=key.stored,
+            people=self.sums.astype("<u8").tobytes() if too_large else digest,
+            incomparable=TOO_LARGE if too_large else None if alike else NO_CLASSES,
+            _secret=key.digest("register", b"file"),
+        )
+
+
+def _joined(parts: Sequence[FootprintPart]) -> tuple[Any, ...]:
+    """The arrays of several parts, one after the other."""
+    if not parts:
+        return np.empty(0, np.uint64), np.empty(0, np.uint64), {}, {}, {}
+    first, join = parts[0], np.concatenate
+    return (
+        join([part.classes for part in parts]),
+        join([part.records for part in parts]),
+        {name: join([part.content[name] for part in parts]) for name in first.content},
+        {name: join([part.who[name] for part in parts]) for name in first.who},
+        {
+            name: tuple(join([part.values[name][i] for part in parts]) for i in range(2))
+            for name in first.values
+        },
+    )
+
+
+NO_CLASSES = "the method forms no classes of equal rows"
+TOO_LARGE = f"it has more than {LARGEST:,} rows"
 
 
 def footprint(
@@ -128,45 +218,102 @@ def footprint(
     alike: bool = True,
 ) -> Footprint:
     """The footprint of a release; `rows` are the original rows of the released ones."""
+    part = footprint_part(key, original, released, rows, schema, asked, whole=True)
+    return part.footprint(key, asked, alike=alike)
+
+
+def footprint_part(
+    key: Key,
+    original: Table,
+    released: pl.DataFrame,
+    rows: Longs,
+    schema: Schema,
+    asked: KAnonymity,
+    *,
+    whole: bool = False,
+) -> FootprintPart:
+    """The footprint of some rows of a release, or of all.
+
+    The classes of the `whole` release are numbered in the order of their cells. The classes of a
+    part have a hash of their cells, which is the same in every part.
+    """
+    frame = original.frame
     carried = schema.names(Role.SENSITIVE, Role.INSENSITIVE)
-    classes = _classes(released.select(n for n in released.columns if n not in carried))
-    behind = original.with_frame(original.frame[rows])
-    others = sorted(set(behind.frame.columns) - set(schema.names(Role.IDENTIFIER)))
-    cells = {name: _hashes(key, "cell", name, behind, _meant(schema, name)) for name in others}
+    classes = _classes(key, released.select(pl.exclude(carried)), numbered=whole)
+
+    def hashes(purpose: str, name: str, meant: Callable[[Table], pl.Series]) -> Hashes:
+        # Column by column: all of them at once would be a copy of the table. From one chunk, rows
+        # are taken several times as fast as from many.
+        cells = frame.select(name).rechunk()[rows]
+        return _hashes(key, purpose, original.with_frame(cells), meant)
+
     naming = dict.fromkeys([*filter(None, [asked.person]), *schema.names(Role.IDENTIFIER)])
+    sensitive = schema.names(Role.SENSITIVE)
+    content, values = {}, {}
+    records = np.zeros(len(rows), dtype=np.uint64)
+    for name in sorted(set(frame.columns) - set(schema.names(Role.IDENTIFIER))):
+        cells = hashes("cell", name, _meant(schema, name))
+        records = combined([records, cells], len(rows))
+        content[name] = cells.astype(np.uint32)
+        if name in sensitive:
+            values[name] = _distinct(classes, cells)
     who = {
-        name: _hashes(key, "person", name, behind, partial(_name, schema=schema))
+        name: hashes("person", name, partial(_name, schema=schema))
         for name in naming
-        if name in behind.frame.columns
+        if name in frame.columns
     }
-    records = combined([*cells.values(), *(who[name] for name in sorted(who))], len(rows))
-    order = np.lexsort((records, classes))  # the order of equal rows does not matter
-    sizes = np.bincount(classes)
-    found = Footprint(
-        key=key.fingerprint,
-        sizes=sizes,
-        content={name: hashes[order].astype(np.uint32) for name, hashes in cells.items()},
-        who={name: hashes[order] for name, hashes in who.items()},
-        values={name: _values(cells[name], classes) for name in schema.names(Role.SENSITIVE)},
-        k=asked.k,
-        person=asked.person or None,
-        lasting=key.stored,
-        people=_digest(sizes, records[order]),
-        _secret=key.digest("register", b"file"),
+    records = combined([records, *(who[name] for name in sorted(who))], len(rows))
+    return FootprintPart(len(rows), _sums(classes, records), classes, records, content, who, values)
+
+
+def _classes(key: Key, cells: pl.DataFrame, *, numbered: bool) -> Hashes:
+    """The class of each row: numbered in the order of the released cells, or a hash of them."""
+    if numbered:
+        ranked = cells.select(pl.struct(cells.columns).rank("dense").alias("class"))["class"]
+        return ranked.to_numpy().astype(np.uint64) - np.uint64(1)
+    columns = (
+        _hashes(key, "class", Table(cells.select(name)), lambda table: _text(*table.frame))
+        for name in sorted(cells.columns)
     )
-    return found if alike else replace(found, sizes=sizes[:0], content={}, who={}, values={})
+    return combined(columns, cells.height)
 
 
-def _classes(cells: pl.DataFrame) -> Longs:
-    """The class of each row, numbered in the order of the released cells."""
-    ranked = cells.select(pl.struct(cells.columns).rank("dense").alias("class"))["class"]
-    return ranked.to_numpy().astype(np.int64) - 1
+def _sorted_by(first: Hashes, second: Hashes) -> Longs:
+    """The rows in the order of two hashes; the order of equal rows does not matter."""
+    frame = pl.DataFrame({"first": first, "second": second})
+    return frame.select(pl.arg_sort_by("first", "second"))["first"].to_numpy().astype(np.int64)
+
+
+def _runs(ordered: Hashes) -> tuple[Longs, Longs]:
+    """The lengths of runs of equal hashes, and where they begin."""
+    begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)])
+    return np.diff(np.r_[begins, len(ordered)]), begins
+
+
+def _distinct(classes: Hashes, hashes: Hashes) -> tuple[Hashes, Hashes]:
+    """The distinct pairs of a class and a value, sorted."""
+    order = _sorted_by(classes, hashes)
+    classes, hashes = classes[order], hashes[order]
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = (classes[1:] != classes[:-1]) | (hashes[1:] != hashes[:-1])
+    return classes[new], hashes[new]
+
+
+def _values(classes: Hashes, hashes: Hashes) -> Values:
+    classes, hashes = _distinct(classes, hashes)  # different parts may have the same pairs
+    return Values(_runs(classes)[0], hashes)
 
 
 def _digest(sizes: Longs, records: Hashes) -> bytes:
     whole = blake2b(sizes.astype("<u8").tobytes(), digest_size=16)
     whole.update(records.astype("<u8").tobytes())
     return whole.digest()
+
+
+def _sums(classes: Hashes, records: Hashes) -> Hashes:
+    """Who is in which class, as two sums over all rows."""
+    pairs = (classes, records), (records, classes)
+    return np.array([mixed(combined(pair, len(records))).sum(dtype=np.uint64) for pair in pairs])
 
 
 def _meant(schema: Schema, name: str) -> Callable[[Table], pl.Series]:
@@ -211,20 +358,19 @@ def _name(table: Table, schema: Schema) -> pl.Series:
     return _text(whose(column, schema.table))
 
 
-def _hashes(
-    key: Key, purpose: str, name: str, table: Table, meant: Callable[[Table], pl.Series]
-) -> Hashes:
-    """BLAKE2b of a secret and the meaning of each cell, several times as fast as HMAC.
+def _hashes(key: Key, purpose: str, table: Table, meant: Callable[[Table], pl.Series]) -> Hashes:
+    """BLAKE2b of a secret and the meaning of each cell of a column, several times as fast as HMAC.
 
     The secret is derived from the key. Unlike SHA-256, BLAKE2b needs no HMAC around it: it does not
     allow length extension. Its built-in keyed mode takes twice as long. Repeated cells are read and
     hashed once.
     """
+    cells = table.frame
+    (name,) = cells.columns
     secret = key.digest("register", purpose.encode(), name.encode())
-    cells = table.frame.select(name)
     distinct = cells.unique()
     if distinct.height > cells.height / 2:
-        return _digests(secret, meant(table.with_frame(cells)))
+        return _digests(secret, meant(table))
     known = distinct.with_columns(
         pl.Series("\0hash", _digests(secret, meant(table.with_frame(distinct))))
     )
@@ -233,14 +379,11 @@ def _hashes(
 
 
 def _digests(secret: bytes, cells: pl.Series) -> Hashes:
-    told = cells.drop_nulls().cast(pl.Binary).to_list()
-    data = b"".join([blake2b(secret + cell, digest_size=SIZE).digest() for cell in told])
+    told = cells.drop_nulls().cast(pl.Binary)
+    data = b"".join(
+        b"".join([blake2b(secret + cell, digest_size=SIZE).digest() for cell in some.to_list()])
+        for some in (told[begin : begin + _SLICE] for begin in range(0, len(told), _SLICE))
+    )
     hashes = np.full(len(cells), NOBODY, dtype=np.uint64)
     hashes[cells.is_not_null().to_numpy()] = np.frombuffer(data, dtype="<u8")
     return hashes
-
-
-def _values(hashes: Hashes, classes: Longs) -> Values:
-    pairs = pl.DataFrame({"class": classes, "hash": hashes}).unique().sort("class", "hash")
-    sizes = np.bincount(pairs["class"].to_numpy())
-    return Values(sizes, pairs["hash"].to_numpy().astype(np.uint64))

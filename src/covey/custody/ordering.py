@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from covey._core.arrays import Longs
 from covey.custody.keys import Key
 from covey.encoding import EncodedTable, Values, rows_to_keep
+from covey.encoding.lookups import as_labels, lookup
 from covey.encoding.selection import Selection
 from covey.errors import UsageError
 from covey.schema import Schema
@@ -170,7 +171,7 @@ class RowHasher:
         return first, second
 
     def _words(self, name: str, values: pl.Series, secret: bytes) -> tuple[Hashes, Hashes]:
-        if values.dtype == pl.String:
+        if values.dtype == pl.Categorical:
             return self._words_of_labels(name, values, secret)
         bits = values.fill_null(float("nan")).to_numpy().view(np.uint64)
         words = np.frombuffer(secret, dtype="<u8")
@@ -180,15 +181,17 @@ class RowHasher:
         self, name: str, labels: pl.Series, secret: bytes
     ) -> tuple[Hashes, Hashes]:
         hashed = self._known.setdefault(name, {})
-        known = labels.drop_nulls().unique()
-        for label in known:
-            if label not in hashed:
-                hashed[label] = blake2b(label.encode(), digest_size=16, key=secret).digest()
-        data = b"".join(hashed[label] for label in known) + secret[:16]  # the last is for missing
-        words = np.frombuffer(data, dtype="<u8").reshape(-1, 2)
-        places = pl.Series(range(len(known)), dtype=pl.UInt32)
-        place = labels.replace_strict(known, places, default=len(known)).to_numpy()
-        return words[place, 0], words[place, 1]
+
+        def words(texts: list[str]) -> Hashes:
+            for text in texts:
+                if text not in hashed:
+                    hashed[text] = blake2b(text.encode(), digest_size=16, key=secret).digest()
+            data = b"".join(hashed[text] for text in texts)
+            return np.frombuffer(data, dtype="<u8").reshape(-1, 2)
+
+        missing = np.frombuffer(secret[:16], dtype="<u8")
+        found = lookup(labels, words, missing)
+        return found[:, 0], found[:, 1]
 
 
 _ODD = np.uint64(0xD1342543DE82EF95)  # odd, so that multiplying loses no bits of earlier columns
@@ -207,14 +210,25 @@ def _mixed(words: Hashes) -> Hashes:
 def keyed_order(encoded: EncodedTable, others: pl.DataFrame, seed: int) -> Longs:
     """The rows in an order that only the holder of the secret can reproduce.
 
-    They are sorted by their quasi-identifiers and then by the `others`, which order rows that are
-    equal in everything before. The shuffle then moves each of them.
+    They are sorted by a hash of their quasi-identifiers; rows with the same hash by these and then
+    by the `others`. The shuffle then moves each of them.
     """
-    quasi = pl.DataFrame(
-        {f"\0{place}": attribute.values for place, attribute in enumerate(encoded.attributes)}
-    )
-    frame = pl.DataFrame([*quasi, *others])
-    order = canonical_order(frame, frame.columns)
+    values = [attribute.values for attribute in encoded.attributes]
+    hashes = np.zeros(encoded.rows, dtype=np.uint64)
+    for column in values:
+        words = column.view(np.uint64) if column.dtype.kind == "f" else column.astype(np.uint64)
+        hashes = _mixed(hashes * _ODD ^ words)
+    order = np.argsort(hashes, kind="stable")
+    ranked = hashes[order]
+    same = np.append(ranked[1:] == ranked[:-1], False)
+    tied = np.flatnonzero(same | np.append(False, same[:-1]))
+    if len(tied):
+        rows = order[tied]
+        quasi = [pl.Series(f"\0{place}", column[rows]) for place, column in enumerate(values)]
+        frame = pl.DataFrame(
+            [pl.Series("\0", hashes[rows]), *quasi, *(one.gather(rows) for one in others)]
+        )
+        order[tied] = rows[canonical_order(frame, frame.columns)]
     return order[np.random.default_rng((seed, _SHUFFLE)).permutation(len(order))]
 
 
@@ -223,9 +237,44 @@ _SHUFFLE = 1
 
 
 def canonical_order(frame: pl.DataFrame, columns: Sequence[str]) -> Longs:
-    """The rows sorted by these columns: any order of the input gives the same cells."""
-    keys = [key for name in columns for key in _sort_keys(frame, name)]
-    return frame.select(pl.arg_sort_by(keys).alias("row"))["row"].to_numpy().astype(np.int64)
+    """The rows sorted by these columns: any order of the input gives the same cells.
+
+    If the ranks of all columns fit into one number, one sort of numbers is enough.
+    """
+    key, sizes = np.zeros(frame.height, dtype=np.int64), 1
+    for name in columns:
+        rank, size = _ranks(frame[name])
+        sizes *= size
+        if sizes >= _LARGEST_KEY:
+            keys = [key for name in columns for key in _sort_keys(frame, name)]
+            order = frame.select(pl.arg_sort_by(keys).alias("row"))["row"]
+            return order.to_numpy().astype(np.int64)
+        key = key * size + rank
+    return np.argsort(key, kind="stable")
+
+
+_LARGEST_KEY = 2**63
+_MANY = 1_000  # labels that are better sorted than looked up, if they rarely repeat
+
+
+def _ranks(cells: pl.Series) -> tuple[Longs, int]:
+    """A number for each cell that rises with it, missing first, and one more than the highest."""
+    if cells.dtype.is_integer() or cells.dtype == pl.Date:
+        numbers = cells.to_physical()
+        low, high = numbers.min(), numbers.max()
+        if low is None or high is None or int(high) - int(low) < 2**32:  # type: ignore[arg-type]
+            start = int(low or 0)  # type: ignore[arg-type]
+            rank = (numbers.cast(pl.Int64) - start + 1).fill_null(0).to_numpy()
+            return rank, int(high or 0) - start + 2  # type: ignore[arg-type]
+    if cells.dtype == pl.String:
+        different = cells.drop_nulls().unique()
+        if len(different) > _MANY and len(different) > len(cells) / 8:
+            return np.zeros(len(cells), dtype=np.int64), _LARGEST_KEY
+        known = different.sort().to_list()
+        places = {label: place for place, label in enumerate(known, 1)}
+        found = lookup(as_labels(cells), lambda texts: np.array([places[t] for t in texts]), 0)
+        return found.astype(np.int64), len(known) + 1
+    return np.zeros(len(cells), dtype=np.int64), _LARGEST_KEY
 
 
 def _sort_keys(frame: pl.DataFrame, name: str) -> list[pl.Expr]:

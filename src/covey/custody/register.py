@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.custody.composition import Composition, compose
-from covey.custody.footprints import Footprint, Values
+from covey.custody.footprints import TOO_LARGE, Footprint, Values
 from covey.custody.keys import folder
 from covey.errors import GuaranteeError, UsageError, count
 
@@ -99,9 +99,16 @@ class NotRemembered:
 class Pending:
     """A release that is being published and is already in the register."""
 
-    def __init__(self, register: "Register", id_: str, composition: Composition) -> None:
+    def __init__(
+        self, register: "Register", id_: str, composition: Composition, incomparable: str | None
+    ) -> None:
         self.composition = composition
         self.warnings = composition.warnings()
+        if incomparable == TOO_LARGE:
+            self.warnings += (
+                f"this release was not compared with earlier ones: {incomparable}. Find out "
+                "whether anyone released other data about these people",
+            )
         self._register, self._id = register, id_
         self.stays = False
 
@@ -238,7 +245,7 @@ def own() -> Path:
 @contextlib.contextmanager
 def remember(
     source: "str | Path | Literal[False] | None",
-    trace: Footprint,
+    trace: Footprint | None,
     *,
     path: str | None,
     sha256: str,
@@ -248,11 +255,13 @@ def remember(
     """Enter a release and combine it with earlier ones; remove it again unless it is published.
 
     It is entered first and compared second, so that of two simultaneous releases at least one sees
-    the other.
+    the other. A release without a footprint is neither entered nor compared.
     """
-    register = Register.of(source)
-    why = None if register is None else _obstacle(register, trace, chosen=source is not None)
-    if register is None or why is not None:
+    register = Register.of(source) if trace is not None else None
+    why = None
+    if register is not None and trace is not None:
+        why = _obstacle(register, trace, chosen=source is not None)
+    if register is None or trace is None or why is not None:
         if refuse:
             raise UsageError(
                 f"--refuse-composition is not possible: {why or 'there is no register'}"
@@ -264,9 +273,9 @@ def remember(
     id_ = register.enter(trace, place, name, sha256, _plain(request))
     entry = None
     try:
-        entry = Pending(register, id_, register.lay_over(id_, trace))
+        entry = Pending(register, id_, register.lay_over(id_, trace), trace.incomparable)
         if refuse:
-            _refuse(entry.composition, alike=len(trace.sizes) > 0)
+            _refuse(entry.composition, trace.incomparable)
         yield entry
     finally:
         if entry is None or not entry.stays:
@@ -287,12 +296,9 @@ def _obstacle(register: Register, trace: Footprint, *, chosen: bool) -> str | No
     return None
 
 
-def _refuse(composition: Composition, *, alike: bool) -> None:
-    if not alike:
-        raise UsageError(
-            "the method forms no classes of equal rows, so its release cannot be compared with "
-            "earlier ones"
-        )
+def _refuse(composition: Composition, incomparable: str | None) -> None:
+    if incomparable is not None:
+        raise UsageError(f"the release cannot be compared with earlier ones: {incomparable}")
     if not composition.holds:
         raise GuaranteeError(
             f"{composition.figures()}. Nothing was written. Repeat an earlier request exactly "

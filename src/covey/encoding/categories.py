@@ -15,6 +15,7 @@ import polars as pl
 from covey._core.arrays import Floats, Ints, Longs
 from covey.encoding.attributes import Attribute, Mask, Shown, Style
 from covey.encoding.groups import Groups, Rings
+from covey.encoding.lookups import as_labels, lookup
 from covey.errors import TableError, TaxonomyError, UsageError, about_cells, count
 from covey.schema import Column, TaxonomyBuilder, labels
 from covey.schema.taxonomy import ROOT, Measure, Taxonomy
@@ -31,15 +32,18 @@ class Category(Attribute):
     tree: Taxonomy  # with a leaf for missing, if cells are missing
 
     @classmethod
-    def in_tree(cls, name: str, column: Column, labels: pl.Series, tree: Taxonomy) -> "Category":
+    def in_tree(cls, name: str, column: Column, cells: pl.Series, tree: Taxonomy) -> "Category":
         """Find the leaves of labels, null if missing; refuse labels that the tree does not have."""
-        refuse_uncovered(name, labels, tree)
-        codes = labels.replace_strict(
-            pl.Series(tree.leaves, dtype=pl.String),
-            pl.Series(range(tree.leaf_count), dtype=pl.Int32),
-            default=tree.leaf_count - 1,  # only missing is left, and its leaf is the last
-        )
-        return cls(name, column, codes.to_numpy(), tree)
+        leaf_of = {label: leaf for leaf, label in enumerate(tree.leaves)}
+
+        def leaves(texts: list[str]) -> Ints:
+            return np.array([leaf_of.get(text, -1) for text in texts], dtype=np.int32)
+
+        # The leaf of missing is the last.
+        codes = lookup(as_labels(cells), leaves, tree.leaf_count - 1)
+        if (codes < 0).any():
+            refuse_uncovered(name, cells.cast(pl.String), tree)
+        return cls(name, column, codes, tree)
 
     @property
     def leaves(self) -> Ints:

@@ -71,7 +71,10 @@ class Scan:
 
 def _counted(values: pl.Series) -> pl.DataFrame:
     counts = values.alias(VALUE).to_frame().group_by(VALUE).len(ROWS)
-    return counts.with_columns(pl.col(ROWS).cast(pl.Int64)).sort(VALUE, nulls_last=True)
+    counts = counts.with_columns(
+        pl.col(ROWS).cast(pl.Int64), pl.col(pl.Categorical).cast(pl.String)
+    )
+    return counts.sort(VALUE, nulls_last=True)
 
 
 def counted(attribute: Attribute) -> pl.DataFrame:

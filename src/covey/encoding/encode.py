@@ -227,10 +227,11 @@ def domain_of(values: Values, schema: Schema, dialect: Dialect) -> Domain:
     except TaxonomyError:
         for name, cells in (*values.quasi.items(), *values.sensitive.items()):
             column = schema.columns[name]
-            if cells.dtype == pl.String and column.taxonomy is not None:
-                refuse_unfit(name, column, cells)
+            if column.taxonomy is not None and not column.is_ordered:
+                texts = cells.cast(pl.String)
+                refuse_unfit(name, column, texts)
                 if name in values.sensitive and not column.has_own_tree:
-                    refuse_uncovered(name, cells, column.taxonomy_over(()), as_seen=True)
+                    refuse_uncovered(name, texts, column.taxonomy_over(()), as_seen=True)
         raise
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from covey.encoding.intervals import within_domain
+from covey.encoding.lookups import as_labels
 from covey.encoding.selection import Selection
 from covey.errors import TableError, about_cells
 from covey.schema import Column, ColumnType, MissingPolicy, Role, Schema, labels
@@ -76,7 +77,7 @@ def _quasi(table: Table, name: str, column: Column) -> pl.Series:
             days = parse_dates(cells, column.format, hours=column.grid == "hour")
             return within_domain(column, days.cast(pl.Float64))
         case _:
-            return cells.cast(pl.String)
+            return as_labels(cells)
 
 
 def _refuse_ambiguous(name: str, dialect: Dialect, rows: int = 0) -> None:

@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -307,9 +308,7 @@ class _Files:
         """Write all buckets, and read each file back."""
         for place in range(number):
             name = f"part-{place:05}{self.ending}"
-            digest, defused = self.run.once(
-                f"file-{place}", lambda p=place, n=name: self._write(p, n)
-            )
+            digest, defused = self.run.once(f"file-{place}", partial(self._write, place, name))
             if digest is not None and not self._is_there(name, digest):  # removed after a crash
                 digest, defused = self._write(place, name)
             if digest is not None:

@@ -98,7 +98,7 @@ class Task:
 
 # ── survey ──────────────────────────────────────────────────────────────────────────────────────
 
-SAMPLED = 100_000  # rows with different quasi-identifiers
+SAMPLED = 50_000  # rows with different quasi-identifiers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,14 +109,17 @@ class Sample:
     """
 
     frame: pl.DataFrame
+    keys: tuple[str, ...] = (HASH,)  # columns that decide whether two entries are equal
 
     @classmethod
     def of(cls, values: Values, hashes: Hashes, limit: int | None = None) -> "Sample":
         """The sample of a batch; hashes above the `limit` are known not to be among the lowest."""
         columns = [*values.quasi.values(), *values.sensitive.values()]
         frame = pl.DataFrame([*columns, pl.Series(HASH, hashes)])
-        frame = frame.with_columns(pl.lit(1, dtype=pl.Int64).alias(ROWS))
-        return cls(_lowest(frame if limit is None else frame.filter(pl.col(HASH) <= limit)))
+        some = frame if limit is None else frame.filter(pl.col(HASH) <= limit)
+        some = some.with_columns(pl.col(pl.Categorical).cast(pl.String))
+        keys = (HASH, *values.sensitive)
+        return cls(_lowest(some.with_columns(pl.lit(1, pl.Int64).alias(ROWS)), keys), keys)
 
     @property
     def limit(self) -> int | None:
@@ -126,7 +129,8 @@ class Sample:
         return int(self.frame[HASH].max())  # type: ignore[arg-type]
 
     def __add__(self, other: "Sample") -> "Sample":
-        return Sample(_lowest(pl.concat([self.frame, other.frame], how="vertical_relaxed")))
+        both = pl.concat([self.frame, other.frame], how="vertical_relaxed")
+        return Sample(_lowest(both, self.keys), self.keys)
 
     def values(self, task: Task) -> Values:
         """The values of the entries."""
@@ -142,14 +146,13 @@ class Sample:
         return self.frame[ROWS].to_numpy()
 
 
-def _lowest(frame: pl.DataFrame) -> pl.DataFrame:
+def _lowest(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Entries of the lowest hashes, equal ones together, in an order that is always the same."""
-    keys = [name for name in frame.columns if name != ROWS]
-    counts = frame.group_by(keys).agg(pl.col(ROWS).sum()).sort(HASH, *keys)
-    different = counts[HASH].unique()
-    if len(different) <= SAMPLED:
-        return counts
-    return counts.filter(pl.col(HASH) <= different.sort()[SAMPLED - 1])
+    different = frame[HASH].unique()
+    if len(different) > SAMPLED:
+        frame = frame.filter(pl.col(HASH) <= different.sort()[SAMPLED - 1])
+    equal = pl.exclude(*keys, ROWS).first()  # quasi-identifiers with the same hash
+    return frame.group_by(keys).agg(equal, pl.col(ROWS).sum()).sort(keys)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,8 +4,8 @@ Differences in case, in white space around and between words, in Unicode compati
 (full-width letters, ligatures, composed accents) and in invisible characters do not count. Letters
 of other alphabets that look the same stay different.
 
-Both the clustering and the verifier use this module, so it imports neither. It processes only the
-distinct texts of a column, not every row.
+Both the clustering and the verifier use this module, so it imports neither. If texts repeat, it
+processes only the distinct ones, not every row.
 """
 
 import functools
@@ -41,8 +41,8 @@ _APPLIED: dict[Step, Callable[[pl.Series], pl.Series]] = {
 # The steps that ASCII needs, as expressions: all of them are computed at once.
 _APPLIED_TO_ASCII: dict[Step, Callable[[pl.Expr], pl.Expr]] = {
     "casefold": lambda texts: texts.str.to_lowercase(),
-    "strip": lambda texts: texts.str.replace_all("^ +| +$", ""),
-    "collapse": lambda texts: texts.str.replace_all(" +", " "),
+    "strip": lambda texts: texts.str.strip_chars(" "),
+    "collapse": lambda texts: texts.str.replace_all("  +", " "),
 }
 # No step changes lower-case letters, digits and punctuation of ASCII without spaces.
 _PLAIN = r"^[!-@\[-~]*$"
@@ -53,15 +53,21 @@ def normalised(cells: pl.Series, steps: Sequence[Step]) -> pl.Series:
     """The texts of a column after some steps; missing cells and other types stay as they are."""
     if cells.dtype != pl.String or not steps:
         return cells
-    different = cells.drop_nulls().unique()
-    odd = different.filter(~different.str.contains(_PLAIN))
+    odd = (~cells.str.contains(_PLAIN)).fill_null(value=False).arg_true()
     if odd.is_empty():
         return cells
-    # ASCII texts skip the steps that only concern other characters: there may be many names.
-    some = odd.str.contains(_ASCII)
-    ascii_, others = odd.filter(some), odd.filter(~some)
-    changed = pl.concat([_of_ascii(ascii_, steps), _after(others, steps)])
-    return cells.replace(pl.concat([ascii_, others]), changed)
+    texts = cells[odd]
+    if 2 * texts.n_unique() > len(texts):  # to find the same texts would take longer
+        return cells.clone().scatter(odd, _changed(texts, steps))  # it changes what it is given
+    different = texts.unique()
+    return cells.replace(different, _changed(different, steps))
+
+
+def _changed(texts: pl.Series, steps: Sequence[Step]) -> pl.Series:
+    """ASCII texts skip the steps that only concern other characters: there may be many names."""
+    others = (~texts.str.contains(_ASCII)).arg_true()
+    changed = _of_ascii(texts, steps)
+    return changed.scatter(others, _after(texts[others], steps)) if len(others) else changed
 
 
 def _of_ascii(texts: pl.Series, steps: Sequence[Step]) -> pl.Series:
@@ -107,8 +113,7 @@ _POWER = r"^[+-]?[0-9]+(?:[.,][0-9]*)?[eE][+-]?[0-9]{1,3}$"
 
 def numbers_as_one(cells: pl.Series) -> pl.Series:
     """The texts of a column, with one spelling per number: 07, +7, 7.0, 7,0 and 70e-1 become 7."""
-    powers = cells.drop_nulls().unique()
-    powers = powers.filter(powers.str.contains(_POWER))
+    powers = cells.filter(cells.str.contains(_POWER)).unique()
     plain = [f"{Decimal(power.replace(',', '.')):f}" for power in powers]
     whole = r"^(-?[0-9]+)\.$"
     return cells.replace(powers, plain).str.replace(_NUMBER, "$1$2.$3").str.replace(whole, "$1")

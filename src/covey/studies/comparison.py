@@ -349,6 +349,7 @@ class _Task:
             method=contender.method,
             seed=self.setting.seed,
             class_column=self.setting.class_column,
+            remember=False,
             progress=progress,
             **contender.options,
         )
@@ -368,6 +369,7 @@ class _Task:
             method=_together,
             seed=self.setting.seed,
             class_column=self.setting.class_column,
+            remember=False,
         )
         self.worth(release, queries=1)
 

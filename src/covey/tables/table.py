@@ -152,15 +152,19 @@ _ROWS_AT_A_TIME = 1_000_000
 
 def without_nul(table: Table) -> Table:
     """The same table, refused if a cell contains a NUL, which no CSV file can hold."""
-    has_nul = pl.col(pl.String).str.contains("\0", literal=True)
-    found = table.frame.select(has_nul.any())
-    for name in found.columns if any(any(row) for row in found.iter_rows()) else ():
+    # Searching one long text is faster than searching many short ones.
+    has_nul = pl.col(pl.String).str.join("").str.contains("\0", literal=True)
+    parts = table.frame.iter_slices(_ROWS_SEARCHED)
+    found = {cells.name for part in parts for cells in part.select(has_nul) if cells.any()}
+    for name in found:
         with table.locating():
             wrong = table.frame[name].str.contains("\0", literal=True).fill_null(value=False)
-            if wrong.any():
-                what, remedy = "with a NUL character", "remove the character"
-                raise about_cells(TableError, name, wrong.to_numpy(), what, remedy)
+            what, remedy = "with a NUL character", "remove the character"
+            raise about_cells(TableError, name, wrong.to_numpy(), what, remedy)
     return table
+
+
+_ROWS_SEARCHED = 100_000
 
 
 def original(source: Any, schema: Schema, *needed: Role) -> Table:

@@ -30,7 +30,7 @@ class Classes:
     @classmethod
     def of(cls, first: Words, second: Words) -> "Classes":
         """The classes of rows that have the same pair of numbers."""
-        order = np.argsort(first)
+        order = pl.Series(first).arg_sort().to_numpy().astype(np.int64)
         changes = np.diff(first[order]) != 0
         others = np.diff(second[order]) != 0
         if (others & ~changes).any():  # never, but for chance or an attack

@@ -58,7 +58,7 @@ class _Mergeable:
         return cast("Self", kind(**merged))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Figures(_Mergeable):
     """The figures of a sensitive column."""
 
@@ -139,7 +139,7 @@ class Shares(_Mergeable):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Judged(_Mergeable):
     """What was found in some classes, with all rows of each."""
 

@@ -259,6 +259,7 @@ def anonymize(  # noqa: PLR0913 - groups of options
             refine=clustering.refine,
             style=cells.style(),
             keep_order=cells.keep_order,
+            remember=not (earlier.no_register or paths.dry_run),
             progress=progress,
             **request,
             **options,

@@ -35,10 +35,10 @@ def demo(
             settings,
             require=[KAnonymity(k)],
             key=custodian(None),
+            remember=False,  # invented people need no protection: earlier demos give no warnings
             progress=progress,
         )
-        # Invented people need no protection, so earlier demos give no warnings.
-        written = release.write(released, report=reports, register=False)
+        written = release.write(released, report=reports)
     shown = [i * len(release.rows) // 5 for i in range(5)]
     people = tables.read(table).frame
     for some in (shown,) if out.width >= 110 else (shown[:3], shown[3:]):
