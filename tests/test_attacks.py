@@ -22,14 +22,11 @@ import pytest
 from numpy.typing import NDArray
 
 import covey
-from covey import Groups, KAnonymity, LDiversity, Style, Verdict, demo
+from covey import Groups, KAnonymity, LDiversity, Verdict, demo, part, pipeline
 from covey.clustering import METHODS
 from covey.clustering.progress import Progress
 from covey.encoding import EncodedTable
-from covey.encoding.selection import Selection
-from covey.generalisation import generalise
 from covey.release import Release
-from covey.tables import Table
 
 K = 5
 Bools: TypeAlias = NDArray[np.bool_]
@@ -147,14 +144,17 @@ def beyond_chance(hits: float, tries: int, chance: float) -> bool:
     return hits > chance * tries + 5 * math.sqrt(tries * chance * (1 - chance))
 
 
+FORM = pipeline.form_groups
+
+
 @pytest.fixture
 def showing_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """A build that generalises everybody alone, and lets any verdict pass."""
 
-    def alone(table: Table, encoded: EncodedTable, groups: Groups, style: Style) -> Table:
-        return generalise(table, encoded, Groups(np.arange(len(groups))), style)
+    def alone(*_: Any) -> Groups:
+        return Groups(np.arange(len(FORM(*_))))
 
-    monkeypatch.setattr("covey.pipeline.generalise", alone)
+    monkeypatch.setattr(pipeline, "form_groups", alone)
     monkeypatch.setattr(Verdict, "raise_if_violated", lambda _: None)
 
 
@@ -228,16 +228,18 @@ def test_positions_tell_all_where_the_order_is_kept(known: Known) -> None:
     assert by_position_in_class(known, release)[0] == known.rows
 
 
+ORDER = part.leaving_order
+
+
 def test_positions_in_a_class_tell_all_where_only_classes_are_sorted(
     known: Known, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A build that sorts rows by their quasi-identifiers alone leaves the input's order inside."""
 
-    def by_class(released: Any, people: Selection, *, keep_order: bool) -> Selection:
-        order = np.lexsort((people.rows, known.classes(released.frame)))
-        return Selection(order, len(order))
+    def by_class(cells: Any, place: Any, carried: pl.DataFrame) -> Any:
+        return ORDER(cells, place, carried.select(row=pl.int_range(pl.len())))
 
-    monkeypatch.setattr("covey.pipeline._leaving_order", by_class)
+    monkeypatch.setattr(pipeline, "leaving_order", by_class)
     release = known.release()
     assert by_position(release) <= MOST_BY_CHANCE
     assert by_position_in_class(known, release)[0] == known.rows

@@ -21,10 +21,11 @@ from hypothesis import strategies as st
 import covey
 from command_line import Folder, Ran
 from covey import demo
+from covey._core.arrays import Longs
 from covey.cli import main as cli
 from covey.clustering import METHODS, Method
 from covey.clustering.progress import STOPPED
-from covey.custody.ordering import ordered_people
+from covey.custody.ordering import keyed_order, people_as_read
 from covey.encoding import EncodedTable, Style, encode
 from covey.generalisation import generalise
 from covey.report import charts
@@ -103,7 +104,7 @@ def test_losses_are_those_of_the_oracle_and_never_fall(table: People, seed: int)
     ks = [k for k in (2, 3, 5, 8) if k <= table.rows]
     assume(ks)
     found = covey.curve(table.table, table.schema, k=ks, method=random_groups, seed=seed)
-    rows = ordered_people(table.table, table.schema, [], seed=seed, key=None).selection.rows
+    rows = rows_in_order(table, seed)
     for some in found.points:
         in_input_order = np.empty(table.rows, dtype=np.int64)
         in_input_order[rows] = formed[some.found_for]
@@ -120,11 +121,20 @@ def test_losses_are_those_of_the_oracle_and_never_fall(table: People, seed: int)
     assert all(one.total_il <= other.total_il for one, other in pairwise(found.points))
 
 
+def rows_in_order(table: People, seed: int) -> Longs:
+    """The rows as a method sees them."""
+    people = people_as_read(table.table, table.schema)
+    encoded = encode(people.table, table.schema)
+    frame = people.table.frame
+    others = frame.select(sorted({*frame.columns} - {*table.schema.quasi}))
+    return people.selection.rows[keyed_order(encoded, others, seed)]
+
+
 def class_sizes(table: People, labels: Sequence[int]) -> list[int]:
     """The rows of each class of the release of these groups, by its cells."""
     kept = [row for row, label in enumerate(labels) if label >= 0]
-    people = ordered_people(table.table, table.schema, [], seed=0, key=None)
-    back = np.argsort(people.selection.rows)[kept]
+    people = people_as_read(table.table, table.schema)
+    back = np.searchsorted(people.selection.rows, kept)
     encoded = encode(people.table, table.schema)
     own = covey.Groups(np.unique([labels[row] for row in kept], return_inverse=True)[1])
     some = people.table.with_frame(people.table.frame[back.tolist()])

@@ -25,6 +25,7 @@ from covey.measures.histograms import (
     PRESENT,
     Bin,
     Distribution,
+    Persons,
     class_sizes,
     distributions,
 )
@@ -241,9 +242,14 @@ def test_no_subtraction_tells_of_fewer_than_k(people: list[tuple[Any, ...]], k: 
                 assert (do, do_not) == (0, 0) or min(do, do_not) >= k
 
 
-def told_of(frame: pl.DataFrame, shown: pl.DataFrame, k: int = 5, **more: Any) -> tuple[Bin, ...]:
-    schema = covey.Schema.of(quasi=dict.fromkeys(frame.columns, "categorical"))
-    (found,) = distributions(View.of(Table(shown), encode(Table(frame), schema)), k, **more)
+def told_of(
+    frame: pl.DataFrame, shown: pl.DataFrame, k: int = 5, whose: pl.Series | None = None
+) -> tuple[Bin, ...]:
+    encoded = encode(
+        Table(frame), covey.Schema.of(quasi=dict.fromkeys(frame.columns, "categorical"))
+    )
+    persons = None if whose is None else Persons.of(whose, encoded)
+    (found,) = distributions(View.of(Table(shown), encoded), k, persons=persons)
     return found.bins
 
 
@@ -283,7 +289,7 @@ def test_a_count_is_told_where_others_are_kept_back() -> None:
 
 def test_rows_of_one_person_do_not_make_several() -> None:
     whose = pl.Series([i // 2 for i in range(40)])
-    told = [told_of(sexes(20, 20), sexes(n, n, 40 - 2 * n), persons=whose) for n in (10, 15)]
+    told = [told_of(sexes(20, 20), sexes(n, n, 40 - 2 * n), whose=whose) for n in (10, 15)]
     assert [[bin_.before for bin_ in bins] for bins in told] == [[20, 20], [None, None]]
 
 
@@ -364,7 +370,9 @@ def test_where_persons_count_every_bin_holds_k_of_them(
     frame = pl.DataFrame({"age": [age for age, _ in rows]})
     schema = covey.Schema.of(quasi={"age": "numeric"})
     whose = pl.Series([person for _, person in rows], dtype=pl.Int64)
-    (found,) = distributions(View.of(Table(frame), encode(Table(frame), schema)), k, persons=whose)
+    encoded = encode(Table(frame), schema)
+    persons = Persons.of(whose, encoded)
+    (found,) = distributions(View.of(Table(frame), encoded), k, persons=persons)
     labels = [bin_.label for bin_ in found.bins]
     for label in labels if len(labels) > 1 else []:
         inside = {p for age, p in rows if p is not None and holds(label, age, "age", labels)}

@@ -15,6 +15,7 @@ from covey.encoding.groups import Groups
 from covey.errors import CoveyError, TableError
 from covey.generalisation import Style, View, generalise
 from covey.measures import loss
+from covey.measures.entropy import InGroups
 from covey.measures.loss import DEFINITIONS, Losses
 from covey.reference import model as oracle
 from covey.schema import Schema
@@ -49,9 +50,9 @@ class Split:
     def released(self, style: Style) -> Table:
         return released(self.people, self.labels, style)
 
-    def measured(self, style: Style, **settings: Any) -> Losses:
+    def measured(self, style: Style, class_column: str | None = None, **settings: Any) -> Losses:
         return loss.measure(
-            View.of(self.released(style), self.people.encoded()),
+            View.of(self.released(style), self.people.encoded(), class_column=class_column),
             suppressed=self.suppressed,
             **settings,
         )
@@ -127,7 +128,8 @@ def test_losses_of_rows_are_those_of_the_oracle(
     table: People, style: Style, data: st.DataObject
 ) -> None:
     split = Split(table, data.draw(labels_for(table.rows)))
-    found = loss.RowLosses.of(View.of(split.released(style), split.people.encoded())).each()
+    view = View.of(split.released(style), split.people.encoded())
+    found = loss.RowLosses.of(view).each(split.released(style))
     expected = metrics.row_losses(*split.expected, table.schema.loss)[: len(found)]
     assert found.tolist() == [[close(cell) for cell in row.values()] for row in expected]
 
@@ -258,7 +260,8 @@ def test_entropies_are_those_of_the_oracle(
 def test_information_lost_is_that_of_the_oracle(table: People, data: st.DataObject) -> None:
     labels = data.draw(labels_for(table.rows))
     split = Split(table, labels)
-    found = split.measured(ANCESTORS, groups=Groups(split.labels))
+    groups = InGroups.of(split.people.encoded(), Groups(split.labels))
+    found = split.measured(ANCESTORS, in_groups=groups)
     expected = entropy.information_loss(table.oracle, labels)
     assert found.information == approx(expected, rel=1e-9, abs=1e-9)
     assert 0 <= expected <= 1 + 1e-9
@@ -285,7 +288,8 @@ def test_wider_cells_lose_no_fewer_bits(table: People, data: st.DataObject) -> N
 def test_nothing_generalised_loses_no_bits(table: People) -> None:
     alone = Groups(range(table.rows))
     shown = released(table, alone.labels.tolist(), ANCESTORS)
-    found = loss.measure(View.of(shown, table.encoded()), groups=alone)
+    in_groups = InGroups.of(table.encoded(), alone)
+    found = loss.measure(View.of(shown, table.encoded()), in_groups=in_groups)
     assert (found.entropy, found.monotone_entropy, found.non_uniform_entropy) == (0, 0, 0)
     assert found.information == 0
 
@@ -340,13 +344,14 @@ def test_information_by_hand() -> None:
     encoded = encode(table, Schema.of(quasi={"x": "numeric"}))
     groups = Groups([0, 0, 1, 1])
     shown = generalise(table, encoded, groups, ANCESTORS)
-    found = loss.measure(View.of(shown, encoded), groups=groups, suppressed=1)
+    in_groups = InGroups.of(encoded, groups)
+    found = loss.measure(View.of(shown, encoded), in_groups=in_groups, suppressed=1)
     assert found.information == approx((4 * 0.5 + 1) / 5)
 
 
 def test_a_release_without_classes_has_no_figures_of_them() -> None:
     shown = Table(pl.DataFrame({"age": ["5", "[1, 9]", "9", "9"], "note": [1, 2, 3, 4]}))
-    found = loss.measure(View.of(shown, original()), k=2, class_column="note", classes=False)
+    found = loss.measure(View.of(shown, original(), class_column="note"), k=2, classes=False)
     assert found.discernibility is None
     assert found.average_class_size is None
     assert found.classification is None
@@ -418,8 +423,8 @@ def measured(
     table = Table(pl.DataFrame(columns).filter(pl.Series(groups.labels >= 0)))
     encoded = encode(table, Schema.of(quasi=quasi, **more))
     shown = generalise(table, encoded, groups.released(), ANCESTORS)
-    settings: dict[str, Any] = {"k": k, "class_column": class_column}
-    return loss.measure(View.of(shown, encoded), suppressed=groups.suppressed, **settings)
+    view = View.of(shown, encoded, class_column=class_column)
+    return loss.measure(view, suppressed=groups.suppressed, k=k)
 
 
 def test_the_posters_table() -> None:
@@ -586,7 +591,7 @@ def test_a_column_named_like_an_end_is_not_a_quasi_identifier() -> None:
     schema = Schema.of(quasi={"age": "numeric"}, insensitive=["age_low"], sensitive=["job"])
     encoded = encode(Table(frame), schema)
     shown = generalise(Table(frame), encoded, Groups([0, 0, 1, 1]), ANCESTORS)
-    found = loss.measure(View.of(shown, encoded), k=2, class_column="job")
+    found = loss.measure(View.of(shown, encoded, class_column="job"), k=2)
     assert (found.discernibility, found.average_class_size) == (8, 1.0)
     assert found.classification == 2 / 4
 
@@ -613,7 +618,7 @@ def test_a_release_of_more_rows_than_there_were() -> None:
 def test_a_class_column_that_was_not_released() -> None:
     with pytest.raises(TableError, match="column 'job' is not in the released table"):
         loss.measure(
-            View.of(Table(pl.DataFrame({"age": ["5"] * 4})), original()), class_column="job"
+            View.of(Table(pl.DataFrame({"age": ["5"] * 4})), original(), class_column="job")
         )
 
 

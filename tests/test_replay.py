@@ -12,6 +12,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,9 @@ import covey
 from covey import KAnonymity, demo, pipeline
 from covey.cli import main as cli
 from covey.clustering import METHODS
+from covey.clustering.request import Request
 from covey.custody.keys import Key
-from covey.custody.ordering import People, canonical_order
-from covey.encoding.selection import Selection
+from covey.custody.ordering import Secret, canonical_order
 from covey.schema import Role, Schema
 from covey.tables import Table
 from examples import examples
@@ -39,15 +40,16 @@ OURS, THEIRS = (Key(bytes([number]) * 32) for number in (1, 2))
 
 
 def unkeyed(
-    table: Table, schema: Schema, request: Sequence[Any], *, seed: int | None, key: Key | None
-) -> People:
-    """Order rows by all their cells, and hash the whole table into a seed."""
+    table: Table, schema: Schema, request: Request, secret: Secret, persons: dict[str, pl.Series]
+) -> pipeline.Prepared:
+    """Hash the whole table into a seed."""
     frame = table.frame.drop(schema.names(Role.IDENTIFIER), strict=False)
-    order = frame.select(pl.arg_sort_by(sorted(frame.columns)).alias("row"))["row"].to_numpy()
-    content = json.dumps(list(request), default=str) + frame[order].write_csv()
+    content = json.dumps(request.seeded, default=str) + frame.sort(frame.columns).write_csv()
     drawn = int.from_bytes(hashlib.sha256(content.encode()).digest()[:16])
-    order = order[np.random.default_rng((drawn, 1)).permutation(len(order))]
-    return People(table.with_frame(frame[order]), Selection(order, len(order)), drawn)
+    return replace(PREPARED(table, schema, request, secret, persons), seed=drawn)
+
+
+PREPARED = pipeline.prepared
 
 
 # ── attacks ─────────────────────────────────────────────────────────────────────────────────────
@@ -110,7 +112,7 @@ def test_replaying_each_member_of_a_class_finds_nobody(method: str, stolen: bool
 def test_replaying_finds_the_person_where_the_seed_is_a_hash_of_the_table(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "ordered_people", unkeyed)
+    monkeypatch.setattr(pipeline, "prepared", unkeyed)
     assert all(who_fits(known_of(n), 77, THEIRS, method=method) == [77] for n in range(2))
 
 
@@ -142,7 +144,7 @@ def test_replaying_does_not_tell_of_those_who_were_left_out(key: Key, fits: int)
 def test_replaying_tells_of_them_where_the_seed_is_a_hash_of_the_table(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pipeline, "ordered_people", unkeyed)
+    monkeypatch.setattr(pipeline, "prepared", unkeyed)
     assert diagnoses_that_fit(THEIRS) == ["depression"]
 
 

@@ -17,6 +17,7 @@ from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups, Rings
 from covey.errors import UsageError, ViolationError
 from covey.generalisation import Style, View, generalise
+from covey.generalisation.classes import index_of_rows
 from covey.measures import loss
 from covey.reference.model import attribute_order, column_loss, record_loss
 from covey.reference.nh import nh
@@ -86,9 +87,12 @@ def test_everyone_could_be_behind_k_rows(table: People, data: st.DataObject) -> 
     contains = [[True] * table.rows for _ in range(table.rows)]
     from covey.verification.rings import _covers
 
-    for column in View.of(release._own.released, encoded).columns:
+    view = View.of(release._own.released, encoded)
+    cells = index_of_rows(release._own.released, view.classes.cells)
+    for attribute, column, cell in zip(encoded.attributes, view.columns, cells, strict=True):
+        ends = [end[cell] for end in column.shown.places]
         for person in range(table.rows):
-            within = _covers(column, np.full(table.rows, person))
+            within = _covers(attribute, ends, np.full(table.rows, person))
             for row in range(table.rows):
                 contains[person][row] &= bool(within[row])
     assert min(matchable_counts(contains)) >= k

@@ -13,6 +13,7 @@ from covey import Schema, TableError
 from covey.encoding import Category, Interval, encode
 from covey.encoding.groups import Groups
 from covey.generalisation import Style, View, generalise
+from covey.generalisation.classes import index_of_rows
 from covey.measures.loss import RowLosses, measure
 from covey.tables import Table
 
@@ -61,7 +62,7 @@ def test_a_release_is_read_once(read: Counter[str]) -> None:
 
 
 def test_somebody_elses_release_is_read_once(read: Counter[str]) -> None:
-    shown = view().released.frame
+    shown = view().row_by_row.released.frame
     read.clear()
     covey.report_on(FRAME, shown, SCHEMA)
     covey.measure(FRAME, shown, SCHEMA, queries=10)
@@ -71,14 +72,16 @@ def test_somebody_elses_release_is_read_once(read: Counter[str]) -> None:
 @pytest.mark.parametrize("style", [Style(), Style(intervals="columns"), Style(categories="values")])
 def test_every_row_has_its_cells(style: Style) -> None:
     found = view(style)
-    for column in found.columns:
-        assert column.counts.tolist() == np.bincount(column.cell).tolist()
+    released = found.row_by_row.released
+    for column, cell in zip(
+        found.columns, index_of_rows(released, found.classes.cells), strict=True
+    ):
+        assert column.counts.tolist() == np.bincount(cell).tolist()
         for written in column.written:
-            shown = found.released.cells(written.name)
-            assert written.gather(column.cell).to_list() == shown.to_list()
-    boxes, rows = found.boxes
-    assert boxes.shape == (2, 3)
-    assert rows.tolist() == [3, 3]
+            shown = released.cells(written.name)
+            assert written.gather(cell).to_list() == shown.to_list()
+    assert [len(index) for index in found.classes.indices] == [2, 2, 2]
+    assert found.classes.sizes.tolist() == [3, 3]
 
 
 def test_it_is_told_whether_the_same_rows_are_behind() -> None:
@@ -94,8 +97,8 @@ def test_it_is_told_whether_the_same_rows_are_behind() -> None:
 
 @pytest.mark.parametrize(("name", "cell"), [("age", "old"), ("born", "once"), ("town", "Oslo")])
 def test_a_cell_that_cannot_be_read_is_told_by_its_row_and_not_quoted(name: str, cell: str) -> None:
-    shown = view().released.frame.with_columns(
-        pl.Series(name, [*view().released.frame[name][:4], cell, cell])
+    shown = view().row_by_row.released.frame.with_columns(
+        pl.Series(name, [*view().row_by_row.released.frame[name][:4], cell, cell])
     )
     with pytest.raises(TableError, match=rf"{name!r}: 2 rows .*first in row 5") as refusal:
         View.of(Table(shown), encode(Table(FRAME), SCHEMA))
@@ -105,8 +108,8 @@ def test_a_cell_that_cannot_be_read_is_told_by_its_row_and_not_quoted(name: str,
 def test_row_losses_sum_up_to_the_total_and_hold_no_original() -> None:
     found = view()
     lost = RowLosses.of(found)
-    assert lost.each().sum() == pytest.approx(measure(found).total_il)
+    assert lost.each(found.row_by_row.released).sum() == pytest.approx(measure(found).total_il)
     assert {field.name for field in fields(lost)} == {"weights", "losses", "cells"}
-    held = [*lost.losses, *lost.cells]
+    held = [*lost.losses, *(cells.to_numpy() for both in lost.cells for cells in both)]
     for attribute in found.original.attributes:
         assert not any(np.shares_memory(array, attribute.values) for array in held)

@@ -21,6 +21,7 @@ from covey.encoding.groups import Rings
 from covey.encoding.imputation import without_gaps
 from covey.generalisation import View, generalise
 from covey.measures import loss
+from covey.measures.entropy import InGroups
 from covey.release import Release
 from covey.schema import MissingPolicy, Schema
 from covey.tables import Table
@@ -154,7 +155,8 @@ def test_losses_are_those_of_the_known_members(table: People, data: st.DataObjec
     shown = generalise(table.table, table.encoded(), groups, Style())
     known = as_shown(table.oracle, groups_of(labels))
     expected = total_il(known, labels, table.schema.loss)
-    found = loss.measure(View.of(shown, table.encoded()), groups=groups)
+    in_groups = InGroups.of(table.encoded(), groups)
+    found = loss.measure(View.of(shown, table.encoded()), in_groups=in_groups)
     assert found.total_il == pytest.approx(expected, rel=1e-9, abs=1e-9)
     assert loss.measure_groups(table.encoded(), groups).total_il == pytest.approx(
         expected, rel=1e-9, abs=1e-9
@@ -212,7 +214,8 @@ def test_bits_are_those_of_the_known_cells() -> None:
     encoded = encode(table, schema)
     groups = Groups([0, 0, 0, 1, 1, 2])
     found = loss.measure(
-        View.of(generalise(table, encoded, groups, Style()), encoded), groups=groups
+        View.of(generalise(table, encoded, groups, Style()), encoded),
+        in_groups=InGroups.of(encoded, groups),
     )
     assert found.entropy == pytest.approx(5 / 6)
     assert found.entropy_share == pytest.approx(5 / 6)

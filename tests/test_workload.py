@@ -25,10 +25,11 @@ from covey.encoding import Category, EncodedTable, encode
 from covey.encoding.groups import Groups
 from covey.errors import SchemaError, TableError, UsageError, percent
 from covey.generalisation import Style, View, generalise
+from covey.generalisation.classes import index_of_rows
 from covey.measures import classifier
 from covey.measures.classifier import FOLDS, Accuracy, classifier_accuracy
 from covey.measures.queries import Query, QueryError, answers, query_error, random_queries
-from covey.measures.spans import original_spans, released_spans
+from covey.measures.spans import Spans, original_spans, released_spans
 from covey.reference import model
 from covey.schema import Schema
 from covey.tables import Table
@@ -41,6 +42,10 @@ ANCESTORS, SETS, ENDS = Style(), Style(categories="values"), Style(intervals="co
 approx = pytest.approx
 
 
+def spans_of_rows(view: View) -> list[Spans]:
+    return released_spans(view.columns, index_of_rows(view.row_by_row.released, view.classes.cells))
+
+
 def encoded(columns: Mapping[str, Any], quasi: Mapping[str, Any]) -> EncodedTable:
     return encode(Table(pl.DataFrame(columns)), Schema.of(quasi=quasi))
 
@@ -49,7 +54,7 @@ def counts(original: EncodedTable, released: Mapping[str, Any], *asked: Query) -
     """What these queries count over a release."""
     shown = Table(pl.DataFrame(released))
     rows = np.ones(shown.frame.height, dtype=np.int64)
-    return list(answers(released_spans(View.of(shown, original).columns), rows, asked))
+    return list(answers(spans_of_rows(View.of(shown, original)), rows, asked))
 
 
 # ── against brute force ─────────────────────────────────────────────────────────────────────────
@@ -88,7 +93,7 @@ def test_counts_are_those_of_the_oracle(
     true = answers(original_spans(original), rows, asked)
     assert true.tolist() == [oracle.true_count(table.oracle, query) for query in queries]
     kept = rows[: shown.frame.height]
-    estimated = answers(released_spans(View.of(shown, original).columns), kept, asked)
+    estimated = answers(spans_of_rows(View.of(shown, original)), kept, asked)
     assert estimated == approx(
         [oracle.estimate(table.oracle, labels, query) for query in queries], rel=1e-9, abs=1e-9
     )
@@ -384,9 +389,7 @@ def test_features_by_hand() -> None:
     )
     shown = {"age": ["[0, 5]", "10", "*", None], "country": ["Europe", "Italy", "*", "Asia"]}
     table = Table(pl.DataFrame(shown))
-    found = classifier.features(
-        original, released_spans(View.of(table, original).columns), np.arange(4)
-    )
+    found = classifier.features(original, spans_of_rows(View.of(table, original)), np.arange(4))
     assert found.tolist() == [
         [0.25, 0, 0.5, 0.5, 0, 0, 0],
         [1, 0, 0, 1, 0, 0, 0],
@@ -404,7 +407,7 @@ def test_rare_leaves_share_a_feature(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = classifier.features(original, original_spans(original), np.arange(6))
     assert exact.tolist() == [[0, 0, 1], [1, 0, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 0]]
     view = View.of(Table(pl.DataFrame({"town": ["*"] * 6})), original)
-    shown = classifier.features(original, released_spans(view.columns), np.arange(6))
+    shown = classifier.features(original, spans_of_rows(view), np.arange(6))
     assert shown.tolist() == [[0.25, 0.25, 0.5]] * 6
 
 

@@ -1,6 +1,6 @@
 """From a table to its verified release, stage by stage.
 
-    read → order → encode → cluster → repair → generalise → verify → measure → remember
+    read → encode → (order → cluster → repair) → generalise → verify → measure → remember
 
 Before clustering, rows are sorted by their content and the custodian's key alone. Released rows are
 sorted by their released content alone. So no position reveals anything, and any permutation of the
@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeGuard
 import numpy as np
 import polars as pl
 
-from covey import tables
+from covey import part, tables
 from covey.clustering import refuse_infeasible
 from covey.clustering.covey import Effort
 from covey.clustering.progress import STOPPED, Progress, silent
@@ -26,29 +26,34 @@ from covey.clustering.request import PLAIN, Asked, Request, options_among, requi
 from covey.custody.footprints import footprint
 from covey.custody.keys import Key
 from covey.custody.ordering import (
+    Content,
     People,
-    canonical_order,
-    ordered_people,
+    Secret,
     people_as_read,
 )
-from covey.encoding import EncodedTable, encode
-from covey.encoding.groups import Groups, Rings
+from covey.encoding import EncodedTable, Values, encode, encode_values
+from covey.encoding.encode import class_codes, domain_of
+from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.encoding.selection import Selection
 from covey.errors import SchemaError, UsageError, count
-from covey.generalisation import Style, View, generalise
+from covey.generalisation import Style, View, beside, cells_of, filled_in, generalise
 from covey.inspection.named import Names, described
 from covey.inspection.persons import refuse_unsaid, whose_rows
 from covey.measures import loss
+from covey.measures.entropy import InGroups
+from covey.measures.histograms import Persons
 from covey.measures.loss import Losses, RowLosses
 from covey.measures.queries import query_error
+from covey.part import Grouping, leaving_order
 from covey.release import Kept, Release, output_of
-from covey.repair.repair import repair
-from covey.repair.surplus import without_surplus
 from covey.report import About, Costs, Output, Report, Rows, refuse_curve_of_others
+from covey.report.carried import Carried
+from covey.report.compared import Compared
 from covey.report.findings import Findings, Made
-from covey.schema import Role, Schema
+from covey.schema import Role, Schema, TableFormat
 from covey.schema.requirements import KAnonymity, Requirement
 from covey.tables import Table, formulas, sources
+from covey.tables.batches import Batches, batches
 from covey.tables.csv_files import Dialect
 from covey.verification import Verdict, rings, verify
 
@@ -162,16 +167,17 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
         table = tables.original(read, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
         doubts = [*doubts, *refuse_unsaid(table, schema, request.requirements)]
         persons = whose_rows(table, schema, request.persons)
-    with stage("ordering"):
-        custodian = Key.of(order.key)
-        people = ordered_people(table, schema, request.seeded, seed=order.seed, key=custodian)
+        if not order.remember:
+            del read  # only a register needs the cells as they were read
     with stage("encoding"):
-        encoded = encode_people(people, schema, request, persons)
-        possible = without_surplus(encoded, request)
+        custodian = Key.of(order.key)
+        secret = Secret(custodian, order.seed)
+        people = prepared(table, schema, request, secret, persons)
+        table = _slim(table, schema)
     with stage("clustering"):
-        formed = form_groups(*possible, people.seed, stage.tell)
+        formed = form_groups(people, request, stage.tell)
     with stage("generalising"):
-        draft = _draft(people, schema, encoded, formed, request)
+        draft = _draft(people, table, schema, formed, request)
     with stage("verifying"):
         judge = _judge(schema, request, draft, persons)
         verdict = judge(draft.released)
@@ -180,7 +186,9 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
         drawn_under = custodian if order.seed is None else None
         told = (each.told(draft.behind.rows, request.k) for each in table.mended)
         doubts += [each for each in told if each is not None]
-        made = Made(request, draft.encoded, draft.groups, drawn_under, stage.stopped, doubts)
+        filled = {a.name: filled_in(a, draft.groups) for a in draft.encoded.attributes}
+        alike = isinstance(draft.groups, Groups)
+        made = Made(request, alike, filled, drawn_under, stage.stopped, doubts)
         rows = Rows.counted(table.frame.height, len(people.selection.rows), formed.suppressed)
         found = _findings(schema, draft, made, verdict, rows, persons)
         report = found.report(table.dialect, stage.seconds)
@@ -189,7 +197,7 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
         with stage("remembering"):
             trace = footprint(
                 *(custodian, read, draft.released.frame, draft.behind.rows, schema, request.size),
-                alike=isinstance(formed, Groups),
+                alike=alike,
             )
     kept = Kept(
         groups=people.selection.back(formed),
@@ -203,7 +211,7 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
         trace=trace,
         inputs=tuple(one for one in (order.place, custodian.path) if _is_place(one)),
     )
-    return Release(table.give_back(draft.released.frame), verdict, report, kept)
+    return Release(verdict, report, kept)
 
 
 def cluster(
@@ -227,9 +235,10 @@ def cluster(
     alone = replace(request, requirements=(KAnonymity(k, person=False),))  # groups have k rows
     stage = Stages(progress)
     with stage("reading"):
-        people = people_as_read(tables.original(frame, schema, Role.QUASI), schema, seed)
+        people = people_as_read(tables.original(frame, schema, Role.QUASI), schema)
+        _refuse_too_few(people, alone)
     with stage("encoding"):
-        encoded = encode_people(people, schema, alone)
+        encoded = encode(people.table, schema, class_column=class_column)
     with stage("clustering"):
         return people.selection.back(alone.cluster(encoded, seed, progress))
 
@@ -248,15 +257,14 @@ def measure(
     `released` may also be the groups from `cluster`: then the release of these groups is measured.
     With a number of `queries`, the error of counts over the release is measured too.
     """
-    table = tables.original(original, schema, Role.QUASI)
-    people = people_as_read(table, schema)
     asked = schema.require.k if k is None else KAnonymity(k).k
     if isinstance(released, Groups | Rings):
+        people = people_as_read(tables.original(original, schema, Role.QUASI), schema)
         view, losses = _shown_by(released, people, schema, asked, class_column)
     else:
-        shown, _ = _read_release(released, schema, table.dialect)
-        view = View.of(shown, encode(people.table, schema))
-        losses = loss.measure(view, k=asked, class_column=class_column)
+        both = _opened(original, released, schema, whole=queries is not None)
+        view = both.compared(schema, class_column=class_column).view
+        losses = loss.measure(view, k=asked)
     if queries is None:
         return losses
     return replace(losses, queries=query_error(view, queries=queries))
@@ -275,23 +283,18 @@ def _shown_by(
         )
     some = people.take(Selection.where(kept.of(shown)))
     encoded, own = encode(some.table, schema), groups.released()
-    view = View.of(generalise(some.table, encoded, own, PLAIN), encoded)
+    released = generalise(some.table, encoded, own, PLAIN)
+    view = View.of(released, encoded, class_column=class_column)
     left_out = len(kept.rows) - int(shown.sum())
-    return view, _losses(view, own, left_out, k=k, class_column=class_column)
+    return view, _losses(view, encoded, own, left_out, k=k)
 
 
 def _losses(
-    view: View, groups: Groups | Rings, suppressed: int, *, k: int | None, class_column: str | None
+    view: View, original: EncodedTable, groups: Groups | Rings, suppressed: int, *, k: int | None
 ) -> Losses:
-    alike = groups if isinstance(groups, Groups) else None
-    return loss.measure(
-        view,
-        suppressed=suppressed,
-        k=k,
-        class_column=class_column,
-        classes=alike is not None,
-        groups=alike,
-    )
+    alike = isinstance(groups, Groups)
+    in_groups = InGroups.of(original, groups) if isinstance(groups, Groups) else None
+    return loss.measure(view, suppressed=suppressed, k=k, classes=alike, in_groups=in_groups)
 
 
 def report_on(  # noqa: PLR0913 - what a report may say besides
@@ -318,35 +321,70 @@ def report_on(  # noqa: PLR0913 - what a report may say besides
     asked = Asked(requirements=required(schema, require), class_column=class_column)
     stage = Stages(progress)
     with stage("reading"):
-        table = tables.original(original, schema, Role.QUASI)
-        people = people_as_read(table, schema)
-        shown, output = _read_release(released, schema, table.dialect)
-    with stage("encoding"):
-        encoded = encode(people.table, schema)
+        both = _opened(original, released, schema)
     with stage("verifying"):
-        verdict = verify(shown, schema, require=asked.requirements)
+        verdict = verify(both.released, schema, require=asked.requirements)
     with stage("measuring"):
-        view = View.of(shown, encoded)
-        losses = loss.measure(view, k=asked.k, class_column=class_column)
-        persons = _of(people.selection, whose_rows(table, schema, asked.persons))
-        found = Findings(
-            *(asked, schema, view, verdict, losses),
-            rows=Rows.counted(table.frame.height, len(people.selection.rows), losses.suppressed),
-            # If rows were suppressed, it is unknown whose.
-            persons=_first(persons) if view.same_rows else None,
+        found = both.compared(schema, class_column=class_column, persons=asked.persons)
+        losses = loss.measure(found.view, k=asked.k)
+        rows = Rows.counted(found.read, found.view.original.rows, losses.suppressed)
+        findings = Findings(
+            *(asked, schema, found.view, found.carried, verdict, losses, rows),
+            persons=found.persons,
         )
-        refuse_curve_of_others(curve, found.rows)
-        more = {"output": output, "curve": curve, "about": about}
-        return found.report(shown.dialect, stage.seconds, **more)
+        refuse_curve_of_others(curve, rows)
+        more = {"output": both.output, "curve": curve, "about": about}
+        return findings.report(both.released.dialect, stage.seconds, **more)
 
 
-def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Table, Output | None]:
-    """A released table, and the figures of its bytes if it is a file.
+@dataclass(frozen=True, eq=False, repr=False)
+class _Opened:
+    """An original and a release; both in memory, or both in batches."""
+
+    original: Table | Batches
+    released: Table | Batches
+    output: Output | None  # of a release that is one file
+
+    def compared(self, schema: Schema, **more: Any) -> Compared:
+        if isinstance(self.original, Batches) and isinstance(self.released, Batches):
+            return Compared.in_batches(self.original, self.released, schema, **more)
+        assert isinstance(self.original, Table)
+        assert isinstance(self.released, Table)
+        return Compared.in_memory(self.original, self.released, schema, **more)
+
+
+def _opened(original: Any, released: Any, schema: Schema, *, whole: bool = False) -> _Opened:
+    """Open both tables: in batches if one is in many files, unless they are needed `whole`."""
+    if whole or not (_is_many(original) or _is_many(released)):
+        table = tables.original(original, schema, Role.QUASI)
+        return _Opened(table, *_read_release(released, schema, table.dialect))
+    before = batches(original, schema)
+    declared = _as_released(schema, before.dialect)
+    if not _is_many(released):
+        shown, output = _read_release(released, schema, before.dialect)
+        return _Opened(before, batches(shown, schema, declared=declared), output)
+    return _Opened(before, batches(released, schema, declared=declared), None)
+
+
+def _is_many(source: Any) -> bool:
+    """Whether this is a folder or pattern of files, or opened in batches already."""
+    if isinstance(source, Batches):
+        return True
+    return isinstance(source, str | Path) and sources.of(source).is_many
+
+
+def _as_released(schema: Schema, dialect: Dialect) -> TableFormat:
+    """How to read a release.
 
     Decimal sign and missing tokens are those of the original; the rest is declared or detected.
     """
     alike = {"decimal": dialect.decimal, "missing": dialect.missing}
-    declared = schema.table.of_release().model_copy(update=alike)
+    return schema.table.of_release().model_copy(update=alike)
+
+
+def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Table, Output | None]:
+    """A released table, and the figures of its bytes if it is a file."""
+    declared = _as_released(schema, dialect)
     if not isinstance(released, str | Path):
         return tables.read(released, schema, declared=declared), None
     place = sources.of(released)
@@ -389,65 +427,115 @@ class Stages:
         self.seconds[name] = time.perf_counter() - began
 
 
-def encode_people(
-    people: People,
+@dataclass(frozen=True, eq=False, repr=False)
+class Prepared:
+    """The rows that no missing-value policy drops, ready for a method, in the input's order."""
+
+    encoded: EncodedTable
+    others: pl.DataFrame  # the columns that order rows with equal quasi-identifiers
+    selection: Selection  # of the input's rows
+    seed: int
+
+
+def prepared(
+    table: Table,
     schema: Schema,
     request: Request,
-    persons: Mapping[str, pl.Series] | None = None,
-) -> EncodedTable:
-    """Encode the people for a method; `persons` identify the person of each input row."""
+    secret: Secret,
+    persons: Mapping[str, pl.Series],
+    seeded: Sequence[Any] | None = None,
+) -> Prepared:
+    """Encode the rows and draw the seed; `persons` identify the person of each input row."""
+    people = people_as_read(table, schema)
+    _refuse_too_few(people, request)
+    values = Values.of(people.table, schema, request.seen(schema))
+    content = Content.of(secret.hasher(schema)(values))
+    seed = secret.seed_of(content, schema, request.seeded if seeded is None else seeded)
+    whose = secret.person_hasher(list(persons))(_of(people.selection, persons))
+    with people.table.locating():
+        domain = domain_of(values, schema, table.dialect)
+        encoded = encode_values(values, domain, schema, require=request.requirements, persons=whose)
+    if request.class_column is not None:
+        codes = class_codes(people.table, request.class_column)
+        encoded = replace(encoded, classes=codes)
+    frame, identifiers = people.table.frame, schema.names(Role.IDENTIFIER)
+    carried = sorted({*frame.columns} - {*schema.quasi} - {*identifiers})
+    # Identifiers come last: they order people who are equal in everything else.
+    others = [frame[name] for name in carried]
+    others += [cells.alias(f"\0{name}") for name, cells in whose.items()]
+    others += [frame[name] for name in sorted({*identifiers} & {*frame.columns})]
+    return Prepared(encoded, pl.DataFrame(others), people.selection, seed)
+
+
+def _refuse_too_few(people: People, request: Request) -> None:
     if not people.table.frame.height:
         raise UsageError("the table has no rows to release")
     refuse_infeasible(people.table.frame.height, request.k)
-    return encode(
-        *(people.table, schema),
-        class_column=request.class_column,
-        require=request.requirements,
-        persons=_of(people.selection, persons or {}),
-    )
 
 
-def form_groups(
-    rest: Selection, table: EncodedTable, request: Request, seed: int, progress: Progress
-) -> Groups | Rings:
-    """Groups that meet every requirement, from what `without_surplus` left of a table."""
-    groups = request.cluster(table, seed, progress)
-    return rest.back(repair(table, groups, request, seed, progress))
+def form_groups(people: Prepared, request: Request, progress: Progress) -> Groups | Rings:
+    """Groups that meet every requirement."""
+    table, seed = people.encoded, people.seed
+
+    def form(asked: Request) -> Grouping:
+        return part.form(table, people.others, asked, seed, progress)
+
+    def settle(first: Grouping) -> Grouping:
+        assert isinstance(first.groups, Groups)
+        released = part.by_frequencies(table, first.outcome.released)
+        return part.settle(released, first.groups, request, seed, progress)
+
+    return part.chosen(request, form, settle).groups
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Draft:
     """The released rows, not yet verified; of suppressed rows it holds only the number."""
 
-    people: People
     encoded: EncodedTable
     groups: Groups | Rings
-    order: Selection  # of the people, as released
+    people: Selection  # the input row of each encoded row
+    behind: Selection  # the input row of each released row
     released: Table
 
-    @property
-    def behind(self) -> Selection:
-        """The input row of each released row."""
-        return self.people.selection.then(self.order)
+
+def _slim(table: Table, schema: Schema) -> Table:
+    """The table without what is encoded or never released: such columns are now placeholders."""
+    carried = schema.names(Role.SENSITIVE, Role.INSENSITIVE)
+    nothing = pl.lit(None, dtype=pl.Null)
+    shown = [name for name in table.frame.columns if schema.columns[name].role in _RELEASED]
+    frame = table.frame.select(
+        pl.col(name) if name in carried else nothing.alias(name) for name in shown
+    )
+    return replace(table, frame=frame)
 
 
 def _draft(
-    people: People, schema: Schema, encoded: EncodedTable, formed: Groups | Rings, request: Request
+    people: Prepared, table: Table, schema: Schema, formed: Groups | Rings, request: Request
 ) -> _Draft:
     """Generalise; from here on, no label, scale or frequency depends on unreleased rows."""
+    encoded, selection = people.encoded, people.selection
     if formed.suppressed:
-        people = people.take(Selection.released(formed))
-        encoded = encode(people.table, schema)
+        kept = Selection.released(formed)
+        encoded = encoded.take(kept.rows).within(schema, table.dialect)
+        selection = selection.then(kept)
     groups = formed.released()
-    released = generalise(people.table, encoded, groups, request.style)
-    order = _leaving_order(released, people.selection, keep_order=request.keep_order)
-    return _Draft(people, encoded, groups, order, released.with_frame(order.of(released.frame)))
+    cells = cells_of(encoded, groups, table.dialect, request.style)
+    place = np.full(selection.total, SUPPRESSED, dtype=np.int64)  # of each input row
+    place[selection.rows] = groups.place
+    carried = table.frame.select(schema.names(Role.SENSITIVE, Role.INSENSITIVE))
+    shown_cells = pl.DataFrame([column for columns in cells.values() for column in columns])
+    if request.keep_order:
+        behind = np.flatnonzero(place >= 0)
+    else:
+        behind = leaving_order(shown_cells, place, carried)
+    shown = beside(table.frame[behind], cells, place[behind])
+    return _Draft(
+        encoded, groups, selection, Selection(behind, selection.total), table.with_frame(shown)
+    )
 
 
-def _leaving_order(released: Table, people: Selection, *, keep_order: bool) -> Selection:
-    columns = released.frame.columns
-    order = np.argsort(people.rows) if keep_order else canonical_order(released.frame, columns)
-    return Selection(order, len(order))
+_RELEASED = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
 
 
 def _judge(
@@ -464,7 +552,7 @@ def _judge(
         schema=schema,
         original=draft.encoded,
         rings=draft.groups,
-        rows=draft.order.rows,
+        rows=np.searchsorted(draft.people.rows, draft.behind.rows),
         k=request.k,
     )
 
@@ -477,13 +565,13 @@ def _findings(
     rows: Rows,
     persons: Mapping[str, pl.Series],
 ) -> Findings:
-    view = View.of(draft.released, draft.encoded)
-    asked = made.request
-    losses = _losses(
-        *(view, draft.groups, rows.suppressed), k=asked.k, class_column=asked.class_column
-    )
-    whose = _first(_of(draft.people.selection, persons))
-    return Findings(asked, schema, view, verdict, losses, rows, whose, made)
+    asked, encoded = made.request, draft.encoded
+    view = View.of(draft.released, encoded, class_column=asked.class_column)
+    losses = _losses(view, encoded, draft.groups, rows.suppressed, k=asked.k)
+    whose = _first(_of(draft.people, persons))
+    counted = None if whose is None else Persons.of(whose, encoded)
+    carried = Carried.of(draft.released, schema)
+    return Findings(asked, schema, view, carried, verdict, losses, rows, counted, made)
 
 
 def _of(rows: Selection, persons: Mapping[str, pl.Series]) -> dict[str, pl.Series]:

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -49,7 +50,7 @@ class Kept:
     groups: Groups | Rings
     people: Selection  # the rows of the input that no missing-value policy dropped
     behind: Selection  # the input row of each released row
-    losses: RowLosses  # of each released row
+    losses: RowLosses  # of each released cell
     released: Table
     schema: Schema
     requirements: tuple[Requirement, ...]
@@ -65,10 +66,15 @@ class Release:
     A copy, pickled or not, holds only what may be published: the table, the verdict, the report.
     """
 
-    table: Any
     verdict: Verdict
     report: Report
     _kept: Kept | None
+
+    @cached_property
+    def table(self) -> Any:
+        """The released table, of the same kind as the input."""
+        released = self._own.released
+        return released.give_back(released.frame)
 
     def __repr__(self) -> str:
         # The default repr of a dataclass would show cells, even original ones.
@@ -80,7 +86,7 @@ class Release:
         return self.report._repr_html_()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_kept": None}
+        return {**self.__dict__, "table": self.table, "_kept": None}
 
     @property
     def _own(self) -> Kept:
@@ -117,7 +123,7 @@ class Release:
         own = self._own
         weights = own.losses.weights  # the loss of a suppressed row
         losses = np.tile(list(weights.values()), (own.people.total, 1))
-        losses[own.behind.rows] = own.losses.each()
+        losses[own.behind.rows] = own.losses.each(own.released)
         every = pl.DataFrame(
             {
                 "row": np.arange(own.people.total, dtype=np.int64),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from covey.studies.comparison import Comparison
     from covey.studies.curves import Curve
     from covey.tables import Table
+    from covey.tables.batches import Batches
     from covey.tables.files import Outputs
 
 
@@ -27,6 +28,26 @@ def read(
     for note in table.notes:
         say(note)
     return table
+
+
+def opened(
+    path: str, schema: "Schema | None" = None, *, declared: "TableFormat | None" = None
+) -> "Batches":
+    """Open a table to be read in batches, and report what was detected."""
+    from covey.tables.batches import batches
+
+    table = batches(path, schema, declared=declared)
+    for note in table.notes:
+        say(note)
+    return table
+
+
+def original(path: str, schema: "Schema", *, whole: bool = False) -> "Table | Batches":
+    """The original of a release; a folder or pattern in batches, unless it is needed `whole`."""
+    from covey.tables import sources
+
+    in_batches = sources.of(path).is_many and not whole
+    return opened(path, schema) if in_batches else read(path, schema)
 
 
 def refuse_overwriting(

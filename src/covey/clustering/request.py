@@ -65,6 +65,11 @@ class Asked:
         )
 
     @property
+    def relative(self) -> bool:
+        """Whether a requirement compares classes with the distribution in the release."""
+        return any(asked.relative for asked in self.requirements)
+
+    @property
     def _sizes(self) -> list[KAnonymity]:
         return [asked for asked in self.requirements if isinstance(asked, KAnonymity)]
 
@@ -130,6 +135,13 @@ class Request(Asked):
         filled = table.without_gaps
         return self.method(filled, self.k, seed=seed, progress=progress, **self.options)
 
+    def seen(self, schema: Schema) -> list[str]:
+        """The sensitive columns that the method sees: covey's own looks at those it must."""
+        every = schema.names(Role.SENSITIVE)
+        if self.method.name == "covey":
+            return [name for name in every if name in self.constrained]
+        return every
+
     def allowed(self, rows: int) -> int:
         """The number of rows that may be suppressed; the method refuses an invalid share."""
         share = self.options.get("max_suppressed", 0.0)
@@ -139,6 +151,11 @@ class Request(Asked):
     def suppresses(self) -> bool:
         """Whether the method may suppress rows."""
         return bool(self.options.get("max_suppressed"))
+
+    @property
+    def releases_all(self) -> bool:
+        """Whether the method surely puts every row into a group."""
+        return self.method.is_own and not self.suppresses
 
     def suppressing(self, share: float) -> "Request":
         """The same request, with this share of rows that may be suppressed."""

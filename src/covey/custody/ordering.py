@@ -1,98 +1,280 @@
 """Rows in an order that reveals nothing, and the seed of all random choices.
 
-Rows are sorted by their quasi-identifiers and shuffled under the custodian's key before a method
-sees them. The released rows are sorted by their released cells. So positions reveal nothing, any
-permutation of the input gives the same release, and if only k is required, the groups depend only
-on the quasi-identifiers and the key.
+Rows are sorted by their content and shuffled under the custodian's key before a method sees them.
+The released rows are sorted by their released cells. So positions reveal nothing, any permutation
+of the input gives the same release, and if only k is required, the groups depend only on the
+quasi-identifiers and the key.
+
+The seed follows from the key, the request and a sum of keyed hashes of all rows. Sums of batches
+add up, so a table that is read in batches, in any order, has the same seed.
 """
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from covey._core.arrays import Longs
 from covey.custody.keys import Key
-from covey.encoding import rows_to_keep
+from covey.encoding import EncodedTable, Values, rows_to_keep
+from covey.encoding.lookups import as_labels, lookup
 from covey.encoding.selection import Selection
 from covey.errors import UsageError
-from covey.schema import Role, Schema
+from covey.schema import Schema
 from covey.tables import Table
+
+Hashes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class People:
-    """Rows prepared for a method."""
+    """The rows that no missing-value policy drops, in the input's order."""
 
-    table: Table  # without identifiers
+    table: Table
     selection: Selection  # of the input's rows
-    seed: int
 
     def take(self, some: Selection) -> "People":
         """Some of the rows."""
         table = self.table.with_rows(some.of(self.table.frame), some.rows)
-        return replace(self, table=table, selection=self.selection.then(some))
+        return People(table, self.selection.then(some))
 
 
-def people_as_read(table: Table, schema: Schema, seed: int = 0) -> People:
-    """The rows that no missing-value policy drops, in the input's order."""
+def people_as_read(table: Table, schema: Schema) -> People:
+    """The rows that no missing-value policy drops."""
     kept = rows_to_keep(table, schema)
-    return People(table.with_rows(kept.of(table.frame), kept.rows), kept, seed)
+    if kept.is_all:
+        return People(table, kept)
+    return People(table.with_rows(kept.of(table.frame), kept.rows), kept)
 
 
-def ordered_people(
-    table: Table, schema: Schema, request: Sequence[Any], *, seed: int | None, key: Key | None
-) -> People:
-    """The rows to release, in an order that only the holder of the key can reproduce.
+# ── secrets ─────────────────────────────────────────────────────────────────────────────────────
 
-    Rows with equal quasi-identifiers are adjacent in the sorted table, in an order that depends on
-    their other cells. The shuffle then moves each of them. It is drawn under the key, or from the
-    `seed` if one is given.
+
+@dataclass(frozen=True, eq=False)
+class Secret:
+    """What random choices are drawn with: the custodian's key, or in experiments a seed."""
+
+    _key: Key = field(repr=False)
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.seed is not None and self.seed < 0:
+            raise UsageError("the seed must be 0 or more")
+
+    def digest(self, purpose: str, *parts: bytes) -> bytes:
+        """32 bytes that no one can compute without the secret."""
+        if self.seed is None:
+            return self._key.digest(purpose, *parts)
+        text = json.dumps([self.seed, purpose, *(part.hex() for part in parts)])
+        return hashlib.sha256(text.encode()).digest()
+
+    def seed_of(self, content: "Content", schema: Schema, request: Sequence[Any]) -> int:
+        """A number determined by the quasi-identifiers, the request and the secret."""
+        if self.seed is not None:
+            return self.seed
+        settings = [
+            schema.columns[name].model_dump(mode="json", exclude={"taxonomy", *_SEEN_IN_THE_CELLS})
+            for name in sorted(schema.quasi)
+        ]
+        asked = json.dumps([settings, schema.loss, request], default=str).encode()
+        return int.from_bytes(self.digest("seed", asked, content.digest)[:16])
+
+    def hasher(self, schema: Schema) -> "RowHasher":
+        """The hash of rows by their quasi-identifiers."""
+        return RowHasher({n: self.digest("row", n.encode()) for n in sorted(schema.quasi)})
+
+    def person_hasher(self, names: Sequence[str]) -> "PersonHasher":
+        """The hash of persons by each of these columns."""
+        return PersonHasher({name: self.digest("person", name.encode()) for name in names})
+
+
+_SEEN_IN_THE_CELLS = ("missing_values", "unreadable", "recode")  # they change what is hashed
+
+
+def part_seed(seed: int, part: int) -> int:
+    """The seed of a part of a table: a table in one part has the seed of the table."""
+    if part == 0:
+        return seed
+    return int.from_bytes(hashlib.sha256(json.dumps([seed, part]).encode()).digest()[:16])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PersonHasher:
+    """Persons as keyed hashes, from which no name and no key can be computed."""
+
+    secrets: Mapping[str, bytes]  # by column
+
+    def __call__(self, persons: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
+        """The hash of each person by each column; null stays null."""
+        return {n: _hashed(cells, self.secrets[n]).alias(n) for n, cells in persons.items()}
+
+
+def _hashed(cells: pl.Series, secret: bytes) -> pl.Series:
+    """Each distinct cell as a number of 64 bits."""
+    known = cells.drop_nulls().unique()
+    told = known.cast(pl.String).cast(pl.Binary).to_list()
+    data = b"".join([blake2b(one, digest_size=8, key=secret).digest() for one in told])
+    hashes = pl.Series(np.frombuffer(data, dtype="<u8"), dtype=pl.UInt64)
+    return cells.replace_strict(known, hashes, default=None, return_dtype=pl.UInt64)
+
+
+# ── content ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Content:
+    """A digest of rows in no particular order: digests of batches add up."""
+
+    rows: int = 0
+    sums: tuple[int, int] = (0, 0)
+
+    @classmethod
+    def of(cls, hashes: tuple[Hashes, Hashes]) -> "Content":
+        """The digest of rows with these hashes."""
+        first, second = (int(lane.sum(dtype=np.uint64)) for lane in hashes)
+        return cls(len(hashes[0]), (first, second))
+
+    def __add__(self, other: "Content") -> "Content":
+        first, second = ((a + b) % 2**64 for a, b in zip(self.sums, other.sums, strict=True))
+        return Content(self.rows + other.rows, (first, second))
+
+    @property
+    def digest(self) -> bytes:
+        """All of it in bytes."""
+        return b"".join(number.to_bytes(8) for number in (self.rows, *self.sums))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowHasher:
+    """Hashes rows by the values of their quasi-identifiers, into two numbers of 64 bits.
+
+    Labels are hashed by BLAKE2b and numbers are mixed with secret words. No one sees these hashes:
+    they only have to differ, and not to be known beforehand. Processes elsewhere get a hasher, from
+    which the key cannot be computed.
     """
-    kept = rows_to_keep(table, schema)
-    frame = kept.of(table.frame)
-    quasi, identifiers = sorted(schema.quasi), schema.names(Role.IDENTIFIER)
-    others = sorted(set(frame.columns) - set(quasi) - set(identifiers))
-    # Identifiers come last: they order people who are equal in everything else.
-    named = sorted(set(identifiers) & set(frame.columns))
-    order = canonical_order(frame, [*quasi, *others, *named])
-    if seed is None:
-        seed = _seed(key or Key.of(), frame.select(quasi)[order], schema, request)
-    elif seed < 0:
-        raise UsageError("the seed must be 0 or more")
-    order = order[np.random.default_rng((seed, _SHUFFLE)).permutation(len(order))]
-    people = kept.then(Selection(order, len(order)))
-    return People(table.with_rows(frame.drop(named)[order], people.rows), people, seed)
+
+    secrets: Mapping[str, bytes]  # by column
+    _known: dict[str, dict[str, bytes]] = field(default_factory=dict)
+
+    def __call__(self, values: Values) -> tuple[Hashes, Hashes]:
+        """Two hashes of each row."""
+        first, second = (np.zeros(values.rows, dtype=np.uint64) for _ in range(2))
+        for name, secret in self.secrets.items():
+            one, other = self._words(name, values.quasi[name], secret)
+            first, second = _mixed(first * _ODD ^ one), _mixed(second * _ODD ^ other)
+        return first, second
+
+    def _words(self, name: str, values: pl.Series, secret: bytes) -> tuple[Hashes, Hashes]:
+        if values.dtype == pl.Categorical:
+            return self._words_of_labels(name, values, secret)
+        bits = values.fill_null(float("nan")).to_numpy().view(np.uint64)
+        words = np.frombuffer(secret, dtype="<u8")
+        return _mixed(bits ^ words[0]) + words[1], _mixed(bits ^ words[2]) + words[3]
+
+    def _words_of_labels(
+        self, name: str, labels: pl.Series, secret: bytes
+    ) -> tuple[Hashes, Hashes]:
+        hashed = self._known.setdefault(name, {})
+
+        def words(texts: list[str]) -> Hashes:
+            for text in texts:
+                if text not in hashed:
+                    hashed[text] = blake2b(text.encode(), digest_size=16, key=secret).digest()
+            data = b"".join(hashed[text] for text in texts)
+            return np.frombuffer(data, dtype="<u8").reshape(-1, 2)
+
+        missing = np.frombuffer(secret[:16], dtype="<u8")
+        found = lookup(labels, words, missing)
+        return found[:, 0], found[:, 1]
+
+
+_ODD = np.uint64(0xD1342543DE82EF95)  # odd, so that multiplying loses no bits of earlier columns
+
+
+def _mixed(words: Hashes) -> Hashes:
+    """Spread every bit over all others (the finalizer of SplitMix64)."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+# ── order ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def keyed_order(encoded: EncodedTable, others: pl.DataFrame, seed: int) -> Longs:
+    """The rows in an order that only the holder of the secret can reproduce.
+
+    They are sorted by a hash of their quasi-identifiers; rows with the same hash by these and then
+    by the `others`. The shuffle then moves each of them.
+    """
+    values = [attribute.values for attribute in encoded.attributes]
+    hashes = np.zeros(encoded.rows, dtype=np.uint64)
+    for column in values:
+        words = column.view(np.uint64) if column.dtype.kind == "f" else column.astype(np.uint64)
+        hashes = _mixed(hashes * _ODD ^ words)
+    order = np.argsort(hashes, kind="stable")
+    ranked = hashes[order]
+    same = np.append(ranked[1:] == ranked[:-1], False)
+    tied = np.flatnonzero(same | np.append(False, same[:-1]))
+    if len(tied):
+        rows = order[tied]
+        quasi = [pl.Series(f"\0{place}", column[rows]) for place, column in enumerate(values)]
+        frame = pl.DataFrame(
+            [pl.Series("\0", hashes[rows]), *quasi, *(one.gather(rows) for one in others)]
+        )
+        order[tied] = rows[canonical_order(frame, frame.columns)]
+    return order[np.random.default_rng((seed, _SHUFFLE)).permutation(len(order))]
 
 
 # Makes the shuffle's random numbers independent of those that the method draws with the same seed.
 _SHUFFLE = 1
 
 
-def _seed(key: Key, quasi: pl.DataFrame, schema: Schema, request: Sequence[Any]) -> int:
-    """A number determined by the quasi-identifiers, the request and the key."""
-    settings = [
-        schema.columns[name].model_dump(mode="json", exclude={"taxonomy", *_SEEN_IN_THE_CELLS})
-        for name in quasi.columns
-    ]
-    content = hashlib.sha256()
-    for part in quasi.iter_slices(65_536):
-        content.update(part.write_csv(include_header=False).encode())
-    asked = json.dumps([settings, schema.loss, request], default=str).encode()
-    return int.from_bytes(key.digest("seed", asked, content.digest())[:16])
-
-
-_SEEN_IN_THE_CELLS = ("missing_values", "unreadable", "recode")  # they change what is hashed
-
-
 def canonical_order(frame: pl.DataFrame, columns: Sequence[str]) -> Longs:
-    """The rows sorted by these columns: any order of the input gives the same cells."""
-    keys = [key for name in columns for key in _sort_keys(frame, name)]
-    return frame.select(pl.arg_sort_by(keys).alias("row"))["row"].to_numpy().astype(np.int64)
+    """The rows sorted by these columns: any order of the input gives the same cells.
+
+    If the ranks of all columns fit into one number, one sort of numbers is enough.
+    """
+    key, sizes = np.zeros(frame.height, dtype=np.int64), 1
+    for name in columns:
+        rank, size = _ranks(frame[name])
+        sizes *= size
+        if sizes >= _LARGEST_KEY:
+            keys = [key for name in columns for key in _sort_keys(frame, name)]
+            order = frame.select(pl.arg_sort_by(keys).alias("row"))["row"]
+            return order.to_numpy().astype(np.int64)
+        key = key * size + rank
+    return np.argsort(key, kind="stable")
+
+
+_LARGEST_KEY = 2**63
+_MANY = 1_000  # labels that are better sorted than looked up, if they rarely repeat
+
+
+def _ranks(cells: pl.Series) -> tuple[Longs, int]:
+    """A number for each cell that rises with it, missing first, and one more than the highest."""
+    if cells.dtype.is_integer() or cells.dtype == pl.Date:
+        numbers = cells.to_physical()
+        low, high = numbers.min(), numbers.max()
+        if low is None or high is None or int(high) - int(low) < 2**32:  # type: ignore[arg-type]
+            start = int(low or 0)  # type: ignore[arg-type]
+            rank = (numbers.cast(pl.Int64) - start + 1).fill_null(0).to_numpy()
+            return rank, int(high or 0) - start + 2  # type: ignore[arg-type]
+    if cells.dtype == pl.String:
+        different = cells.drop_nulls().unique()
+        if len(different) > _MANY and len(different) > len(cells) / 8:
+            return np.zeros(len(cells), dtype=np.int64), _LARGEST_KEY
+        known = different.sort().to_list()
+        places = {label: place for place, label in enumerate(known, 1)}
+        found = lookup(as_labels(cells), lambda texts: np.array([places[t] for t in texts]), 0)
+        return found.astype(np.int64), len(known) + 1
+    return np.zeros(len(cells), dtype=np.int64), _LARGEST_KEY
 
 
 def _sort_keys(frame: pl.DataFrame, name: str) -> list[pl.Expr]:

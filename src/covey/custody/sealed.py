@@ -232,6 +232,11 @@ class Appender:
         self._add(data)
         self.chunks += 1
 
+    def flush(self) -> None:
+        """Hand the chunks so far to the system, so that they outlive this process."""
+        with files.output_errors():
+            self._file.flush()
+
     def sync(self) -> None:
         """Put the chunks so far on the disk, so that a checkpoint can count them."""
         with files.output_errors():

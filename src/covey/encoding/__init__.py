@@ -2,19 +2,28 @@
 
 from covey.encoding.attributes import Attribute, Shown, Style
 from covey.encoding.categories import MISSING_LEAF, Category, Nodes
-from covey.encoding.encode import EncodedTable, encode, rows_to_keep
+from covey.encoding.domain import Domain, Scan
+from covey.encoding.encode import EncodedTable, encode, encode_values
 from covey.encoding.intervals import Interval, Ranges
+from covey.encoding.tally import Counted, Tally
+from covey.encoding.values import Values, rows_to_keep
 
 __all__ = [
     "MISSING_LEAF",
     "Attribute",
     "Category",
+    "Counted",
+    "Domain",
     "EncodedTable",
     "Interval",
     "Nodes",
     "Ranges",
+    "Scan",
     "Shown",
     "Style",
+    "Tally",
+    "Values",
     "encode",
+    "encode_values",
     "rows_to_keep",
 ]

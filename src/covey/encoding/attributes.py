@@ -46,7 +46,7 @@ class Attribute(ABC):
 
     name: str
     column: Column
-    values: NDArray[Any]  # one per row
+    values: NDArray[Any]  # one per row, or the distinct values in a `Tally`
 
     @property
     @abstractmethod

@@ -15,6 +15,7 @@ import polars as pl
 from covey._core.arrays import Floats, Ints, Longs
 from covey.encoding.attributes import Attribute, Mask, Shown, Style
 from covey.encoding.groups import Groups, Rings
+from covey.encoding.lookups import as_labels, lookup
 from covey.errors import TableError, TaxonomyError, UsageError, about_cells, count
 from covey.schema import Column, TaxonomyBuilder, labels
 from covey.schema.taxonomy import ROOT, Measure, Taxonomy
@@ -31,41 +32,18 @@ class Category(Attribute):
     tree: Taxonomy  # with a leaf for missing, if cells are missing
 
     @classmethod
-    def of(
-        cls,
-        name: str,
-        column: Column,
-        cells: pl.Series,
-        dialect: Dialect,
-        *,
-        as_seen: bool = False,
-    ) -> "Category":
-        """Find the leaves of cells, by their exact labels or by what a reader sees."""
-        used = cells.drop_nulls().unique().sort()
-        try:
-            tree = column.taxonomy_over(used.to_list())
-        except TaxonomyError as error:
-            _refuse_unfit(column, cells.alias(name), used)
-            raise TaxonomyError(f"column {name!r}: {error}") from None
-        if ambiguous := set(tree.labels) & set(dialect.missing):
-            raise TaxonomyError(
-                f"column {name!r}: {count(len(ambiguous), 'label')} of its taxonomy also read as "
-                "missing; remove them from the missing tokens of the table"
-            )
-        places = {label: leaf for leaf, label in enumerate(tree.leaves)}
-        if as_seen:
-            places = labels.places(tree.leaves)
-        codes = cells.replace_strict(places, default=-1, return_dtype=pl.Int32)
-        wrong = (codes == -1) & cells.is_not_null()
-        if wrong.any():
-            uncovered = cells.filter(wrong)
-            what = f"with {count(uncovered.n_unique(), 'value')} not in its taxonomy"
-            remedy = f"add them as leaves, or correct the rows{_spelled_otherwise(uncovered, tree)}"
-            raise about_cells(TaxonomyError, name, wrong.to_numpy(), what, remedy)
-        if cells.null_count():
-            tree = tree.with_leaf(MISSING_LEAF)
-            codes = codes.set(cells.is_null(), tree.leaf_count - 1)
-        return cls(name, column, codes.to_numpy(), tree)
+    def in_tree(cls, name: str, column: Column, cells: pl.Series, tree: Taxonomy) -> "Category":
+        """Find the leaves of labels, null if missing; refuse labels that the tree does not have."""
+        leaf_of = {label: leaf for leaf, label in enumerate(tree.leaves)}
+
+        def leaves(texts: list[str]) -> Ints:
+            return np.array([leaf_of.get(text, -1) for text in texts], dtype=np.int32)
+
+        # The leaf of missing is the last.
+        codes = lookup(as_labels(cells), leaves, tree.leaf_count - 1)
+        if (codes < 0).any():
+            refuse_uncovered(name, cells.cast(pl.String), tree)
+        return cls(name, column, codes, tree)
 
     @property
     def leaves(self) -> Ints:
@@ -245,28 +223,59 @@ def _meaning(label: str) -> str:
     return f"[{whole[1]}, {int(whole[2]) + 1})" if whole else label.rstrip(ROOT)
 
 
+# ── trees ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def tree_over(name: str, column: Column, known: pl.Series, dialect: Dialect) -> Taxonomy:
+    """The tree of a column with these distinct labels."""
+    try:
+        tree = column.taxonomy_over(known.drop_nulls().sort().to_list())
+    except TaxonomyError as error:
+        raise TaxonomyError(f"column {name!r}: {error}") from None
+    if ambiguous := set(tree.labels) & set(dialect.missing):
+        raise TaxonomyError(
+            f"column {name!r}: {count(len(ambiguous), 'label')} of its taxonomy also read as "
+            "missing; remove them from the missing tokens of the table"
+        )
+    return tree
+
+
 # ── refusals ────────────────────────────────────────────────────────────────────────────────────
+
+
+def refuse_uncovered(name: str, cells: pl.Series, tree: Taxonomy, *, as_seen: bool = False) -> None:
+    """Refuse labels that are no leaves of the tree, by their rows."""
+    known = list(labels.places(tree.leaves)) if as_seen else tree.leaves
+    different = cells.drop_nulls().unique()
+    uncovered = different.filter(~different.is_in(pl.Series(known, dtype=pl.String).implode()))
+    if uncovered.is_empty():
+        return
+    wrong = cells.is_in(uncovered.implode()).fill_null(value=False).to_numpy()
+    what = f"with {count(len(uncovered), 'value')} not in its taxonomy"
+    remedy = f"add them as leaves, or correct the rows{_spelled_otherwise(uncovered, tree)}"
+    raise about_cells(TaxonomyError, name, wrong, what, remedy)
 
 
 def _spelled_otherwise(uncovered: pl.Series, tree: Taxonomy) -> str:
     """Say how many values look like a leaf, and how to match them."""
     known = labels.places(tree.leaves)
-    near = sum(value in known for value in labels.seen(uncovered.unique()).drop_nulls())
+    near = sum(value in known for value in labels.seen(uncovered).drop_nulls())
     if not near:
         return ""
     what = "1 of them looks like a leaf" if near == 1 else f"{near:,} of them look like leaves"
     return f"; {what}: set normalise = [...] in the schema to match"
 
 
-def _refuse_unfit(column: Column, cells: pl.Series, values: pl.Series) -> None:
+def refuse_unfit(name: str, column: Column, cells: pl.Series) -> None:
     """Refuse values that do not fit the built taxonomy, if others do, and report their rows."""
     if not isinstance(column.taxonomy, TaxonomyBuilder):
         return
+    values = cells.drop_nulls().unique()
     unfit = values.filter([not _has_place(column, value) for value in values])
     if 0 < len(unfit) < len(values):
         wrong = cells.is_in(unfit.implode()).fill_null(False).to_numpy()
         what = f"with a value that does not fit a taxonomy of {column.taxonomy.build}"
-        raise about_cells(TaxonomyError, cells.name, wrong, what, "correct them")
+        raise about_cells(TaxonomyError, name, wrong, what, "correct them")
 
 
 def _has_place(column: Column, value: str) -> bool:

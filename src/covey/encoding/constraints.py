@@ -41,6 +41,7 @@ class Coded:
     read: Callable[[pl.Series], pl.Series] = pl.Series.clone  # how to read cells of the column
     tree: Taxonomy | None = None
     leaves: Longs | None = None  # of the tree, for each value
+    totals: Longs | None = None  # rows with each value in the whole table, if these are a part
 
     @cached_property
     def counts(self) -> Longs:
@@ -48,9 +49,15 @@ class Coded:
         return np.bincount(self.values[self.values >= 0], minlength=len(self.known))
 
     @property
+    def table_rows(self) -> int:
+        """The number of rows of the whole table."""
+        return len(self.values) if self.totals is None else int(self.totals.sum())
+
+    @property
     def shares(self) -> Floats:
-        """The share of each value in the table."""
-        return self.counts / len(self.values)
+        """The share of each value in the whole table."""
+        counts = self.counts if self.totals is None else self.totals
+        return counts / self.table_rows
 
     def bound_by(self, requirement: Requirement) -> Flags:
         """The values that a requirement applies to."""
@@ -61,7 +68,9 @@ class Coded:
         return found.fill_null(False).to_numpy()
 
     def take(self, rows: Longs) -> "Coded":
-        """Select some rows."""
+        """Select some rows; a part of a table keeps the frequencies of the whole."""
+        if self.totals is not None:
+            return replace(self, values=self.values[rows])
         known, values = np.unique(self.values[rows], return_inverse=True)
         missing = int(known[0] == NOBODY)
         known = known[missing:]
@@ -125,6 +134,18 @@ class Constraints:
     def _of_whole(self, requirement: Requirement) -> tuple[bool, str]:
         column = self._column(requirement)
         return _of_whole(requirement, column.counts, column.bound_by(requirement))
+
+    def meets(self, counts: Mapping[str, Longs]) -> bool:
+        """Whether rows with so many of each value meet every requirement as one group."""
+        return all(self._meets(one, counts[str(one.column)]) for one in self.requirements)
+
+    def _meets(self, requirement: Requirement, counts: Longs) -> bool:
+        column = self._column(requirement)
+        if not counts.any():
+            return False
+        if requirement.relative:
+            return _keeps(_rule(requirement, 0, column), counts)
+        return _of_whole(requirement, counts, column.bound_by(requirement))[0]
 
     @cached_property
     def rules(self) -> Rules:
@@ -277,7 +298,7 @@ class _Edges:
 def _rule(  # noqa: C901, PLR0911 - one case a model
     requirement: Requirement, place: int, column: Coded
 ) -> _Rule:
-    shares, number, rows = column.shares, len(column.known), len(column.values)
+    shares, number, rows = column.shares, len(column.known), column.table_rows
     match requirement:
         case KAnonymity(k=k):
             return _Rule(place, RuleKind.DISTINCT, k, number)
@@ -317,6 +338,29 @@ def _rule(  # noqa: C901, PLR0911 - one case a model
             furthest = float(reachable(t, rows**2)[0])
             return _Rule(place, RuleKind.EQUAL, furthest, number, high=shares)
 
+
+def _keeps(rule: _Rule, counts: Longs) -> bool:
+    """Whether one group with so many rows of each value keeps a rule about the whole table."""
+    share, high, low = counts / counts.sum(), np.asarray(rule.high), np.asarray(rule.low)
+    match rule.kind:
+        case RuleKind.SHARES:
+            return bool((share <= high * _ROOM).all())
+        case RuleKind.BETWEEN:
+            return bool(((share * _ROOM <= high) & (share >= low * _ROOM)).all())
+        case RuleKind.EQUAL:
+            distance = np.maximum(share - high, 0.0).sum()
+        case RuleKind.ORDERED:
+            distance = abs(np.cumsum(share) - high)[:-1].sum() / max(rule.values - 1, 1)
+        case _:
+            assert rule.tree is not None
+            there = np.zeros(len(rule.tree.share))
+            for above in rule.tree.above.T:
+                np.add.at(there, above[above >= 0], share[above >= 0])
+            distance = abs(there - rule.tree.share) @ rule.tree.span
+    return bool(distance <= rule.asked * _ROOM)
+
+
+_ROOM = 1 + 1e-12  # for rounding, as in the kernels
 
 # A ratio of two shares cannot be larger than e to this power in any table.
 _BEYOND_ALL_RATIOS = 700.0

@@ -10,9 +10,9 @@ Attributes have a fixed order, numbers first and each kind by name. So sums of l
 to the last bit, whatever the order of the columns in the table.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,16 +20,16 @@ import polars as pl
 
 from covey._core.arrays import Cells, Floats, Forest, Ints, Longs
 from covey.encoding.attributes import Attribute
-from covey.encoding.categories import Category
+from covey.encoding.categories import Category, refuse_uncovered, refuse_unfit
 from covey.encoding.constraints import Coded, Constraints, constraints_of
+from covey.encoding.domain import Domain, Reference, Scan, counted
 from covey.encoding.intervals import Interval
-from covey.encoding.selection import Selection
-from covey.errors import TableError, about_cells
-from covey.schema import Column, ColumnType, MissingPolicy, Role, Schema, labels
+from covey.encoding.values import Values
+from covey.errors import TableError, TaxonomyError
+from covey.schema import Schema
 from covey.schema.requirements import Requirement
-from covey.schema.taxonomy import ROOT, Measure, Taxonomy
+from covey.schema.taxonomy import Measure, Taxonomy
 from covey.tables import Table
-from covey.tables.cells import as_days, as_numbers, parse_dates, parse_numbers
 from covey.tables.csv_files import Dialect
 
 if TYPE_CHECKING:
@@ -117,6 +117,16 @@ class EncodedTable:
             constraints=None if self.constraints is None else self.constraints.take(rows),
         )
 
+    def within(self, schema: Schema, dialect: Dialect) -> "EncodedTable":
+        """The same rows by their own ranges and trees, as if the table had no others."""
+        scan = Scan(self.rows, {a.name: counted(a) for a in self.attributes}, {})
+        return self.encoded_within(scan.domain(schema, dialect))
+
+    def encoded_within(self, domain: Domain) -> "EncodedTable":
+        """The same values by other ranges and trees."""
+        attributes = tuple(domain.moved(attribute) for attribute in self.attributes)
+        return EncodedTable(attributes, self.rows, self.measure)
+
     def sensitive_values(self, name: str) -> Ints:
         """The codes of a sensitive column, equal for equal values; missing is a value too."""
         return self.sensitive[name].values
@@ -199,114 +209,92 @@ def encode(
 
     With `persons`, it also encodes the person of each row, by each person column.
     """
-    ordered = sorted(schema.quasi.items(), key=lambda item: (_is_category(item[1]), item[0]))
+    values = Values.of(table, schema)
     with table.locating():
-        sensitive = {
-            name: _coded(table, name, schema.columns[name])
-            for name in schema.names(Role.SENSITIVE)
-            if name in table.frame.columns
-        }
-        attributes = tuple(_attribute(table, name, column) for name, column in ordered)
-    counted = {name: _numbered_persons(cells) for name, cells in (persons or {}).items()}
+        domain = domain_of(values, schema, table.dialect)
+        encoded = encode_values(
+            values, domain, schema, require=require, persons=persons, part=False
+        )
+    if class_column is None:
+        return encoded
+    return replace(encoded, classes=class_codes(table, class_column))
+
+
+def domain_of(values: Values, schema: Schema, dialect: Dialect) -> Domain:
+    """The domain of a table in memory; an error about a label says which rows have it."""
+    try:
+        return Scan.of(values).domain(schema, dialect)
+    except TaxonomyError:
+        for name, cells in (*values.quasi.items(), *values.sensitive.items()):
+            column = schema.columns[name]
+            if column.taxonomy is not None and not column.is_ordered:
+                texts = cells.cast(pl.String)
+                refuse_unfit(name, column, texts)
+                if name in values.sensitive and not column.has_own_tree:
+                    refuse_uncovered(name, texts, column.taxonomy_over(()), as_seen=True)
+        raise
+
+
+def encode_values(
+    values: Values,
+    domain: Domain,
+    schema: Schema,
+    *,
+    require: Sequence[Requirement] = (),
+    persons: Mapping[str, pl.Series] | None = None,
+    part: bool = True,
+) -> EncodedTable:
+    """Encode values that are within a domain.
+
+    Those of a `part` of a table are compared with the frequencies of the whole; otherwise with
+    those of the encoded rows.
+    """
+    quasi = {name: schema.columns[name] for name in values.quasi}
+    sensitive = {
+        name: _coded(cells, domain.sensitive[name], part=part)
+        for name, cells in values.sensitive.items()
+    }
+    people = {name: numbered_persons(cells) for name, cells in (persons or {}).items()}
     return EncodedTable(
-        attributes=attributes,
-        rows=table.frame.height,
+        attributes=tuple(domain.attribute(n, c, values.quasi[n]) for n, c in quasi.items()),
+        rows=values.rows,
         measure=schema.loss,
-        classes=None if class_column is None else _classes(table, class_column),
         sensitive=sensitive,
-        constraints=constraints_of(require, {**sensitive, **counted}),
+        constraints=constraints_of(require, {**sensitive, **people}),
     )
 
 
-def rows_to_keep(table: Table, schema: Schema) -> Selection:
-    """Select the rows that missing-value policies do not drop; raise if a policy forbids them."""
-    drop = np.zeros(table.frame.height, dtype=bool)
-    for name, column in schema.quasi.items():
-        if column.missing in (MissingPolicy.CATEGORY, MissingPolicy.WILDCARD):
-            continue
-        missing = table.cells(name).is_null().to_numpy()
-        if column.missing is MissingPolicy.ERROR and missing.any():
-            what, policy = "with a missing cell", 'missing = "error" in the schema forbids this'
-            with table.locating():
-                raise about_cells(TableError, name, missing, what, policy)
-        drop |= missing
-    return Selection.where(~drop)
-
-
-def _is_category(column: Column) -> bool:
-    return column.type is ColumnType.CATEGORICAL
-
-
-def _attribute(table: Table, name: str, column: Column) -> Attribute:
-    cells = table.cells(name)
-    match column.type:
-        case ColumnType.NUMERIC:
-            numbers = parse_numbers(cells, table.dialect)
-            tokens = as_numbers(pl.Series(name, table.dialect.missing), table.dialect)
-            _refuse_ambiguous(
-                name, table.dialect, int(numbers.is_in(tokens.drop_nulls().implode()).sum())
-            )
-            return Interval.of(name, column, numbers)
-        case ColumnType.DATE:
-            _refuse_ambiguous(name, table.dialect)
-            days = parse_dates(cells, column.format, hours=column.grid == "hour")
-            return Interval.of(name, column, days)
-        case _:
-            return Category.of(name, column, cells.cast(pl.String), table.dialect)
-
-
-def _refuse_ambiguous(name: str, dialect: Dialect, rows: int = 0) -> None:
-    """Refuse a table in which `rows` numbers, or the sign for any value, read as missing."""
-    if ROOT in dialect.missing or rows:
-        raise TableError(
-            f"column {name!r}: a number, or the sign {ROOT} for any value, also reads as missing; "
-            "remove it from the missing tokens of the table"
-        )
-
-
-def _classes(table: Table, name: str) -> Ints:
+def class_codes(table: Table, name: str) -> Ints:
+    """The codes of the class column."""
     if name not in table.frame.columns:
         raise TableError(f"the class column {name!r} is not in the table")
-    return _numbered(table.frame[name])
+    return numbered(table.frame[name])
 
 
-def _coded(table: Table, name: str, column: Column) -> Coded:
-    """Encode a sensitive column by what a reader sees; missing is a value too, the last."""
-    cells = table.cells(name)
-    match column.type:
-        case ColumnType.NUMERIC:
-            cells = parse_numbers(cells, table.dialect)
-            return _ranked(cells, partial(as_numbers, dialect=table.dialect))
-        case ColumnType.DATE:
-            cells = parse_dates(cells, column.format)
-            return _ranked(cells, partial(as_days, written=column.format))
-        case _ if column.taxonomy is not None:
-            cells = labels.seen(cells.cast(pl.String), table.dialect.missing)
-            category = Category.of(name, column, cells, table.dialect, as_seen=True)
-            used, own = np.unique(category.leaves, return_inverse=True)
-            known = pl.Series([category.tree.labels[leaf] for leaf in used], dtype=pl.String)
-            return Coded(
-                own.astype(np.int32),
-                labels.seen(known),
-                labels.seen,
-                tree=category.tree,
-                leaves=used.astype(np.int64),
-            )
-    return _ranked(labels.seen(cells, table.dialect.missing), labels.seen)
+def _coded(cells: pl.Series, known: Reference, *, part: bool) -> Coded:
+    """Encode a sensitive column; missing is a value too, the last."""
+    present = known.known.drop_nulls()
+    if known.known.dtype.is_numeric() and not known.known.dtype.is_decimal():
+        ranks = np.searchsorted(present.to_numpy(), cells.fill_null(0).to_numpy())
+        values = np.where(cells.is_null().to_numpy(), len(present), ranks).astype(np.int32)
+    else:
+        ranked = pl.Series(range(len(present)), dtype=pl.Int32)
+        values = cells.replace_strict(present, ranked, default=len(present)).to_numpy()
+    found = coded(values, known)
+    return found if part else replace(found, totals=None)
 
 
-def _ranked(cells: pl.Series, read: Callable[[pl.Series], pl.Series]) -> Coded:
-    known = cells.unique().sort(nulls_last=True)
-    places = cells.rank("dense").cast(pl.Int64) - 1
-    values = places.fill_null(len(known) - 1).cast(pl.Int32).to_numpy()
-    return Coded(values, known, read)
+def coded(values: Ints, known: Reference) -> Coded:
+    """A sensitive column of a part, from its codes."""
+    return Coded(values, known.known, known.read, known.tree, known.leaves, known.rows)
 
 
-def _numbered_persons(cells: pl.Series) -> Coded:
+def numbered_persons(cells: pl.Series) -> Coded:
     """Number the persons; a row without a person gets -1."""
-    values = _numbered(cells) - 1
+    values = numbered(cells) - 1
     return Coded(values, cells.drop_nulls().unique().sort())
 
 
-def _numbered(cells: pl.Series) -> Ints:
+def numbered(cells: pl.Series) -> Ints:
+    """Number the values from 1 in their order; a missing one gets 0."""
     return cells.rank("dense").fill_null(0).cast(pl.Int32).to_numpy()

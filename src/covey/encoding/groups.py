@@ -52,14 +52,14 @@ class Groups:
         return self.labels
 
     @cached_property
-    def _by_group(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def by_group(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows sorted by group, and where each group begins."""
         order = np.argsort(self.labels, kind="stable")[self.suppressed :]
         return order, np.cumsum(self.sizes) - self.sizes
 
     def fold(self, by: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
         """Combine the values of each group's rows by a function such as `np.add`."""
-        order, begin = self._by_group
+        order, begin = self.by_group
         folded: NDArray[Any] = by.reduceat(values[order], begin)
         return folded
 

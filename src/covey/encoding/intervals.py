@@ -45,15 +45,11 @@ class Interval(Attribute):
     high: float
 
     @classmethod
-    def of(cls, name: str, column: Column, values: pl.Series) -> "Interval":
-        """Make the attribute from a column of numbers; refuse those outside a declared domain."""
-        exact = _floats(values)
-        if column.domain is not None:
-            outside = (exact < column.domain[0]) | (exact > column.domain[1])
-            if outside.any():
-                raise about_cells(TableError, name, outside, "outside its domain")
-        numbers = np.clip(exact, *column.bounds)
-        return cls(name, column, numbers, *(column.domain or usual_range(numbers)))
+    def within(
+        cls, name: str, column: Column, values: pl.Series, ends: tuple[float, float]
+    ) -> "Interval":
+        """Make the attribute from numbers, null if missing, and the ends of its domain."""
+        return cls(name, column, values.fill_null(float("nan")).to_numpy(), *ends)
 
     @property
     def is_date(self) -> bool:
@@ -100,7 +96,7 @@ class Interval(Attribute):
     @cached_property
     def known(self) -> Floats:
         """The distinct values."""
-        return np.unique(self.values[~self.absent])
+        return pl.Series(self.values[~self.absent]).unique().sort().to_numpy()
 
     @cached_property
     def places(self) -> Longs:
@@ -201,6 +197,16 @@ class Interval(Attribute):
             remedy = "an open end needs bottom or top of the column in the schema"
             raise about_cells(TableError, self.name, wrong, what, remedy)
         return Ranges(self, low, high, state.astype(np.int8))
+
+
+def within_domain(column: Column, numbers: pl.Series) -> pl.Series:
+    """Numbers with those beyond a bound replaced; refuse those outside a declared domain."""
+    if column.domain is not None:
+        outside = ~numbers.is_between(*column.domain).fill_null(value=True)
+        if outside.any():
+            raise about_cells(TableError, numbers.name, outside.to_numpy(), "outside its domain")
+    bottom, top = column.bounds
+    return numbers if (bottom, top) == (-np.inf, np.inf) else numbers.clip(bottom, top)
 
 
 _ENOUGH = 100  # values that show what is usual

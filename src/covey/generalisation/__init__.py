@@ -1,7 +1,17 @@
 """Generalise groups to a released table, and read a released table back."""
 
 from covey.encoding import Style
-from covey.generalisation.generalise import filled_in, generalise
+from covey.generalisation.classes import ReleasedClasses
+from covey.generalisation.generalise import beside, cells_of, filled_in, generalise
 from covey.generalisation.view import ShownColumn, View
 
-__all__ = ["ShownColumn", "Style", "View", "filled_in", "generalise"]
+__all__ = [
+    "ReleasedClasses",
+    "ShownColumn",
+    "Style",
+    "View",
+    "beside",
+    "cells_of",
+    "filled_in",
+    "generalise",
+]

@@ -13,29 +13,26 @@ import numpy as np
 import polars as pl
 
 from covey._core.arrays import Longs
-from covey.encoding import MISSING_LEAF, Attribute, Nodes, Ranges, Shown
+from covey.encoding import MISSING_LEAF, Nodes, Ranges, Shown
 from covey.encoding.categories import members_of
 from covey.schema import LARGEST, Column, TaxonomyBuilder
 from covey.schema.taxonomy import ROOT, Taxonomy
+from covey.tables.csv_files import Dialect
 
 
-def as_released(
-    shown: Shown, cell: Longs, written: Sequence[pl.Series], read: Callable[[Attribute], Shown]
-) -> Shown:
+def as_released(shown: Shown, rows: Longs, written: Sequence[pl.Series], dialect: Dialect) -> Shown:
     """The `written` cells, with an attribute that is rebuilt from these cells alone.
 
-    Its rows are those of the release, each with the first value that its `cell` covers.
+    It has one value for each cell, the first that the cell covers. `rows` have each cell.
     """
     if isinstance(shown, Ranges):
-        own = shown.on_shown_scale(np.bincount(cell, minlength=len(shown)))
-        values = np.where(own.hidden, own.attribute.low, own.low)[cell]
+        own = shown.on_shown_scale(rows)
+        values = np.where(own.hidden, own.attribute.low, own.low)
         return replace(own, attribute=replace(own.attribute, values=values))
     assert isinstance(shown, Nodes)
     tree = _tree(shown.attribute.column, written[0])
-    nodes = read(replace(shown.attribute, tree=tree))
-    assert isinstance(nodes, Nodes)
-    leaves = tree.first_leaf[nodes.node][cell]
-    return replace(nodes, attribute=replace(nodes.attribute, values=leaves))
+    nodes = replace(shown.attribute, tree=tree).parse(written, dialect)
+    return replace(nodes, attribute=replace(nodes.attribute, values=tree.first_leaf[nodes.node]))
 
 
 # ── trees ───────────────────────────────────────────────────────────────────────────────────────

@@ -7,24 +7,42 @@ The attributes know how cells are spelled: `fold` finds what a group shows, `ren
 import numpy as np
 import polars as pl
 
+from covey._core.arrays import Longs
 from covey.encoding import Attribute, EncodedTable, Style
 from covey.encoding.groups import Groups, Rings
 from covey.errors import SchemaError
 from covey.tables import Table
+from covey.tables.csv_files import Dialect
 
 
 def generalise(table: Table, encoded: EncodedTable, groups: Groups | Rings, style: Style) -> Table:
     """Generalise every quasi-identifier of a table, and drop the suppressed rows."""
     place = groups.place
     shown = place >= 0
-    released: dict[str, list[pl.Series]] = {}
-    for attribute in encoded.attributes:
-        folded = attribute.fold(groups).render(groups, table.dialect, style)
-        released[attribute.name] = [series.gather(place[shown]) for series in folded]
+    cells = cells_of(encoded, groups, table.dialect, style)
     frame = table.frame.filter(pl.Series(shown))
-    columns = [series for name in frame.columns for series in released.get(name, [frame[name]])]
+    return table.with_frame(beside(frame, cells, place[shown]))
+
+
+def cells_of(
+    encoded: EncodedTable, groups: Groups | Rings, dialect: Dialect, style: Style
+) -> dict[str, list[pl.Series]]:
+    """The released cells of each quasi-identifier: a column, or two with low and high ends.
+
+    There is one cell for each group, or for each row if its neighbours are its own.
+    """
+    return {
+        attribute.name: attribute.fold(groups).render(groups, dialect, style)
+        for attribute in encoded.attributes
+    }
+
+
+def beside(frame: pl.DataFrame, cells: dict[str, list[pl.Series]], place: Longs) -> pl.DataFrame:
+    """A frame with the released cells at these places instead of its quasi-identifiers."""
+    gathered = {name: [one.gather(place) for one in shown] for name, shown in cells.items()}
+    columns = [series for name in frame.columns for series in gathered.get(name, [frame[name]])]
     _check_unique(columns)
-    return table.with_frame(pl.DataFrame(columns))
+    return pl.DataFrame(columns)
 
 
 def _check_unique(columns: list[pl.Series]) -> None:

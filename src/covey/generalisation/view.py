@@ -1,22 +1,23 @@
-"""A released table and its original, with the released cells read once.
+"""A released table beside its original, both as counts, with the released cells read once.
 
-All figures are computed from it, whatever software made the release. For each column it has the
-distinct cells, what they show, and the cell of each row.
+All figures are computed from it, whatever software made the release. Of the original it has the
+distinct values of each column, of the release the distinct cells and the classes. So it can be made
+from tables that do not fit into memory.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-import numpy as np
 import polars as pl
 
 from covey._core.arrays import Longs
-from covey.encoding import Attribute, EncodedTable, Shown
-from covey.encoding.intervals import HIGH, LOW
-from covey.errors import TableError
+from covey.encoding import Attribute, Counted, EncodedTable, Shown, Tally
+from covey.errors import TableError, UsageError
 from covey.generalisation.as_released import as_released
+from covey.generalisation.classes import ReleasedClasses, written_cells
 from covey.tables import Table
+from covey.tables.csv_files import Dialect
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,8 +25,9 @@ class ShownColumn:
     """What a released table shows of one quasi-identifier."""
 
     shown: Shown  # the distinct cells, in the order of their text, so that sums repeat
-    cell: Longs  # for each row, the index of its cell
+    counts: Longs  # the number of rows with each distinct cell
     written: Sequence[pl.Series]  # the distinct cells themselves
+    original: Longs  # the number of rows of the original with each value of the attribute
 
     @property
     def attribute(self) -> Attribute:
@@ -33,34 +35,67 @@ class ShownColumn:
         return self.shown.attribute
 
     @cached_property
-    def counts(self) -> Longs:
-        """The number of rows with each distinct cell."""
-        return np.bincount(self.cell, minlength=len(self.shown))
-
-    @cached_property
     def on_shown_scale(self) -> "ShownColumn":
         """The same, with the declared or released domain, since only that may be published."""
-        return ShownColumn(self.shown.on_shown_scale(self.counts), self.cell, self.written)
+        return replace(self, shown=self.shown.on_shown_scale(self.counts))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InMemory:
+    """The rows of both tables, which few figures need."""
+
+    released: Table
+    original: EncodedTable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class View:
     """A released table, read once."""
 
-    released: Table
-    original: EncodedTable
+    original: Tally
     columns: tuple[ShownColumn, ...]
+    classes: ReleasedClasses
+    dialect: Dialect
+    in_memory: InMemory | None = None
 
     @classmethod
-    def of(cls, released: Table, original: EncodedTable) -> "View":
-        """Read a released table; report an unreadable cell by its row."""
-        columns = tuple(_column(attribute, released) for attribute in original.attributes)
-        return cls(released, original, columns)
+    def of(
+        cls, released: Table, original: EncodedTable, *, class_column: str | None = None
+    ) -> "View":
+        """Read a released table in memory; report an unreadable cell by its row."""
+        names = [attribute.name for attribute in original.attributes]
+        classes = ReleasedClasses.of(released, names, class_column=class_column)
+        view = cls.counted(Tally.of(original), classes, [released], released.dialect)
+        return replace(view, in_memory=InMemory(released, original))
+
+    @classmethod
+    def counted(
+        cls, original: Tally, classes: ReleasedClasses, batches: Iterable[Table], dialect: Dialect
+    ) -> "View":
+        """Read the distinct cells of a release; its `batches` locate a cell that is unreadable."""
+        try:
+            shown = [
+                attribute.parse(cells, dialect)
+                for attribute, cells in zip(original.attributes, classes.cells, strict=True)
+            ]
+        except TableError:
+            _locate(original.attributes, batches)
+            raise
+        rows = [column.rows for column in original.columns]
+        columns = map(ShownColumn, shown, classes.counts, classes.cells, rows)
+        return cls(original, tuple(columns), classes, dialect)
 
     @property
     def rows(self) -> int:
         """The number of released rows."""
-        return self.released.frame.height
+        return self.classes.rows
+
+    @property
+    def row_by_row(self) -> InMemory:
+        """Both tables row by row; refused if they were read in batches."""
+        if self.in_memory is None:
+            raise UsageError("this figure needs all rows in memory: pass tables, not batches")
+        return self.in_memory
 
     @property
     def same_rows(self) -> bool:
@@ -69,13 +104,6 @@ class View:
         If it has more, some rows were suppressed, and it is unknown which.
         """
         return self.original.rows == self.rows
-
-    @cached_property
-    def boxes(self) -> tuple[Longs, Longs]:
-        """The distinct rows as indices of their cells, and the number of rows of each."""
-        cells = pl.DataFrame({str(j): column.cell for j, column in enumerate(self.columns)})
-        counted = cells.group_by(cells.columns).len("rows")
-        return counted.drop("rows").to_numpy(), counted["rows"].to_numpy().astype(np.int64)
 
     @cached_property
     def publishable(self) -> "View":
@@ -87,42 +115,20 @@ class View:
         if self.same_rows:
             return self
         columns = tuple(self._without_original(column) for column in self.columns)
-        attributes = tuple(column.attribute for column in columns)
-        original = EncodedTable(attributes, self.rows, self.original.measure)
-        return View(self.released, original, columns)
+        counted = tuple(Counted(column.attribute, column.original) for column in columns)
+        return replace(
+            self, original=replace(self.original, columns=counted, rows=self.rows), columns=columns
+        )
 
     def _without_original(self, column: ShownColumn) -> ShownColumn:
-        cell, written = column.cell, column.written
-        read = partial(_read, written=written, released=self.released)
-        return ShownColumn(as_released(column.shown, cell, written, read), cell, written)
+        """Instead of the original, a row with the first value that each released cell covers."""
+        shown = as_released(column.shown, column.counts, column.written, self.dialect)
+        return replace(column, shown=shown, original=column.counts)
 
 
-def _column(attribute: Attribute, released: Table) -> ShownColumn:
-    cells = _cells(attribute, released)
-    frame = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(cells)])
-    grouped = frame.with_row_index("row").group_by(frame.columns).agg("row").sort(frame.columns)
-    written = [grouped[str(place)].alias(column.name) for place, column in enumerate(cells)]
-    shown = _read(attribute, written, released)
-    cell = np.empty(frame.height, dtype=np.int64)
-    cell[grouped["row"].explode()] = np.repeat(np.arange(len(shown)), grouped["row"].list.len())
-    return ShownColumn(shown, cell, written)
-
-
-def _read(attribute: Attribute, written: Sequence[pl.Series], released: Table) -> Shown:
-    """Read the distinct cells."""
-    try:
-        return attribute.parse(written, released.dialect)
-    except TableError:
-        with released.locating():  # reports rows instead of distinct cells
-            attribute.parse(_cells(attribute, released), released.dialect)
-        raise
-
-
-def _cells(attribute: Attribute, released: Table) -> list[pl.Series]:
-    """The released columns of a quasi-identifier: the column, or its low and high ends."""
-    name, present = attribute.name, released.frame.columns
-    if name in present:
-        return [released.cells(name)]
-    if {name + LOW, name + HIGH} <= set(present):
-        return [released.cells(name + LOW), released.cells(name + HIGH)]
-    raise TableError(f"quasi-identifier {name!r} is not in the released table")
+def _locate(attributes: Sequence[Attribute], batches: Iterable[Table]) -> None:
+    """Report the first row with an unreadable cell."""
+    for batch in batches:
+        with batch.locating():
+            for attribute in attributes:
+                attribute.parse(written_cells(batch, attribute.name), batch.dialect)

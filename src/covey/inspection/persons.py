@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 from math import prod
+from typing import Literal
 
 import polars as pl
 
@@ -211,14 +212,18 @@ def whose_rows(table: Table, schema: Schema, names: Sequence[str]) -> dict[str, 
 
 
 def refuse_unsaid(table: Table, schema: Schema, requirements: Sequence[Requirement]) -> list[str]:
+    """Refuse to count rows if people repeat, unless the user chose that; return warnings."""
+    named = [] if any(_said(requirements)) else schema.names(Role.IDENTIFIER)
+    return refuse_repeats(repeats(table, named, schema.table), requirements)
+
+
+def refuse_repeats(found: Repeats | None, requirements: Sequence[Requirement]) -> list[str]:
     """Refuse to count rows if people repeat, unless the user chose that; return warnings.
 
     The refusal is for the custodian and contains numbers. The warnings are published and contain
     none, because they would count rows that the release suppresses.
     """
-    said = {asked.person for asked in requirements if isinstance(asked, KAnonymity)} - {None}
-    named = [] if said - {False} else schema.names(Role.IDENTIFIER)
-    found = repeats(table, named, schema.table)
+    said = _said(requirements)
     if found is None:
         return []
     if found.by_chance and not said:
@@ -232,6 +237,11 @@ def refuse_unsaid(table: Table, schema: Schema, requirements: Sequence[Requireme
             "several rows may fill a whole class"
         ]
     raise GuaranteeError(f"{found.named}: {found}. {_ways_out(found)}")
+
+
+def _said(requirements: Sequence[Requirement]) -> set[str | Literal[False] | None]:
+    """What k counts, as far as the user said so."""
+    return {asked.person for asked in requirements if isinstance(asked, KAnonymity)} - {None}
 
 
 def _ways_out(found: Repeats) -> str:

@@ -16,6 +16,7 @@ from covey._core.arrays import Floats, Longs
 from covey.encoding import Category, EncodedTable, Interval
 from covey.errors import TableError, UsageError
 from covey.generalisation import View
+from covey.generalisation.classes import index_of_rows
 from covey.measures.spans import Spans, original_spans, released_spans
 
 FOLDS = 5
@@ -46,7 +47,8 @@ def classifier_accuracy(view: View, rows: Longs, classes: pl.Series, *, seed: in
     the middle of its interval and whether it is missing; a category has the share of each leaf in
     the released node.
     """
-    original, released = view.original, view.released.frame
+    original, table = view.row_by_row.original, view.row_by_row.released
+    released = table.frame
     if classes.name not in released.columns:
         raise TableError(f"column {classes.name!r} is not in the released table")
     random = np.random.default_rng(seed)
@@ -58,7 +60,8 @@ def classifier_accuracy(view: View, rows: Longs, classes: pl.Series, *, seed: in
     person = np.searchsorted(people, rows[behind])
     truth, told = _class_codes(classes[people], released[classes.name][behind])
     known = features(original, original_spans(original), people)
-    shown = features(original, released_spans(view.columns), behind)
+    spans = released_spans(view.columns, index_of_rows(table, view.classes.cells))
+    shown = features(original, spans, behind)
     right = {"released": 0, "original": 0}
     for fold in range(FOLDS):
         held_out, learnt = part == fold, part[person] != fold

@@ -1,14 +1,17 @@
 """The loss of a release in bits: entropies of the original column within released cells."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from covey._core.arrays import Floats, Longs
-from covey.encoding import EncodedTable
+from covey.encoding import Attribute, Counted, EncodedTable, Tally
 from covey.encoding.groups import Groups
 from covey.generalisation import ShownColumn
 
@@ -50,7 +53,7 @@ def _column_bits(column: ShownColumn, suppressed: int) -> Bits:
     attribute, counts = column.attribute, column.counts
     known = ~attribute.matches_anything
     first, behind = column.shown.places
-    frequency = np.bincount(attribute.places[known], minlength=behind.max())
+    frequency = _frequency(attribute, column.original, behind.max())
     ends = np.append(first, 0), np.append(behind, len(frequency))
     rows = np.append(counts, suppressed)
     covered = _sums(frequency, *ends)
@@ -62,7 +65,7 @@ def _column_bits(column: ShownColumn, suppressed: int) -> Bits:
     # The logarithm of each share is log2 c - log2 n, summed separately.
     told = known.all() and covered[rows > 0].all()
     missing = _exact_sum(counts * logs[:-1], -parts) + suppressed * entropies[-1] if told else None
-    own, total = len(known), len(known) + suppressed
+    own, total = int(column.original.sum()), int(column.original.sum()) + suppressed
     return Bits(
         all=float(entropies[-1]),
         entropy=float(rows @ entropies) / total,
@@ -71,25 +74,73 @@ def _column_bits(column: ShownColumn, suppressed: int) -> Bits:
     )
 
 
-def information_lost(original: EncodedTable, groups: Groups, suppressed: int) -> float:
-    """The information lost in the groups of the released rows; other rows lose everything."""
-    losses = [
-        attribute.column.weight * _conditional(groups.labels[known], attribute.places[known])
-        for attribute in original.attributes
-        for known in [~attribute.matches_anything]
-    ]
-    weights = sum(attribute.column.weight for attribute in original.attributes)
-    share = original.rows / (original.rows + suppressed)
-    return share * sum(losses) / weights + (1 - share)
+def _frequency(attribute: Attribute, rows: Longs, least: int = 0) -> Longs:
+    """The number of rows at each place of the attribute; unknown values have none."""
+    known = ~attribute.matches_anything
+    return np.bincount(attribute.places[known], rows[known], least).astype(np.int64)
 
 
-def _conditional(labels: Longs, codes: Longs) -> float:
+@dataclass(frozen=True)
+class InGroups:
+    """How the values of each column are spread over groups; that of several parts adds up.
+
+    Entropies within groups follow from sizes alone: how many groups have each number of rows, and
+    how many values in a group do. So the sum is exact, in any order.
+    """
+
+    groups: tuple[Counter[int], ...]  # for each column, the number of groups of each size
+    values: tuple[Counter[int], ...]  # the number of values in a group with so many rows
+
+    @classmethod
+    def of(cls, original: EncodedTable, groups: Groups) -> "InGroups":
+        """Count the values of the released rows in their groups."""
+        order, _ = groups.by_group  # sorting what is nearly sorted is fast
+        labels = groups.labels[order]
+        found = [_sizes(labels, attribute, order) for attribute in original.attributes]
+        sizes, values = zip(*found, strict=True)
+        return cls(sizes, values)
+
+    def __add__(self, other: "InGroups") -> "InGroups":
+        return InGroups(
+            tuple(a + b for a, b in zip(self.groups, other.groups, strict=True)),
+            tuple(a + b for a, b in zip(self.values, other.values, strict=True)),
+        )
+
+    def information_lost(self, original: Tally, suppressed: int) -> float:
+        """The information lost in the groups of the released rows; other rows lose everything."""
+        weights = [attribute.column.weight for attribute in original.attributes]
+        losses = map(_conditional, original.columns, self.groups, self.values)
+        share = original.rows / (original.rows + suppressed)
+        return share * weighted(weights, [*losses]) / sum(weights) + (1 - share)
+
+
+def _sizes(labels: Longs, attribute: Attribute, order: Longs) -> tuple[Counter[int], Counter[int]]:
+    known = ~attribute.matches_anything[order]
+    own, places = labels[known], attribute.places[order][known]
+    pairs = np.sort(own * (places.max(initial=0) + 1) + places, kind="stable")
+    return _how_often(own), _how_often(pairs)
+
+
+def _how_often(rising: Longs) -> Counter[int]:
+    """How many runs of equal numbers have each length."""
+    first = np.flatnonzero(np.diff(rising, prepend=-1))
+    times = np.bincount(np.diff(first, append=len(rising)))
+    present = np.flatnonzero(times)
+    return Counter(dict(zip(present.tolist(), times[present].tolist(), strict=True)))
+
+
+def _conditional(column: Counted, groups: Counter[int], values: Counter[int]) -> float:
     """H(X | C) / H(X)."""
-    _, joint = np.unique(labels * (codes.max(initial=0) + 1) + codes, return_counts=True)
-    groups, values = np.bincount(labels), np.bincount(codes)
-    within = _exact_sum(_times_log(groups), -_times_log(joint))
-    whole = _exact_sum(_times_log(np.array([len(codes)])), -_times_log(values))
-    return within / whole if whole else 0.0
+    frequency = _frequency(*column)
+    within = _exact_sum_of(groups) - _exact_sum_of(values)
+    whole = _exact_sum(_times_log(frequency.sum(keepdims=True)), -_times_log(frequency))
+    return float(within) / whole if whole else 0.0
+
+
+def _exact_sum_of(sizes: Counter[int]) -> Fraction:
+    """The sum of n log2 n over so many sizes; terms that cancel give exactly 0."""
+    each = _times_log(np.array([*sizes])).tolist()
+    return sum((Fraction(n) * t for n, t in zip(each, sizes.values(), strict=True)), Fraction())
 
 
 def _sums(numbers: NDArray[Any], first: Longs, behind: Longs) -> NDArray[Any]:

@@ -25,7 +25,15 @@ import numpy as np
 import polars as pl
 
 from covey._core.arrays import Floats, Longs
-from covey.encoding import MISSING_LEAF, Attribute, Category, Interval
+from covey.encoding import (
+    MISSING_LEAF,
+    Attribute,
+    Category,
+    Counted,
+    EncodedTable,
+    Interval,
+    Tally,
+)
 from covey.encoding.attributes import Mask
 from covey.generalisation import ShownColumn, View
 from covey.measures.spans import Spans, released_spans
@@ -72,59 +80,74 @@ class ClassSizes:
 # ── columns ─────────────────────────────────────────────────────────────────────────────────────
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Persons:
+    """How the rows of an original belong to persons, if k counts persons."""
+
+    most: int  # rows of one person
+    unknown: int  # rows without a person
+    one_each: Tally | None  # of one row of each person; None if the rows are not in memory
+
+    @classmethod
+    def of(cls, persons: pl.Series, original: EncodedTable) -> "Persons":
+        """From the person of each row, null if unknown."""
+        sizes = persons.drop_nulls().value_counts(name="rows")["rows"]
+        one_each = (persons.is_first_distinct() & persons.is_not_null()).arg_true()
+        return cls(
+            int(sizes.max() or 1),  # type: ignore[arg-type]
+            persons.null_count(),
+            Tally.of(original.take(one_each.to_numpy().astype(np.int64))),
+        )
+
+
+def rows_of(k: int, persons: Persons | None) -> int:
+    """The number of rows that always belong to at least k people."""
+    return k if persons is None else k * persons.most + persons.unknown
+
+
 def distributions(
-    view: View, k: int, *, persons: pl.Series | None = None
+    view: View, k: int, *, persons: Persons | None = None
 ) -> tuple[Distribution, ...]:
     """The distribution of every quasi-identifier before and after.
 
     Counts of an original with suppressed rows would reveal these rows by the difference to the
-    release, so they are withheld. `persons` gives the person of each row, if k counts persons.
+    release, so they are withheld. With `persons`, k counts persons: a bin never counts more rows
+    than persons. If it is unknown how many have a value, so many rows are required that there are
+    always k.
     """
     persons = persons if view.same_rows else None
-    columns = [column.on_shown_scale for column in view.publishable.columns]
-    counted = _one_row_each(view.rows, persons)
     least = rows_of(k, persons)
+    counted = view.publishable.original
+    if persons is not None:
+        counted, k = (counted, least) if persons.one_each is None else (persons.one_each, k)
+    columns = [column.on_shown_scale for column in view.publishable.columns]
+    spans = released_spans(columns, [np.arange(len(column.counts)) for column in columns])
     return tuple(
-        _distribution(column, spans, k, counted, least=least, same_rows=view.same_rows)
-        for column, spans in zip(columns, released_spans(columns), strict=True)
+        _distribution(column, own, k, people, least=least, same_rows=view.same_rows)
+        for column, own, people in zip(columns, spans, counted.columns, strict=True)
     )
 
 
-def _one_row_each(rows: int, persons: pl.Series | None) -> Mask:
-    """Select one row of each person, so that a bin never counts more rows than persons."""
-    if persons is None:
-        return np.ones(rows, dtype=np.bool_)
-    return (persons.is_first_distinct() & persons.is_not_null()).to_numpy()
-
-
-def rows_of(k: int, persons: pl.Series | None) -> int:
-    """The number of rows that always belong to at least k people."""
-    if persons is None:
-        return k
-    sizes = persons.drop_nulls().value_counts(name="rows")["rows"]
-    return k * int(sizes.max() or 1) + persons.null_count()  # type: ignore[arg-type]
-
-
 class _Bins(NamedTuple):
-    """The labels of the bins, the bin of each row, and the share of each cell in each bin."""
+    """The labels of the bins, the bin of each value, and the share of each cell in each bin."""
 
     labels: list[str]
-    rows: Longs
+    values: Longs
     cells: Floats
     covers: Mask  # which cells cover a value of which bin
     ends: Sequence[tuple[str, str]] = ()  # of the first bins, if they are ranges
 
 
 def _distribution(
-    shown: ShownColumn, column: Spans, k: int, counted: Mask, *, least: int, same_rows: bool
+    shown: ShownColumn, column: Spans, k: int, people: Counted, *, least: int, same_rows: bool
 ) -> Distribution:
     attribute, rows = shown.attribute, shown.counts
     if isinstance(attribute, Category):
-        bins = _category_bins(attribute, column, k, counted, same_rows=same_rows)
+        bins = _category_bins(shown, attribute, column, k, people, same_rows=same_rows)
     else:
         assert isinstance(attribute, Interval)
-        bins = _interval_bins(attribute, column, k, counted, same_rows=same_rows)
-    before = np.bincount(bins.rows, minlength=len(bins.labels))
+        bins = _interval_bins(shown, attribute, column, k, people, same_rows=same_rows)
+    before = _sums(bins.values, shown.original, len(bins.labels))
     after = (rows @ bins.cells).tolist()
     alone = bins.covers.sum(axis=1) == 1
     alone[bins.covers[:, [label == ANYTHING for label in bins.labels]].any(axis=1)] = False
@@ -150,6 +173,11 @@ def _distribution(
         exact=float(rows @ one / rows.sum()),
         nothing=float(rows @ anything / rows.sum()),
     )
+
+
+def _sums(places: Longs, rows: Longs, least: int) -> Longs:
+    """The number of rows at each place."""
+    return np.bincount(places, rows, least).astype(np.int64)
 
 
 def _tellable(before: Longs, rows: Longs, covers: Mask, least: int) -> Mask:
@@ -189,13 +217,19 @@ def _open(attribute: Attribute, column: Spans) -> Mask:
 
 
 def _interval_bins(
-    interval: Interval, column: Spans, k: int, counted: Mask, *, same_rows: bool
+    shown: ShownColumn,
+    interval: Interval,
+    column: Spans,
+    k: int,
+    people: Counted,
+    *,
+    same_rows: bool,
 ) -> _Bins:
     """Ranges of at least k people; missing is a bin of its own, or part of the last bin."""
-    absent = interval.absent
-    scale = _scale(interval, column.step, k)
-    fine = np.searchsorted(scale.ends, interval.values, side="right")
-    counts = np.bincount(fine[counted & ~absent], minlength=len(scale.ends) + 1)
+    absent, unknown = interval.absent, people.attribute.absent
+    scale = _scale(interval, shown.original, column.step, k)
+    fine = np.searchsorted(scale.ends, people.attribute.values[~unknown], side="right")
+    counts = _sums(fine, people.rows[~unknown], len(scale.ends) + 1)
     if absent.all():
         return _everything(MISSING, len(absent), len(column.low))
     if counts.sum() < k:
@@ -207,10 +241,10 @@ def _interval_bins(
     if not interval.width:  # no cell shows the range of values
         shares = [np.where(column.hidden, 1 / len(ranges), share) for share in shares]
     covers = [column.covers(low, high) for low, high in ranges]
-    rows = np.searchsorted(ends[1:-1], interval.values, side="right").astype(np.int64)
+    places = np.searchsorted(ends[1:-1], interval.values, side="right").astype(np.int64)
     nowhere = np.isnan(column.low)
     if absent.any() if same_rows else (nowhere | column.hidden).any():
-        if np.count_nonzero(absent & counted) >= k:
+        if people.rows[unknown].sum() >= k:
             labels = [*(labels if len(labels) > 1 else [PRESENT]), MISSING]
             shares = [*shares, nowhere.astype(np.float64)]
             covers = [*covers, nowhere | column.hidden]
@@ -218,15 +252,15 @@ def _interval_bins(
             labels[-1] += f", or {MISSING}"
             shares[-1] = shares[-1] + nowhere
             covers[-1] = covers[-1] | nowhere
-        rows[absent] = len(labels) - 1
+        places[absent] = len(labels) - 1
     spelled = ["", *map(_first_day if interval.is_date else _spelled, ends[1:-1]), ""]
     told = list(pairwise(spelled))
-    return _Bins(labels, rows, np.column_stack(shares), np.column_stack(covers), told)
+    return _Bins(labels, places, np.column_stack(shares), np.column_stack(covers), told)
 
 
-def _everything(label: str, rows: int, cells: int) -> _Bins:
+def _everything(label: str, values: int, cells: int) -> _Bins:
     one = np.ones((cells, 1))
-    return _Bins([label], np.zeros(rows, dtype=np.int64), one, one > 0)
+    return _Bins([label], np.zeros(values, dtype=np.int64), one, one > 0)
 
 
 def _before(end: float, step: float) -> float:
@@ -253,12 +287,15 @@ class _Scale(NamedTuple):
     label: Callable[[float, float], str]
 
 
-def _scale(interval: Interval, step: float, k: int) -> _Scale:
-    present = np.sort(interval.values[~interval.absent])
+def _scale(interval: Interval, rows: Longs, step: float, k: int) -> _Scale:
+    order = np.argsort(interval.values, kind="stable")[: np.count_nonzero(~interval.absent)]
+    present, behind = interval.values[order], np.cumsum(rows[order])
+    total = int(behind[-1]) if len(behind) else 0
     name = _date_label if interval.is_date else _number_label(step)
-    for tail in (max(k, len(present) // _TAILS), k):
-        if len(present) >= 2 * tail and present[tail - 1] < present[-tail]:
-            low, high = float(present[tail - 1]), float(present[-tail])
+    for tail in (max(k, total // _TAILS), k):
+        ends = np.searchsorted(behind, [tail, total - tail + 1])  # the places of these rows
+        if total >= 2 * tail and present[ends[0]] < present[ends[1]]:
+            low, high = present[ends].tolist()
             if interval.is_date and high - low > 2 * _MONTH:
                 return _Scale(_months_between(low, high), name)
             return _Scale(_round_between(low, high, step), name)
@@ -346,7 +383,13 @@ def _first_day(days: float) -> str:
 
 
 def _category_bins(
-    category: Category, column: Spans, k: int, counted: Mask, *, same_rows: bool
+    shown: ShownColumn,
+    category: Category,
+    column: Spans,
+    k: int,
+    people: Counted,
+    *,
+    same_rows: bool,
 ) -> _Bins:
     """The nodes with at least k people, sorted by rows, and all other values together."""
     tree = category.tree
@@ -354,14 +397,14 @@ def _category_bins(
     ancestors = tree.ancestors[: tree.leaf_count]
     if same_rows:
         every = np.arange(tree.leaf_count)
-        rows, people = (
-            _under(category, every, every, np.bincount(own, minlength=tree.leaf_count))
-            for own in (category.leaves, category.leaves[counted])
+        rows, persons = (
+            _under(category, every, every, _sums(own.places, times, tree.leaf_count))
+            for own, times in ((category, shown.original), people)
         )
     else:  # only values that the release shows may be named
         low, high = (end.astype(np.int64) for end in (column.low, column.high))
-        rows = people = _under(category, low, high, np.bincount(column.cell, minlength=len(low)))
-    named = _told(_cut(category, people, k), rows, people, k)
+        rows = persons = _under(category, low, high, shown.counts)
+    named = _told(_cut(category, persons, k), rows, persons, k)
     if not named or not known.any():
         return _everything(EVERYTHING, len(category.leaves), len(column.low))
     labels = [MISSING if tree.labels[n] == MISSING_LEAF else tree.labels[n] for n in named]
@@ -464,7 +507,7 @@ def _told(cut: list[int], rows: Longs, people: Longs, k: int) -> list[int]:
 
 def class_sizes(view: View) -> tuple[ClassSizes, ...]:
     """The sizes of classes: each size if there are few, otherwise in ever wider ranges."""
-    _, sizes = view.boxes
+    sizes = view.classes.sizes
     found = []
     for start, behind in pairwise(_starts(int(sizes.min()), int(sizes.max()))):
         within = sizes[(sizes >= start) & (sizes < behind)]

@@ -8,20 +8,22 @@ rows, only their number counts: each loses everything.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
+from numpy.typing import NDArray
 
 from covey._core.arrays import Floats, Longs
-from covey.encoding import EncodedTable
+from covey.encoding import EncodedTable, Tally
 from covey.encoding.groups import Groups, Rings
 from covey.errors import TableError, percent
-from covey.generalisation import ShownColumn, View
-from covey.measures.entropy import bits_lost, information_lost, weighted
+from covey.generalisation import ReleasedClasses, ShownColumn, View
+from covey.generalisation.classes import Written, index_of_rows
+from covey.measures.entropy import InGroups, bits_lost, weighted
 from covey.measures.queries import QueryError
 from covey.schema.taxonomy import Measure
+from covey.tables import Table
 from covey.tables import html as pages
 from covey.verification.rounding import rounded
 
@@ -179,16 +181,15 @@ def measure(
     *,
     suppressed: int = 0,
     k: int | None = None,
-    class_column: str | None = None,
     classes: bool = True,
-    groups: Groups | None = None,
+    in_groups: InGroups | None = None,
 ) -> Losses:
     """Measure the losses of a released table; k defaults to the size of its smallest class.
 
     The original of the view has the released rows; `suppressed` is the number of other rows. If the
     original has more rows than the release, these are suppressed too, but it is unknown which. Pass
-    `classes=False` for a release without classes of equal rows. `groups` are the groups of the
-    original's rows.
+    `classes=False` for a release without classes of equal rows. `in_groups` says how the groups
+    spread the original's values.
     """
     left_out = view.original.rows - view.rows
     if left_out < 0:
@@ -202,9 +203,7 @@ def measure(
         _refuse_counting_leaves(original)
     columns = [column.on_shown_scale for column in view.publishable.columns]
     weights = [column.attribute.column.weight for column in columns]
-    boxes, box_rows = view.boxes
-    box_losses = replace(RowLosses.of(view), cells=tuple(boxes.T))
-    sizes = box_rows.tolist() if classes else []
+    losses, sizes = RowLosses.of(view).of_classes(view.classes), view.classes.sizes
 
     def means(way: Measure) -> list[float]:
         return [_mean_loss(column, way, suppressed) for column in columns]
@@ -229,15 +228,17 @@ def measure(
         ),
         total_il=mean_il * rows,
         worst=_worst(
-            np.append(box_losses.each().sum(axis=1), sum(weights)),
-            np.append(box_rows, suppressed),
+            np.append(losses, sum(weights)),
+            np.append(sizes, suppressed),
         ),
         gcp=_mean(weights, ncp),
         gcp_lm=_mean(weights, lm),
         precision=1 - weighted(weights, means(_height(original.measure))) / sum(weights),
-        discernibility=sum(size * size for size in sizes) + rows * suppressed if sizes else None,
-        average_class_size=rows / (len(sizes) * (k or min(sizes))) if sizes else None,
-        classification=_classification(view, class_column, rows) if classes else None,
+        discernibility=_squares(sizes) + rows * suppressed if classes else None,
+        average_class_size=rows / (len(sizes) * (k or int(sizes.min()))) if classes else None,
+        classification=(rows - view.classes.in_majority) / rows
+        if classes and view.classes.labelled
+        else None,
         entropy=bits and bits.entropy,
         entropy_share=bits and _ratio(bits.entropy, bits.all),
         monotone_entropy=bits and bits.monotone,
@@ -246,11 +247,13 @@ def measure(
         non_uniform_entropy_share=(
             None if bits is None or non_uniform is None else _ratio(non_uniform, bits.all)
         ),
-        information=None if groups is None else information_lost(original, groups, suppressed),
+        information=(
+            None if in_groups is None else in_groups.information_lost(original, suppressed)
+        ),
     )
 
 
-def _refuse_counting_leaves(table: EncodedTable) -> None:
+def _refuse_counting_leaves(table: Tally) -> None:
     """Refuse measures that would reveal how many values suppressed rows add to a built tree."""
     names = [repr(a.name) for a in table.attributes if a.counts_leaves]
     if names and table.measure in ("ncp", "lm"):
@@ -327,11 +330,11 @@ def _worst(losses: Floats, rows: Longs) -> tuple[WorstRows, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowLosses:
-    """The part of the Total-IL of each released row; it contains nothing of the original."""
+    """The part of the Total-IL of each released cell; it contains nothing of the original."""
 
     weights: dict[str, float]  # of each attribute: the loss of a suppressed row
     losses: tuple[Floats, ...]  # of the distinct cells of each attribute, weighted
-    cells: tuple[Longs, ...]  # index of the cell of each row
+    cells: tuple[Written, ...]  # the distinct cells
 
     @classmethod
     def of(cls, view: View) -> "RowLosses":
@@ -339,30 +342,28 @@ class RowLosses:
         columns = [column.on_shown_scale for column in view.publishable.columns]
         weights = {c.attribute.name: c.attribute.column.weight for c in columns}
         way = view.original.measure
-        return cls(
-            weights,
-            tuple(weights[c.attribute.name] * c.shown.losses(way) for c in columns),
-            tuple(column.cell for column in columns),
-        )
+        losses = (weights[c.attribute.name] * c.shown.losses(way) for c in columns)
+        return cls(weights, tuple(losses), view.classes.cells)
 
-    def each(self) -> Floats:
+    def each(self, released: Table) -> Floats:
         """The loss of each row and attribute."""
-        return np.column_stack(
-            [lost[cell] for lost, cell in zip(self.losses, self.cells, strict=True)]
-        )
+        return self._of(index_of_rows(released, self.cells))
+
+    def _of(self, cells: Sequence[NDArray[Any]]) -> Floats:
+        return np.column_stack([lost[cell] for lost, cell in zip(self.losses, cells, strict=True)])
+
+    def of_classes(self, classes: ReleasedClasses) -> Floats:
+        """The loss of a row of each class."""
+        cells = classes.indices
+        some = range(0, len(classes.sizes), _AT_A_TIME)
+        parts = [self._of([one[i : i + _AT_A_TIME] for one in cells]).sum(axis=1) for i in some]
+        return np.concatenate([*parts, np.empty(0)])
 
 
-# ── classes ─────────────────────────────────────────────────────────────────────────────────────
+_AT_A_TIME = 65_536  # classes: there may be millions
 
 
-def _classification(view: View, class_column: str | None, rows: int) -> float | None:
-    if class_column is None:
-        return None
-    frame = view.released.frame
-    if class_column not in frame.columns:
-        raise TableError(f"column {class_column!r} is not in the released table")
-    cells = pl.DataFrame({str(j): column.cell for j, column in enumerate(view.columns)})
-    labels = frame[class_column].alias("class")
-    counts = cells.with_columns(labels).group_by(*cells.columns, "class").len()
-    majority = counts.group_by(cells.columns).agg(pl.col("len").max())["len"].sum()
-    return (rows - int(majority)) / rows
+def _squares(sizes: Longs) -> int:
+    different, times = np.unique(sizes, return_counts=True)
+    pairs = zip(different.tolist(), times.tolist(), strict=True)
+    return sum(size * size * many for size, many in pairs)

@@ -51,12 +51,10 @@ def query_error(
     and Tao 2006). The error is divided by the true count, or by 0.1 % of the rows if that is more
     (Xiao, Wang, Gehrke 2011). The same seed gives the same queries.
     """
-    original, (boxes, rows) = view.original, view.boxes
+    original, classes = view.row_by_row.original, view.classes
     asked = random_queries(original, queries, attributes, selectivity, seed)
     true = answers(original_spans(original), np.ones(original.rows, dtype=np.int64), asked)
-    spans = released_spans(view.columns)
-    shown = [span._replace(cell=cell) for span, cell in zip(spans, boxes.T, strict=True)]
-    estimated = answers(shown, rows, asked)
+    estimated = answers(released_spans(view.columns, classes.indices), classes.sizes, asked)
     errors = np.abs(estimated - true) / np.maximum(true, SANITY * original.rows)
     return QueryError(len(asked), float(np.median(errors)), float(np.mean(errors)))
 

@@ -10,8 +10,9 @@ from covey.encoding import EncodedTable, Nodes, Ranges, Shown
 from covey.encoding.groups import Groups
 from covey.schema.requirements import Requirement
 from covey.verification import Risks
+from covey.verification.checks import risks_of
 from covey.verification.classes import Classes
-from covey.verification.verdict import risks_of
+from covey.verification.judged import Shares
 
 
 def risks_of_groups(
@@ -28,7 +29,8 @@ def risks_of_groups(
     order = np.argsort(label, kind="stable")
     classes = Classes(order, np.bincount(label))
     kept = pl.Series(groups.labels >= 0)
-    return risks_of(requirements, classes, {n: cells.filter(kept) for n, cells in persons.items()})
+    shares = {name: Shares.of(classes, cells.filter(kept)) for name, cells in persons.items()}
+    return risks_of(requirements, len(label), len(classes.sizes), classes.smallest, shares)
 
 
 def _class_of_each(original: EncodedTable, groups: Groups) -> Longs:

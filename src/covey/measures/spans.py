@@ -1,18 +1,19 @@
 """The ends of cells: an analyst takes all values that a cell covers as equally likely."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from covey._core.arrays import Floats, Longs
+from covey._core.arrays import Floats
 from covey.encoding import EncodedTable
 from covey.encoding.attributes import Mask
 from covey.generalisation import ShownColumn
 
 
 class Spans(NamedTuple):
-    """The distinct cells of a column with their ends, and the cell of each row.
+    """The distinct cells of a column with their ends, and the cell of each row or class.
 
     Categories are given by the places of their leaves in the order of the tree. Leaves under one
     node are neighbours there, so nodes are intervals too. The ends of a missing number are NaN.
@@ -20,7 +21,7 @@ class Spans(NamedTuple):
 
     low: Floats
     high: Floats
-    cell: Longs  # index, for each row
+    cell: NDArray[Any]  # index, for each row or class
     step: float  # between neighbouring values: 1 for whole numbers, days and leaves, else 0
     hidden: Mask  # cells that match any number, or a missing one
 
@@ -50,6 +51,9 @@ def original_spans(original: EncodedTable) -> list[Spans]:
     return found
 
 
-def released_spans(columns: Sequence[ShownColumn]) -> list[Spans]:
+def released_spans(columns: Sequence[ShownColumn], cells: Sequence[NDArray[Any]]) -> list[Spans]:
     """The released cells; a hidden cell covers the whole domain, or all leaves."""
-    return [Spans(*c.shown.ends, c.cell, c.attribute.step, c.shown.hidden) for c in columns]
+    return [
+        Spans(*c.shown.ends, cell, c.attribute.step, c.shown.hidden)
+        for c, cell in zip(columns, cells, strict=True)
+    ]

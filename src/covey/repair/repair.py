@@ -13,51 +13,49 @@ from covey.clustering.request import Request
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups, Rings
 from covey.encoding.selection import Selection
-from covey.measures.objective import objective
 
 
 @overload
 def repair(
-    table: EncodedTable, groups: Groups, request: Request, seed: int, progress: Progress
+    table: EncodedTable,
+    groups: Groups,
+    request: Request,
+    seed: int,
+    progress: Progress,
+    *,
+    again: bool = False,
 ) -> Groups: ...
 @overload
 def repair(
-    table: EncodedTable, groups: Groups | Rings, request: Request, seed: int, progress: Progress
+    table: EncodedTable,
+    groups: Groups | Rings,
+    request: Request,
+    seed: int,
+    progress: Progress,
+    *,
+    again: bool = False,
 ) -> Groups | Rings: ...
 def repair(
-    table: EncodedTable, groups: Groups | Rings, request: Request, seed: int, progress: Progress
+    table: EncodedTable,
+    groups: Groups | Rings,
+    request: Request,
+    seed: int,
+    progress: Progress,
+    *,
+    again: bool = False,
 ) -> Groups | Rings:
     """Groups that meet the constraints; with `refine`, their loss falls too.
 
-    A constraint may depend on the distribution of values in the released rows. So if the method
-    suppressed rows, groups that met it before may have to change, and that may cost more than the
-    method saved: then groups of all rows are formed as well, and the cheaper ones are taken.
+    Those of a method that keeps constraints are repaired only `again`, when the frequencies of the
+    table have changed.
     """
     if isinstance(groups, Rings):
         return groups
-    repaired = _repaired(table.without_gaps, groups, request, seed, progress)
-    if repaired is groups or not (request.suppresses and groups.suppressed):
-        return repaired
-    if objective(table, repaired) <= objective(table, groups):
-        return repaired
-    alone = request.suppressing(0.0)
-    whole = alone.cluster(table, seed, progress)
-    assert isinstance(whole, Groups)
-    return min(
-        repaired,
-        repair(table, whole, alone, seed, progress),
-        key=lambda found: objective(table, found),
-    )
-
-
-def _repaired(
-    table: EncodedTable, groups: Groups, request: Request, seed: int, progress: Progress
-) -> Groups:
-    kept = Selection.released(groups)
-    done = table.constraints is None or (request.method.keeps_constraints and kept.is_all)
+    table = table.without_gaps
+    done = table.constraints is None or (request.method.keeps_constraints and not again)
     if done and not request.refine:
         return groups
+    kept = Selection.released(groups)
     some = table if kept.is_all else table.take(kept.rows)
     finish = refined if request.refine else keep_constraints
-    found = finish(some, request.k, groups.released(), seed=seed, progress=progress)
-    return kept.back(found)
+    return kept.back(finish(some, request.k, groups.released(), seed=seed, progress=progress))

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from covey.encoding.groups import Rings
+from covey.encoding import Category
 from covey.errors import count, percent
-from covey.generalisation import View, filled_in
+from covey.generalisation import View
 from covey.measures.loss import Losses
+from covey.report.carried import Carried
 from covey.report.report import Rows
-from covey.schema import Role, Schema
 from covey.schema.labels import look_alikes
 from covey.verification import Verdict
 
@@ -47,23 +47,23 @@ def of_making(made: "Made", *, least: int) -> Iterator[str]:
         )
     if request.class_column is not None and request.options.get("penalty") != 0:
         yield f"groups may depend on column {request.class_column!r}, and so reveal something of it"
-    if isinstance(made.groups, Rings):
+    if not made.alike:
         yield (
             "this release is not k-anonymous: each person has k rows that may be theirs, but the "
             "rows form no classes. Only someone with the original table can check it"
         )
     if request.keep_order:
         yield "the rows are in the input's order: anyone who knows it knows whose row is whose"
-    for attribute in made.original.attributes:
-        if filled := filled_in(attribute, made.groups):
+    for name, filled in made.filled_in.items():
+        if filled:
             number = count(filled, "row") if filled >= least else f"fewer than {least:,} rows"
             yield (
-                f"column {attribute.name!r}: {number} with a missing cell show the values of the "
+                f"column {name!r}: {number} with a missing cell show the values of the "
                 "others in their group, although their own value is unknown"
             )
 
 
-def of_release(view: View, schema: Schema, verdict: Verdict, rows: Rows) -> Iterator[str]:
+def of_release(view: View, carried: Carried, verdict: Verdict, rows: Rows) -> Iterator[str]:
     """What a comparison of any release with its original shows."""
     exact = [column.attribute.name for column in view.columns if column.shown.ends_exactly]
     if exact:
@@ -79,11 +79,9 @@ def of_release(view: View, schema: Schema, verdict: Verdict, rows: Rows) -> Iter
                 "interval look narrow. If they mean missing, list them as missing_values in the "
                 "schema; if they are real, set bottom or top"
             )
-    released = view.released.frame
-    for name in schema.names(Role.INSENSITIVE, Role.SENSITIVE):
-        distinct = released[name].n_unique() if name in released.columns else 0
-        if distinct > view.rows / 2:
-            yield f"column {name!r} is nearly unique ({distinct:,} values): it may identify people"
+    for name, distinct in carried.distinct.items():
+        if distinct.count > view.rows / 2:
+            yield (f"column {name!r} is nearly unique ({distinct} values): it may identify people")
     for achieved in verdict.achieved:
         if achieved.certain:
             yield (
@@ -122,24 +120,24 @@ def of_losses(losses: Losses) -> Iterator[str]:
         )
 
 
-def of_labels(view: View, schema: Schema, *, least: int) -> Iterator[str]:
+def of_labels(view: View, carried: Carried, *, least: int) -> Iterator[str]:
     """Labels that look the same to a reader, counted and never quoted.
 
     The release shows sensitive labels as they are. It shows less of quasi-identifiers, so only
     labels of released rows count, and a number of rows below `least` is not given.
     """
-    released = view.released
-    for name in schema.names(Role.SENSITIVE):
-        if name in released.frame.columns and not schema.columns[name].is_ordered:
-            found = look_alikes(released.cells(name))
-            if found:
-                yield (
-                    f"column {name!r}: {found} look the same to a reader, in "
-                    f"{count(found.rows, 'row')}, and count as one value each; {_TO_MERGE}"
-                )
-    for category in view.original.categories if view.same_rows else []:
-        each = np.bincount(category.leaves, minlength=category.tree.leaf_count)
-        found = look_alikes(pl.Series(category.tree.leaves, dtype=pl.String), pl.Series(each))
+    for name, labels in carried.labels.items():
+        if found := labels.alike:
+            yield (
+                f"column {name!r}: {found} look the same to a reader, in "
+                f"{count(found.rows, 'row')}, and count as one value each; {_TO_MERGE}"
+            )
+    for category, rows_of_each in view.original.columns if view.same_rows else ():
+        if not isinstance(category, Category):
+            continue
+        each = np.bincount(category.leaves, rows_of_each, category.tree.leaf_count)
+        leaves = pl.Series(category.tree.leaves, dtype=pl.String)
+        found = look_alikes(leaves, pl.Series(each).cast(pl.Int64))
         if found.rows >= least:
             rows = count(found.rows, "row")
             yield f"column {category.name!r}: {found} look the same, in {rows}; {_TO_MERGE}"

@@ -33,7 +33,7 @@ from covey.schema.taxonomy import Taxonomy
 from covey.tables import Table, files, sources
 from covey.tables.digests import digests
 from covey.verification import Verdict, verify
-from covey.verification.sensitive import SensitiveColumn
+from covey.verification.sensitive import SensitiveColumn, counts
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "urn:covey:release:v1"
@@ -192,10 +192,9 @@ def _settings(schema: Schema) -> dict[str, dict[str, Any]]:
 
 
 def _column(name: str, released: Table, schema: Schema) -> SensitiveColumn:
-    """A sensitive column as the verifier reads it, with all rows in one class."""
-    rows = np.arange(released.frame.height)
-    sizes = np.array([len(rows)])
-    return SensitiveColumn.of(released, name, schema.columns[name], rows=rows, sizes=sizes)
+    """A sensitive column as the verifier reads it."""
+    column = schema.columns[name]
+    return SensitiveColumn.of(name, column, released.dialect, counts(released, name, column))
 
 
 def _tree(column: SensitiveColumn) -> dict[str, str]:

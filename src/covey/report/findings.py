@@ -1,21 +1,20 @@
 """What a report says of a release and its original, even if covey did not make the release."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-import polars as pl
-
 from covey.clustering.request import Asked, Request
 from covey.custody.keys import Key
-from covey.encoding import MISSING_LEAF, EncodedTable
-from covey.encoding.groups import Groups, Rings
+from covey.encoding import MISSING_LEAF
 from covey.generalisation import View
-from covey.measures.histograms import class_sizes, distributions, rows_of
+from covey.measures.histograms import Persons, class_sizes, distributions, rows_of
 from covey.measures.loss import Losses
 from covey.measures.resolution import resolutions
 from covey.report import caveats
+from covey.report.carried import Carried
 from covey.report.report import LIMITS, Report, Rows
 from covey.report.sample import sample
 from covey.schema import Role, Schema
@@ -33,8 +32,8 @@ class Made:
     """How covey made a release."""
 
     request: Request
-    original: EncodedTable  # the rows in the release
-    groups: Groups | Rings
+    alike: bool  # whether the rows of a group are equal in the release
+    filled_in: Mapping[str, int]  # missing cells that show the values of others, by column
     key: Key | None  # None if a seed was set instead
     timed: bool  # whether the groups depend on how long the method ran
     doubts: list[str]
@@ -47,17 +46,18 @@ class Findings:
     asked: Asked
     schema: Schema
     view: View
+    carried: Carried
     verdict: Verdict
     losses: Losses
     rows: Rows
-    persons: pl.Series | None = None  # the person of each row, if k counts persons
+    persons: Persons | None = None  # if k counts persons, and it is known whose rows these are
     made: Made | None = None  # None if the release was made elsewhere
 
     def report(self, dialect: Dialect, seconds: dict[str, float], **more: Any) -> Report:
         """The report on it."""
         least = rows_of(self.asked.k, self.persons)
-        found = caveats.of_release(self.view, self.schema, self.verdict, self.rows)
-        labels = caveats.of_labels(self.view, self.schema, least=least)
+        found = caveats.of_release(self.view, self.carried, self.verdict, self.rows)
+        labels = caveats.of_labels(self.view, self.carried, least=least)
         warnings = (*caveats.of_losses(rounded(self.losses)), *found, *labels)
         if self.made is not None:
             making = caveats.of_making(self.made, least=least)
@@ -90,7 +90,7 @@ class Findings:
                 "classes": classes,
             }
         request, key = self.made.request, self.made.key
-        alike = isinstance(self.made.groups, Groups)
+        alike = self.made.alike
         return {
             "method": request.method.name,
             "options": request.published,

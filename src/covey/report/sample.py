@@ -8,7 +8,6 @@ of the released order, so the choice depends on nothing but the release.
 from dataclasses import dataclass
 from typing import Any
 
-from covey.encoding.intervals import HIGH, LOW
 from covey.generalisation import View
 
 ROWS = 5
@@ -30,15 +29,17 @@ class Sample:
 
 def sample(view: View, *, alike: bool) -> Sample:
     """Up to five different rows of a release; `alike` if its rows form classes."""
-    names = [column.attribute.name for column in view.columns]
-    shown = [end for name in names for end in (name, name + LOW, name + HIGH)]
-    frame = view.released.frame.select(n for n in shown if n in view.released.frame.columns)
-    classes = frame.group_by(frame.columns, maintain_order=True).len("\0rows")
-    some = classes[_at_equal_steps(classes.height)]
+    order = view.classes.as_released
+    some = order[_at_equal_steps(len(order))]
+    cells = [
+        written.gather(index[some])
+        for column, index in zip(view.columns, view.classes.indices, strict=True)
+        for written in column.written
+    ]
     return Sample(
-        tuple(frame.columns),
-        tuple(tuple(map(_text, row)) for row in some.select(frame.columns).iter_rows()),
-        tuple(some["\0rows"].to_list()) if alike else (),
+        tuple(written.name for written in cells),
+        tuple(tuple(map(_text, row)) for row in zip(*cells, strict=True)),
+        tuple(view.classes.sizes[some].tolist()) if alike else (),
     )
 
 

@@ -40,6 +40,7 @@ class Model:
 
     option: ClassVar[str]  # its key in [require], on the command line and in a certificate
     alike = True  # whether a release that meets it has classes of equal rows
+    relative = False  # whether a class is compared with the distribution in the whole table
     unbounded = ""  # the reason, if no number would hold
 
     @property
@@ -292,6 +293,7 @@ class TCloseness(SensitiveModel):
     Li, Li, Venkatasubramanian: t-closeness, 2007.
     """
 
+    relative = True
     option = "t"
     _title = "t-closeness"
     written = "0.2, equal:0.2, ordered:0.2 or hierarchical:0.2"
@@ -395,6 +397,7 @@ class BetaLikeness(SensitiveModel):
     Cao, Karras: Publishing microdata with a robust privacy guarantee, 2012.
     """
 
+    relative = True
     option = "beta"
     written = "1, basic:1 or enhanced:1"
     meaning = (
@@ -434,6 +437,7 @@ class DeltaDisclosure(SensitiveModel):
     Brickell, Shmatikov: The cost of privacy, 2008.
     """
 
+    relative = True
     option = "delta"
     _title = "delta-disclosure"
     written = "0.7"

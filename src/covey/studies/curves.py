@@ -20,7 +20,7 @@ from covey.clustering import as_method
 from covey.clustering.progress import Progress, part_of, silent
 from covey.clustering.request import Request
 from covey.custody.keys import Key
-from covey.custody.ordering import ordered_people
+from covey.custody.ordering import Secret
 from covey.encoding import EncodedTable
 from covey.encoding.constraints import constraints_of
 from covey.encoding.groups import Groups, Rings
@@ -174,8 +174,7 @@ class Task:
 
     ks: tuple[int, ...]
     request: Request
-    encoded: EncodedTable
-    seed: int
+    people: pipeline.Prepared
     persons: Mapping[str, pl.Series] = field(default_factory=dict)  # the person of each row
 
     def points(self, progress: Progress) -> Iterator[Point]:
@@ -184,9 +183,14 @@ class Task:
             tell = part_of(progress, f"{done + 1} of {len(self.ks)}: k = {k}", done, len(self.ks))
             began = time.perf_counter()
             encoded, request = self._for(k)
-            possible = without_surplus(encoded, request)
-            groups = pipeline.form_groups(*possible, self.seed, tell)
+            people = replace(self.people, encoded=encoded)
+            groups = pipeline.form_groups(people, request, tell)
             yield self._point(k, groups, time.perf_counter() - began)
+
+    @property
+    def encoded(self) -> EncodedTable:
+        """The table as arrays."""
+        return self.people.encoded
 
     def refuse_infeasible(self) -> None:
         """Refuse a k that is larger than the number of persons, before any work."""
@@ -264,13 +268,13 @@ def prepare(
     refuse_unsaid(table, schema, request.requirements)
     persons = whose_rows(table, schema, request.persons)
     seeded = [request.method.name, request.options, "curve", request.class_column]
-    custodian = Key.of(key) if seed is None else None
-    people = ordered_people(table, schema, seeded, seed=seed, key=custodian)
-    encoded = pipeline.encode_people(people, schema, request, persons)
+    secret = Secret(Key.of(key), seed)
+    people = pipeline.prepared(table, schema, request, secret, persons, seeded)
+    encoded = people.encoded
     whose = {name: people.selection.of(cells) for name, cells in persons.items()}
     most = min([encoded.rows, *(cells.drop_nulls().n_unique() for cells in whose.values())])
     sizes = [k for k in KS if k <= max(most, KS[0])] if ks is None else sorted(set(ks))
-    task = Task(tuple(sizes), request, encoded, people.seed, whose)
+    task = Task(tuple(sizes), request, people, whose)
     task.refuse_infeasible()
     return task
 

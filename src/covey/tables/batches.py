@@ -41,6 +41,16 @@ class Batches:
     def __iter__(self) -> Iterator[Table]:
         return (batch for batch in self.read(self.names) if batch.frame.height)
 
+    def together(self) -> Table:
+        """The whole table in memory."""
+        parts = [*self.read(self.names)]
+        if not parts:
+            raise TableError("the table has no rows")
+        if len(parts) == 1:
+            return parts[0]
+        frame = pl.concat(part.frame for part in parts)
+        return replace(parts[0], frame=frame, source=self.source, numbers=None, line_of=None)
+
     def only(self, columns: Collection[str]) -> "Batches":
         """The same rows with these columns: others are not even read, if the files allow that."""
         for name in columns:

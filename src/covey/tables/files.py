@@ -312,6 +312,18 @@ class Folder(_Unpublished):
         return False
 
 
+def working_folder(path: str | Path) -> Path:
+    """The folder for working files of an output, beside it; whoever holds the draft may use it."""
+    return _hidden(_place(path), "covey-work")
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder of files, if there is one."""
+    with output_errors(), contextlib.suppress(FileNotFoundError):
+        _empty(path)
+        path.rmdir()
+
+
 @contextlib.contextmanager
 def draft(path: str | Path, *, private: bool = False) -> Iterator[Draft]:
     """A draft that is removed at the end unless it was published."""

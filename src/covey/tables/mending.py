@@ -34,9 +34,13 @@ class Mended:
 
     def told(self, released: NDArray[np.int64], least: int) -> str | None:
         """The fact for a report, by the released rows only; no number below `least`."""
-        cells = int(self.rows[released].sum())
-        number = f"{cells:,}" if cells >= least else f"fewer than {least:,}"
-        return f"column {self.column!r}: {number} cells {self.how}" if cells else None
+        return told(self.column, self.how, int(self.rows[released].sum()), least)
+
+
+def told(column: str, how: str, cells: int, least: int) -> str | None:
+    """The fact that so many cells of released rows were mended; no number below `least`."""
+    number = f"{cells:,}" if cells >= least else f"fewer than {least:,}"
+    return f"column {column!r}: {number} cells {how}" if cells else None
 
 
 def mended(

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from covey.schema.taxonomy import Taxonomy
@@ -36,11 +37,14 @@ class Spread:
     rows: Longs  # rows of each entry
 
     @classmethod
-    def of(cls, sizes: Longs, values: Longs) -> "Spread":
-        """Count from the codes of the values, row by row, with the rows sorted by class."""
-        totals = np.bincount(values)
+    def of(cls, sizes: Longs, values: Longs, totals: Longs) -> "Spread":
+        """Count from the codes of the values, row by row, with the rows sorted by class.
+
+        `totals` are those of the whole table, which may have more classes than these.
+        """
         labels = np.repeat(np.arange(len(sizes)), sizes)
-        keys = np.sort(labels * len(totals) + values)
+        # Nearly sorted already, by class: that is when the stable kind is fast.
+        keys = np.sort(labels * len(totals) + values, kind="stable")
         begin = np.flatnonzero(np.diff(keys, prepend=-1))
         labels, value = np.divmod(keys[begin], len(totals))
         return cls(
@@ -91,10 +95,14 @@ class Spread:
         """The number that c must exceed in recursive (c, l)-diversity; None if no c holds."""
         if self.distinct.min() < l:
             return None
-        falling = self.rows[np.lexsort((-self.rows, self.label))]
-        rank = np.arange(len(falling)) - self.first[self.label]
-        rest = self._sums(np.where(rank >= l - 1, falling, 0))
-        return _greatest(falling[self.first], rest)
+        left, rest = self.rows.copy(), self.sizes
+        for _ in range(l - 1):
+            most = np.maximum.reduceat(left, self.first)
+            rest = rest - most
+            largest = np.flatnonzero(left == most[self.label])
+            one_a_class = np.diff(self.label[largest], prepend=-1) != 0
+            left[largest[one_a_class]] = 0
+        return _greatest(np.maximum.reduceat(self.rows, self.first), rest)
 
     # ── closeness ───────────────────────────────────────────────────────────────────────────────
 
@@ -113,8 +121,20 @@ class Spread:
         steps = len(self.totals) - 1
         if not steps:
             return Fraction(0)
-        exact = steps * self.total * int(self.sizes.max()) < _EXACT
-        number = np.int64 if exact else np.float64
+        exact = self.sizes < _EXACT / (steps * self.total)
+        parts: list[tuple[NDArray[np.bool_], type[Any]]] = [(exact, np.int64), (~exact, np.float64)]
+        return max(self._among(some)._on_a_line(kind) for some, kind in parts if some.any())
+
+    def _among(self, some: NDArray[np.bool_]) -> "Spread":
+        """The same for some of the classes."""
+        if some.all():
+            return self
+        kept, sizes, distinct = some[self.label], self.sizes[some], self.distinct[some]
+        first = np.cumsum(distinct) - distinct
+        return Spread(sizes, self.totals, first, self.value[kept], self.rows[kept])
+
+    def _on_a_line(self, number: type[Any]) -> Fraction:
+        steps = len(self.totals) - 1
         line = np.cumsum(self.totals).astype(number)
         sums = np.concatenate([np.zeros(1, number), np.cumsum(line)])
         size = self.size.astype(number)
@@ -188,22 +208,22 @@ class Spread:
 
     # ── disclosure ───────────────────────────────────────────────────────────────────────────────
 
-    def certain(self) -> float:
-        """The share of rows whose class has only one value."""
-        return int(self.sizes[self.distinct == 1].sum()) / self.total
+    def certain(self) -> int:
+        """The rows whose class has only one value."""
+        return int(self.sizes[self.distinct == 1].sum())
 
-    def similar(self, numbers: NDArray[np.float64], within: float) -> float:
-        """The share of rows whose class spans at most this share of the column's range.
+    def similar(self, numbers: NDArray[np.float64], within: float) -> int:
+        """The rows whose class spans at most this share of the column's range.
 
         `numbers` are the values in ascending order; a missing value is NaN and comes last.
         """
         present = numbers[~np.isnan(numbers)]
         if not len(present):
-            return 0.0
+            return 0
         lowest, highest = self.value[self.first], self.value[self.first + self.distinct - 1]
         width = (within + TOLERANCE) * (present[-1] - present[0])
         alike = numbers[highest] - numbers[lowest] <= width  # false for NaN
-        return int(self.sizes[alike].sum()) / self.total
+        return int(self.sizes[alike].sum())
 
 
 def _greatest(numerators: Numbers, denominators: Numbers) -> Fraction:
@@ -212,5 +232,6 @@ def _greatest(numerators: Numbers, denominators: Numbers) -> Fraction:
         return Fraction(0)
     ratios = numerators / denominators
     near = np.flatnonzero(ratios >= ratios.max() * (1 - 1e-12))
-    pairs = np.unique(np.stack([numerators[near], denominators[near]]), axis=1).T.tolist()
-    return max(Fraction(int(above), int(below)) for above, below in pairs)
+    # The same pair may come from very many classes.
+    pairs = pl.DataFrame({"above": numerators[near], "below": denominators[near]}).unique()
+    return max(Fraction(int(above), int(below)) for above, below in pairs.iter_rows())

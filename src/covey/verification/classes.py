@@ -8,14 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from covey import tables
-from covey.errors import SchemaError, TableError
+from covey.errors import SchemaError
 from covey.schema import Schema
 from covey.tables import Table
 from covey.tables.table import Longs
 
 ROWS = "rows"
+Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +28,17 @@ class Classes:
     sizes: Longs
 
     @classmethod
-    def of(cls, table: Table, schema: Schema) -> "Classes":
-        """Find the classes of a table; a missing cell is a value of its own."""
-        cells = _numbered([table.frame[name] for name in _quasi_columns(table, schema)])
-        grouped = cells.with_row_index(ROWS).group_by(cells.columns).agg(ROWS)[ROWS]
-        return cls(
-            grouped.explode().to_numpy().astype(np.int64),
-            grouped.list.len().to_numpy().astype(np.int64),
-        )
+    def of(cls, first: Words, second: Words) -> "Classes":
+        """The classes of rows that have the same pair of numbers."""
+        order = pl.Series(first).arg_sort().to_numpy().astype(np.int64)
+        changes = np.diff(first[order]) != 0
+        others = np.diff(second[order]) != 0
+        if (others & ~changes).any():  # never, but for chance or an attack
+            order = np.lexsort((second, first))
+            changes = np.diff(first[order]) != 0
+            others = np.diff(second[order]) != 0
+        begin = np.flatnonzero(np.concatenate([[True], changes | others]))
+        return cls(order, np.diff(begin, append=len(order)))
 
     @property
     def smallest(self) -> int:
@@ -42,26 +47,18 @@ class Classes:
 
     def owned(self, persons: pl.Series) -> pl.DataFrame:
         """Count the rows of each person in each class; None is an unknown person."""
-        if len(persons) != len(self.rows):
-            raise TableError("the person column must have one cell for each row of the table")
         label = np.repeat(np.arange(len(self.sizes)), self.sizes)
         pairs = pl.DataFrame({"class": label, "person": persons.gather(self.rows)})
         return pairs.group_by("class", "person").agg(pl.len().cast(pl.Int64).alias(ROWS))
 
-    def fewest_persons(self, persons: pl.Series) -> int:
-        """The number of persons in the class with the fewest of them."""
-        per_class = self.owned(persons).drop_nulls("person").group_by("class").len()["len"]
-        return int(per_class.min()) if len(per_class) == len(self.sizes) else 0  # type: ignore[arg-type]
 
-
-def _numbered(columns: Sequence[pl.Series]) -> pl.DataFrame:
+def numbered(columns: Sequence[pl.Series]) -> pl.DataFrame:
     """Name columns by their position."""
     return pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
 
 
-def _quasi_columns(table: Table, schema: Schema) -> list[str]:
+def quasi_columns(present: Sequence[str], schema: Schema) -> list[str]:
     """The released columns of the quasi-identifiers: the column, or its low and high ends."""
-    present = table.frame.columns
     shown: list[str] = []
     for name in schema.quasi:
         ends = [f"{name}_low", f"{name}_high"]
@@ -79,29 +76,83 @@ def _quasi_columns(table: Table, schema: Schema) -> list[str]:
 
 # All pairs of patterns are compared, so the work grows with the square of their number.
 MOST_PATTERNS = 64
+MOST_CLASSES = 5_000_000  # that are compared in memory
 
 
-def smallest_match(table: Table, schema: Schema, k: int) -> int | None:
-    """The fewest rows that match any row, itself included, if a missing cell matches any value.
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """The patterns of missing cells in the quasi-identifiers; None if they are too many."""
 
-    Classes are compared by their patterns of missing cells: two patterns are joined on the columns
-    that are present in both. Only classes smaller than the best answer so far can lower it, and
-    none can lower it below `k`, since every row matches its own class.
-    """
-    cells = _numbered(_wildcards(table, schema))
-    classes = cells.group_by(cells.columns).len(ROWS).cast({ROWS: pl.Int64})
-    patterns = _by_pattern(classes)
-    if len(patterns) > MOST_PATTERNS:
-        return None
-    best = int(classes[ROWS].sum())
-    for shown, part in patterns:
-        candidates = part.filter(pl.col(ROWS) < best)
-        if best > k and candidates.height:
-            best = min(best, _fewest_matches(candidates, shown, patterns))
-    return best
+    found: frozenset[str] | None  # such as "0100"
+
+    @classmethod
+    def of(cls, table: Table, schema: Schema) -> "Patterns":
+        """Find the patterns of a table."""
+        absent = [
+            table.is_missing(name)
+            if name in table.frame.columns
+            else table.is_missing(f"{name}_low") & table.is_missing(f"{name}_high")
+            for name in schema.quasi
+        ]
+        missing = table.frame.select(one.alias(str(place)) for place, one in enumerate(absent))
+        if not any(missing.select(pl.all().any()).row(0)):
+            return cls(frozenset(["0" * len(absent)]))
+        found = missing.select(pl.concat_str(pl.all().cast(pl.Int8))).to_series().unique()
+        return cls(frozenset()) + cls(frozenset(found))
+
+    def __add__(self, other: "Patterns") -> "Patterns":
+        if self.found is None or other.found is None:
+            return Patterns(None)
+        both = self.found | other.found
+        return Patterns(both if len(both) <= MOST_PATTERNS else None)
+
+    @property
+    def are_compared(self) -> bool:
+        """Whether cells are missing, and in few enough patterns."""
+        return self.found is not None and any("1" in pattern for pattern in self.found)
 
 
-def _wildcards(table: Table, schema: Schema) -> list[pl.Series]:
+@dataclass(frozen=True, eq=False, repr=False)
+class Matches:
+    """The classes if a missing cell matches any value; None if they are too many or not needed."""
+
+    classes: pl.DataFrame | None  # numbers for the cells, and the rows
+
+    @classmethod
+    def of(cls, cells: pl.DataFrame, rows: Longs) -> "Matches":
+        """The distinct rows of these cells, with as many rows of the table as each stands for."""
+        return cls(_summed(cells.with_columns(pl.Series(ROWS, rows, pl.Int64))))
+
+    def __add__(self, other: "Matches") -> "Matches":
+        if self.classes is None or other.classes is None:
+            return Matches(None)
+        return Matches(_summed(pl.concat([self.classes, other.classes])))
+
+    def smallest(self, k: int) -> int | None:
+        """The fewest rows that match any row, itself included.
+
+        Classes are compared by their patterns of missing cells: two patterns are joined on the
+        columns that are present in both. Only classes smaller than the best answer so far can lower
+        it, and none can lower it below `k`, since every row matches its own class.
+        """
+        if self.classes is None:
+            return None
+        patterns = _by_pattern(self.classes)
+        best = int(self.classes[ROWS].sum())
+        for shown, part in patterns:
+            candidates = part.filter(pl.col(ROWS) < best)
+            if best > k and candidates.height:
+                best = min(best, _fewest_matches(candidates, shown, patterns))
+        return best
+
+
+def _summed(classes: pl.DataFrame) -> pl.DataFrame | None:
+    cells = [name for name in classes.columns if name != ROWS]
+    distinct = classes.group_by(cells).agg(pl.col(ROWS).sum())
+    return distinct if distinct.height <= MOST_CLASSES else None
+
+
+def wildcards(table: Table, schema: Schema) -> list[pl.Series]:
     """The cells of quasi-identifiers, null if missing.
 
     A low and a high end form one cell: if only one end is missing, the interval is open there.

@@ -34,14 +34,13 @@ def population_risks(verdict: Verdict, released: Any, population: Any, schema: S
     say which rows belong to the same person.
     """
     people = tables.original(_quasi_only(tables.read(population, schema), schema), schema)
-    view = View.of(
-        tables.read(released, schema, declared=schema.table.of_release()), encode(people, schema)
-    )
-    points = np.stack([attribute.places for attribute in view.original.attributes], axis=1)
-    boxes, rows = view.boxes
+    encoded = encode(people, schema)
+    view = View.of(tables.read(released, schema, declared=schema.table.of_release()), encoded)
+    points = np.stack([attribute.places for attribute in encoded.attributes], axis=1)
+    rows = view.classes.sizes
     ends = [
         [end[cell] for end in column.shown.places]
-        for column, cell in zip(view.columns, boxes.T, strict=True)
+        for column, cell in zip(view.columns, view.classes.indices, strict=True)
     ]
     first, after = (np.stack(each, axis=1) for each in zip(*ends, strict=True))
     if verdict.risks.person is not None:

@@ -8,16 +8,18 @@ pairings; this module checks each of them against the released cells and the cel
 The true pairing must stay secret; no release can prove that it was drawn at random.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from covey._core.arrays import Longs
-from covey.encoding import EncodedTable
+from covey.encoding import Attribute, EncodedTable
 from covey.encoding.groups import Rings
 from covey.errors import ViolationError
-from covey.generalisation import ShownColumn, View
+from covey.generalisation import View
+from covey.generalisation.classes import index_of_rows
 from covey.schema import Schema
 from covey.schema.requirements import DisjointMatchings
 from covey.tables import Table
@@ -43,19 +45,22 @@ def verify_rings(
     """
     if released.frame.height != len(rows) or not _is_permutation(rows, original.rows):
         raise ViolationError("the release must have exactly one row for each row of the original")
-    columns = View.of(released, original).columns
+    view = View.of(released, original)
+    cells = index_of_rows(released, view.classes.cells)
+    shown = [[ends[c] for ends in v.shown.places] for v, c in zip(view.columns, cells, strict=True)]
+    columns = [*zip(original.attributes, shown, strict=True)]
     place = rings.place[rows]
     matched = 0
     for step in range(rings.k):
         people = rings.member(step)[place]
         if _is_permutation(people, original.rows) and all(
-            _covers(column, people).all() for column in columns
+            _covers(*column, people).all() for column in columns
         ):
             matched += 1
     if not _are_disjoint(rings):
         matched = min(matched, 1)
     # The true pairing must be one of them; then all shifts are below k.
-    if not all(_covers(column, rows).all() for column in columns):
+    if not all(_covers(*column, rows).all() for column in columns):
         matched = 0
     # Of the usual verdict, only the classes as found and the check for identifiers apply.
     verdict = verify(released, schema, ())
@@ -76,8 +81,8 @@ def _are_disjoint(rings: Rings) -> bool:
     return True
 
 
-def _covers(column: ShownColumn, people: Longs) -> NDArray[np.bool_]:
+def _covers(attribute: Attribute, ends: Sequence[Longs], people: Longs) -> NDArray[np.bool_]:
     """Whether the cell of each released row covers the cell of its person."""
-    first, behind = (ends[column.cell] for ends in column.shown.places)
-    place = column.attribute.places[people]
-    return (first <= place) & (place < behind) | column.attribute.matches_anything[people]
+    first, behind = ends
+    place = attribute.places[people]
+    return (first <= place) & (place < behind) | attribute.matches_anything[people]

@@ -5,7 +5,6 @@ numbers and dates count by their value, texts by what a reader sees, and all oth
 are written. Missing is a value like any other.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
@@ -21,7 +20,7 @@ from covey.schema.taxonomy import Taxonomy
 from covey.tables import Table, formulas
 from covey.tables.csv_files import Dialect
 from covey.tables.table import Longs
-from covey.verification.class_counts import Spread
+from covey.verification.classes import ROWS
 
 SIMILAR = 0.05  # numbers within this share of their column's range are nearly the same
 
@@ -78,13 +77,36 @@ def _written(figure: float | None, form: str) -> str:
     return percent(figure) if form == "%" else format(figure, form)
 
 
+def counts(table: Table, name: str, column: Column) -> pl.DataFrame:
+    """The distinct cells of a column and their rows; refuse cells that do not fit its type."""
+    cells = _cells(table, name)
+    found = cells.alias(VALUE).value_counts(name=ROWS).cast({ROWS: pl.Int64})
+    if _are_wrong(found[VALUE], _meanings(found[VALUE], column, table.dialect, name)).any():
+        with table.locating():
+            wrong = _are_wrong(cells, _meanings(cells, column, table.dialect, name)).to_numpy()
+            what = f"with a cell that is not of its type {column.type}"
+            raise about_cells(TableError, name, wrong, what, _REMEDY)
+    return found
+
+
+def _cells(table: Table, name: str) -> pl.Series:
+    """The cells as they are; a column that is empty in all rows, as if it were of texts."""
+    cells = table.cells(name)
+    return cells.cast(pl.String) if cells.dtype == pl.Null else cells
+
+
+VALUE, CODE = "value", "code"
+_REMEDY = "correct them, declare the format of the table, or remove the type from the schema"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class SensitiveColumn:
-    """One sensitive column: its values, and their counts in the classes."""
+    """One sensitive column: its values in the whole table."""
 
     name: str
-    spread: Spread
     values: pl.Series  # distinct, ascending, missing last
+    totals: Longs  # rows of each value
+    codes: pl.DataFrame  # the cells as written, and the position of their value
     numbers: NDArray[np.float64] | None  # the values, if they are numbers or days
     tree: Taxonomy | None
     dialect: Dialect
@@ -93,37 +115,42 @@ class SensitiveColumn:
 
     @classmethod
     def of(
-        cls, table: Table, name: str, column: Column, rows: Longs, sizes: Longs
+        cls, name: str, column: Column, dialect: Dialect, found: pl.DataFrame
     ) -> "SensitiveColumn":
-        """Read a column of a table; `rows` are sorted by class, and `sizes` are the class sizes."""
-        with table.locating():
-            written = _meanings(table.cells(name), column, table.dialect)
-        cells, tree = labels.seen(written, table.dialect.missing), None
+        """Read a column from the `counts` of all rows."""
+        written = _meanings(found[VALUE], column, dialect, name)
+        cells, tree = labels.seen(written, dialect.missing), None
         if column.taxonomy is not None:
-            tree, plain = _tree(name, column, written.set(cells.is_null(), None), table.dialect)
+            tree, plain = _tree(name, column, written.set(cells.is_null(), None), dialect)
             cells = labels.seen(plain)
         values = cells.unique().sort(nulls_last=True)
         number = cells.rank("dense").cast(pl.Int64) - 1
         coded = number.fill_null(len(values) - 1).to_numpy()
+        totals = np.zeros(len(values), dtype=np.int64)
+        np.add.at(totals, coded, found[ROWS].to_numpy())
         numbers = None
         if column.is_ordered:
             numbers = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
         if tree is not None and values.null_count():
             tree = tree.with_leaf("")
-        spread = Spread.of(sizes, coded[rows])
+        codes = found.select(VALUE, pl.Series(CODE, coded, pl.UInt32))
         merged = written.n_unique() - len(values)
-        return cls(name, spread, values, numbers, tree, table.dialect, column, merged)
+        return cls(name, values, totals, codes, numbers, tree, dialect, column, merged)
 
-    def closeness(self, distance: str) -> Fraction | None:
-        """The least t that holds; None if the schema does not define this distance."""
-        match distance:
-            case "equal":
-                return self.spread.equal_distance()
-            case "ordered" if self.numbers is not None:
-                return self.spread.ordered_distance()
-            case "hierarchical" if self.tree is not None:
-                return self.spread.tree_distance(self.tree, self.leaves)
-        return None
+    @property
+    def total(self) -> int:
+        """The number of rows in the table."""
+        return int(self.totals.sum())
+
+    def code(self, table: Table) -> pl.Series:
+        """The position of the value of each row of a table."""
+        cells = _cells(table, self.name).alias(VALUE).to_frame()
+        found = cells.join(
+            self.codes, on=VALUE, how="left", nulls_equal=True, maintain_order="left"
+        )[CODE]
+        if found.null_count():
+            raise TableError("the table changed while it was verified: verify it again")
+        return found
 
     @property
     def leaves(self) -> Longs:
@@ -153,47 +180,22 @@ class SensitiveColumn:
         either = pl.concat([written, formulas.defused(written, self.dialect)])
         return labels.seen(_read(either, self.column, self.dialect)).cast(pl.String)
 
-    def achieved(self) -> Achieved:
-        """Compute all figures of the column."""
-        spread = self.spread
-        share, gain = spread.largest_share(), spread.largest_gain()
-        return Achieved(
-            column=self.name,
-            distinct_l=int(spread.distinct.min()),
-            frequency_l=float(1 / share),
-            entropy_l=math.exp(spread.least_entropy),
-            recursive_c_for_2=rounded(spread.recursive_bound(2)),
-            recursive_c_for_3=rounded(spread.recursive_bound(3)),
-            t_equal=float(spread.equal_distance()),
-            t_ordered=rounded(self.closeness("ordered")),
-            t_hierarchical=rounded(self.closeness("hierarchical")),
-            alpha=float(share),
-            beta=float(gain),
-            enhanced_beta=float(gain) if spread.gains_are_bounded else None,
-            delta=spread.largest_log_ratio(),
-            certain=spread.certain(),
-            similar=None if self.numbers is None else spread.similar(self.numbers, SIMILAR),
-            merged=self.merged,
-        )
-
 
 def rounded(figure: Fraction | None) -> float | None:
     """The nearest float."""
     return None if figure is None else float(figure)
 
 
-def _meanings(cells: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
-    """Read the cells by the type of the column; refuse cells that do not fit it."""
+def _meanings(cells: pl.Series, column: Column, dialect: Dialect, name: str) -> pl.Series:
+    """The cells by the type of the column; null if they do not fit it."""
     try:
-        found = _read(cells, column, dialect)
+        return _read(cells, column, dialect)
     except pl.exceptions.PolarsError:  # its message may quote a cell
-        raise TableError(f"sensitive column {cells.name!r} cannot be read as its type") from None
-    wrong = (found.is_null() & cells.is_not_null()).to_numpy()
-    if wrong.any():
-        what = f"with a cell that is not of its type {column.type}"
-        remedy = "correct them, declare the format of the table, or remove the type from the schema"
-        raise about_cells(TableError, cells.name, wrong, what, remedy)
-    return found
+        raise TableError(f"sensitive column {name!r} cannot be read as its type") from None
+
+
+def _are_wrong(cells: pl.Series, meanings: pl.Series) -> pl.Series:
+    return meanings.is_null() & cells.is_not_null()
 
 
 def _read(cells: pl.Series, column: Column, dialect: Dialect) -> pl.Series:

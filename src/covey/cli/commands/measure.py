@@ -2,7 +2,7 @@ from typing import Annotated
 
 from typer import Option
 
-from covey.cli.files import read
+from covey.cli.files import original
 from covey.cli.options import AsJson, BeforeAndAfter, ClassColumn, Format, K, command
 from covey.cli.shown import show_losses
 from covey.cli.terminal import give_json, out, say
@@ -26,7 +26,7 @@ def measure(
 
     schema = format.schema(tables.schema_file)
     losses = pipeline.measure(
-        read(tables.original, schema),
+        original(tables.original, schema, whole=queries),
         tables.released,
         schema,
         k=k,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from typer import Option
 
-from covey.cli.files import publish, read, refuse_overwriting
+from covey.cli.files import original, publish, refuse_overwriting
 from covey.cli.options import (
     AboutRelease,
     Asked,
@@ -45,7 +45,7 @@ def report(
     schema = asked.applied(format.schema(path := tables.schema_file))
     refuse_overwriting(output, tables.original, tables.released, path, schema=schema)
     with files.outputs(*output) as outputs, progress_bar() as progress:
-        source = read(tables.original, schema)
+        source = original(tables.original, schema, whole=curve)
         found = pipeline.report_on(
             *(source, tables.released, schema),
             class_column=class_column,

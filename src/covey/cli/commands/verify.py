@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from covey.cli.files import read
+from covey.cli.files import opened
 from covey.cli.options import (
     AsJson,
     Asked,
@@ -51,18 +51,18 @@ def verify(  # noqa: PLR0913 - groups of options
     if roles.are_given and schema is not None:
         raise UsageError("the schema has the roles of the columns: pass either it or them")
     if roles.are_given:
-        source = read(table, declared=format.declared())
-        settings = asked.applied(roles.of_release(source.frame.columns))
+        source = opened(table, declared=format.declared())
+        settings = asked.applied(roles.of_release(source.names))
     else:
         settings = asked.applied(format.schema(schema_beside(table, schema)))
-        source = read(table, settings, declared=_of_release(settings, format))
+        source = opened(table, settings, declared=_of_release(settings, format))
     if asked.person is not None and settings.require.k is None:
         raise UsageError("--person counts persons for k: pass -k too")
     verdict = verification.verify(source, settings)
     if population is not None:
         from covey.verification.population import population_risks
 
-        verdict = population_risks(verdict, source, population, settings)
+        verdict = population_risks(verdict, source.together(), population, settings)
     if as_json:
         give_json(verdict.to_dict())
     else:

@@ -1,0 +1,180 @@
+"""What encoding needs to know of a whole table: its ranges, trees and frequencies.
+
+A `Scan` counts the values of each column. Scans of batches add up, in any order, to that of the
+whole table, and from it follows the `Domain`. So a part of a table is encoded like the whole.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from covey._core.arrays import Longs
+from covey.encoding.attributes import Attribute
+from covey.encoding.categories import MISSING_LEAF, Category, refuse_uncovered, tree_over
+from covey.encoding.intervals import Interval, usual_range
+from covey.encoding.values import Values, is_category
+from covey.schema import Column, ColumnType, Schema, labels
+from covey.schema.taxonomy import Taxonomy
+from covey.tables.cells import as_days, as_numbers
+from covey.tables.csv_files import Dialect
+
+VALUE, ROWS = "value", "rows"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scan:
+    """The distinct values of each column, and how many rows have each."""
+
+    rows: int
+    quasi: Mapping[str, pl.DataFrame]
+    sensitive: Mapping[str, pl.DataFrame]
+
+    @classmethod
+    def of(cls, values: Values) -> "Scan":
+        """Count the values of a batch."""
+        return cls(
+            values.rows,
+            {name: _counted(column) for name, column in values.quasi.items()},
+            {name: _counted(column) for name, column in values.sensitive.items()},
+        )
+
+    def __add__(self, other: "Scan") -> "Scan":
+        return Scan.sum([self, other])
+
+    @classmethod
+    def sum(cls, scans: Iterable["Scan"]) -> "Scan":
+        """The scan of all these batches together."""
+        every = list(scans)
+        return cls(
+            sum(one.rows for one in every),
+            _summed([one.quasi for one in every]),
+            _summed([one.sensitive for one in every]),
+        )
+
+    def domain(self, schema: Schema, dialect: Dialect) -> "Domain":
+        """The domain of the scanned rows."""
+        return Domain(
+            self.rows,
+            {
+                name: _quasi_domain(name, schema.columns[name], counts, dialect)
+                for name, counts in self.quasi.items()
+            },
+            {
+                name: _reference(name, schema.columns[name], counts, dialect)
+                for name, counts in self.sensitive.items()
+            },
+        )
+
+
+def _counted(values: pl.Series) -> pl.DataFrame:
+    counts = values.alias(VALUE).to_frame().group_by(VALUE).len(ROWS)
+    counts = counts.with_columns(
+        pl.col(ROWS).cast(pl.Int64), pl.col(pl.Categorical).cast(pl.String)
+    )
+    return counts.sort(VALUE, nulls_last=True)
+
+
+def counted(attribute: Attribute) -> pl.DataFrame:
+    """The distinct values of a quasi-identifier, and how many rows have each."""
+    if isinstance(attribute, Category):
+        rows = np.bincount(attribute.leaves, minlength=attribute.tree.leaf_count)
+        labels_ = pl.Series(attribute.tree.leaves, dtype=pl.String)
+        known = pl.select(pl.when(labels_ != MISSING_LEAF).then(labels_)).to_series()
+    else:
+        values, rows = np.unique(attribute.values, return_counts=True)
+        known = pl.Series(values).fill_nan(None)
+    frame = pl.DataFrame({VALUE: known, ROWS: rows.astype(np.int64)})
+    return frame.filter(pl.col(ROWS) > 0).sort(VALUE, nulls_last=True)
+
+
+def _summed(counts: list[Mapping[str, pl.DataFrame]]) -> dict[str, pl.DataFrame]:
+    if len(counts) == 1:
+        return dict(counts[0])
+    return {
+        name: pl.concat([one[name] for one in counts], how="vertical_relaxed")
+        .group_by(VALUE)
+        .agg(pl.col(ROWS).sum())
+        .sort(VALUE, nulls_last=True)
+        for name in counts[0]
+    }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reference:
+    """The values of a sensitive column in a whole table, in their order if they have one."""
+
+    known: pl.Series  # missing last
+    rows: Longs  # how many rows have each
+    read: Callable[[pl.Series], pl.Series]  # how to read cells of the column
+    tree: Taxonomy | None = None
+    leaves: Longs | None = None  # of the tree, for each value
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Domain:
+    """The range or tree of each quasi-identifier, and the values of each sensitive column."""
+
+    rows: int
+    quasi: Mapping[str, tuple[float, float] | Taxonomy]
+    sensitive: Mapping[str, Reference]
+
+    def attribute(self, name: str, column: Column, values: pl.Series) -> Interval | Category:
+        """A quasi-identifier with these values."""
+        known = self.quasi[name]
+        if isinstance(known, Taxonomy):
+            return Category.in_tree(name, column, values, known)
+        return Interval.within(name, column, values, known)
+
+    def moved(self, attribute: Attribute) -> Attribute:
+        """A quasi-identifier with the same values, by the range or tree of this domain."""
+        known = self.quasi[attribute.name]
+        if isinstance(attribute, Interval):
+            assert not isinstance(known, Taxonomy)
+            return replace(attribute, low=known[0], high=known[1])
+        assert isinstance(attribute, Category)
+        assert isinstance(known, Taxonomy)
+        leaf_of = {label: leaf for leaf, label in enumerate(known.leaves)}
+        leaves = [leaf_of.get(label, -1) for label in attribute.tree.leaves]
+        return replace(
+            attribute, values=np.array(leaves, dtype=np.int32)[attribute.leaves], tree=known
+        )
+
+    def showing(self, released: "Domain") -> "Domain":
+        """The same, with the ranges and trees of the released rows."""
+        return replace(self, quasi=released.quasi)
+
+
+def _quasi_domain(
+    name: str, column: Column, counts: pl.DataFrame, dialect: Dialect
+) -> tuple[float, float] | Taxonomy:
+    known = counts[VALUE]
+    if is_category(column):
+        tree = tree_over(name, column, known, dialect)
+        return tree.with_leaf(MISSING_LEAF) if known.null_count() else tree
+    if column.domain is not None:
+        return column.domain
+    present = known.is_not_null()
+    values = known.filter(present).to_numpy()
+    return usual_range(values, counts[ROWS].filter(present).to_numpy())
+
+
+def _reference(name: str, column: Column, counts: pl.DataFrame, dialect: Dialect) -> Reference:
+    known, rows = counts[VALUE], counts[ROWS].to_numpy()
+    match column.type:
+        case ColumnType.NUMERIC:
+            return Reference(known, rows, partial(as_numbers, dialect=dialect))
+        case ColumnType.DATE:
+            return Reference(known, rows, partial(as_days, written=column.format))
+        case _ if column.taxonomy is not None:
+            tree = tree_over(name, column, known, dialect)
+            refuse_uncovered(name, known, tree, as_seen=True)
+            if known.null_count():
+                tree = tree.with_leaf(MISSING_LEAF)
+            places = labels.places(tree.leaves)
+            leaves = np.array([places[value or MISSING_LEAF] for value in known], dtype=np.int64)
+            order = np.argsort(leaves, kind="stable")
+            return Reference(known[order], rows[order], labels.seen, tree, leaves[order])
+    return Reference(known, rows, labels.seen)

@@ -1,0 +1,251 @@
+"""Release a table that does not fit into memory, on one machine.
+
+Rows wait on the disk between the passes, sealed under the custodian's key. At any time there is one
+batch or one part in memory. Finished passes are remembered, so that work can be resumed after a
+crash.
+"""
+
+import contextlib
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import polars as pl
+
+from covey import part
+from covey.clustering.progress import Progress, part_of
+from covey.clustering.request import Request
+from covey.custody.sealed import Appender, Spool, frames, write_frame
+from covey.encoding import Scan
+from covey.encoding.groups import Groups
+from covey.engines import steps
+from covey.engines.steps import PART, Gathered, Job, Rows, Shown, Sizes, Summary, Survey, Task
+from covey.part import Grouping, Outcome
+from covey.tables.batches import Batches
+from covey.tables.merging import Mergeable, merged
+
+T = TypeVar("T")
+_WAITING = 1_000_000  # divided rows that wait in memory before they are written
+
+
+@dataclass(frozen=True, eq=False)
+class _Formed:
+    """Groups of all parts, which are in the spool."""
+
+    outcome: Outcome
+    name: str
+
+
+@dataclass(eq=False, repr=False)
+class Local:
+    """The passes of a release, one after another."""
+
+    source: Batches
+    task: Task
+    spool: Spool
+    part_rows: int
+    progress: Progress
+    _job: Job | None = None
+    _parts: list[list[int]] = field(default_factory=list)
+
+    # ── the input ───────────────────────────────────────────────────────────────────────────────
+
+    def survey(self) -> Survey:
+        """Go through the input once."""
+        return self.once("survey", lambda: Survey.over(self._batches("scanning", None), self.task))
+
+    def divide(self, job: Job, rows: int) -> Job:
+        """Give every row its part; the returned job knows the final parts."""
+
+        def pass_() -> Sizes:
+            for name in self.spool.names():
+                if name.startswith("rows-"):
+                    self.spool.remove(name)
+            return self._spread(job, rows)
+
+        cuts, self._parts = steps.final_parts(job, self.once("sizes", pass_))
+        self._job = Job(job.task, job.domain, cuts, job.seed, job.mends)
+        return self._job
+
+    def _spread(self, job: Job, rows: int) -> Sizes:
+        sizes: list[Sizes] = []
+        waiting: dict[int, list[pl.DataFrame]] = {}
+        held = 0
+        with contextlib.ExitStack() as stack:
+            appenders: dict[int, Appender] = {}
+
+            def flush() -> None:
+                for number in sorted(waiting):
+                    if number not in appenders:
+                        made = self.spool.appender(f"rows-{number}")
+                        appenders[number] = stack.enter_context(made)
+                    write_frame(appenders[number], pl.concat(waiting.pop(number)))
+
+            for batch in self._batches("dividing", rows):
+                divided = steps.divide(batch, job)
+                sizes.append(Sizes.of(divided, job))
+                if len(sizes) > 64:
+                    sizes = [_sum(sizes)]
+                by_part = divided.partition_by(PART, as_dict=True, include_key=False)
+                for (number,), some in by_part.items():
+                    waiting.setdefault(int(number), []).append(some)
+                held += divided.height
+                if held >= min(_WAITING, 4 * self.part_rows):
+                    flush()
+                    held = 0
+            flush()
+        return _sum(sizes)
+
+    def _batches(self, stage: str, rows: int | None) -> Iterator[Any]:
+        """The batches of the input; with the number of rows, the progress is known."""
+        self.progress(stage, 0.0)
+        done = 0
+        for batch in self.source.only(self.task.needed):
+            yield batch
+            done += batch.frame.height
+            self.progress(stage, done / rows if rows else 0.0)
+
+    # ── parts ───────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def job(self) -> Job:
+        """What is known of the whole table."""
+        assert self._job is not None
+        return self._job
+
+    def rows_of(self, number: int) -> Rows:
+        """The rows of a part."""
+        some = [
+            frame
+            for old in self._parts[number]
+            if f"rows-{old}" in self._known
+            for frame in frames(self.spool, f"rows-{old}")
+        ]
+        return Rows.of(pl.concat(some, how="vertical_relaxed"), self.job)
+
+    @cached_property
+    def _known(self) -> set[str]:
+        return {*self.spool.names()}
+
+    def release(self, buckets: int) -> tuple[Job, list[Summary]]:
+        """Group and show all parts; released rows wait in buckets of whole classes."""
+        request, job = self.task.request, self.job
+        name = ""
+        if not request.releases_all:
+            formed = part.chosen(request, self._form, self._settle)
+            name = formed.name
+            if formed.outcome.suppressed:
+                scans = [self._scan(name, number) for number in range(job.cuts.parts)]
+                shown = Scan.sum(scans).domain(self.task.schema, self.task.dialect)
+                job = job.within(job.domain.showing(shown))
+        self.once("shown", lambda: self._show_all(buckets, name, job))
+        return job, [self._summary(number) for number in range(job.cuts.parts)]
+
+    def _form(self, request: Request) -> _Formed:
+        name = "groups" if request.suppresses else "whole"
+
+        def form(number: int, progress: Progress) -> Grouping:
+            return steps.group(self.rows_of(number), number, self.job, request, progress)
+
+        return self._grouped(name, form)
+
+    def _settle(self, first: _Formed) -> _Formed:
+        def settle(number: int, progress: Progress) -> Grouping:
+            return steps.settle(
+                *(self.rows_of(number), self._groups(first.name, number), number, self.job),
+                first.outcome.released,
+                progress,
+            )
+
+        return self._grouped("settled", settle)
+
+    def _grouped(self, name: str, form: Callable[[int, Progress], Grouping]) -> _Formed:
+        """Groups of each part, kept in the spool."""
+        outcomes = []
+        for number, tell in self._numbered("clustering"):
+
+            def grouped(number: int = number, tell: Progress = tell) -> Outcome:
+                found = form(number, tell)
+                labels = pl.DataFrame({"label": found.groups.labels})
+                with self.spool.appender(f"{name}-{number}", after=0) as file:
+                    write_frame(file, labels)
+                return found.outcome
+
+            outcomes.append(self.once(f"{name}-{number}-outcome", grouped))
+        return _Formed(_sum(outcomes), name)
+
+    def _groups(self, name: str, number: int) -> Groups:
+        (labels,) = frames(self.spool, f"{name}-{number}")
+        return Groups(labels["label"].to_numpy())
+
+    def _scan(self, name: str, number: int) -> Scan:
+        return steps.released_scan(self.rows_of(number), self._groups(name, number))
+
+    def _show_all(self, buckets: int, name: str, job: Job) -> None:
+        """Show each part; without a name of groups, form these first."""
+        known = self.spool.get("showing")
+        done, chunks = pickle.loads(known) if known else (0, [0] * buckets)  # noqa: S301
+        with contextlib.ExitStack() as stack:
+            files = [
+                stack.enter_context(self.spool.appender(f"bucket-{place}", after=after))
+                for place, after in enumerate(chunks)
+            ]
+            for number, tell in self._numbered("clustering", done):
+                rows = self.rows_of(number)
+                groups = self._shown_groups(name, number, rows, tell)
+                self.spool.put(f"summary-{number}", pickle.dumps(Summary.of(rows, groups, job)))
+                for file, some in zip(
+                    files, steps.show(rows, groups, job).buckets(buckets), strict=True
+                ):
+                    write_frame(file, some.classes)
+                    write_frame(file, some.rows)
+                    file.flush()
+                self.spool.put("showing", pickle.dumps((number + 1, [f.chunks for f in files])))
+
+    def _shown_groups(self, name: str, number: int, rows: Rows, progress: Progress) -> Groups:
+        if name:
+            return self._groups(name, number)
+        found = steps.group(rows, number, self.job, self.task.request, progress).groups
+        assert isinstance(found, Groups)
+        return found
+
+    def _summary(self, number: int) -> Summary:
+        data = self.spool.get(f"summary-{number}")
+        assert data is not None
+        found: Summary = pickle.loads(data)  # noqa: S301 - authenticated
+        return found
+
+    def _numbered(self, stage: str, first: int = 0) -> Iterator[tuple[int, Progress]]:
+        for number in range(first, self.job.cuts.parts):
+            yield number, part_of(self.progress, stage, number, self.job.cuts.parts)
+            self.progress(stage, (number + 1) / self.job.cuts.parts)
+
+    # ── files ───────────────────────────────────────────────────────────────────────────────────
+
+    def gathered(self, place: int, job: Job) -> Gathered:
+        """The sorted rows of a bucket."""
+        two = frames(self.spool, f"bucket-{place}")
+        return steps.gather([Shown(classes, next(two)) for classes in two], job)
+
+    # ── checkpoints ─────────────────────────────────────────────────────────────────────────────
+
+    def once(self, name: str, work: Callable[[], T]) -> T:
+        """Do a piece of work, unless it was done before a crash."""
+        known = self.spool.get(f"{name}-done")
+        if known is not None:
+            done: T = pickle.loads(known)  # noqa: S301 - authenticated
+            return done
+        found = work()
+        self.spool.put(f"{name}-done", pickle.dumps(found))
+        return found
+
+
+M = TypeVar("M", bound=Mergeable)
+
+
+def _sum(parts: list[M]) -> M:
+    found = merged(parts)
+    assert found is not None
+    return found

@@ -1,0 +1,569 @@
+"""The steps of a release in parts, as pure functions. Engines only move rows between them.
+
+    survey   a batch of the input     → counts, digests and a sample, which add up
+    divide   a batch of the input     → its rows as numbers, each with its part
+    group    all rows of a part       → their groups
+    show     the groups of a part     → classes of released cells, and rows that belong to them
+    gather   all rows of some classes → a sorted table to write
+
+The same rows give the same results wherever and however often a step is done.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+import numpy as np
+import polars as pl
+
+from covey import part, tables
+from covey._core.arrays import Longs
+from covey.clustering import refuse_infeasible
+from covey.clustering.progress import Progress
+from covey.clustering.request import Request
+from covey.custody.ordering import Content, Hashes, PersonHasher, RowHasher, part_seed
+from covey.encoding import Attribute, Category, Domain, EncodedTable, Interval, Scan, Values
+from covey.encoding.constraints import Coded, constraints_of
+from covey.encoding.domain import counted
+from covey.encoding.encode import coded, encode_values, numbered, numbered_persons
+from covey.encoding.groups import SUPPRESSED, Groups
+from covey.encoding.intervals import HIGH, LOW
+from covey.encoding.selection import Selection
+from covey.encoding.values import is_category, rows_to_keep
+from covey.engines.cuts import Cuts, learn, uncut
+from covey.engines.repeating import Repeating
+from covey.errors import UsageError
+from covey.generalisation import cells_of, filled_in
+from covey.inspection.persons import whose_rows
+from covey.measures.entropy import InGroups
+from covey.part import Grouping
+from covey.schema import Role, Schema
+from covey.tables import Table
+from covey.tables.csv_files import Dialect
+from covey.tables.merging import merged
+
+_ROLES = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
+PART, CLASS, HASH, ROWS = "part", "class", "\0hash", "\0rows"
+FEWEST_GROUPS = 50  # in a part, so that a part costs no more than the whole table would
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Task:
+    """What is asked of which table, and how its rows are hashed. It holds no key."""
+
+    schema: Schema
+    request: Request
+    dialect: Dialect
+    names: tuple[str, ...]  # of the input's columns
+    row_hasher: RowHasher
+    person_hasher: PersonHasher
+
+    @property
+    def needed(self) -> list[str]:
+        """The columns to read."""
+        return [n for n in self.names if n in self.schema.columns]
+
+    @property
+    def carried(self) -> list[str]:
+        """The columns that are released as they are, sorted by name."""
+        return sorted(self.schema.names(Role.SENSITIVE, Role.INSENSITIVE))
+
+    @property
+    def released(self) -> list[str]:
+        """The released columns in the order of the input."""
+        return [n for n in self.names if self.schema.columns[n].role in _ROLES]
+
+    @property
+    def sensitive(self) -> list[str]:
+        """The columns that the method sees besides the quasi-identifiers."""
+        return self.request.seen(self.schema)
+
+    @property
+    def quasi(self) -> list[str]:
+        """The quasi-identifiers in the order of attributes."""
+        columns = self.schema.columns
+        return sorted(self.schema.quasi, key=lambda name: (is_category(columns[name]), name))
+
+    def read(self, batch: Table) -> tuple[Table, Selection]:
+        """A batch as the schema reads it, and the rows that no missing-value policy drops."""
+        table = tables.original(batch, self.schema, *_ROLES)
+        return table, rows_to_keep(table, self.schema)
+
+    def values(self, table: Table, kept: Selection) -> Values:
+        """The values of the rows to keep."""
+        values = Values.of(table, self.schema, self.sensitive)
+        return values if kept.is_all else values.take(kept)
+
+
+# ── survey ──────────────────────────────────────────────────────────────────────────────────────
+
+SAMPLED = 50_000  # rows with different quasi-identifiers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sample:
+    """The rows with the lowest hashes: a random choice that does not depend on their order.
+
+    Rows that are equal in all that counts are one entry, with their number.
+    """
+
+    frame: pl.DataFrame
+    keys: tuple[str, ...] = (HASH,)  # columns that decide whether two entries are equal
+
+    @classmethod
+    def of(cls, values: Values, hashes: Hashes, limit: int | None = None) -> "Sample":
+        """The sample of a batch; hashes above the `limit` are known not to be among the lowest."""
+        columns = [*values.quasi.values(), *values.sensitive.values()]
+        frame = pl.DataFrame([*columns, pl.Series(HASH, hashes)])
+        some = frame if limit is None else frame.filter(pl.col(HASH) <= limit)
+        some = some.with_columns(pl.col(pl.Categorical).cast(pl.String))
+        keys = (HASH, *values.sensitive)
+        return cls(_lowest(some.with_columns(pl.lit(1, pl.Int64).alias(ROWS)), keys), keys)
+
+    @property
+    def limit(self) -> int | None:
+        """The highest hash that may be among the lowest of more rows; None if any may."""
+        if self.frame[HASH].n_unique() < SAMPLED:
+            return None
+        return int(self.frame[HASH].max())  # type: ignore[arg-type]
+
+    def __add__(self, other: "Sample") -> "Sample":
+        both = pl.concat([self.frame, other.frame], how="vertical_relaxed")
+        return Sample(_lowest(both, self.keys), self.keys)
+
+    def values(self, task: Task) -> Values:
+        """The values of the entries."""
+        return Values(
+            self.frame.height,
+            {name: self.frame[name] for name in task.quasi},
+            {name: self.frame[name] for name in task.sensitive},
+        )
+
+    @property
+    def weights(self) -> Longs:
+        """How many rows each entry stands for."""
+        return self.frame[ROWS].to_numpy()
+
+
+def _lowest(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Entries of the lowest hashes, equal ones together, in an order that is always the same."""
+    different = frame[HASH].unique()
+    if len(different) > SAMPLED:
+        frame = frame.filter(pl.col(HASH) <= different.sort()[SAMPLED - 1])
+    equal = pl.exclude(*keys, ROWS).first()  # quasi-identifiers with the same hash
+    return frame.group_by(keys).agg(equal, pl.col(ROWS).sum()).sort(keys)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Survey:
+    """What the first pass finds out: surveys of batches add up."""
+
+    read: int
+    scan: Scan
+    content: Content
+    sample: Sample
+    repeating: Repeating
+    mended: frozenset[tuple[str, str]]  # columns with mended cells, and how these were mended
+
+    @classmethod
+    def of(cls, batch: Table, task: Task, limit: int | None = None) -> "Survey":
+        """The survey of a batch; the `limit` is that of the sample."""
+        table, kept = task.read(batch)
+        values = task.values(table, kept)
+        hashes = task.row_hasher(values)
+        return cls(
+            table.frame.height,
+            Scan.of(values),
+            Content.of(hashes),
+            Sample.of(values, hashes[0], limit),
+            Repeating.of(table, asked_identifiers(task)),
+            frozenset((each.column, each.how) for each in table.mended),
+        )
+
+    def __add__(self, other: "Survey") -> "Survey":
+        return Survey(
+            self.read + other.read,
+            self.scan + other.scan,
+            self.content + other.content,
+            self.sample + other.sample,
+            self.repeating + other.repeating,
+            self.mended | other.mended,
+        )
+
+    @classmethod
+    def over(cls, batches: Iterable[Table], task: Task) -> "Survey":
+        """The survey of batches, one after another."""
+        found = merged(cls._each(batches, task))
+        if found is None:
+            raise UsageError("the table has no rows to release")
+        return found
+
+    @classmethod
+    def _each(cls, batches: Iterable[Table], task: Task) -> Iterator["Survey"]:
+        limit: int | None = None
+        for batch in batches:
+            found = cls.of(batch, task, limit)
+            yield found
+            limit = min(filter(None, (limit, found.sample.limit)), default=None)
+
+
+def asked_identifiers(task: Task) -> list[str]:
+    """The identifiers to look at for people who repeat: none if it was said what k counts."""
+    return [] if task.request.person else task.schema.names(Role.IDENTIFIER)
+
+
+# ── the whole table ─────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Job:
+    """What is known of the whole table, for work on a part of it."""
+
+    task: Task
+    domain: Domain
+    cuts: Cuts
+    seed: int
+    mends: tuple[tuple[str, str], ...]
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the table."""
+        return self.task.schema
+
+    def within(self, domain: Domain) -> "Job":
+        """The same with another domain."""
+        return replace(self, domain=domain)
+
+
+def planned(task: Task, survey: Survey, seed: int, part_rows: int) -> Job:
+    """Learn from the survey how to divide the table."""
+    if not survey.scan.rows:
+        raise UsageError("the table has no rows to release")
+    refuse_infeasible(survey.scan.rows, task.request.k)
+    domain = survey.scan.domain(task.schema, task.dialect)
+    job = Job(task, domain, uncut(), seed, tuple(sorted(survey.mended)))
+    parts = -(-survey.scan.rows // part_rows)
+    if parts == 1:
+        return job
+    sample, weights = survey.sample.values(task), survey.sample.weights
+    requirements = [one for one in task.request.requirements if one.column in domain.sensitive]
+    table = encode_values(sample, domain, task.schema, require=requirements)
+
+    def able(rows: Longs) -> bool:
+        if table.constraints is None:
+            return True
+        columns = table.constraints.columns.items()
+        return table.constraints.meets(
+            {
+                name: np.bincount(column.values[rows], weights[rows], len(column.known)).astype(
+                    np.int64
+                )
+                for name, column in columns
+            }
+        )
+
+    return replace(job, cuts=learn(table, weights, parts, able))
+
+
+# ── divide ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def divide(batch: Table, job: Job) -> pl.DataFrame:
+    """The rows of a batch as numbers and carried cells, each with its part.
+
+    Columns: q values of quasi-identifiers, s codes of sensitive ones, p hashes of persons, m
+    whether a cell was mended, c cells that are released as they are. They have numbers, not names.
+    """
+    task = job.task
+    table, kept = task.read(batch)
+    values = task.values(table, kept)
+    with table.locating():
+        encoded = encode_values(values, job.domain, task.schema)
+    persons = task.person_hasher(whose_rows(table, task.schema, task.request.persons))
+    mended = {(each.column, each.how): each.rows for each in table.mended}
+    nowhere = np.zeros(table.frame.height, dtype=np.bool_)
+    columns = [
+        pl.Series(PART, job.cuts.assign(encoded)),
+        *(pl.Series(f"q{i}", a.values) for i, a in enumerate(encoded.attributes)),
+        *(pl.Series(f"s{i}", encoded.sensitive[n].values) for i, n in enumerate(task.sensitive)),
+        *(kept.of(persons[n]).alias(f"p{i}") for i, n in enumerate(task.request.persons)),
+        *(pl.Series(f"m{i}", kept.of(mended.get(m, nowhere))) for i, m in enumerate(job.mends)),
+        *(kept.of(table.frame[n]).alias(f"c{i}") for i, n in enumerate(task.carried)),
+    ]
+    return pl.DataFrame(columns)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sizes:
+    """What each part has: sizes of batches add up. They show which parts can stand alone."""
+
+    rows: Longs
+    values: tuple[pl.DataFrame, ...]  # for each sensitive column, rows by part and code
+    persons: tuple[pl.DataFrame, ...]  # for each person column, the lowest hashes by part
+    most: int  # persons that are looked at in a part
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, job: Job) -> "Sizes":
+        """The sizes of divided rows."""
+        task = job.task
+        names = [f"s{i}" for i in range(len(task.sensitive))]
+        people = [f"p{i}" for i in range(len(task.request.persons))]
+        return cls(
+            np.bincount(rows[PART].to_numpy(), minlength=job.cuts.parts),
+            tuple(rows.group_by(PART, pl.col(name).alias("value")).len(ROWS) for name in names),
+            tuple(
+                _fewest(rows.select(PART, person=pl.col(name)), 2 * task.request.k)
+                for name in people
+            ),
+            2 * task.request.k,
+        )
+
+    def __add__(self, other: "Sizes") -> "Sizes":
+        both = [pl.concat(two) for two in zip(self.values, other.values, strict=True)]
+        people = [pl.concat(two) for two in zip(self.persons, other.persons, strict=True)]
+        return Sizes(
+            self.rows + other.rows,
+            tuple(counts.group_by(PART, "value").agg(pl.col(ROWS).sum()) for counts in both),
+            tuple(_fewest(hashes, self.most) for hashes in people),
+            self.most,
+        )
+
+
+def _fewest(persons: pl.DataFrame, most: int) -> pl.DataFrame:
+    """The lowest hashes of persons in each part."""
+    known = persons.drop_nulls("person").unique().sort(PART, "person")
+    return known.filter(pl.int_range(pl.len()).over(PART) < most)
+
+
+def final_parts(job: Job, sizes: Sizes) -> tuple[Cuts, list[list[int]]]:
+    """Merge parts that cannot meet the requirements alone; also which parts each consists of."""
+    request = job.task.request
+    least = FEWEST_GROUPS * request.k
+    constraints = constraints_of(
+        [one for one in request.requirements if one.column in job.domain.sensitive],
+        {
+            name: Coded(np.empty(0, np.int32), known.known, known.read, known.tree, known.leaves,
+                        known.rows)
+            for name, known in job.domain.sensitive.items()
+        },
+    )  # fmt: skip
+    codes = {name: sizes.values[place] for place, name in enumerate(job.task.sensitive)}
+
+    def counts(name: str, parts: list[int]) -> Longs:
+        some = codes[name].filter(pl.col(PART).is_in(parts))
+        number = len(job.domain.sensitive[name].known)
+        return np.bincount(some["value"], some[ROWS], number).astype(np.int64)
+
+    def able(parts: list[int]) -> bool:
+        if sizes.rows[parts].sum() < least:
+            return False
+        for people in sizes.persons:
+            if people.filter(pl.col(PART).is_in(parts))["person"].n_unique() < sizes.most:
+                return False
+        names = constraints.columns if constraints is not None else ()
+        return constraints is None or constraints.meets({n: counts(n, parts) for n in names})
+
+    cuts = job.cuts.merged(able)
+    number = cuts.part[np.argsort(job.cuts.part)][-job.cuts.parts :]
+    return cuts, [np.flatnonzero(number == new).tolist() for new in range(cuts.parts)]
+
+
+# ── group ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rows:
+    """The rows of a part, encoded by the domain of the whole table."""
+
+    encoded: EncodedTable
+    persons: Sequence[pl.Series]
+    mended: Sequence[pl.Series]
+    carried: Sequence[pl.Series]
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, job: Job) -> "Rows":
+        """From divided rows."""
+        task = job.task
+        attributes = tuple(
+            _attribute(name, rows[f"q{place}"], job) for place, name in enumerate(task.quasi)
+        )
+        sensitive = {
+            name: coded(rows[f"s{place}"].to_numpy(), job.domain.sensitive[name])
+            for place, name in enumerate(task.sensitive)
+        }
+        persons = {
+            name: numbered_persons(rows[f"p{place}"])
+            for place, name in enumerate(task.request.persons)
+        }
+        carried = [rows[f"c{i}"].alias(name) for i, name in enumerate(task.carried)]
+        target = task.request.class_column
+        encoded = EncodedTable(
+            attributes,
+            rows.height,
+            task.schema.loss,
+            None if target is None else numbered(carried[task.carried.index(target)]),
+            sensitive,
+            constraints_of(task.request.requirements, {**sensitive, **persons}),
+        )
+        people = [rows[f"p{i}"] for i in range(len(task.request.persons))]
+        mends = [rows[f"m{i}"] for i in range(len(job.mends))]
+        return cls(encoded, people, mends, carried)
+
+    @property
+    def others(self) -> pl.DataFrame:
+        """The columns that order rows with equal quasi-identifiers."""
+        return pl.DataFrame([*self.carried, *(one.alias(f"\0{one.name}") for one in self.persons)])
+
+
+def _attribute(name: str, values: pl.Series, job: Job) -> Attribute:
+    column, known = job.schema.columns[name], job.domain.quasi[name]
+    if isinstance(known, tuple):
+        return Interval(name, column, values.to_numpy(), *known)
+    return Category(name, column, values.to_numpy(), known)
+
+
+def group(rows: Rows, number: int, job: Job, request: Request, progress: Progress) -> Grouping:
+    """The groups of a part."""
+    seed = part_seed(job.seed, number)
+    return part.form(rows.encoded, rows.others, request, seed, progress)
+
+
+def settle(
+    rows: Rows,
+    groups: Groups,
+    number: int,
+    job: Job,
+    released: Mapping[str, Longs],
+    progress: Progress,
+) -> Grouping:
+    """The groups of a part, repaired by the frequencies of all released rows."""
+    table = part.by_frequencies(rows.encoded, released)
+    seed = part_seed(job.seed, number)
+    return part.settle(table, groups, job.task.request, seed, progress)
+
+
+def released_scan(rows: Rows, groups: Groups) -> Scan:
+    """The counts of the released rows of a part."""
+    kept = rows.encoded.take(np.flatnonzero(groups.labels != SUPPRESSED))
+    return Scan(kept.rows, {a.name: counted(a) for a in kept.attributes}, {})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary:
+    """What a report says of the released rows of a part and their groups; parts add up."""
+
+    scan: Scan
+    suppressed: int
+    in_groups: InGroups
+    filled_in: Counter[str]  # missing cells that show the values of others, by column
+    mended: Counter[tuple[str, str]]  # mended cells of released rows
+
+    @classmethod
+    def of(cls, rows: Rows, groups: Groups, job: Job) -> "Summary":
+        """The summary of a part."""
+        kept = np.flatnonzero(groups.labels != SUPPRESSED)
+        table = rows.encoded if len(kept) == rows.encoded.rows else rows.encoded.take(kept)
+        own = groups.released()
+        mended = [int(one.gather(kept).sum()) for one in rows.mended]
+        return cls(
+            Scan(table.rows, {a.name: counted(a) for a in table.attributes}, {}),
+            groups.suppressed,
+            InGroups.of(table, own),
+            Counter({a.name: filled_in(a, own) for a in table.attributes}),
+            Counter(dict(zip(job.mends, mended, strict=True))),
+        )
+
+    def __add__(self, other: "Summary") -> "Summary":
+        return Summary(
+            self.scan + other.scan,
+            self.suppressed + other.suppressed,
+            self.in_groups + other.in_groups,
+            self.filled_in + other.filled_in,
+            self.mended + other.mended,
+        )
+
+
+# ── show ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Shown:
+    """Released rows: the cells of their classes, and for each row its class and what it carries."""
+
+    classes: pl.DataFrame
+    rows: pl.DataFrame  # the class, and columns p and c as in divided rows
+
+    def buckets(self, number: int) -> list["Shown"]:
+        """The same rows in so many buckets, by their cells: a class is in one of them."""
+        if number == 1:
+            return [self]
+        place = _hashes(self.classes) % np.uint64(number)
+        own = place[self.rows[CLASS].to_numpy()]
+        return [self._some(place == one, own == one) for one in range(number)]
+
+    def _some(self, classes: "np.ndarray", rows: "np.ndarray") -> "Shown":
+        new = np.cumsum(classes) - 1
+        some = self.rows.filter(pl.Series(rows))
+        renumbered = pl.Series(CLASS, new[some[CLASS].to_numpy()], dtype=pl.UInt32)
+        return Shown(self.classes.filter(pl.Series(classes)), some.with_columns(renumbered))
+
+
+def _hashes(cells: pl.DataFrame) -> Hashes:
+    """A hash of each row of cells that is the same everywhere, now and later."""
+    texts = cells.select(pl.concat_list(pl.all().cast(pl.String))).to_series().to_list()
+    data = b"".join([blake2b(repr(row).encode(), digest_size=8).digest() for row in texts])
+    return np.frombuffer(data, dtype="<u8")
+
+
+def show(rows: Rows, groups: Groups, job: Job) -> Shown:
+    """The released rows of a part; labels and ranges are those of the job's domain."""
+    kept = np.flatnonzero(groups.labels != SUPPRESSED)
+    encoded = rows.encoded.take(kept).encoded_within(job.domain)
+    own = groups.released()
+    cells = cells_of(encoded, own, job.task.dialect, job.task.request.style)
+    classes = pl.DataFrame([column for name in job.task.quasi for column in cells[name]])
+    place = pl.Series(CLASS, own.labels, dtype=pl.UInt32)
+    carried = [cells.alias(f"c{i}") for i, cells in enumerate(rows.carried)]
+    others = [one.gather(kept) for one in (*rows.persons, *carried)]
+    return Shown(classes, pl.DataFrame([place, *others]))
+
+
+# ── gather ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Gathered:
+    """A file of a release: its rows in the order of their cells, and whose they are."""
+
+    table: Table
+    persons: Sequence[pl.Series]
+
+
+def gather(shown: Sequence[Shown], job: Job) -> Gathered:
+    """Sort released rows by their cells."""
+    task = job.task
+    before = np.cumsum([0, *(one.classes.height for one in shown)])
+    classes = pl.concat([one.classes for one in shown])
+    rows = pl.concat(
+        [
+            one.rows.with_columns(pl.col(CLASS) + pl.lit(start, dtype=pl.UInt32))
+            for one, start in zip(shown, before[:-1].tolist(), strict=True)
+        ]
+    )
+    place = rows[CLASS].to_numpy().astype(np.int64)
+    carried = {name: rows[f"c{i}"].alias(name) for i, name in enumerate(task.carried)}
+    order = part.leaving_order(classes, place, pl.DataFrame(list(carried.values())))
+    cells = {name: [classes[one] for one in _shown_as(name, classes)] for name in task.quasi}
+    shown_columns = {
+        **{name: [one.gather(order)] for name, one in carried.items()},
+        **{name: [one.gather(place[order]) for one in own] for name, own in cells.items()},
+    }
+    frame = pl.DataFrame([one for name in task.released for one in shown_columns[name]])
+    people = [rows[f"p{i}"].gather(order) for i in range(len(task.request.persons))]
+    return Gathered(Table(frame, task.dialect), people)
+
+
+def _shown_as(name: str, classes: pl.DataFrame) -> list[str]:
+    """The released columns of a quasi-identifier."""
+    return [name] if name in classes.columns else [name + LOW, name + HIGH]

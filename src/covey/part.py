@@ -1,0 +1,166 @@
+"""One part of a table: encoded rows in, groups out. A table in memory is one part.
+
+The groups of a part depend on its rows, in whatever order they come, on the domain and the
+frequencies of the whole table, on the request and on the seed, and on nothing else. So a part can
+be worked on anywhere, and again after a crash, with the same groups.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+import numpy as np
+import polars as pl
+
+from covey._core.arrays import Longs
+from covey.clustering.progress import Progress
+from covey.clustering.request import Request
+from covey.custody.ordering import canonical_order, keyed_order
+from covey.encoding import EncodedTable
+from covey.encoding.groups import SUPPRESSED, Groups, Rings
+from covey.encoding.selection import Selection
+from covey.errors import InfeasibleError
+from covey.measures.objective import objective
+from covey.repair.repair import repair
+from covey.repair.surplus import without_surplus
+
+
+def form(
+    table: EncodedTable, others: pl.DataFrame, request: Request, seed: int, progress: Progress
+) -> "Grouping":
+    """Groups that meet every requirement, by the frequencies of the whole table.
+
+    The rows are first put into an order that only the holder of the secret can reproduce. `others`
+    are the columns that order rows with equal quasi-identifiers.
+    """
+    order = Selection(keyed_order(table, others, seed), table.rows)
+    rest, possible, left = without_surplus(table.take(order.rows), request)
+    groups = left.cluster(possible, seed, progress)
+    behind = order.then(rest)
+    formed = behind.back(groups)
+    repaired = repair(possible, groups, left, seed, progress)
+    if repaired is groups:
+        return Grouping.of(table, formed)
+    return Grouping.of(table, behind.back(repaired), formed)
+
+
+def settle(
+    table: EncodedTable, groups: Groups, request: Request, seed: int, progress: Progress
+) -> "Grouping":
+    """The same groups, repaired by the frequencies of the released rows only.
+
+    A requirement may compare groups with the distribution in the release. That distribution is
+    known only when all rows to be suppressed are.
+    """
+    kept = Selection.released(groups)
+    some = table.take(kept.rows)
+    found = kept.back(repair(some, groups.released(), request, seed, progress, again=True))
+    return Grouping.of(table, found)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """The groups of a part, and their outcome."""
+
+    groups: Groups | Rings
+    outcome: "Outcome"
+
+    @classmethod
+    def of(
+        cls, table: EncodedTable, groups: Groups | Rings, before: Groups | Rings | None = None
+    ) -> "Grouping":
+        """The outcome of groups, and of those `before` the repair, if there was one."""
+        if isinstance(groups, Rings):
+            return cls(groups, Outcome(0.0, 0.0, groups.suppressed, {}))
+        kept = groups.labels != SUPPRESSED
+        columns = {} if table.constraints is None else table.constraints.columns
+        released = {
+            name: np.bincount(column.values[kept], minlength=len(column.known))
+            for name, column in columns.items()
+            if column.totals is not None
+        }
+        cost = _cost(table, groups)
+        asked = _cost(table, before) if isinstance(before, Groups) else cost
+        return cls(groups, Outcome(cost, asked, groups.suppressed, released))
+
+
+def _cost(table: EncodedTable, groups: Groups) -> float:
+    if table.constraints is None:
+        return 0.0  # nothing will be compared
+    return objective(table, groups) if groups.count else float("inf")
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What the groups of some rows cost and leave: outcomes of parts add up."""
+
+    cost: float
+    before: float  # the repair
+    suppressed: int
+    released: Mapping[str, Longs]  # rows with each value of the constrained columns
+
+    def __add__(self, other: "Outcome") -> "Outcome":
+        both = {name: rows + other.released[name] for name, rows in self.released.items()}
+        return Outcome(
+            self.cost + other.cost,
+            self.before + other.before,
+            self.suppressed + other.suppressed,
+            both,
+        )
+
+
+class Formed(Protocol):
+    """Groups of a whole table, wherever they are."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What they cost and leave."""
+
+
+F = TypeVar("F", bound=Formed)
+
+
+def chosen(request: Request, form: Callable[[Request], F], settle: Callable[[F], F]) -> F:
+    """The groups to release.
+
+    If rows were suppressed, groups that met a requirement before may have to change, and that may
+    cost more than suppressing saved: then groups of all rows are formed as well, and the cheaper
+    ones are taken.
+    """
+    first = form(request)
+    if not (first.outcome.suppressed and request.suppresses and request.constrained):
+        return first
+    repaired = settle(first) if request.relative else first
+    if repaired.outcome.cost <= first.outcome.before:
+        return repaired
+    try:
+        whole = form(request.suppressing(0.0))
+    except InfeasibleError:  # only without some rows do the others meet the requirements
+        return repaired
+    return min(repaired, whole, key=lambda formed: formed.outcome.cost)
+
+
+def by_frequencies(table: EncodedTable, released: Mapping[str, Longs]) -> EncodedTable:
+    """The table, with the frequencies of the released rows instead of those of all rows."""
+    known = table.constraints
+    if known is None:
+        return table
+    columns = {
+        name: replace(column, totals=released[name]) if name in released else column
+        for name, column in known.columns.items()
+    }
+    return replace(table, constraints=replace(known, columns=columns))
+
+
+def leaving_order(cells: pl.DataFrame, place: Longs, carried: pl.DataFrame) -> Longs:
+    """The rows to release, sorted by what is released of them.
+
+    `place` is that of each row among the `cells` of quasi-identifiers, -1 for a row that is not
+    released; `carried` are the other columns.
+    """
+    shown = cells.select(pl.col(name).alias(str(i)) for i, name in enumerate(cells.columns))
+    rank = shown.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64)
+    own = np.where(place >= 0, rank[place], len(rank) + 1)
+    rows = pl.DataFrame([pl.Series("\0class", own), *carried])
+    order = canonical_order(rows, rows.columns)
+    return order[: np.count_nonzero(place >= 0)]

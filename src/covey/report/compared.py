@@ -1,0 +1,150 @@
+"""A release beside its original, in memory or batch by batch.
+
+What batches of either table have adds up, in any order. So memory is set by the number of distinct
+values, cells and classes, and not by the number of rows.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from covey.encoding import Scan, Tally, Values, encode, rows_to_keep
+from covey.errors import TableError
+from covey.generalisation import ReleasedClasses, View
+from covey.inspection.persons import whose_rows
+from covey.measures.histograms import Persons
+from covey.report.carried import Carried
+from covey.schema import Role, Schema
+from covey.tables import Table, check_roles, original
+from covey.tables.batches import Batches
+from covey.tables.merging import merged
+
+_WHO, _ROWS = "who", "rows"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Compared:
+    """A release beside its original, and what else a report says of the two."""
+
+    view: View
+    carried: Carried
+    read: int  # rows of the original
+    persons: Persons | None  # None if k counts rows, or if it is unknown whose were released
+
+    @classmethod
+    def in_memory(
+        cls,
+        before: Table,
+        released: Table,
+        schema: Schema,
+        *,
+        class_column: str | None = None,
+        persons: Sequence[str] = (),
+    ) -> "Compared":
+        """Compare tables as they are; `persons` are the columns that identify persons."""
+        kept = rows_to_keep(before, schema)
+        people = before.with_rows(kept.of(before.frame), kept.rows)
+        encoded = encode(people, schema)
+        view = View.of(released, encoded, class_column=class_column)
+        whose = [*whose_rows(before, schema, persons).values()]
+        known = Persons.of(kept.of(whose[0]), encoded) if whose and view.same_rows else None
+        return cls(view, Carried.of(released, schema), before.frame.height, known)
+
+    @classmethod
+    def in_batches(
+        cls,
+        before: Batches,
+        released: Batches,
+        schema: Schema,
+        *,
+        class_column: str | None = None,
+        persons: Sequence[str] = (),
+    ) -> "Compared":
+        """Compare tables that may not fit into memory; without the figures that need all rows."""
+        needed = _needed(before, schema, persons)
+        found = merged(_Before.of(batch, schema, persons[:1]) for batch in before.only(needed))
+        if found is None:
+            raise TableError("the original table has no rows")
+        tally = Tally.of_scan(found.scan, schema, before.dialect)
+        view, carried = in_counts(tally, released, schema, class_column=class_column)
+        return cls(view, carried, found.read, found.persons if view.same_rows else None)
+
+
+def in_counts(
+    original: Tally, released: Batches, schema: Schema, *, class_column: str | None = None
+) -> tuple[View, Carried]:
+    """A release that may not fit into memory, beside the values of its original."""
+    names = [attribute.name for attribute in original.attributes]
+    found = merged(_afterwards(released, names, schema, class_column))
+    if found is None:
+        raise TableError("the released table has no rows")
+    return View.counted(original, found.classes, released, released.dialect), found.carried
+
+
+def _needed(before: Batches, schema: Schema, persons: Sequence[str]) -> list[str]:
+    """The columns to read; all must have a role."""
+    empty = Table(pl.DataFrame(schema=dict.fromkeys(before.names, pl.String)))
+    check_roles(empty, schema, Role.QUASI)
+    whose_rows(empty, schema, persons)
+    return [*schema.quasi, *persons]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Before:
+    """What batches of an original have."""
+
+    read: int
+    scan: Scan  # of the rows that no missing-value policy drops
+    whose: pl.DataFrame | None  # the rows of each person, by a hash; null without a person
+
+    @classmethod
+    def of(cls, batch: Table, schema: Schema, persons: Sequence[str]) -> "_Before":
+        table = original(batch, schema, Role.QUASI)
+        kept = rows_to_keep(table, schema)
+        values = Values.of(table.with_rows(kept.of(table.frame), kept.rows), schema, ())
+        whose = [kept.of(cells) for cells in whose_rows(table, schema, persons).values()]
+        return cls(table.frame.height, Scan.of(values), _counted(whose[0]) if whose else None)
+
+    def __add__(self, other: "_Before") -> "_Before":
+        whose = None
+        if self.whose is not None and other.whose is not None:
+            both = pl.concat([self.whose, other.whose])
+            whose = both.group_by(_WHO).agg(pl.col(_ROWS).sum())
+        return _Before(self.read + other.read, self.scan + other.scan, whose)
+
+    @property
+    def persons(self) -> Persons | None:
+        """How many rows one person has at most; it stays unknown who has which value."""
+        if self.whose is None:
+            return None
+        known = pl.col(_WHO).is_not_null()
+        most = self.whose.filter(known)[_ROWS].max()
+        unknown = int(self.whose.filter(~known)[_ROWS].sum())
+        return Persons(int(most or 1), unknown, None)  # type: ignore[arg-type]
+
+
+def _counted(whose: pl.Series) -> pl.DataFrame:
+    hashes = pl.select(pl.when(whose.is_not_null()).then(whose.hash()).alias(_WHO))
+    return hashes.group_by(_WHO).agg(pl.len().cast(pl.Int64).alias(_ROWS))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _After:
+    """What batches of a release have."""
+
+    classes: ReleasedClasses
+    carried: Carried
+
+    def __add__(self, other: "_After") -> "_After":
+        return _After(self.classes + other.classes, self.carried + other.carried)
+
+
+def _afterwards(
+    released: Batches, names: Sequence[str], schema: Schema, class_column: str | None
+) -> Iterator[_After]:
+    before = 0
+    for batch in released:
+        classes = ReleasedClasses.of(batch, names, class_column=class_column, before=before)
+        yield _After(classes, Carried.of(batch, schema))
+        before += batch.frame.height
