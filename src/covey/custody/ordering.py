@@ -254,12 +254,13 @@ def canonical_order(frame: pl.DataFrame, columns: Sequence[str]) -> Longs:
 
 
 _LARGEST_KEY = 2**63
+_SMALL = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.Date)
 _MANY = 1_000  # labels that are better sorted than looked up, if they rarely repeat
 
 
 def _ranks(cells: pl.Series) -> tuple[Longs, int]:
     """A number for each cell that rises with it, missing first, and one more than the highest."""
-    if cells.dtype.is_integer() or cells.dtype == pl.Date:
+    if cells.dtype in _SMALL:
         numbers = cells.to_physical()
         low, high = numbers.min(), numbers.max()
         if low is None or high is None or int(high) - int(low) < 2**32:  # type: ignore[arg-type]

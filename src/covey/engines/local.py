@@ -6,10 +6,15 @@ crash.
 """
 
 import contextlib
+import hashlib
+import json
+import os
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 import polars as pl
@@ -21,9 +26,14 @@ from covey.custody.sealed import Appender, Spool, frames, write_frame
 from covey.encoding import Scan
 from covey.encoding.groups import Groups
 from covey.engines import steps
+from covey.engines.run import Order, Outputs
 from covey.engines.steps import PART, Gathered, Job, Rows, Shown, Sizes, Summary, Survey, Task
+from covey.engines.written import Files
+from covey.errors import UsageError
 from covey.part import Grouping, Outcome
+from covey.tables import files
 from covey.tables.batches import Batches
+from covey.tables.csv_files import Dialect
 from covey.tables.merging import Mergeable, merged
 
 T = TypeVar("T")
@@ -38,6 +48,38 @@ class _Formed:
     name: str
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class LocalTable:
+    """A table that one machine reads."""
+
+    batches: Batches
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return self.batches.names
+
+    @property
+    def dialect(self) -> Dialect:
+        """Its text format."""
+        return self.batches.dialect
+
+    @property
+    def files(self) -> Sequence[str]:
+        """Its files, which no output may overwrite."""
+        return self.batches.files
+
+    def outputs(self, order: Order) -> AbstractContextManager[Outputs]:
+        """Drafts of all outputs, removed at the end unless they were published."""
+        return files.outputs(order.to, *order.companions, folders=[order.to], resume=order.resume)
+
+    @contextlib.contextmanager
+    def running(self, task: Task, order: Order, progress: Progress) -> Iterator["Local"]:
+        """The passes over this table, with a spool beside the output."""
+        with _working(self.batches, order) as spool:
+            yield Local(self.batches, task, spool, order, progress)
+
+
 @dataclass(eq=False, repr=False)
 class Local:
     """The passes of a release, one after another."""
@@ -45,10 +87,15 @@ class Local:
     source: Batches
     task: Task
     spool: Spool
-    part_rows: int
+    order: Order
     progress: Progress
     _job: Job | None = None
     _parts: list[list[int]] = field(default_factory=list)
+
+    @property
+    def doubts(self) -> list[str]:
+        """None: what waits on the disk is sealed."""
+        return []
 
     # ── the input ───────────────────────────────────────────────────────────────────────────────
 
@@ -92,7 +139,7 @@ class Local:
                 for (number,), some in by_part.items():
                     waiting.setdefault(int(number), []).append(some)
                 held += divided.height
-                if held >= min(_WAITING, 4 * self.part_rows):
+                if held >= min(_WAITING, 4 * self.order.part_rows):
                     flush()
                     held = 0
             flush()
@@ -129,7 +176,7 @@ class Local:
     def _known(self) -> set[str]:
         return {*self.spool.names()}
 
-    def release(self, buckets: int) -> tuple[Job, list[Summary]]:
+    def release(self, count: int) -> tuple[Job, Summary]:
         """Group and show all parts; released rows wait in buckets of whole classes."""
         request, job = self.task.request, self.job
         name = ""
@@ -140,8 +187,8 @@ class Local:
                 scans = [self._scan(name, number) for number in range(job.cuts.parts)]
                 shown = Scan.sum(scans).domain(self.task.schema, self.task.dialect)
                 job = job.within(job.domain.showing(shown))
-        self.once("shown", lambda: self._show_all(buckets, name, job))
-        return job, [self._summary(number) for number in range(job.cuts.parts)]
+        self.once("shown", lambda: self._show_all(count, name, job))
+        return job, _sum([self._summary(number) for number in range(job.cuts.parts)])
 
     def _form(self, request: Request) -> _Formed:
         name = "groups" if request.suppresses else "whole"
@@ -188,7 +235,7 @@ class Local:
         known = self.spool.get("showing")
         done, chunks = pickle.loads(known) if known else (0, [0] * buckets)  # noqa: S301
         with contextlib.ExitStack() as stack:
-            files = [
+            drafts = [
                 stack.enter_context(self.spool.appender(f"bucket-{place}", after=after))
                 for place, after in enumerate(chunks)
             ]
@@ -197,12 +244,12 @@ class Local:
                 groups = self._shown_groups(name, number, rows, tell)
                 self.spool.put(f"summary-{number}", pickle.dumps(Summary.of(rows, groups, job)))
                 for file, some in zip(
-                    files, steps.show(rows, groups, job).buckets(buckets), strict=True
+                    drafts, steps.show(rows, groups, job).buckets(buckets), strict=True
                 ):
                     write_frame(file, some.classes)
                     write_frame(file, some.rows)
                     file.flush()
-                self.spool.put("showing", pickle.dumps((number + 1, [f.chunks for f in files])))
+                self.spool.put("showing", pickle.dumps((number + 1, [f.chunks for f in drafts])))
 
     def _shown_groups(self, name: str, number: int, rows: Rows, progress: Progress) -> Groups:
         if name:
@@ -229,6 +276,10 @@ class Local:
         two = frames(self.spool, f"bucket-{place}")
         return steps.gather([Shown(classes, next(two)) for classes in two], job)
 
+    def write(self, job: Job, folder: Path, count: int) -> Files:
+        """Write each bucket as a file, and read it back."""
+        return Files(self, job, folder, self.order, _ending(self.source)).write(count)
+
     # ── checkpoints ─────────────────────────────────────────────────────────────────────────────
 
     def once(self, name: str, work: Callable[[], T]) -> T:
@@ -249,3 +300,52 @@ def _sum(parts: list[M]) -> M:
     found = merged(parts)
     assert found is not None
     return found
+
+
+# ── working files ───────────────────────────────────────────────────────────────────────────────
+
+
+@contextlib.contextmanager
+def _working(source: Batches, order: Order) -> Iterator[Spool]:
+    """A spool beside the output, removed at the end unless the work can be resumed."""
+    folder, asked = files.working_folder(order.to), _fingerprint(source, order)
+    if order.resume and folder.exists():
+        spool = Spool.open(folder, order.key)
+        if spool.get("asked") != asked:
+            raise UsageError(
+                "the work cannot be resumed: the input or the request has changed. Start it again "
+                "without --resume"
+            )
+    else:
+        files.remove_folder(folder)
+        spool = Spool.make(folder, order.key)
+        spool.put("asked", asked)
+    try:
+        yield spool
+    except KeyboardInterrupt:
+        raise  # what is done can be resumed, and no one else can read it
+    except BaseException:
+        spool.remove_all()
+        raise
+    spool.remove_all()
+
+
+def _fingerprint(source: Batches, order: Order) -> bytes:
+    """The input and the request: what is done for one must not be used for another."""
+    stats = [(path, (stat := os.stat(path)).st_size, stat.st_mtime_ns) for path in source.files]  # noqa: PTH116
+    said = json.dumps(
+        [stats, order.request.seeded, order.schema.model_dump(mode="json"), order.part_rows],
+        default=str,
+    )
+    return hashlib.sha256(said.encode()).digest()
+
+
+def _ending(source: Batches) -> str:
+    """The format of the released files: that of the input, or Parquet."""
+    csv = source.files and not any(map(_is_parquet, source.files[:1]))
+    return ".csv" if csv else ".parquet"
+
+
+def _is_parquet(path: str) -> bool:
+    with Path(path).open("rb") as file:
+        return file.read(4) == b"PAR1"

@@ -4,7 +4,7 @@ Each batch is a `Table` and goes through the same steps as a table that is read 
 cell means the same. What depends on all rows is decided before the first batch.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from covey.tables.sources import STREAM, Source
 from covey.tables.table import Table
 
 ROWS = 100_000
-_LOOKED_AT = 500_000  # rows of the first file that show its signs
+LOOKED_AT = 500_000  # rows of the first file that show its signs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +57,34 @@ class Batches:
             if name not in self.names:
                 raise TableError(f"no column {name!r} in the table{nearest(name, self.names)}")
         return replace(self, names=tuple(name for name in self.names if name in columns))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Typed:
+    """How to read frames with types, one after another, as parts of one table."""
+
+    dialect: Dialect
+    whole: tuple[str, ...]  # columns of floats that are codes
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, head: pl.DataFrame, whole: Sequence[str], schema: Schema | None, declared: TableFormat
+    ) -> "Typed":
+        """By the first rows."""
+        head = dataframes.plain(head)
+        dialect, note = csv_files.read_typed(head, declared, schema)
+        notes = (*([note] if note else []), *codes.notes(head, schema))
+        return cls(dialect, tuple(whole), notes)
+
+    def table(self, frame: pl.DataFrame, source: str = "", before: int | None = None) -> Table:
+        """A part of the table; with the number of rows before it, errors name a row."""
+        plain = dataframes.plain(frame)
+        plain = plain.with_columns(as_whole(plain[n]) for n in self.whole if n in plain.columns)
+        part = Table(plain, self.dialect, (), source, has_places=before is not None)
+        if before is not None:
+            part = replace(part, numbers=np.arange(before, before + frame.height))
+        return table.without_nul(part)
 
 
 def batches(
@@ -117,20 +145,19 @@ def _of_parquet(
 ) -> Batches:
     types = dataframes.plain(pl.DataFrame(schema=found.types)).schema
     whole = _whole(found, codes.floats(types, schema), rows)
-    texts = [name for name, dtype in types.items() if dtype == pl.String or dtype.is_integer()]
-    _, _, head = next(found.frames(texts, _LOOKED_AT), (None, 0, pl.DataFrame()))
-    head = dataframes.plain(head)
-    dialect, note = csv_files.read_typed(head, declared, schema)
-    notes = (*([note] if note else []), *codes.notes(head, schema))
+    _, _, head = next(found.frames(signs(types), LOOKED_AT), (None, 0, pl.DataFrame()))
+    typed = Typed.of(head, whole, schema, declared)
 
     def read(names: Sequence[str]) -> Iterator[Table]:
         for path, start, frame in found.frames(names, rows):
-            plain = dataframes.plain(frame)
-            plain = plain.with_columns(as_whole(plain[name]) for name in whole if name in names)
-            numbers = np.arange(start, start + frame.height)
-            yield table.without_nul(Table(plain, dialect, (), Path(path).name, numbers=numbers))
+            yield typed.table(frame, Path(path).name, start)
 
-    return Batches(tuple(types), dialect, place.name, found.paths, read, notes)
+    return Batches(tuple(types), typed.dialect, place.name, found.paths, read, typed.notes)
+
+
+def signs(types: Mapping[str, pl.DataType]) -> list[str]:
+    """The columns whose first rows show how a table was written."""
+    return [name for name, dtype in types.items() if dtype == pl.String or dtype.is_integer()]
 
 
 def _whole(found: ParquetFiles, names: Sequence[str], rows: int) -> list[str]:

@@ -1,0 +1,170 @@
+"""The files of a release that one machine has written, before they are published."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from covey import tables
+from covey.custody.sealed import frames, write_frame
+from covey.encoding import Tally
+from covey.engines.run import Order
+from covey.engines.steps import Job, Summary, Task
+from covey.errors import ViolationError
+from covey.generalisation import ReleasedClasses, View
+from covey.measures.histograms import Persons
+from covey.report import Output
+from covey.report.carried import Carried
+from covey.schema import TableFormat
+from covey.tables import Table, files
+from covey.tables.batches import Batches, batches
+from covey.tables.digests import Digest
+from covey.tables.merging import merged
+from covey.verification import Verdict, verify
+
+if TYPE_CHECKING:
+    from covey.engines.local import Local
+
+
+class Files:
+    """The files of a release in its draft, before they are published."""
+
+    def __init__(self, run: "Local", job: Job, folder: Path, order: Order, ending: str) -> None:
+        self.run, self.job, self.folder, self.order = run, job, folder, order
+        self.ending = ending
+        self.digests: dict[str, Digest] = {}
+        self.defused = 0
+
+    @property
+    def task(self) -> Task:
+        """What was asked."""
+        return self.job.task
+
+    def write(self, number: int) -> "Files":
+        """Write all buckets, and read each file back."""
+        for place in range(number):
+            name = f"part-{place:05}{self.ending}"
+            digest, defused = self.run.once(f"file-{place}", partial(self._write, place, name))
+            if digest is not None and not self._is_there(name, digest):  # removed after a crash
+                digest, defused = self._write(place, name)
+            if digest is not None:
+                self.digests[name] = digest
+            self.defused += defused
+            self.run.progress("writing", (place + 1) / number)
+        return self
+
+    def _is_there(self, name: str, digest: Digest) -> bool:
+        path = self.folder / name
+        return path.exists() and Digest.of(path) == digest
+
+    def _write(self, place: int, name: str) -> tuple[Digest | None, int]:
+        gathered = self.run.gathered(place, self.job)
+        if gathered.persons:
+            with self.run.spool.appender(f"persons-{place}", after=0) as file:
+                write_frame(file, pl.DataFrame(gathered.persons))
+        if not gathered.table.frame.height:
+            return None, 0
+        path = self.folder / name
+        with files.output_errors(), open(path, "wb", opener=_private) as output:
+            defused = tables.write(gathered.table, output, name, defuse=self.order.defuse)
+        again = tables.from_bytes(path.read_bytes(), self.order.schema, self._format)
+        ours, theirs = gathered.table.frame, again.frame
+        if (ours.height, ours.columns) != (theirs.height, theirs.columns):
+            raise ViolationError("a written file has lost rows or columns: nothing is published")
+        if self.ending != ".csv":
+            tables.refuse_changed(gathered.table, again)
+        return Digest.of(path), defused
+
+    @property
+    def _format(self) -> TableFormat:
+        return TableFormat(**self.task.dialect.written, header=True, skip=0)
+
+    def batches(self) -> Batches:
+        """The files as they were written."""
+        return batches(str(self.folder), self.order.schema, declared=self._format)
+
+    @property
+    def output(self) -> Output:
+        """The figures of the files."""
+        kind = "csv" if self.ending == ".csv" else "parquet"
+        return Output.of_folder(kind, self.digests, self.task.dialect.written, self.defused)
+
+    # ── judging ─────────────────────────────────────────────────────────────────────────────────
+
+    def verdict(self) -> Verdict:
+        """Verify all files together."""
+        requirements = self.order.request.requirements
+        return verify(self.batches(), self.order.schema, requirements, persons=self._persons())
+
+    def _persons(self) -> dict[str, pl.Series]:
+        names = self.task.request.persons
+        if not names:
+            return {}
+        places = [int(name.removesuffix(self.ending)[-5:]) for name in sorted(self.digests)]
+        some = pl.concat(
+            [one for place in places for one in frames(self.run.spool, f"persons-{place}")]
+        )
+        return {name: some[f"p{place}"].alias(name) for place, name in enumerate(names)}
+
+    def persons(self) -> Persons | None:
+        """How the rows belong to persons, if k counts persons."""
+        known = self._persons()
+        if not known:
+            return None
+        whose = next(iter(known.values()))
+        sizes = whose.drop_nulls().value_counts(name="rows")["rows"]
+        return Persons(int(sizes.max() or 1), whose.null_count(), None)  # type: ignore[arg-type]
+
+    def view(self, summary: Summary) -> tuple[View, Carried]:
+        """The release beside its original, and the columns that it carries."""
+        names, target = self.task.quasi, self.order.request.class_column
+        before = 0
+
+        def each() -> Iterator["Counts"]:
+            nonlocal before
+            for batch in self.batches():
+                yield Counts(
+                    ReleasedClasses.of(batch, names, class_column=target, before=before),
+                    Carried.of(batch, self.order.schema),
+                )
+                before += batch.frame.height
+
+        found = merged(each())
+        assert found is not None
+        tally = Tally.of_scan(summary.scan, self.order.schema, self.task.dialect)
+        view = View.counted(tally, found.classes, self.batches(), self.task.dialect)
+        return view, found.carried
+
+    def sensitive(self) -> Table:
+        """The distinct cells of sensitive columns that a certificate describes."""
+        names = self.order.listed
+        known: Mapping[str, pl.Series] = {}
+        for batch in self.batches().only(names) if names else ():
+            known = {
+                name: pl.concat(
+                    [*([known[name]] if known else []), batch.frame[name].unique()]
+                ).unique()
+                for name in names
+            }
+        most = max(map(len, known.values()), default=0)
+        cells = [one.gather([*range(len(one)), *[0] * (most - len(one))]) for one in known.values()]
+        return Table(pl.DataFrame(cells), self.task.dialect)
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """What one pass over the files counts."""
+
+    classes: ReleasedClasses
+    carried: Carried
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(self.classes + other.classes, self.carried + other.carried)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
