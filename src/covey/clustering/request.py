@@ -186,7 +186,7 @@ def refuse_class_column(schema: Schema, name: str) -> None:
 KEYWORDS = (
     "frame", "schema", "quasi", "sensitive", "identifier", "insensitive", "rest", "k", "l", "t",
     "person", "require", "method", "effort", "budget", "max_suppressed", "key", "seed",
-    "class_column", "refine", "style", "keep_order", "progress",
+    "class_column", "refine", "style", "keep_order", "remember", "progress",
 )  # fmt: skip
 
 

@@ -265,7 +265,9 @@ def _ranks(cells: pl.Series) -> tuple[Longs, int]:
         low, high = numbers.min(), numbers.max()
         if low is None or high is None or int(high) - int(low) < 2**32:  # type: ignore[arg-type]
             start = int(low or 0)  # type: ignore[arg-type]
-            rank = (numbers.cast(pl.Int64) - start + 1).fill_null(0).to_numpy()
+            # Hashes may be too large for 64 bits with a sign, and small types for a difference.
+            wide = numbers if numbers.dtype == pl.UInt64 else numbers.cast(pl.Int64)
+            rank = ((wide - start).cast(pl.Int64) + 1).fill_null(0).to_numpy()
             return rank, int(high or 0) - start + 2  # type: ignore[arg-type]
     if cells.dtype == pl.String:
         different = cells.drop_nulls().unique()
