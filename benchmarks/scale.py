@@ -80,6 +80,7 @@ def run(told: argparse.Namespace, source: Path, to: Path) -> None:
         resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
     cpu = sum(used.ru_utime + used.ru_stime for used in (own, children))
+    stages = {name: round(seconds, 1) for name, seconds in report.seconds.items()}
     print(json.dumps({
         "engine": told.engine, "effort": told.effort, "rows": told.rows, "k": K,
         "part_rows": None if told.engine == "memory" else told.part_rows,

@@ -275,8 +275,11 @@ def _ranks(cells: pl.Series) -> tuple[Longs, int]:
             return np.zeros(len(cells), dtype=np.int64), _LARGEST_KEY
         known = different.sort().to_list()
         places = {label: place for place, label in enumerate(known, 1)}
-        found = lookup(as_labels(cells), lambda texts: np.array([places[t] for t in texts]), 0)
-        return found.astype(np.int64), len(known) + 1
+
+        def ranks(texts: list[str]) -> Longs:
+            return np.array([places[text] for text in texts], dtype=np.int64)
+
+        return lookup(as_labels(cells), ranks, 0), len(known) + 1
     return np.zeros(len(cells), dtype=np.int64), _LARGEST_KEY
 
 

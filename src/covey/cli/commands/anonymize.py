@@ -246,9 +246,16 @@ class Large:
         bool, Option("--resume", help="Continue the same work after a crash or Ctrl-C.")
     ] = False
 
-    def applies(self, output: str | None) -> bool:
-        """Whether the release is a folder of files."""
-        is_folder = output is not None and (output.endswith("/") or Path(output).is_dir())
+    def applies(self, table: str, output: str | None) -> bool:
+        """Whether the release is a folder of files: by its name, or since the input is one."""
+        from covey.tables import sources
+
+        if output is None or output == "-":
+            is_folder = False
+        else:
+            is_folder = output.endswith("/") or (
+                sources.of(table).is_many and not Path(output).suffix
+            )
         if not is_folder and self != Large():
             raise UsageError("--engine, --part-rows and --resume need a folder: pass -o FOLDER/")
         return is_folder
@@ -266,7 +273,7 @@ def anonymize(  # noqa: PLR0913 - groups of options
     large: Large,
     format: Format,
 ) -> None:
-    if large.applies(paths.output):
+    if large.applies(paths.table, paths.output):
         _release_folder(paths, roles, asked, beside, clustering, cells, earlier, large, format)
     else:
         _release_file(paths, roles, asked, beside, clustering, cells, earlier, format)
