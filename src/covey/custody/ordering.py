@@ -87,11 +87,15 @@ class Secret:
 
     def hasher(self, schema: Schema) -> "RowHasher":
         """The hash of rows by their quasi-identifiers."""
-        return RowHasher({n: self.digest("row", n.encode()) for n in sorted(schema.quasi)})
+        return RowHasher(self._by_place("row", sorted(schema.quasi)))
 
     def person_hasher(self, names: Sequence[str]) -> "PersonHasher":
         """The hash of persons by each of these columns."""
-        return PersonHasher({name: self.digest("person", name.encode()) for name in names})
+        return PersonHasher(self._by_place("person", names))
+
+    def _by_place(self, purpose: str, names: Sequence[str]) -> dict[str, bytes]:
+        """A secret for each column, by its place: a release does not depend on names."""
+        return {n: self.digest(purpose, place.to_bytes(2)) for place, n in enumerate(names)}
 
 
 _SEEN_IN_THE_CELLS = ("missing_values", "unreadable", "recode")  # they change what is hashed
