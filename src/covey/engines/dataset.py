@@ -5,7 +5,8 @@
 The release appears as a folder of files, completely or not at all.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -120,7 +121,8 @@ def anonymize_dataset(  # noqa: PLR0913 - each is a choice of the custodian's
         defuse=defuse,
         resume=resume,
     )
-    return _released(_opened(source, schema, engine), order, Stages(progress))
+    with _opened(source, schema, engine) as table:
+        return _released(table, order, Stages(progress))
 
 
 def refuse_unrepeatable(request: Request) -> None:
@@ -137,11 +139,15 @@ def refuse_unrepeatable(request: Request) -> None:
         )
 
 
-def _opened(source: Any, schema: Schema, engine: Engine) -> Source:
+def _opened(source: Any, schema: Schema, engine: Engine) -> AbstractContextManager[Source]:
     """The table, opened by the engine that was asked for."""
+    if engine == "spark":
+        from covey.engines import spark
+
+        return spark.opened(source, schema)
     if engine != "local":
-        raise UsageError(f"unknown engine {engine!r}: choose local")
-    return LocalTable(batches(source, schema))
+        raise UsageError(f"unknown engine {engine!r}: choose local or spark")
+    return nullcontext(LocalTable(batches(source, schema)))
 
 
 def _released(source: Source, order: Order, stage: Stages) -> DatasetRelease:
@@ -178,11 +184,18 @@ def _released(source: Source, order: Order, stage: Stages) -> DatasetRelease:
             subjects = {name: one.sha256 for name, one in written.digests.items()}
             statement = certificate.statement(
                 *(subjects, report, pages, schema, order.request.requirements),
-                *(written.sensitive(), verdict),
+                *(_as_table(written.listed(), task), verdict),
             )
             outputs[certificate.beside(order.to)].write(statement)
         outputs.publish()
     return DatasetRelease(verdict, report)
+
+
+def _as_table(cells: Mapping[str, pl.Series], task: Task) -> Table:
+    """Distinct cells of columns as a table; shorter columns repeat a cell."""
+    most = max(map(len, cells.values()), default=0)
+    longer = [one.gather([*range(len(one)), *[0] * (most - len(one))]) for one in cells.values()]
+    return Table(pl.DataFrame(longer), task.dialect)
 
 
 def _findings(
