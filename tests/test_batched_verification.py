@@ -25,12 +25,12 @@ from covey.schema.requirements import (
     TCloseness,
 )
 from covey.tables.batches import batches
-from covey.verification import Verdict, verifying
+from covey.verification import Verdict, classes, verifying
 from covey.verification.classes import Classes
 from covey.verification.survey import CLASS, Survey, owners
 from covey.verification.verifying import added, classes_together
 from examples import examples
-from oracles.anonymity import smallest_class
+from oracles.anonymity import smallest_class, smallest_match
 
 TREE = {"lungs": ["flu", "asthma"], "belly": ["ulcer"]}
 SCHEMA = Schema.model_validate(
@@ -210,6 +210,30 @@ def test_a_class_that_is_too_small_is_found_in_any_file(folder: Any) -> None:
 def test_two_equal_files_count_twice(folder: Any) -> None:
     verdict = covey.verify(folder(people("20-29", 3), people("20-29", 3)), PEOPLE, k=6)
     assert (verdict.rows, verdict.k, verdict.holds) == (6, 6, True)
+
+
+@pytest.mark.usefixtures("buckets")
+def test_rows_match_missing_cells_in_other_buckets(folder: Any) -> None:
+    rows = [("a", "1"), ("a", ""), ("", "1"), ("b", "2"), ("b", "2"), ("", "2")]
+    frames = [pl.DataFrame([row], ["age", "zip"], orient="row") for row in rows]
+    verdict = covey.verify(folder(*frames), PEOPLE)
+    assert (verdict.k, verdict.k_wildcard) == (1, smallest_match([*map(nulls, rows)]))
+    assert verdict.k_wildcard == 3
+
+
+@pytest.mark.usefixtures("buckets")
+@pytest.mark.parametrize(("most", "found"), [(2, None), (3, 2)])
+def test_matches_are_not_counted_among_too_many_classes(
+    most: int, found: int | None, folder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(classes, "MOST_CLASSES", most)
+    frames = [people("", 1), people("30", 1), people("40", 1), people("30", 1)]
+    verdict = covey.verify(folder(*frames), PEOPLE)
+    assert (verdict.k, verdict.k_wildcard) == (1, found)
+
+
+def nulls(row: Sequence[str]) -> tuple[str | None, ...]:
+    return tuple(cell or None for cell in row)
 
 
 def test_cells_that_move_between_columns_are_other_classes() -> None:

@@ -91,6 +91,24 @@ def test_verify_says_no_with_exit_code_1(folder: Folder) -> None:
     assert told["k"] >= 3
 
 
+def test_verify_takes_a_folder_of_files(folder: Folder) -> None:
+    assert folder.anonymize("people.csv", "-k", 3).code == 0
+    header, *rows = (folder.path / "out.csv").read_text().splitlines(keepends=True)
+    parts = folder.path / "parts"
+    parts.mkdir()
+    for number in range(3):
+        part = "".join([header, *rows[number::3]])
+        (parts / f"{number}.csv").write_text(part)
+    whole = json.loads(folder.covey("verify", "out.csv", "-s", "people.toml", "--json").out)
+    for place in ("parts", "parts/*.csv"):
+        judged = folder.covey("verify", place, "-s", "people.toml", "-k", 3, "--json")
+        assert judged.code == 0
+        assert json.loads(judged.out)["classes"] == whole["classes"]
+        assert json.loads(judged.out)["k"] == whole["k"] >= 3
+    (parts / "1.csv").write_text(header + rows[0])
+    assert folder.covey("verify", "parts/1.csv", "-s", "people.toml", "-k", 3).code == 1
+
+
 def test_the_original_does_not_verify_since_it_names_people(folder: Folder) -> None:
     judged = folder.covey("verify", "people.csv", "-s", "people.toml")
     assert judged.code == 1
@@ -420,7 +438,7 @@ def test_an_unforeseen_error_is_told_by_its_kind_alone(
     def fail(*_: object, **__: object) -> None:
         raise KeyError(CANARY)
 
-    monkeypatch.setattr("covey.pipeline.generalise", fail)
+    monkeypatch.setattr("covey.pipeline.cells_of", fail)
     failed = folder.anonymize("people.csv", "-k", 3)
     assert failed.code == 1
     assert "internal error (KeyError)" in failed.err

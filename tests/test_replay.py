@@ -260,6 +260,23 @@ def test_a_canonical_order_does_not_depend_on_the_order_of_the_rows(cells: list[
     assert len(texts) == 1
 
 
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"),
+    [
+        *((pl.Int8, -128, 127), (pl.UInt8, 0, 255), (pl.Int64, -(2**63), -(2**63) + 5)),
+        *((pl.Int64, -(2**63), 2**63 - 1), (pl.UInt64, 2**64 - 5, 2**64 - 1)),
+        *((pl.UInt64, 2**63, 2**63), (pl.UInt64, 0, 2**64 - 1), (pl.Int64, 0, 2**32)),
+    ],
+)
+def test_whole_numbers_of_any_size_are_sorted(dtype: Any, low: int, high: int) -> None:
+    cells = pl.Series("x", [high, None, low, high, low], dtype=dtype)
+    frame = pl.DataFrame([cells, pl.Series("y", ["a", "b", "c", "d", "e"])])
+    expected = sorted(
+        range(5), key=lambda row: (cells[row] is not None, cells[row] or 0, frame["y"][row])
+    )
+    assert canonical_order(frame, ["x", "y"]).tolist() == expected
+
+
 # ── what is said of it ──────────────────────────────────────────────────────────────────────────
 
 

@@ -30,7 +30,7 @@ def test_options_are_grouped(folder: Folder) -> None:
     assert titles == [
         "Arguments", "The table", "Roles of the columns", "Requirements",
         "Report and other files", "Method", "How the release is written", "Earlier releases",
-        "Format of the table, detected if not given", "Options",
+        "Tables of any size (-o FOLDER/)", "Format of the table, detected if not given", "Options",
     ]  # fmt: skip
     described = help_.split("Requirements:")[1].split("Report and other files:")[0]
     assert "-k K" in described

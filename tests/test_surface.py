@@ -16,11 +16,12 @@ from covey.cli.main import app
 
 PUBLIC = {
     "METHODS", "STOPPED", "About", "AlphaK", "BetaLikeness", "Column", "Comparison", "CoveyError",
-    "Curve", "DeltaDisclosure", "EncodedTable", "Groups", "GuaranteeError", "InfeasibleError",
+    "Curve", "DatasetRelease", "DeltaDisclosure", "EncodedTable", "Groups", "GuaranteeError",
+    "InfeasibleError",
     "KAnonymity", "LDiversity", "OutputError", "Release", "Report", "Schema", "SchemaError",
     "Style", "TCloseness", "TableError", "Taxonomy", "TaxonomyError", "UsageError", "Verdict",
-    "ViolationError", "__version__", "anonymize", "charts", "cluster", "compare", "curve", "demo",
-    "html", "inspect", "measure", "method", "population_risks", "reference", "report_on",
+    "ViolationError", "__version__", "anonymize", "anonymize_dataset", "charts", "cluster",
+    "compare", "curve", "demo", "html", "inspect", "measure", "method", "population_risks", "reference", "report_on",
     "verify",
 }  # fmt: skip
 
@@ -33,10 +34,10 @@ COMMANDS = {
     "anonymize": (
         f"{FORMAT} {ROLES} "
         "--alpha --beta --budget --certificate --class-column --costs --count-rows --curve "
-        "--delta --dry-run --effort --formulas --json --keep-order --key --low-high "
-        "--max-suppressed --method --no-register --option --output --person --purpose --recipient "
-        "--refine --refuse-composition --register --report --responsible --schema --seed "
-        "--title --value-sets -O -k -l -o -s -t table"
+        "--delta --dry-run --effort --engine --formulas --json --keep-order --key --low-high "
+        "--max-suppressed --method --no-register --option --output --part-rows --person "
+        "--purpose --recipient --refine --refuse-composition --register --report --responsible --resume --schema "
+        "--seed --title --value-sets -O -k -l -o -s -t table"
     ),
     "releases": "--json --register",
     "forget": "--register ids",

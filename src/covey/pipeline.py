@@ -504,10 +504,9 @@ def _slim(table: Table, schema: Schema) -> Table:
     carried = schema.names(Role.SENSITIVE, Role.INSENSITIVE)
     nothing = pl.lit(None, dtype=pl.Null)
     shown = [name for name in table.frame.columns if schema.columns[name].role in _RELEASED]
-    frame = table.frame.select(
-        pl.col(name) if name in carried else nothing.alias(name) for name in shown
-    )
-    return replace(table, frame=frame)
+    # All rows stay, even if no column is carried.
+    encoded = [nothing.alias(name) for name in shown if name not in carried]
+    return replace(table, frame=table.frame.select(shown).with_columns(encoded))
 
 
 def _draft(

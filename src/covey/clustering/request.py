@@ -118,7 +118,8 @@ class Request(Asked):
         """All that the seed depends on, other than the table and the key."""
         asked = [(one.name, asdict(one)) for one in self.besides]
         refined = ["refined"] if self.refine else []
-        return [self.method.name, self.options, self.k, self.class_column, *asked, *refined]
+        options = dict(sorted(self.options.items()))
+        return [self.method.name, options, self.k, self.class_column, *asked, *refined]
 
     @property
     def published(self) -> dict[str, Any]:
@@ -185,7 +186,7 @@ def refuse_class_column(schema: Schema, name: str) -> None:
 KEYWORDS = (
     "frame", "schema", "quasi", "sensitive", "identifier", "insensitive", "rest", "k", "l", "t",
     "person", "require", "method", "effort", "budget", "max_suppressed", "key", "seed",
-    "class_column", "refine", "style", "keep_order", "progress",
+    "class_column", "refine", "style", "keep_order", "remember", "progress",
 )  # fmt: skip
 
 

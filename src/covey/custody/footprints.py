@@ -9,7 +9,7 @@ A footprint is made of parts, of which each holds some rows of the release. Part
 any order, and hold no secret.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import blake2b
@@ -145,6 +145,11 @@ class FootprintPart:
     who: dict[str, Hashes]  # by column
     values: dict[str, tuple[Hashes, Hashes]]  # classes and their values, by sensitive column
 
+    @classmethod
+    def of_too_many(cls, rows: int, sums: Hashes) -> "FootprintPart":
+        """Rows that cannot be compared with others: only their number and sum is known."""
+        return cls(max(rows, LARGEST + 1), sums, *_joined([]))
+
     def __add__(self, other: "FootprintPart") -> "FootprintPart":
         return FootprintPart.together([self, other])
 
@@ -232,38 +237,72 @@ def footprint_part(
     *,
     whole: bool = False,
 ) -> FootprintPart:
-    """The footprint of some rows of a release, or of all.
+    """The footprint of some rows of a release, or of all, with the original rows behind them."""
+    content = content_hashes(key, original, rows, schema)
+    who = dict(who_hashes(key, original, rows, schema, asked))
+    return traced(key, released, content, who, schema, whole=whole)
+
+
+def content_hashes(
+    key: Key, original: Table, rows: Longs, schema: Schema
+) -> Iterator[tuple[str, Hashes]]:
+    """The hashes of the cells of these rows, column by column, sorted by name."""
+    for name in sorted(set(original.frame.columns) - set(schema.names(Role.IDENTIFIER))):
+        yield name, _taken(key, "cell", original, rows, name, _meant(schema, name))
+
+
+def who_hashes(
+    key: Key, original: Table, rows: Longs, schema: Schema, asked: KAnonymity
+) -> Iterator[tuple[str, Hashes]]:
+    """The hashes of the identifiers of these rows, and of the person column."""
+    naming = dict.fromkeys([*filter(None, [asked.person]), *schema.names(Role.IDENTIFIER)])
+    for name in naming:
+        if name in original.frame.columns:
+            meant = partial(_name, schema=schema)
+            yield name, _taken(key, "person", original, rows, name, meant)
+
+
+def _taken(
+    key: Key,
+    purpose: str,
+    original: Table,
+    rows: Longs,
+    name: str,
+    meant: Callable[[Table], pl.Series],
+) -> Hashes:
+    # Column by column: all of them at once would be a copy of the table. From one chunk, rows
+    # are taken several times as fast as from many.
+    cells = original.frame.select(name).rechunk()[rows]
+    return _hashes(key, purpose, original.with_frame(cells), meant)
+
+
+def traced(
+    key: Key,
+    released: pl.DataFrame,
+    content: Iterable[tuple[str, Hashes]],
+    who: Mapping[str, Hashes],
+    schema: Schema,
+    *,
+    whole: bool = False,
+) -> FootprintPart:
+    """The footprint of released rows, from the hashes of the original rows behind them.
 
     The classes of the `whole` release are numbered in the order of their cells. The classes of a
     part have a hash of their cells, which is the same in every part.
     """
-    frame = original.frame
     carried = schema.names(Role.SENSITIVE, Role.INSENSITIVE)
     classes = _classes(key, released.select(pl.exclude(carried)), numbered=whole)
-
-    def hashes(purpose: str, name: str, meant: Callable[[Table], pl.Series]) -> Hashes:
-        # Column by column: all of them at once would be a copy of the table. From one chunk, rows
-        # are taken several times as fast as from many.
-        cells = frame.select(name).rechunk()[rows]
-        return _hashes(key, purpose, original.with_frame(cells), meant)
-
-    naming = dict.fromkeys([*filter(None, [asked.person]), *schema.names(Role.IDENTIFIER)])
     sensitive = schema.names(Role.SENSITIVE)
-    content, values = {}, {}
-    records = np.zeros(len(rows), dtype=np.uint64)
-    for name in sorted(set(frame.columns) - set(schema.names(Role.IDENTIFIER))):
-        cells = hashes("cell", name, _meant(schema, name))
-        records = combined([records, cells], len(rows))
-        content[name] = cells.astype(np.uint32)
+    short, values = {}, {}
+    records = np.zeros(released.height, dtype=np.uint64)
+    for name, cells in content:
+        records = combined([records, cells], released.height)
+        short[name] = cells.astype(np.uint32)
         if name in sensitive:
             values[name] = _distinct(classes, cells)
-    who = {
-        name: hashes("person", name, partial(_name, schema=schema))
-        for name in naming
-        if name in frame.columns
-    }
-    records = combined([records, *(who[name] for name in sorted(who))], len(rows))
-    return FootprintPart(len(rows), _sums(classes, records), classes, records, content, who, values)
+    records = combined([records, *(who[name] for name in sorted(who))], released.height)
+    sums = _sums(classes, records)
+    return FootprintPart(released.height, sums, classes, records, short, dict(who), values)
 
 
 def _classes(key: Key, cells: pl.DataFrame, *, numbered: bool) -> Hashes:

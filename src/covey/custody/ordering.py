@@ -87,11 +87,15 @@ class Secret:
 
     def hasher(self, schema: Schema) -> "RowHasher":
         """The hash of rows by their quasi-identifiers."""
-        return RowHasher({n: self.digest("row", n.encode()) for n in sorted(schema.quasi)})
+        return RowHasher(self._by_place("row", sorted(schema.quasi)))
 
     def person_hasher(self, names: Sequence[str]) -> "PersonHasher":
         """The hash of persons by each of these columns."""
-        return PersonHasher({name: self.digest("person", name.encode()) for name in names})
+        return PersonHasher(self._by_place("person", names))
+
+    def _by_place(self, purpose: str, names: Sequence[str]) -> dict[str, bytes]:
+        """A secret for each column, by its place: a release does not depend on names."""
+        return {n: self.digest(purpose, place.to_bytes(2)) for place, n in enumerate(names)}
 
 
 _SEEN_IN_THE_CELLS = ("missing_values", "unreadable", "recode")  # they change what is hashed
@@ -254,17 +258,20 @@ def canonical_order(frame: pl.DataFrame, columns: Sequence[str]) -> Longs:
 
 
 _LARGEST_KEY = 2**63
+_SMALL = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.Date)
 _MANY = 1_000  # labels that are better sorted than looked up, if they rarely repeat
 
 
 def _ranks(cells: pl.Series) -> tuple[Longs, int]:
     """A number for each cell that rises with it, missing first, and one more than the highest."""
-    if cells.dtype.is_integer() or cells.dtype == pl.Date:
+    if cells.dtype in _SMALL:
         numbers = cells.to_physical()
         low, high = numbers.min(), numbers.max()
         if low is None or high is None or int(high) - int(low) < 2**32:  # type: ignore[arg-type]
             start = int(low or 0)  # type: ignore[arg-type]
-            rank = (numbers.cast(pl.Int64) - start + 1).fill_null(0).to_numpy()
+            # Hashes may be too large for 64 bits with a sign, and small types for a difference.
+            wide = numbers if numbers.dtype == pl.UInt64 else numbers.cast(pl.Int64)
+            rank = ((wide - start).cast(pl.Int64) + 1).fill_null(0).to_numpy()
             return rank, int(high or 0) - start + 2  # type: ignore[arg-type]
     if cells.dtype == pl.String:
         different = cells.drop_nulls().unique()
@@ -272,8 +279,11 @@ def _ranks(cells: pl.Series) -> tuple[Longs, int]:
             return np.zeros(len(cells), dtype=np.int64), _LARGEST_KEY
         known = different.sort().to_list()
         places = {label: place for place, label in enumerate(known, 1)}
-        found = lookup(as_labels(cells), lambda texts: np.array([places[t] for t in texts]), 0)
-        return found.astype(np.int64), len(known) + 1
+
+        def ranks(texts: list[str]) -> Longs:
+            return np.array([places[text] for text in texts], dtype=np.int64)
+
+        return lookup(as_labels(cells), ranks, 0), len(known) + 1
     return np.zeros(len(cells), dtype=np.int64), _LARGEST_KEY
 
 

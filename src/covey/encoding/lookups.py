@@ -19,8 +19,6 @@ def lookup(labels: pl.Series, values: Callable[[list[str]], NDArray[Any]], missi
     """An array with a value for each row, found by its label once for all rows with it."""
     known = labels.drop_nulls().unique()
     found = values(known.cast(pl.String).to_list())
-    if not len(known):
-        found = np.array(found, dtype=found.dtype if found.ndim > 1 else np.asarray(missing).dtype)
     codes = known.to_physical().to_numpy().astype(np.int64)
     table = np.empty((int(codes.max(initial=0)) + 2, *found.shape[1:]), dtype=found.dtype)
     table[-1] = missing

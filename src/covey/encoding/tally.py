@@ -67,6 +67,10 @@ class Tally:
 
 
 def _counted(attribute: Attribute) -> Counted:
+    if isinstance(attribute, Category):
+        rows = np.bincount(attribute.leaves)
+        leaves = np.flatnonzero(rows)
+        return Counted(replace(attribute, values=leaves.astype(np.int32)), rows[leaves])
     counts = pl.Series(VALUE, attribute.values).value_counts(name=ROWS).sort(VALUE)
     distinct = replace(attribute, values=counts[VALUE].to_numpy())
     return Counted(distinct, counts[ROWS].to_numpy().astype(np.int64))

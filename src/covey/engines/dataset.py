@@ -11,19 +11,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 
 from covey import tables
 from covey.clustering.covey import Effort
 from covey.clustering.progress import Progress, silent
 from covey.clustering.request import PLAIN, Request, options_among
+from covey.custody.footprints import Footprint, FootprintPart
 from covey.custody.keys import Key
 from covey.custody.ordering import Secret
+from covey.custody.register import remember
 from covey.encoding import Style
 from covey.engines.local import LocalTable
-from covey.engines.run import FILE_PARTS, Order, Source, Written
+from covey.engines.run import FILE_PARTS, Order, Outputs, Source, Written
 from covey.engines.steps import Summary, Survey, Task, planned
-from covey.errors import SchemaError, UsageError
+from covey.errors import SchemaError, UsageError, ViolationError
 from covey.inspection.persons import refuse_repeats
 from covey.measures import loss
 from covey.pipeline import Stages
@@ -31,8 +34,9 @@ from covey.report import About, Report, Rows, certificate
 from covey.report.findings import Findings, Made
 from covey.schema import Role, Schema
 from covey.schema.requirements import Requirement
-from covey.tables import Table, files
+from covey.tables import Table, files, sources
 from covey.tables.batches import batches
+from covey.tables.csv_files import Dialect
 from covey.tables.mending import told
 from covey.verification import Verdict
 
@@ -56,7 +60,7 @@ def anonymize_dataset(  # noqa: PLR0913 - each is a choice of the custodian's
     schema: Schema,
     *,
     to: str | Path,
-    engine: Engine = "local",
+    engine: Engine | str = "local",
     part_rows: int = PART_ROWS,
     k: int | None = None,
     l: Any = None,  # noqa: E741 - its name in the literature
@@ -71,10 +75,13 @@ def anonymize_dataset(  # noqa: PLR0913 - each is a choice of the custodian's
     class_column: str | None = None,
     refine: bool = False,
     style: Style = PLAIN,
+    keep_order: bool = False,
     report: str | Path | Sequence[str | Path] | None = None,
     certificate: bool = False,
     about: About | None = None,
     defuse: bool = True,
+    register: str | Path | Literal[False] | None = None,
+    refuse_composition: bool | None = None,
     resume: bool = False,
     progress: Progress = silent,
     **options: Any,
@@ -102,6 +109,7 @@ def anonymize_dataset(  # noqa: PLR0913 - each is a choice of the custodian's
         class_column=class_column,
         refine=refine,
         style=style,
+        keep_order=keep_order,
     )
     refuse_unrepeatable(request)
     if part_rows < 1:
@@ -120,13 +128,21 @@ def anonymize_dataset(  # noqa: PLR0913 - each is a choice of the custodian's
         about=about,
         defuse=defuse,
         resume=resume,
+        register=register,
+        refuse_composition=schema.require.composition == "refuse"
+        if refuse_composition is None
+        else refuse_composition,
     )
+    if isinstance(source, str | Path) and not sources.is_address(str(source)):
+        files.refuse_overwriting([order.to, *order.companions], [source, *_kept(custodian)])
     with _opened(source, schema, engine) as table:
         return _released(table, order, Stages(progress))
 
 
 def refuse_unrepeatable(request: Request) -> None:
     """Refuse what a part that is done again would do differently, or what needs all rows."""
+    if request.keep_order:
+        raise UsageError("keep_order is not possible for a table in parts: omit it")
     if request.options.get("budget") is not None:
         raise UsageError(
             "a budget is not possible for a table in parts: a part that is done again would have "
@@ -139,7 +155,7 @@ def refuse_unrepeatable(request: Request) -> None:
         )
 
 
-def _opened(source: Any, schema: Schema, engine: Engine) -> AbstractContextManager[Source]:
+def _opened(source: Any, schema: Schema, engine: str) -> AbstractContextManager[Source]:
     """The table, opened by the engine that was asked for."""
     if engine == "spark":
         from covey.engines import spark
@@ -153,8 +169,6 @@ def _opened(source: Any, schema: Schema, engine: Engine) -> AbstractContextManag
 def _released(source: Source, order: Order, stage: Stages) -> DatasetRelease:
     schema = order.schema
     task = _task(source, order)
-    beside = order.companions
-    files.refuse_overwriting([order.to, *beside], [*source.files, *_kept(order.key)])
     with source.outputs(order) as outputs, source.running(task, order, stage.tell) as run:
         with stage("scanning"):
             survey = run.survey()
@@ -173,29 +187,63 @@ def _released(source: Source, order: Order, stage: Stages) -> DatasetRelease:
         with stage("verifying"):
             verdict = written.verdict()
             verdict.raise_if_violated()
+            if verdict.rows != survey.scan.rows - summary.suppressed:
+                raise ViolationError("rows were lost on the way: nothing is published")
         with stage("measuring"):
             found = _findings(order, survey, summary, written, verdict, [*run.doubts, *doubts])
             report = found.report(task.dialect, stage.seconds, output=written.output)
             report = replace(report, about=order.about)
-        pages = {name: report.written_as(name) for name in order.reports}
-        for name, page in pages.items():
-            outputs[name].write(page)
-        if order.certificate:
-            subjects = {name: one.sha256 for name, one in written.digests.items()}
-            statement = certificate.statement(
-                *(subjects, report, pages, schema, order.request.requirements),
-                *(_as_table(written.listed(), task), verdict),
-            )
-            outputs[certificate.beside(order.to)].write(statement)
-        outputs.publish()
+        with remember(
+            *(order.register, _footprint(order, survey, written)),
+            path=order.to,
+            sha256=written.output.sha256,
+            request=report.request,
+            refuse=order.refuse_composition,
+        ) as entry:
+            report = report.composed(entry.composition, entry.warnings)
+            _describe(order, report, written, verdict, outputs, task.dialect)
+            with entry.publishing():
+                outputs.publish()
     return DatasetRelease(verdict, report)
 
 
-def _as_table(cells: Mapping[str, pl.Series], task: Task) -> Table:
+def _footprint(order: Order, survey: Survey, written: Written) -> Footprint | None:
+    """What the register records; of too many rows, only that there were such."""
+    if order.register is False:
+        return None
+    trace = written.trace()
+    if trace is None:
+        sums = np.array(survey.content.sums, dtype=np.uint64)
+        trace = FootprintPart.of_too_many(survey.content.rows, sums)
+    return trace.footprint(order.key, order.request.size)
+
+
+def _describe(
+    order: Order,
+    report: Report,
+    written: Written,
+    verdict: Verdict,
+    outputs: Outputs,
+    dialect: Dialect,
+) -> None:
+    """Write the reports and the certificate."""
+    pages = {name: report.written_as(name) for name in order.reports}
+    for name, page in pages.items():
+        outputs[name].write(page)
+    if order.certificate:
+        subjects = {name: one.sha256 for name, one in written.digests.items()}
+        statement = certificate.statement(
+            *(subjects, report, pages, order.schema, order.request.requirements),
+            *(_as_table(written.listed(), dialect), verdict),
+        )
+        outputs[certificate.beside(order.to)].write(statement)
+
+
+def _as_table(cells: Mapping[str, pl.Series], dialect: Dialect) -> Table:
     """Distinct cells of columns as a table; shorter columns repeat a cell."""
     most = max(map(len, cells.values()), default=0)
     longer = [one.gather([*range(len(one)), *[0] * (most - len(one))]) for one in cells.values()]
-    return Table(pl.DataFrame(longer), task.dialect)
+    return Table(pl.DataFrame(longer), dialect)
 
 
 def _findings(

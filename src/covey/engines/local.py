@@ -12,7 +12,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,12 +22,14 @@ import polars as pl
 from covey import part
 from covey.clustering.progress import Progress, part_of
 from covey.clustering.request import Request
+from covey.custody.footprints import LARGEST
 from covey.custody.sealed import Appender, Spool, frames, write_frame
 from covey.encoding import Scan
 from covey.encoding.groups import Groups
 from covey.engines import steps
 from covey.engines.run import Order, Outputs
 from covey.engines.steps import PART, Gathered, Job, Rows, Shown, Sizes, Summary, Survey, Task
+from covey.engines.tracing import Tracing
 from covey.engines.written import Files
 from covey.errors import UsageError
 from covey.part import Grouping, Outcome
@@ -77,7 +79,11 @@ class LocalTable:
     def running(self, task: Task, order: Order, progress: Progress) -> Iterator["Local"]:
         """The passes over this table, with a spool beside the output."""
         with _working(self.batches, order) as spool:
-            yield Local(self.batches, task, spool, order, progress)
+            tracing = None
+            if order.register is not False:
+                asked = order.request.size
+                tracing = Tracing(order.key, order.schema, asked, tuple(task.needed))
+            yield Local(self.batches, task, spool, order, progress, tracing)
 
 
 @dataclass(eq=False, repr=False)
@@ -89,6 +95,7 @@ class Local:
     spool: Spool
     order: Order
     progress: Progress
+    tracing: Tracing | None = None  # None if nothing is recorded of the rows
     _job: Job | None = None
     _parts: list[list[int]] = field(default_factory=list)
 
@@ -105,6 +112,10 @@ class Local:
 
     def divide(self, job: Job, rows: int) -> Job:
         """Give every row its part; the returned job knows the final parts."""
+        if self.tracing is not None and rows > LARGEST:
+            self.tracing = None  # too many to compare with those of other releases
+        if self.tracing is not None:
+            job = replace(job, traces=self.tracing.columns)
 
         def pass_() -> Sizes:
             for name in self.spool.names():
@@ -113,10 +124,11 @@ class Local:
             return self._spread(job, rows)
 
         cuts, self._parts = steps.final_parts(job, self.once("sizes", pass_))
-        self._job = Job(job.task, job.domain, cuts, job.seed, job.mends)
+        self._job = replace(job, cuts=cuts)
         return self._job
 
     def _spread(self, job: Job, rows: int) -> Sizes:
+        trace = None if self.tracing is None else self.tracing.hashes
         sizes: list[Sizes] = []
         waiting: dict[int, list[pl.DataFrame]] = {}
         held = 0
@@ -131,7 +143,7 @@ class Local:
                     write_frame(appenders[number], pl.concat(waiting.pop(number)))
 
             for batch in self._batches("dividing", rows):
-                divided = steps.divide(batch, job)
+                divided = steps.divide(batch, job, trace)
                 sizes.append(Sizes.of(divided, job))
                 if len(sizes) > 64:
                     sizes = [_sum(sizes)]

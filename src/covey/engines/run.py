@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import polars as pl
 
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
+from covey.custody.footprints import FootprintPart
 from covey.custody.keys import Key
 from covey.custody.ordering import Secret
 from covey.engines.steps import Job, Summary, Survey, Task
@@ -45,6 +46,8 @@ class Order:
     about: About | None
     defuse: bool
     resume: bool
+    register: str | Path | Literal[False] | None
+    refuse_composition: bool
 
     @property
     def companions(self) -> list[str | Path]:
@@ -135,6 +138,9 @@ class Written(Protocol):
 
     def verdict(self) -> Verdict:
         """Verify all files together."""
+
+    def trace(self) -> FootprintPart | None:
+        """What the register records of all rows; None if there are too many, or no register."""
 
     def view(self, summary: Summary) -> tuple[View, Carried]:
         """The release beside its original, and the columns that it carries."""

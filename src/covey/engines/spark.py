@@ -349,7 +349,8 @@ class SparkRun:
         from pyspark.sql.pandas.types import from_arrow_schema
 
         assert self._shown is not None
-        place = folder if isinstance(folder, Folder) else Folder(self.table.session, _local(folder))
+        at_address = isinstance(folder, str)
+        place = Folder(self.table.session, folder if at_address else _local(folder))
         buckets = _placed(_only(self._shown, "shown"), count)
         with _spark("writing"):
             rows = buckets.mapInArrow(_task(tasks.gather, job), from_arrow_schema(self._types))
@@ -438,6 +439,9 @@ class SparkFiles:
         cells = _pieces(self._rows, tasks.send_rows, self._typed)
         both = _placed(owners.union(cells), self.count)
         return _pieces(both, tasks.code_owned, self._typed, self.job.task, *asked)
+
+    def trace(self) -> None:
+        """Nothing: the hashes of a register need the key, which never leaves the driver."""
 
     # ── measuring ───────────────────────────────────────────────────────────────────────────────
 

@@ -10,7 +10,7 @@ The same rows give the same results wherever and however often a step is done.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -225,6 +225,13 @@ class Job:
     cuts: Cuts
     seed: int
     mends: tuple[tuple[str, str], ...]
+    traces: int = 0  # columns of hashes for the register
+
+    @property
+    def attached(self) -> list[str]:
+        """The columns that follow a row to the end, and are not released."""
+        persons = [f"p{place}" for place in range(len(self.task.request.persons))]
+        return [*persons, *(f"h{place}" for place in range(self.traces))]
 
     @property
     def schema(self) -> Schema:
@@ -269,11 +276,15 @@ def planned(task: Task, survey: Survey, seed: int, part_rows: int) -> Job:
 # ── divide ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def divide(batch: Table, job: Job) -> pl.DataFrame:
+Trace = Callable[[Table, Longs], Iterable[Hashes]]
+
+
+def divide(batch: Table, job: Job, trace: Trace | None = None) -> pl.DataFrame:
     """The rows of a batch as numbers and carried cells, each with its part.
 
-    Columns: q values of quasi-identifiers, s codes of sensitive ones, p hashes of persons, m
-    whether a cell was mended, c cells that are released as they are. They have numbers, not names.
+    Columns: q values of quasi-identifiers, s codes of sensitive ones, p hashes of persons, h hashes
+    for the register, m whether a cell was mended, c cells that are released as they are. They have
+    numbers, not names.
     """
     task = job.task
     table, kept = task.read(batch)
@@ -291,6 +302,8 @@ def divide(batch: Table, job: Job) -> pl.DataFrame:
         *(pl.Series(f"m{i}", kept.of(mended.get(m, nowhere))) for i, m in enumerate(job.mends)),
         *(kept.of(table.frame[n]).alias(f"c{i}") for i, n in enumerate(task.carried)),
     ]
+    traces = [] if trace is None else trace(batch, kept.rows)
+    columns += [pl.Series(f"h{i}", hashes) for i, hashes in enumerate(traces)]
     return pl.DataFrame(columns)
 
 
@@ -377,7 +390,7 @@ class Rows:
     """The rows of a part, encoded by the domain of the whole table."""
 
     encoded: EncodedTable
-    persons: Sequence[pl.Series]
+    attached: Sequence[pl.Series]
     mended: Sequence[pl.Series]
     carried: Sequence[pl.Series]
 
@@ -406,14 +419,15 @@ class Rows:
             sensitive,
             constraints_of(task.request.requirements, {**sensitive, **persons}),
         )
-        people = [rows[f"p{i}"] for i in range(len(task.request.persons))]
+        attached = [rows[name] for name in job.attached]
         mends = [rows[f"m{i}"] for i in range(len(job.mends))]
-        return cls(encoded, people, mends, carried)
+        return cls(encoded, attached, mends, carried)
 
     @property
     def others(self) -> pl.DataFrame:
         """The columns that order rows with equal quasi-identifiers."""
-        return pl.DataFrame([*self.carried, *(one.alias(f"\0{one.name}") for one in self.persons)])
+        persons = [one.alias(f"\0{one.name}") for one in self.attached if one.name[0] == "p"]
+        return pl.DataFrame([*self.carried, *persons])
 
 
 def _attribute(name: str, values: pl.Series, job: Job) -> Attribute:
@@ -492,7 +506,7 @@ class Shown:
     """Released rows: the cells of their classes, and for each row its class and what it carries."""
 
     classes: pl.DataFrame
-    rows: pl.DataFrame  # the class, and columns p and c as in divided rows
+    rows: pl.DataFrame  # the class, and columns p, h and c as in divided rows
 
     def buckets(self, number: int) -> list["Shown"]:
         """The same rows in so many buckets, by their cells: a class is in one of them."""
@@ -525,7 +539,7 @@ def show(rows: Rows, groups: Groups, job: Job) -> Shown:
     classes = pl.DataFrame([column for name in job.task.quasi for column in cells[name]])
     place = pl.Series(CLASS, own.labels, dtype=pl.UInt32)
     carried = [cells.alias(f"c{i}") for i, cells in enumerate(rows.carried)]
-    others = [one.gather(kept) for one in (*rows.persons, *carried)]
+    others = [one.gather(kept) for one in (*rows.attached, *carried)]
     return Shown(classes, pl.DataFrame([place, *others]))
 
 
@@ -538,6 +552,7 @@ class Gathered:
 
     table: Table
     persons: Sequence[pl.Series]
+    traces: Sequence[pl.Series]
 
 
 def gather(shown: Sequence[Shown], job: Job) -> Gathered:
@@ -560,8 +575,9 @@ def gather(shown: Sequence[Shown], job: Job) -> Gathered:
         **{name: [one.gather(place[order]) for one in own] for name, own in cells.items()},
     }
     frame = pl.DataFrame([one for name in task.released for one in shown_columns[name]])
-    people = [rows[f"p{i}"].gather(order) for i in range(len(task.request.persons))]
-    return Gathered(Table(frame, task.dialect), people)
+    attached = [rows[name].gather(order) for name in job.attached]
+    people = len(task.request.persons)
+    return Gathered(Table(frame, task.dialect), attached[:people], attached[people:])
 
 
 def _shown_as(name: str, classes: pl.DataFrame) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from covey import tables
+from covey.custody.footprints import FootprintPart
 from covey.custody.sealed import frames, write_frame
 from covey.encoding import Tally
 from covey.engines.run import Order
@@ -68,6 +69,8 @@ class Files:
                 write_frame(file, pl.DataFrame(gathered.persons))
         if not gathered.table.frame.height:
             return None, 0
+        if self.run.tracing is not None:
+            self.run.tracing.keep(self.run.spool, place, gathered)
         path = self.folder / name
         with files.output_errors(), open(path, "wb", opener=_private) as output:
             defused = tables.write(gathered.table, output, name, defuse=self.order.defuse)
@@ -100,13 +103,22 @@ class Files:
         requirements = self.order.request.requirements
         return verify(self.batches(), self.order.schema, requirements, persons=self._persons())
 
+    def trace(self) -> FootprintPart | None:
+        """What the register records of all rows; None if there are too many, or no register."""
+        tracing = self.run.tracing
+        return None if tracing is None else tracing.together(self.run.spool, self._places)
+
+    @property
+    def _places(self) -> list[int]:
+        """The numbers of the files, in their order."""
+        return [int(name.removesuffix(self.ending)[-5:]) for name in sorted(self.digests)]
+
     def _persons(self) -> dict[str, pl.Series]:
         names = self.task.request.persons
         if not names:
             return {}
-        places = [int(name.removesuffix(self.ending)[-5:]) for name in sorted(self.digests)]
         some = pl.concat(
-            [one for place in places for one in frames(self.run.spool, f"persons-{place}")]
+            [one for place in self._places for one in frames(self.run.spool, f"persons-{place}")]
         )
         return {name: some[f"p{place}"].alias(name) for place, name in enumerate(names)}
 

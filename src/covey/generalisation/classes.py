@@ -50,13 +50,13 @@ class ReleasedClasses:
         cells = tuple(map(_distinct, shown))
         counts = [pl.Series(_ROWS, rows), pl.Series(_FIRST, first + before)]
         keys = [*_indices(shown, cells), *(one[first] for one in label)]
-        return cls(cells, _grouped(pl.DataFrame([*keys, *counts])))
+        return cls(cells, _grouped(pl.DataFrame([*keys, *counts]), cells))
 
     def __add__(self, other: "ReleasedClasses") -> "ReleasedClasses":
         pairs = zip(self.cells, other.cells, strict=True)
         cells = tuple(_distinct(_concatenated(*pair)) for pair in pairs)
         tables = [one._by(cells) for one in (self, other)]
-        return ReleasedClasses(cells, _grouped(pl.concat(tables, how="vertical_relaxed")))
+        return ReleasedClasses(cells, _grouped(pl.concat(tables, how="vertical_relaxed"), cells))
 
     def _by(self, cells: Sequence[Written]) -> pl.DataFrame:
         """The classes as indices of these cells, which are its own and others."""
@@ -80,7 +80,7 @@ class ReleasedClasses:
 
     @cached_property
     def _unlabelled(self) -> pl.DataFrame:
-        return _grouped(self.table.drop(_LABEL)) if self.labelled else self.table
+        return _grouped(self.table.drop(_LABEL), self.cells) if self.labelled else self.table
 
     @property
     def sizes(self) -> Longs:
@@ -105,8 +105,8 @@ class ReleasedClasses:
     @property
     def in_majority(self) -> int:
         """The number of rows with the most frequent label of their class."""
-        keys = [str(j) for j in range(len(self.cells))]
-        return int(self.table.group_by(keys).agg(pl.col(_ROWS).max())[_ROWS].sum())
+        most = self.table.group_by(_keys(self.cells)).agg(pl.col(_ROWS).max())
+        return int(most[_ROWS].sum())
 
 
 def index_of_rows(released: Table, cells: Sequence[Written]) -> tuple[NDArray[Any], ...]:
@@ -184,6 +184,25 @@ def _indices(shown: Sequence[Written], cells: Sequence[Written]) -> list[pl.Seri
     return found
 
 
-def _grouped(table: pl.DataFrame) -> pl.DataFrame:
-    keys = [name for name in table.columns if name not in (_ROWS, _FIRST)]
-    return table.group_by(keys).agg(pl.col(_ROWS).sum(), pl.col(_FIRST).min())
+def _grouped(table: pl.DataFrame, cells: Sequence[Written]) -> pl.DataFrame:
+    label = [pl.col(name) for name in table.columns if name == _LABEL]
+    found = table.group_by(*_keys(cells), *label).agg(
+        *(pl.col(str(place)).first() for place in range(len(cells))),
+        pl.col(_ROWS).sum(),
+        pl.col(_FIRST).min(),
+    )
+    return found.select(table.columns)
+
+
+def _keys(cells: Sequence[Written]) -> list[pl.Expr]:
+    """The indices of a class as few whole numbers: groups by many columns take much memory."""
+    keys: list[pl.Expr] = []
+    room = 0  # how many more values the last key can have for each of its own
+    for place, distinct in enumerate(cells):
+        size, index = len(distinct[0]), pl.col(str(place)).cast(pl.UInt64)
+        if 0 < size <= room:
+            keys[-1], room = keys[-1] * size + index, room // size
+        else:
+            keys.append(index)
+            room = 2**64 // max(size, 1)
+    return [key.alias(f"key {number}") for number, key in enumerate(keys)]

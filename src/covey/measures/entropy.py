@@ -94,9 +94,7 @@ class InGroups:
     @classmethod
     def of(cls, original: EncodedTable, groups: Groups) -> "InGroups":
         """Count the values of the released rows in their groups."""
-        order, _ = groups.by_group  # sorting what is nearly sorted is fast
-        labels = groups.labels[order]
-        found = [_sizes(labels, attribute, order) for attribute in original.attributes]
+        found = [_sizes(attribute, groups) for attribute in original.attributes]
         sizes, values = zip(*found, strict=True)
         return cls(sizes, values)
 
@@ -114,17 +112,21 @@ class InGroups:
         return share * weighted(weights, [*losses]) / sum(weights) + (1 - share)
 
 
-def _sizes(labels: Longs, attribute: Attribute, order: Longs) -> tuple[Counter[int], Counter[int]]:
-    known = ~attribute.matches_anything[order]
-    own, places = labels[known], attribute.places[order][known]
-    pairs = np.sort(own * (places.max(initial=0) + 1) + places, kind="stable")
-    return _how_often(own), _how_often(pairs)
+def _sizes(attribute: Attribute, groups: Groups) -> tuple[Counter[int], Counter[int]]:
+    rows, _ = groups.by_group  # in the order of groups, values in groups are nearly sorted
+    unknown = attribute.matches_anything
+    if unknown.any():
+        rows = rows[~unknown[rows]]
+    labels, places = groups.labels[rows], attribute.places[rows]
+    pairs = np.sort(labels * (places.max(initial=0) + 1) + places, kind="stable")
+    ends = np.flatnonzero(pairs[1:] != pairs[:-1])
+    joint = np.diff(ends, prepend=-1, append=len(pairs) - 1)
+    return _how_often(np.bincount(labels)), _how_often(joint)
 
 
-def _how_often(rising: Longs) -> Counter[int]:
-    """How many runs of equal numbers have each length."""
-    first = np.flatnonzero(np.diff(rising, prepend=-1))
-    times = np.bincount(np.diff(first, append=len(rising)))
+def _how_often(sizes: Longs) -> Counter[int]:
+    times = np.bincount(sizes)
+    times[:1] = 0
     present = np.flatnonzero(times)
     return Counter(dict(zip(present.tolist(), times[present].tolist(), strict=True)))
 

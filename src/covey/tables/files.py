@@ -560,19 +560,23 @@ def refuse_overwriting(
     """
     read = [sources.of(path) for path in inputs]
     taken = [_real(path) for source in read for path in source.files()]
+    made: list[str] = []  # folders
     for output in outputs:
         if output == STREAM:
             continue
         real = _real(output)
         if real in taken or any(_same(real, other) for other in taken):
             raise OutputError("an output would overwrite an input or another output")
+        is_folder = output in folders
         if any(source.takes_in(real) for source in read) or (
-            output in folders and any(source.takes_in_some_of(real) for source in read)
+            is_folder and any(source.takes_in_some_of(real) for source in read)
         ):
             raise OutputError("an output would be among the files of an input: write it elsewhere")
-        if any(_is_inside(real, other) or _is_inside(other, real) for other in taken):
-            raise OutputError("an output folder would hold an input or another output")
+        if is_folder:
+            made.append(real)
         taken.append(real)
+        if any(_is_inside(other, folder) for other in taken for folder in made):
+            raise OutputError("an output folder would hold an input or another output")
 
 
 def _is_inside(path: str, folder: str) -> bool:

@@ -100,7 +100,13 @@ class Paths(Source):
     """The input files and the output file."""
 
     output: Annotated[
-        str | None, Option("--output", "-o", metavar="FILE", help="Released table; - for stdout.")
+        str | None,
+        Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Released table; - for stdout; FOLDER/ for any size.",
+        ),
     ] = None
     dry_run: Annotated[
         bool, Option("--dry-run", help="Do and show everything, but write nothing.")
@@ -223,6 +229,38 @@ class Earlier:
         return refused
 
 
+@dataclass(frozen=True)
+class Large:
+    """How a table of any size is released, as a folder of files."""
+
+    heading: ClassVar[str] = "Tables of any size (-o FOLDER/)"
+
+    engine: Annotated[
+        str | None,
+        Option(metavar="NAME", help="local (default) or spark: work in parts, write a folder."),
+    ] = None
+    part_rows: Annotated[
+        int | None, Option(metavar="ROWS", help="Rows of a part; they set the memory needed.")
+    ] = None
+    resume: Annotated[
+        bool, Option("--resume", help="Continue the same work after a crash or Ctrl-C.")
+    ] = False
+
+    def applies(self, table: str, output: str | None) -> bool:
+        """Whether the release is a folder of files: by its name, or since the input is one."""
+        from covey.tables import sources
+
+        if output is None or output == "-":
+            is_folder = False
+        else:
+            is_folder = output.endswith("/") or (
+                sources.of(table).is_many and not Path(output).suffix
+            )
+        if not is_folder and self != Large():
+            raise UsageError("--engine, --part-rows and --resume need a folder: pass -o FOLDER/")
+        return is_folder
+
+
 @command("Release a table in which each person is hidden among at least k rows.")
 def anonymize(  # noqa: PLR0913 - groups of options
     paths: Paths,
@@ -232,8 +270,91 @@ def anonymize(  # noqa: PLR0913 - groups of options
     clustering: Clustering,
     cells: Cells,
     earlier: Earlier,
+    large: Large,
     format: Format,
 ) -> None:
+    if large.applies(paths.table, paths.output):
+        _release_folder(paths, roles, asked, beside, clustering, cells, earlier, large, format)
+    else:
+        _release_file(paths, roles, asked, beside, clustering, cells, earlier, format)
+
+
+def _release_folder(  # noqa: PLR0913 - groups of options
+    paths: Paths,
+    roles: GivenRoles,
+    asked: Asked,
+    beside: Beside,
+    clustering: Clustering,
+    cells: Cells,
+    earlier: Earlier,
+    large: Large,
+    format: Format,
+) -> None:
+    """Release a table of any size."""
+    from covey.engines.dataset import PART_ROWS, anonymize_dataset
+
+    _refuse_in_parts(paths, roles, beside, cells)
+    schema = asked.applied(format.schema(path := paths.schema_file))
+    output, companions = str(paths.output), [*(beside.report or [])]
+    refuse_overwriting(
+        [output, *companions], paths.table, path, schema=schema,
+        key=clustering.key, register=earlier.register,
+    )  # fmt: skip
+    refused = earlier.refused(schema)
+    with progress_bar() as progress:
+        release = anonymize_dataset(
+            paths.table,
+            schema,
+            to=output,
+            engine=large.engine or "local",
+            part_rows=PART_ROWS if large.part_rows is None else large.part_rows,
+            refine=clustering.refine,
+            style=cells.style(),
+            report=companions,
+            certificate=beside.certificate,
+            about=beside.about(),
+            defuse=not cells.formulas,
+            register=False if earlier.no_register else earlier.register,
+            refuse_composition=refused,
+            resume=large.resume,
+            progress=progress,
+            **clustering.request(),
+            **clustering.options(),
+        )
+    if beside.as_json:
+        give(release.report.to_json())
+    else:
+        show_release(release.report, err, verbose=is_verbose())
+    _tell_files([output, *companions], None)
+
+
+def _refuse_in_parts(paths: Paths, roles: GivenRoles, beside: Beside, cells: Cells) -> None:
+    """Refuse what needs the whole table in memory."""
+    if roles.are_given:
+        raise UsageError(
+            "a table in parts needs a schema file: draft one with covey inspect … -o covey.toml"
+        )
+    for name, given in (
+        ("--costs", beside.costs), ("--curve", beside.curve), ("--keep-order", cells.keep_order),
+        ("--dry-run", paths.dry_run),
+    ):  # fmt: skip
+        if given:
+            raise UsageError(
+                f"{name} needs the whole table in memory: omit it, or write one file (-o FILE)"
+            )
+
+
+def _release_file(  # noqa: PLR0913 - groups of options
+    paths: Paths,
+    roles: GivenRoles,
+    asked: Asked,
+    beside: Beside,
+    clustering: Clustering,
+    cells: Cells,
+    earlier: Earlier,
+    format: Format,
+) -> None:
+    """Release a table that fits into memory."""
     from covey import pipeline
     from covey.tables import files
 

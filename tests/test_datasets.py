@@ -1,0 +1,516 @@
+"""Tables of any size: the same release in parts as in memory, and nothing left behind."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import covey
+from command_line import Folder
+from covey import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    KAnonymity,
+    LDiversity,
+    Style,
+    TCloseness,
+    demo,
+)
+from covey.custody.keys import Key
+from covey.encoding import encode
+from covey.engines import steps
+from covey.engines.cuts import learn, uncut
+from covey.tables import Table, batches, csv_files
+from examples import examples
+
+KEY = bytes(range(32))
+ROWS = 1_200
+
+
+def people(rows: int = ROWS, seed: int = 5) -> pl.DataFrame:
+    frame = demo.people(rows, seed=seed)
+    stays = pl.Series("patient", [f"p{i % (rows * 2 // 3)}" for i in range(rows)])
+    return frame.with_columns(stays)
+
+
+def schema(**columns: Any) -> covey.Schema:
+    known = {**demo.schema().columns, "patient": covey.Column(role="identifier")}
+    told = {n: {**c.model_dump(exclude_none=True)} for n, c in known.items()}
+    for column in told.values():
+        column.update(columns if column["role"] == "quasi" else {})
+    return covey.Schema.from_dict({"columns": told})
+
+
+def spread(frame: pl.DataFrame, folder: Path, files: int = 3, kind: str = "parquet") -> str:
+    """The rows in several files, in another order."""
+    folder.mkdir()
+    mixed = frame.sample(fraction=1, shuffle=True, seed=files)
+    for number, some in enumerate(mixed.iter_slices(-(-frame.height // files))):
+        path = folder / f"{number}.{kind}"
+        some.write_csv(path) if kind == "csv" else some.write_parquet(path)
+    return str(folder)
+
+
+def released(folder: Path) -> pl.DataFrame:
+    return pl.read_parquet(str(folder / "*.parquet"))
+
+
+def in_order(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.sort(frame.columns)
+
+
+REQUESTS: dict[str, dict[str, Any]] = {
+    "k": {"require": [KAnonymity(5, person=False)]},
+    "persons": {"require": [KAnonymity(4, "patient")]},
+    "l": {"require": [KAnonymity(4, person=False), LDiversity(3, "diagnosis")]},
+    "entropy l": {
+        "require": [KAnonymity(4, person=False), LDiversity(2.5, "diagnosis", "entropy")]
+    },
+    "t": {"require": [KAnonymity(4, person=False), TCloseness(0.35, "diagnosis")]},
+    "alpha": {"require": [KAnonymity(4, person=False), AlphaK(0.5, "diagnosis")]},
+    "beta": {"require": [KAnonymity(4, person=False), BetaLikeness(9, "length_of_stay")]},
+    "delta": {"require": [KAnonymity(4, person=False), DeltaDisclosure(4, "income_class")]},
+    "suppressing": {"require": [KAnonymity(5, person=False)], "max_suppressed": 0.05},
+    "suppressing, t": {
+        "require": [KAnonymity(4, person=False), TCloseness(0.4, "diagnosis")],
+        "max_suppressed": 0.05,
+    },
+    "another method": {"require": [KAnonymity(5, person=False)], "method": "mondrian"},
+    "cb": {
+        "require": [KAnonymity(5, person=False)],
+        "method": "cb",
+        "l": 2,
+        "sensitive": "diagnosis",
+    },
+    "low and high": {
+        "require": [KAnonymity(5, person=False)],
+        "style": Style(categories="values", intervals="columns"),
+    },
+    "a class column": {"require": [KAnonymity(5, person=False)], "class_column": "diagnosis"},
+    "refined": {"require": [KAnonymity(5, person=False)], "method": "k-member", "refine": True},
+}
+
+
+def asked(name: str, effort: str) -> dict[str, Any]:
+    return REQUESTS[name] if "method" in REQUESTS[name] else {"effort": effort, **REQUESTS[name]}
+
+
+def prepared(name: str) -> tuple[pl.DataFrame, covey.Schema]:
+    frame, known = people(), schema()
+    if name == "delta":
+        frame = frame.with_columns(
+            income_class=pl.when(pl.col("age") % 2 == 0).then(pl.lit("a")).otherwise(pl.lit("b"))
+        )
+        columns = {**known.columns, "income_class": covey.Column(role="sensitive")}
+        known = covey.Schema.from_dict({"columns": columns})
+    return frame, known
+
+
+# ── the same release ────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_one_part_gives_the_release_and_the_report_of_memory(name: str, tmp_path: Path) -> None:
+    frame, known = prepared(name)
+    request = (
+        {"effort": "quick", **REQUESTS[name]} if "method" not in REQUESTS[name] else REQUESTS[name]
+    )
+    whole = covey.anonymize(frame, known, key=KEY, **request)
+    source = spread(frame, tmp_path / "in")
+    found = covey.anonymize_dataset(
+        source, known, to=tmp_path / "out", key=KEY, register=False, **request
+    )
+    assert in_order(released(tmp_path / "out")).equals(in_order(whole.table))
+    assert found.verdict == whole.verdict
+    ours, theirs = found.report.to_dict(), whole.report.to_dict()
+    told = {"seconds", "output", "reminders", "composition"}
+    if name == "persons":  # in memory, one row of each person is counted
+        told |= {"distributions"}
+    assert {n: v for n, v in ours.items() if n not in told} == {
+        n: v for n, v in theirs.items() if n not in told
+    }
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_parts_give_the_same_whatever_the_files_and_the_order(name: str, tmp_path: Path) -> None:
+    frame, known = prepared(name)
+    request = (
+        {"effort": "fast", **REQUESTS[name]} if "method" not in REQUESTS[name] else REQUESTS[name]
+    )
+    found = []
+    for files, batch in ((1, 1_000), (4, 97)):
+        source = spread(frame, tmp_path / f"in{files}", files)
+        to = tmp_path / f"out{files}"
+        release = covey.anonymize_dataset(
+            batches.batches(source, known, rows=batch),
+            *(known,), to=to, key=KEY, part_rows=400, register=False, **request,
+        )  # fmt: skip
+        assert release.verdict.holds
+        assert release.report.rows.released + release.report.rows.suppressed == frame.height
+        found.append((in_order(released(to)), release.verdict, release.report.losses))
+    assert found[0][0].equals(found[1][0])
+    assert found[0][1:] == found[1][1:]
+
+
+@pytest.mark.parametrize("missing", ["category", "wildcard", "drop-row"])
+def test_missing_cells_are_treated_as_in_memory(missing: str, tmp_path: Path) -> None:
+    frame = people().with_columns(
+        pl.when(pl.int_range(pl.len()) % 7 > 0).then("age"),
+        pl.when(pl.int_range(pl.len()) % 5 > 0).then("sex"),
+    )
+    known, asked = schema(missing=missing), KAnonymity(4, person=False)
+    whole = covey.anonymize(frame, known, require=asked, key=KEY, effort="fast")
+    source = spread(frame, tmp_path / "in")
+    covey.anonymize_dataset(
+        source, known, to=tmp_path / "out", require=asked, key=KEY, effort="fast", register=False
+    )
+    assert in_order(released(tmp_path / "out")).equals(in_order(whole.table))
+
+
+def test_csv_files_become_csv_files(tmp_path: Path) -> None:
+    frame, asked = people(), KAnonymity(4, person=False)
+    source = spread(frame, tmp_path / "in", kind="csv")
+    covey.anonymize_dataset(
+        source, schema(), to=tmp_path / "out", require=asked, key=KEY, part_rows=300, register=False
+    )
+    files = sorted((tmp_path / "out").iterdir())
+    assert files
+    assert {path.suffix for path in files} == {".csv"}
+    found = covey.verify(str(tmp_path / "out"), schema(), asked)
+    assert found.holds
+    assert found.rows == frame.height
+
+
+def test_parts_lose_little(tmp_path: Path) -> None:
+    frame = demo.people(20_000)
+    source = spread(frame, tmp_path / "in")
+    asked = KAnonymity(5, person=False)
+    whole = covey.anonymize(frame, demo.schema(), require=asked, key=KEY, effort="fast")
+    found = covey.anonymize_dataset(
+        *(source, demo.schema()), to=tmp_path / "out", require=asked, key=KEY, effort="fast",
+        part_rows=5_000, register=False,
+    )  # fmt: skip
+    assert found.report.mean_loss < 1.03 * whole.report.mean_loss
+
+
+# ── parts ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 9))
+@examples(30)
+def test_cuts_put_every_row_into_one_part_and_equal_rows_into_the_same(
+    seed: int, parts: int
+) -> None:
+    random = np.random.default_rng(seed)
+    rows = int(random.integers(1, 200))
+    frame = pl.DataFrame(
+        {
+            "x": random.integers(0, 9, rows).astype(float),
+            "y": [["a", "b", "c", None][place] for place in random.integers(0, 4, rows)],
+        }
+    )
+    known = covey.Schema.of(quasi={"x": "numeric", "y": "categorical"})
+    table = encode(Table(frame), known)
+    weights = random.integers(1, 5, rows)
+    cuts = learn(table, weights, parts, lambda _: True)
+    assigned = cuts.assign(table)
+    assert cuts.parts <= parts
+    assert set(assigned.tolist()) == set(range(cuts.parts))
+    together = frame.with_columns(part=pl.Series(assigned)).group_by("x", "y").agg("part")
+    assert all(len(set(each)) == 1 for each in together["part"])
+    order = random.permutation(rows)
+    assert (cuts.assign(table.take(order)) == assigned[order]).all()
+
+
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=12), st.integers(1, 30))
+def test_parts_are_merged_until_each_is_able(sizes: list[int], least: int) -> None:
+    assume(sum(sizes) > 0)
+    cuts = replace(uncut(), part=np.arange(len(sizes), dtype=np.int32), parts=len(sizes))
+    merged = cuts.merged(lambda parts: sum(sizes[part] for part in parts) >= least)
+    totals = np.bincount(merged.part, sizes, merged.parts)
+    assert totals.sum() == sum(sizes)
+    assert merged.parts == 1 or (totals >= least).all()
+    assert (np.diff(merged.part) >= 0).all()  # only neighbours are merged
+
+
+def test_a_part_that_cannot_meet_a_requirement_is_merged(tmp_path: Path) -> None:
+    """The young have one illness, the old another: no part of one age is diverse."""
+    rows = 3_000
+    age = np.arange(rows) % 80
+    frame = pl.DataFrame({"age": age, "ill": np.where(age < 40, "flu", "gout")})
+    known = covey.Schema.of(quasi={"age": "numeric"}, sensitive=["ill"])
+    source = spread(frame, tmp_path / "in")
+    found = covey.anonymize_dataset(
+        *(source, known), to=tmp_path / "out", part_rows=500, key=KEY, register=False,
+        require=[KAnonymity(5), LDiversity(2, "ill")],
+    )  # fmt: skip
+    assert found.verdict.holds
+
+
+# ── refusals ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("asked", "word"),
+    [
+        ({"budget": 3.0}, "budget"),
+        ({"method": "nh"}, "nh"),
+        ({"keep_order": True}, "keep_order"),
+        ({"part_rows": 0}, "part_rows"),
+        ({"k": 5_000}, "5,000"),
+        ({"engine": "abacus"}, "abacus"),
+    ],
+)
+def test_what_cannot_be_done_in_parts_is_refused(
+    asked: dict[str, Any], word: str, tmp_path: Path
+) -> None:
+    source = spread(people(), tmp_path / "in")
+    request = {"k": 5, "person": False, **asked}
+    with pytest.raises(covey.CoveyError, match=word):
+        covey.anonymize_dataset(source, schema(), to=tmp_path / "out", key=KEY, **request)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_people_who_repeat_are_noticed_over_all_files(tmp_path: Path) -> None:
+    source = spread(people(), tmp_path / "in", files=5)
+    with pytest.raises(covey.GuaranteeError, match="'patient' repeats"):
+        covey.anonymize_dataset(source, schema(), to=tmp_path / "out", k=5, key=KEY)
+
+
+def test_an_output_with_files_is_refused_before_any_work(tmp_path: Path) -> None:
+    source = spread(people(), tmp_path / "in")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old.txt").write_text("old")
+    with pytest.raises(covey.OutputError, match="name a new folder"):
+        covey.anonymize_dataset(source, schema(), to=tmp_path / "out", k=5, person=False, key=KEY)
+    with pytest.raises(covey.OutputError, match="input"):
+        covey.anonymize_dataset(source, schema(), to=tmp_path / "in/x", k=5, person=False, key=KEY)
+
+
+# ── the promise ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_violation_publishes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build whose parts lose their groups is caught by the verifier."""
+    real = steps.group
+
+    def alone(*given: Any) -> Any:
+        found = real(*given)
+        return replace(found, groups=covey.Groups(np.arange(len(found.groups))))
+
+    monkeypatch.setattr(steps, "group", alone)
+    source = spread(people(), tmp_path / "in")
+    with pytest.raises(covey.ViolationError, match="k-anonymity"):
+        covey.anonymize_dataset(source, schema(), to=tmp_path / "out", k=5, person=False, key=KEY)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_a_lost_row_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = steps.gather
+
+    def fewer(*given: Any) -> Any:
+        found = real(*given)
+        return replace(found, table=found.table.with_frame(found.table.frame[1:]))
+
+    monkeypatch.setattr(steps, "gather", fewer)
+    source = spread(people(), tmp_path / "in")
+    request: dict[str, Any] = {"k": 5, "person": False, "key": KEY, "register": False}
+    with pytest.raises(covey.ViolationError):
+        covey.anonymize_dataset(source, schema(), to=tmp_path / "out", **request)
+    assert not (tmp_path / "out").exists()
+
+
+CHILD = """
+import sys, covey
+from covey.engines import steps
+import {module}
+{module}.act(sys.argv[4])
+schema = covey.Schema.from_toml(sys.argv[2])
+covey.anonymize_dataset(
+    sys.argv[1], schema, to=sys.argv[3], k=5, person=False, part_rows=300, effort="fast",
+    register=False, resume=sys.argv[5] == "resume",
+)
+"""
+MARK = "Zq7marker"
+
+
+def marked(rows: int = ROWS) -> tuple[pl.DataFrame, covey.Schema]:
+    """People with a marker in every role."""
+    place = pl.int_range(rows, eager=True).cast(pl.String)
+    frame = (
+        demo.people(rows)
+        .select("age", "diagnosis")
+        .with_columns(
+            name=f"{MARK}who" + place,
+            town=f"{MARK}quasi" + (pl.int_range(rows, eager=True) % 200).cast(pl.String),
+            note=f"{MARK}kept" + place,
+        )
+    )
+    known = covey.Schema.of(
+        identifier=["name"],
+        quasi={"age": "numeric", "town": "categorical"},
+        sensitive=["diagnosis"],
+        insensitive=["note"],
+    )
+    return frame, known
+
+
+def readable(folder: Path, *marks: str) -> set[str]:
+    """The marks that any file below a folder holds, as text of any common encoding."""
+    found = set()
+    for path in folder.rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            found |= {
+                mark
+                for mark in marks
+                for form in (mark.encode(), mark.encode("utf-16-le"))
+                if form in data
+            }
+    return found
+
+
+STAGES = ["divide", "group", "gather", "verify"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_killed_run_leaves_no_cell_and_can_be_resumed(stage: str, tmp_path: Path) -> None:
+    frame, known = marked()
+    work = tmp_path / "work"
+    work.mkdir()
+    source = spread(frame, tmp_path / "in")
+    (tmp_path / "schema.toml").write_text(known.to_toml())
+    command = [source, str(tmp_path / "schema.toml"), str(work / "out")]
+
+    def run(act: str, how: str) -> subprocess.CompletedProcess[bytes]:
+        child = CHILD.format(module="acting_on_datasets")
+        return subprocess.run(
+            [sys.executable, "-c", child, *command, act, how],
+            capture_output=True, timeout=120, check=False,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        )  # fmt: skip
+
+    killed = run(f"kill {stage}", "anew")
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert not (work / "out").exists()
+    quasi, who, kept = f"{MARK}quasi", f"{MARK}who", f"{MARK}kept"
+    left = readable(work, quasi, who, kept)
+    # Files that are ready to be published hold what will be published, for their owner only.
+    assert left <= ({kept} if stage == "verify" else set())
+    assert all(path.stat().st_mode & 0o077 == 0 for path in work.iterdir())
+    again = run("count", "resume")
+    assert again.returncode == 0, again.stderr
+    done = json.loads(again.stdout)
+    assert done["survey"] == 0  # finished passes are not done again
+    assert done["divide"] == 0 or stage == "divide"
+    assert [path.name for path in work.iterdir()] == ["out"]
+    whole = covey.anonymize_dataset(
+        *(source, known), to=tmp_path / "anew", k=5, person=False, part_rows=300, effort="fast",
+        register=False,
+    )  # fmt: skip
+    assert whole.verdict.holds
+    assert in_order(released(work / "out")).equals(in_order(released(tmp_path / "anew")))
+
+
+def test_other_work_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = spread(people(), tmp_path / "in")
+    request: dict[str, Any] = {
+        "to": tmp_path / "out",
+        "person": False,
+        "register": False,
+        "key": KEY,
+    }
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(steps, "gather", stop)
+        with pytest.raises(KeyboardInterrupt):
+            covey.anonymize_dataset(source, schema(), k=5, **request)
+    with pytest.raises(covey.UsageError, match="changed"):
+        covey.anonymize_dataset(source, schema(), k=6, resume=True, **request)
+    other = {**request, "key": bytes(32)}
+    with pytest.raises(covey.UsageError, match="key"):
+        covey.anonymize_dataset(source, schema(), k=5, resume=True, **other)
+    covey.anonymize_dataset(source, schema(), k=5, resume=True, **request)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+
+
+def test_what_is_sent_to_workers_holds_no_key(tmp_path: Path) -> None:
+    """Tasks travel to other machines; the key must not."""
+    from covey.clustering.request import Request
+    from covey.custody.ordering import Secret
+    from covey.engines.steps import Task
+
+    known = schema()
+    secret = Secret(Key(KEY))
+    task = Task(
+        *(known, Request.of(known, KAnonymity(5, "patient")), csv_files.Dialect(), ()),
+        secret.hasher(known),
+        secret.person_hasher(["patient"]),
+    )
+    data = pickle.dumps(task)
+    assert KEY not in data
+    with pytest.raises(TypeError):
+        pickle.dumps(secret)
+
+
+def test_the_command_line_writes_a_folder(folder: Folder) -> None:
+    frame, known = people(), schema()
+    spread(frame, folder.path / "in")
+    folder.write("covey.toml", known.to_toml())
+    k = ("-k", 5, "--count-rows")
+    ran = folder.covey(
+        "anonymize", "in/*.parquet", "-s", "covey.toml", "-o", "out/", *k, "--part-rows", 400,
+        "--report", "report.html", "--certificate",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert (folder.path / "report.html").exists()
+    for command in (
+        ("verify", "out/", "-s", "covey.toml", *k),
+        ("verify", "out/", "--certificate", "out.intoto.json"),
+        ("measure", "in/", "out/", "-s", "covey.toml"),
+        ("report", "in/", "out/", "-s", "covey.toml", *k, "-o", "again.json"),
+    ):
+        ran = folder.covey(*command)
+        assert ran.code == 0, (command, ran.err)
+    assert folder.covey("anonymize", "in/", "-o", "more/", *k, "--costs", "c.csv").code == 2
+    assert folder.covey("anonymize", "in/", "-o", "one.parquet", *k, "--resume").code == 2
+
+
+def test_the_register_knows_people_of_releases_in_parts(tmp_path: Path) -> None:
+    """A release in memory and one in parts of the same people are combined."""
+    frame, known = people(), schema()
+    source = spread(frame, tmp_path / "in")
+    first = covey.anonymize(frame, known, k=5, person=False, key=KEY)
+    told = first.write(tmp_path / "first.csv")
+    assert told.composition is not None
+    assert told.composition.earlier == 0
+    second = covey.anonymize_dataset(
+        source, known, to=tmp_path / "out", k=4, person=False, key=KEY, part_rows=300
+    )
+    assert second.report.composition is not None
+    assert second.report.composition.shared == 1
+    third = covey.anonymize(frame, known, k=6, person=False, key=KEY).write(tmp_path / "third.csv")
+    assert third.composition is not None
+    assert third.composition.earlier == 2
+    with pytest.raises(covey.GuaranteeError, match="earlier release"):
+        covey.anonymize_dataset(
+            source, known, to=tmp_path / "more", k=7, person=False, key=KEY,
+            refuse_composition=True,
+        )  # fmt: skip
+    assert not (tmp_path / "more").exists()
