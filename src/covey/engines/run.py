@@ -92,10 +92,6 @@ class Source(Protocol):
     def dialect(self) -> Dialect:
         """Its text format."""
 
-    @property
-    def files(self) -> Sequence[str]:
-        """Its files on this machine, which no output may overwrite."""
-
     def outputs(self, order: Order) -> AbstractContextManager[Outputs]:
         """Drafts of all outputs, removed at the end unless they were published."""
 

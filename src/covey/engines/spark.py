@@ -120,7 +120,6 @@ class SparkTable:
     frame: "DataFrame"
     typed: Typed
     names: tuple[str, ...]
-    files: Sequence[str] = ()
 
     @classmethod
     def of(cls, session: "SparkSession", frame: "DataFrame", schema: Schema) -> "SparkTable":
@@ -134,7 +133,7 @@ class SparkTable:
             whole = [n for n in floats if found and n in found.present - found.broken]
         head = _fetched(frame.select(_columns(signs(known))).limit(LOOKED_AT))
         typed = Typed.of(head, whole, schema, schema.table)
-        return cls(session, frame, typed, tuple(types), _files(frame))
+        return cls(session, frame, typed, tuple(types))
 
     @property
     def dialect(self) -> Dialect:
@@ -155,11 +154,6 @@ class SparkTable:
             yield run
         finally:
             run.forget()
-
-
-def _files(frame: "DataFrame") -> list[str]:
-    """The files of a table on this machine."""
-    return [path.removeprefix("file://") for path in frame.inputFiles() if path.startswith("file:")]
 
 
 def _fetched(frame: "DataFrame") -> pl.DataFrame:
