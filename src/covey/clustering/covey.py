@@ -168,10 +168,14 @@ def _numbered(labels: Longs) -> Longs:
 
 
 def workers() -> int:
-    """The number of processors for this process; the result does not depend on it."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """The number of processors for this process; the result does not depend on it.
+
+    `OMP_NUM_THREADS` limits it, as that of other programs: Spark sets it for each of its tasks.
+    """
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    most = int(asked) if asked.isdecimal() and int(asked) else math.inf
+    present = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return int(min(present or 1, most))
 
 
 class _Work:

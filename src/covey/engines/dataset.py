@@ -5,7 +5,8 @@
 The release appears as a folder of files, completely or not at all.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -35,6 +36,7 @@ from covey.schema import Role, Schema
 from covey.schema.requirements import Requirement
 from covey.tables import Table, files, sources
 from covey.tables.batches import batches
+from covey.tables.csv_files import Dialect
 from covey.tables.mending import told
 from covey.verification import Verdict
 
@@ -133,7 +135,8 @@ def anonymize_dataset(  # noqa: PLR0913 - each is a choice of the custodian's
     )
     if isinstance(source, str | Path) and not sources.is_address(str(source)):
         files.refuse_overwriting([order.to, *order.companions], [source, *_kept(custodian)])
-    return _released(_opened(source, schema, engine), order, Stages(progress))
+    with _opened(source, schema, engine) as table:
+        return _released(table, order, Stages(progress))
 
 
 def refuse_unrepeatable(request: Request) -> None:
@@ -152,11 +155,15 @@ def refuse_unrepeatable(request: Request) -> None:
         )
 
 
-def _opened(source: Any, schema: Schema, engine: str) -> Source:
+def _opened(source: Any, schema: Schema, engine: str) -> AbstractContextManager[Source]:
     """The table, opened by the engine that was asked for."""
+    if engine == "spark":
+        from covey.engines import spark
+
+        return spark.opened(source, schema)
     if engine != "local":
-        raise UsageError(f"unknown engine {engine!r}: choose local")
-    return LocalTable(batches(source, schema))
+        raise UsageError(f"unknown engine {engine!r}: choose local or spark")
+    return nullcontext(LocalTable(batches(source, schema)))
 
 
 def _released(source: Source, order: Order, stage: Stages) -> DatasetRelease:
@@ -194,7 +201,7 @@ def _released(source: Source, order: Order, stage: Stages) -> DatasetRelease:
             refuse=order.refuse_composition,
         ) as entry:
             report = report.composed(entry.composition, entry.warnings)
-            _describe(order, report, written, verdict, outputs)
+            _describe(order, report, written, verdict, outputs, task.dialect)
             with entry.publishing():
                 outputs.publish()
     return DatasetRelease(verdict, report)
@@ -212,7 +219,12 @@ def _footprint(order: Order, survey: Survey, written: Written) -> Footprint | No
 
 
 def _describe(
-    order: Order, report: Report, written: Written, verdict: Verdict, outputs: Outputs
+    order: Order,
+    report: Report,
+    written: Written,
+    verdict: Verdict,
+    outputs: Outputs,
+    dialect: Dialect,
 ) -> None:
     """Write the reports and the certificate."""
     pages = {name: report.written_as(name) for name in order.reports}
@@ -222,9 +234,16 @@ def _describe(
         subjects = {name: one.sha256 for name, one in written.digests.items()}
         statement = certificate.statement(
             *(subjects, report, pages, order.schema, order.request.requirements),
-            *(written.sensitive(), verdict),
+            *(_as_table(written.listed(), dialect), verdict),
         )
         outputs[certificate.beside(order.to)].write(statement)
+
+
+def _as_table(cells: Mapping[str, pl.Series], dialect: Dialect) -> Table:
+    """Distinct cells of columns as a table; shorter columns repeat a cell."""
+    most = max(map(len, cells.values()), default=0)
+    longer = [one.gather([*range(len(one)), *[0] * (most - len(one))]) for one in cells.values()]
+    return Table(pl.DataFrame(longer), dialect)
 
 
 def _findings(

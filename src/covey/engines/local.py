@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -65,11 +65,6 @@ class LocalTable:
     def dialect(self) -> Dialect:
         """Its text format."""
         return self.batches.dialect
-
-    @property
-    def files(self) -> Sequence[str]:
-        """Its files, which no output may overwrite."""
-        return self.batches.files
 
     def outputs(self, order: Order) -> AbstractContextManager[Outputs]:
         """Drafts of all outputs, removed at the end unless they were published."""

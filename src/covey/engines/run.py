@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+import polars as pl
+
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
 from covey.custody.footprints import FootprintPart
@@ -22,7 +24,6 @@ from covey.report import About, Output, certificate, refuse_format
 from covey.report.carried import Carried
 from covey.schema import Role, Schema
 from covey.schema.requirements import AlphaK
-from covey.tables import Table
 from covey.tables.csv_files import Dialect
 from covey.tables.digests import Digest
 from covey.verification import Verdict
@@ -91,10 +92,6 @@ class Source(Protocol):
     def dialect(self) -> Dialect:
         """Its text format."""
 
-    @property
-    def files(self) -> Sequence[str]:
-        """Its files on this machine, which no output may overwrite."""
-
     def outputs(self, order: Order) -> AbstractContextManager[Outputs]:
         """Drafts of all outputs, removed at the end unless they were published."""
 
@@ -147,5 +144,5 @@ class Written(Protocol):
     def persons(self) -> Persons | None:
         """How the rows belong to persons, if k counts persons."""
 
-    def sensitive(self) -> Table:
+    def listed(self) -> Mapping[str, pl.Series]:
         """The distinct cells of sensitive columns that a certificate describes."""

@@ -21,7 +21,7 @@ from covey.measures.histograms import Persons
 from covey.report import Output
 from covey.report.carried import Carried
 from covey.schema import TableFormat
-from covey.tables import Table, files
+from covey.tables import files
 from covey.tables.batches import Batches, batches
 from covey.tables.digests import Digest
 from covey.tables.merging import merged
@@ -151,7 +151,7 @@ class Files:
         view = View.counted(tally, found.classes, self.batches(), self.task.dialect)
         return view, found.carried
 
-    def sensitive(self) -> Table:
+    def listed(self) -> Mapping[str, pl.Series]:
         """The distinct cells of sensitive columns that a certificate describes."""
         names = self.order.listed
         known: Mapping[str, pl.Series] = {}
@@ -162,9 +162,7 @@ class Files:
                 ).unique()
                 for name in names
             }
-        most = max(map(len, known.values()), default=0)
-        cells = [one.gather([*range(len(one)), *[0] * (most - len(one))]) for one in known.values()]
-        return Table(pl.DataFrame(cells), self.task.dialect)
+        return known
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,469 @@
+"""Release a table on Spark, with the same steps as on one machine.
+
+Spark moves pieces between the tasks of `tasks.py`, and starts tasks again that were lost. The key
+never leaves the driver. Spark keeps pieces on the disk between two passes; a session that covey
+starts encrypts them.
+"""
+
+import contextlib
+import pickle
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from covey import part
+from covey.clustering.progress import Progress
+from covey.clustering.request import Request
+from covey.custody.ordering import Content
+from covey.encoding import Tally
+from covey.engines import hadoop, sessions, steps, tasks
+from covey.engines.hadoop import Folder
+from covey.engines.run import Order
+from covey.engines.steps import Job, Summary, Survey, Task
+from covey.engines.tasks import ERROR, FILE, PIECE, ROW, SUM, Owned, Part, Seen
+from covey.errors import CoveyError, UsageError, ViolationError
+from covey.generalisation import View
+from covey.measures.histograms import Persons
+from covey.part import Outcome
+from covey.report import Output
+from covey.report.carried import Carried
+from covey.schema import Schema, TableFormat
+from covey.tables import codes, sources
+from covey.tables.batches import LOOKED_AT, Typed, signs
+from covey.tables.csv_files import Dialect
+from covey.tables.digests import Digest
+from covey.tables.merging import Mergeable, merged
+from covey.tables.sources import Source
+from covey.verification import Verdict
+from covey.verification.verifying import LINES
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_WAITING = 1_000_000  # divided rows that wait in a task before they are sent
+_SUMS = 16  # tasks that add up what was found, before the driver does
+
+
+@contextlib.contextmanager
+def opened(source: Any, schema: Schema) -> Iterator["SparkTable"]:
+    """Open a DataFrame of Spark, or Parquet files, by the session that exists or a new one."""
+    existing = sessions.active()
+    with contextlib.ExitStack() as stack:
+        if type(source).__module__.startswith("pyspark."):
+            session = source.sparkSession
+        else:
+            place = _parquet(source)
+            session = existing or stack.enter_context(sessions.started())
+            with _spark("opening the table"):
+                source = _read(session, place)
+        stack.enter_context(sessions.settings(session))
+        with _spark("opening the table"):
+            table = SparkTable.of(session, source, schema)
+        yield table
+
+
+def _parquet(source: Any) -> Source:
+    """The place of Parquet files."""
+    if not isinstance(source, str | Path):
+        raise UsageError("the engine spark reads Parquet files or a DataFrame of Spark")
+    place = sources.of(source)
+    if not place.is_address and not all(map(_is_parquet, place.files())):
+        raise UsageError(
+            "the engine spark reads Parquet files: use the engine local for other files, or pass "
+            "the DataFrame that spark.read returns"
+        )
+    return place
+
+
+def _is_parquet(path: str) -> bool:
+    with Path(path).open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def _read(session: "SparkSession", place: Source) -> "DataFrame":
+    if place.is_address:
+        return session.read.parquet(place.place)
+    paths = [_local(path) for path in place.files()]
+    return session.read.option("basePath", _local(place.folder)).parquet(*paths)
+
+
+def _local(path: str | Path) -> str:
+    """A path of this machine for Spark, which may have another file system of its own."""
+    return f"file://{Path(path).absolute()}"
+
+
+@contextlib.contextmanager
+def _spark(doing: str) -> Iterator[None]:
+    """Turn errors of Spark into covey's: theirs may quote cells."""
+    try:
+        with sessions.quietly():
+            yield
+    except CoveyError:
+        raise
+    except Exception as error:
+        raise CoveyError(
+            f"Spark failed while {doing} ({type(error).__name__})", "see the log of Spark for more"
+        ) from None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparkTable:
+    """A table that Spark reads."""
+
+    session: "SparkSession"
+    frame: "DataFrame"
+    typed: Typed
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, session: "SparkSession", frame: "DataFrame", schema: Schema) -> "SparkTable":
+        """Look at the first rows, to see how the table is written."""
+        types = _fetched(frame.limit(0)).schema
+        known = {name: dtype for name, dtype in types.items() if name in schema.columns}
+        floats = codes.floats(known, schema)
+        whole = []
+        if floats:
+            found = _total(_pieces(frame.select(_columns(floats)), tasks.whole))
+            whole = [n for n in floats if found and n in found.present - found.broken]
+        head = _fetched(frame.select(_columns(signs(known))).limit(LOOKED_AT))
+        typed = Typed.of(head, whole, schema, schema.table)
+        return cls(session, frame, typed, tuple(types))
+
+    @property
+    def dialect(self) -> Dialect:
+        """Its text format."""
+        return self.typed.dialect
+
+    def outputs(self, order: Order) -> Any:
+        """Drafts of all outputs, removed at the end unless they were published."""
+        if order.resume:
+            raise UsageError("the engine spark does not resume: it repeats lost tasks by itself")
+        return hadoop.outputs(self.session, order)
+
+    @contextlib.contextmanager
+    def running(self, task: Task, order: Order, progress: Progress) -> Iterator["SparkRun"]:
+        """The passes over this table; at the end, Spark forgets what it has kept."""
+        run = SparkRun(self, task, order, progress)
+        try:
+            yield run
+        finally:
+            run.forget()
+
+
+def _fetched(frame: "DataFrame") -> pl.DataFrame:
+    return pl.DataFrame(pl.from_arrow(frame.toArrow()))
+
+
+def _columns(names: Sequence[str]) -> "list[Column]":
+    from pyspark.sql.functions import col
+
+    return [col("`" + name.replace("`", "``") + "`") for name in names]
+
+
+# ── pieces ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _task(task: Callable[..., Any], *arguments: Any) -> Callable[[Any], Any]:
+    """A function for Spark's workers. It imports nothing before it has set their threads."""
+    from pyspark import cloudpickle
+
+    work = cloudpickle.dumps((task, arguments))  # type: ignore[no-untyped-call]
+
+    def run(batches: Any) -> Any:
+        import os
+
+        os.environ.setdefault("POLARS_MAX_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))
+        from covey.engines.tasks import done
+
+        return done(work, batches)
+
+    return run
+
+
+def _pieces(frame: "DataFrame", task: Callable[..., Any], *arguments: Any) -> "DataFrame":
+    return frame.mapInArrow(_task(task, *arguments), PIECE)
+
+
+def _placed(pieces: "DataFrame", number: int, place: "Column | str" = "place") -> "DataFrame":
+    """Each piece in the partition with the number of its place."""
+    from pyspark.sql.functions import col
+
+    return pieces.withColumn(
+        "place", col(place) if isinstance(place, str) else place
+    ).repartitionById(number, "place")
+
+
+def _only(pieces: "DataFrame", *what: str) -> "DataFrame":
+    from pyspark.sql.functions import col
+
+    return pieces.where(col("what").isin(*what))
+
+
+def _values(pieces: "DataFrame", what: str) -> list[Any]:
+    """Values on the driver in the order of their places; the error of a task is raised."""
+    found = [
+        (row.place, row.what, pickle.loads(row.value))  # noqa: S301 - of covey's own tasks
+        for row in _only(pieces, what, ERROR).collect()
+    ]
+    for _, kind, value in found:
+        if kind == ERROR:
+            raise tasks.raised(value)
+    return [value for _, _, value in sorted(found, key=lambda piece: piece[0])]
+
+
+def _total(pieces: "DataFrame", what: str = SUM) -> Any:
+    """The sum of values; a few tasks add up, so that the driver gets few."""
+    from pyspark.sql.functions import spark_partition_id
+
+    few = _placed(_only(pieces, what, ERROR), _SUMS, spark_partition_id() % _SUMS)
+    return merged(_values(_pieces(few, tasks.add), SUM))
+
+
+# ── passes ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class _Formed:
+    """Groups of all parts, with their rows in Spark's keeping."""
+
+    outcome: Outcome
+    pieces: "DataFrame"
+
+
+@dataclass(eq=False, repr=False)
+class SparkRun:
+    """The passes of a release, one after another."""
+
+    table: SparkTable
+    task: Task
+    order: Order
+    progress: Progress
+    _kept: "list[DataFrame]" = field(default_factory=list)
+    _parts: "DataFrame | None" = None
+    _job: Job | None = None
+    _shown: "DataFrame | None" = None
+    _content: Content | None = None
+    _types: Any = None
+
+    @property
+    def doubts(self) -> list[str]:
+        """Whether original rows may be readable where Spark keeps them."""
+        return [] if sessions.is_encrypted(self.table.session) else [sessions.UNENCRYPTED]
+
+    def forget(self) -> None:
+        """Let Spark remove what it has kept."""
+        for kept in self._kept:
+            with contextlib.suppress(Exception):  # Spark may be gone
+                kept.unpersist(blocking=True)
+
+    def _keep(self, pieces: "DataFrame") -> "DataFrame":
+        """Compute these pieces once, unless they are lost."""
+        from pyspark import StorageLevel
+
+        self._kept.append(pieces.persist(StorageLevel.DISK_ONLY))
+        return pieces
+
+    def _over_input(self, task: Callable[..., Any], *arguments: Any) -> "DataFrame":
+        needed = self.table.frame.select(_columns(self.task.needed))
+        return _pieces(needed, task, self.table.typed, *arguments)
+
+    # ── the input ───────────────────────────────────────────────────────────────────────────────
+
+    def survey(self) -> Survey:
+        """Go through the input once."""
+        with _spark("scanning"):
+            found: Survey | None = _total(self._over_input(tasks.survey, self.task))
+        if found is None:
+            raise UsageError("the table has no rows to release")
+        return found
+
+    def divide(self, job: Job, _rows: int) -> Job:
+        """Give every row its part; the returned job knows the final parts."""
+        from pyspark.sql.functions import col, element_at, lit
+
+        with _spark("dividing"):
+            waiting = min(_WAITING, 4 * self.order.part_rows)
+            divided = self._keep(self._over_input(tasks.divide, job, waiting))
+            cuts, parts = steps.final_parts(job, _total(divided, "sizes"))
+            number = np.empty(job.cuts.parts, dtype=np.int64)
+            for new, old in enumerate(parts):
+                number[old] = new
+            final = element_at(lit(number.tolist()), col("place") + 1).cast("int")
+            self._parts = _placed(_only(divided, "rows"), cuts.parts, final)
+        self._job = replace(job, cuts=cuts)
+        return self._job
+
+    # ── parts ───────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def job(self) -> Job:
+        """What is known of the whole table."""
+        assert self._job is not None
+        return self._job
+
+    def release(self, count: int) -> tuple[Job, Summary]:
+        """Group and show all parts; released rows are then in so many buckets of classes."""
+        request, job, pieces = self.task.request, self.job, self._parts
+        assert pieces is not None
+        with _spark("clustering"):
+            if not request.releases_all:
+                formed = part.chosen(request, self._form, self._settle)
+                pieces = formed.pieces
+                if formed.outcome.suppressed:
+                    scan = _total(_pieces(pieces, tasks.scan, self.job))
+                    shown = scan.domain(self.task.schema, self.task.dialect)
+                    job = job.within(job.domain.showing(shown))
+            self._shown = self._keep(_pieces(pieces, tasks.show, self.job, job, count))
+            parts: list[Part] = _values(self._shown, "summary")
+        self._content, self._types = _sum([one.content for one in parts]), parts[0].types
+        return job, _sum([one.summary for one in parts])
+
+    def _form(self, request: Request) -> _Formed:
+        assert self._parts is not None
+        return self._grouped(_pieces(self._parts, tasks.form, self.job, request))
+
+    def _settle(self, first: _Formed) -> _Formed:
+        released = first.outcome.released
+        return self._grouped(_pieces(first.pieces, tasks.settle, self.job, released))
+
+    def _grouped(self, pieces: "DataFrame") -> _Formed:
+        kept = self._keep(pieces)
+        return _Formed(_sum(_values(kept, "outcome")), kept)
+
+    # ── files ───────────────────────────────────────────────────────────────────────────────────
+
+    def write(self, job: Job, folder: Any, count: int) -> "SparkFiles":
+        """Write each bucket as a file, and compare what is read back."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        assert self._shown is not None
+        at_address = isinstance(folder, str)
+        place = Folder(self.table.session, folder if at_address else _local(folder))
+        buckets = _placed(_only(self._shown, "shown"), count)
+        with _spark("writing"):
+            rows = buckets.mapInArrow(_task(tasks.gather, job), from_arrow_schema(self._types))
+            (
+                rows.write.option("compression", "zstd")
+                .option("parquet.column.statistics.enabled", "false")
+                .parquet(f"{place.path}/{_ARRIVING}")
+            )
+            names = place.bring_up(_ARRIVING)
+            digests = {name: place.digest(name) for name in names}
+        written = SparkFiles(self, job, place, buckets, count, digests)
+        if written.seen.content != self._content:
+            raise ViolationError("the files do not have the released rows: nothing is published")
+        return written
+
+
+_ARRIVING = "arriving"  # the folder in the draft that Spark writes into
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparkFiles:
+    """The files of a release in its draft, before they are published."""
+
+    run: SparkRun
+    job: Job
+    folder: Folder
+    buckets: "DataFrame"
+    count: int
+    digests: Mapping[str, Digest]
+
+    @property
+    def output(self) -> Output:
+        """The figures of the files."""
+        return Output.of_folder("parquet", self.digests, self.run.task.dialect.written)
+
+    @cached_property
+    def _typed(self) -> Typed:
+        """How to read the files."""
+        written = self.run.task.dialect.written
+        form = TableFormat(**written, header=True, skip=0)
+        return Typed.of(pl.DataFrame(), (), self.run.task.schema, form)
+
+    @cached_property
+    def _rows(self) -> "DataFrame":
+        """All rows, each with its file and its place there."""
+        from pyspark.sql.functions import col, substring
+
+        paths = [f"{self.folder.path}/{name}" for name in self.digests]
+        read = self.run.table.session.read.option("recursiveFileLookup", "true").parquet(*paths)
+        file = substring(col("_metadata.file_name"), len("part-") + 1, 5).cast("int")
+        row = col("_metadata.row_index")
+        return read.select(*_columns(read.columns), file.alias(FILE), row.alias(ROW))
+
+    @cached_property
+    def seen(self) -> Seen:
+        """What one pass over the files finds out."""
+        task = self.run.task
+        with _spark("reading back"):
+            work = (tasks.see, self._typed, task, self.run.order.listed)
+            found: Seen | None = _total(_pieces(self._rows, *work))
+        if found is None:
+            raise ViolationError("the files have no rows: nothing is published")
+        return found
+
+    # ── judging ─────────────────────────────────────────────────────────────────────────────────
+
+    def verdict(self) -> Verdict:
+        """Verify all files together."""
+        requirements = self.run.task.request.requirements
+        # No one who made the table could know the seed, and choose cells whose hashes are the same.
+        survey = replace(self.seen.survey, seed=secrets.randbits(64))
+        number = -(-survey.rows // LINES)
+        asked = (survey, requirements)
+        with _spark("verifying"):
+            persons = self.run.task.request.persons
+            lines = self._owned_lines if persons else self._lines
+            judged = _total(_pieces(_placed(lines(*asked, number), number), tasks.judge, *asked))
+        return survey.verdict(judged, requirements)
+
+    def _lines(self, *asked: Any) -> "DataFrame":
+        return _pieces(self._rows, tasks.code, self._typed, *asked)
+
+    def _owned_lines(self, *asked: Any) -> "DataFrame":
+        """As `_lines`, with the persons, who are in no file: each meets its row in one place."""
+        owners = _pieces(self.buckets, tasks.owned, self.job)
+        cells = _pieces(self._rows, tasks.send_rows, self._typed)
+        both = _placed(owners.union(cells), self.count)
+        return _pieces(both, tasks.code_owned, self._typed, self.job.task, *asked)
+
+    def trace(self) -> None:
+        """Nothing: the hashes of a register need the key, which never leaves the driver."""
+
+    # ── measuring ───────────────────────────────────────────────────────────────────────────────
+
+    def view(self, summary: Summary) -> tuple[View, Carried]:
+        """The release beside its original, and the columns that it carries."""
+        task = self.run.task
+        tally = Tally.of_scan(summary.scan, task.schema, task.dialect)
+        view = View.counted(tally, self.seen.classes, (), task.dialect)
+        return view, self.seen.carried
+
+    def persons(self) -> Persons | None:
+        """How the rows belong to persons, if k counts persons."""
+        if not self.run.task.request.persons:
+            return None
+        with _spark("counting persons"):
+            counts = _placed(_pieces(self.buckets, tasks.persons, self.count), self.count)
+            found: Owned = _total(_pieces(counts, tasks.owned_most))
+        return Persons(found.most or 1, found.unknown, None)
+
+    def listed(self) -> Mapping[str, pl.Series]:
+        """The distinct cells of sensitive columns that a certificate describes."""
+        return self.seen.listed
+
+
+M = TypeVar("M", bound=Mergeable)
+
+
+def _sum(parts: list[M]) -> M:
+    found = merged(parts)
+    assert found is not None
+    return found

@@ -1,0 +1,327 @@
+"""Spark gives the release of one machine, whatever happens to its tasks, and leaves nothing."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import covey
+from covey import KAnonymity
+from covey.engines import sessions
+from test_datasets import KEY, REQUESTS, in_order, people, prepared, released, schema, spread
+
+pytest.importorskip("pyspark", reason="pyspark is not installed")
+if shutil.which("java") is None:
+    pytest.skip("Spark needs Java, which is not installed", allow_module_level=True)
+
+from covey.engines import spark
+
+K = {"require": [KAnonymity(5, person=False)], "effort": "fast"}
+PART_ROWS = 300
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    """One session for all tests: Spark takes seconds to start."""
+    with sessions.started() as found:
+        yield found
+
+
+def anonymize(source: Any, known: covey.Schema, to: Path, **more: Any) -> covey.DatasetRelease:
+    settled = {"part_rows": PART_ROWS, "key": KEY, "register": False, **more}
+    return covey.anonymize_dataset(source, known, to=to, **settled)
+
+
+def locally(source: Any, known: covey.Schema, to: Path, **more: Any) -> pl.DataFrame:
+    anonymize(source, known, to, **more)
+    return in_order(released(to))
+
+
+def on_spark(source: Any, known: covey.Schema, to: Path, **more: Any) -> pl.DataFrame:
+    anonymize(source, known, to, engine="spark", **more)
+    return in_order(released(to))
+
+
+# ── the same release ────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "name", ["k", "persons", "suppressing, t", "low and high", "another method", "l"]
+)
+def test_spark_gives_the_release_the_verdict_and_the_report_of_one_machine(
+    name: str, session: Any, tmp_path: Path
+) -> None:
+    frame, known = prepared(name)
+    asked = REQUESTS[name] if "method" in REQUESTS[name] else {"effort": "fast", **REQUESTS[name]}
+    source = spread(frame, tmp_path / "in")
+    ours = anonymize(source, known, tmp_path / "ours", engine="spark", **asked)
+    theirs = anonymize(source, known, tmp_path / "theirs", **asked)
+    assert in_order(released(tmp_path / "ours")).equals(in_order(released(tmp_path / "theirs")))
+    assert ours.verdict == theirs.verdict
+    one, other = ours.report.to_dict(), theirs.report.to_dict()
+    for told in ("seconds", "output"):
+        assert one.pop(told) != other.pop(told)
+    assert one == other
+    assert json.dumps(one)
+
+
+def test_in_one_part_spark_gives_the_release_of_memory(session: Any, tmp_path: Path) -> None:
+    frame, known = people(), schema(missing="drop-row")
+    gaps = pl.int_range(pl.len()) % 50 == 7
+    frame = frame.with_columns(pl.when(~gaps).then(pl.col("age")).alias("age"))
+    whole = covey.anonymize(frame, known, key=KEY, **K)
+    given = session.createDataFrame(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    found = on_spark(given, known, tmp_path / "out", part_rows=100_000, **K)
+    assert found.equals(in_order(whole.table))
+
+
+def test_neither_order_nor_partitions_nor_lost_pieces_change_the_release(
+    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame, known = people(), schema()
+    first = on_spark(spread(frame, tmp_path / "in"), known, tmp_path / "first", **K)
+    mixed = frame.sample(fraction=1, shuffle=True, seed=3)
+    given = session.createDataFrame(mixed.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    monkeypatch.setattr(spark, "_SUMS", 2)
+    monkeypatch.setattr(spark.SparkRun, "_keep", lambda _, pieces: pieces)  # all is computed again
+    again = on_spark(given.repartition(7), known, tmp_path / "again", **K)
+    assert again.equals(first)
+
+
+# ── what goes wrong ─────────────────────────────────────────────────────────────────────────────
+
+
+def blocks(before: Callable[[int], int]) -> Any:
+    """A method that cuts sorted rows into blocks; what it does before may change their size."""
+
+    def method(table: Any, k: int) -> Any:
+        size = before(k)
+        labels = np.empty(table.rows, dtype=np.int64)
+        labels[table.lexicographic] = np.minimum(
+            np.arange(table.rows) // size, table.rows // size - 1
+        )
+        return labels
+
+    return method
+
+
+def killing(mark: Path, parents: int) -> Any:
+    """Kills its own process, or a parent of it, once."""
+
+    def before(k: int) -> int:
+        import os
+        from pathlib import Path
+
+        process = os.getpid()
+        for _ in range(parents):
+            process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+        try:
+            os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return k
+        os.kill(process, 9)
+        return k
+
+    return blocks(before)
+
+
+def test_a_killed_worker_changes_nothing(session: Any, tmp_path: Path) -> None:
+    source, known = spread(people(), tmp_path / "in"), schema()
+    asked = {"require": K["require"]}
+    calm = locally(source, known, tmp_path / "calm", method=blocks(lambda k: k), **asked)
+    mark = tmp_path / "killed"
+    found = on_spark(source, known, tmp_path / "out", method=killing(mark, 0), **asked)
+    assert mark.exists()
+    assert found.equals(calm)
+
+
+def test_an_impure_worker_is_caught(
+    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def before(k: int) -> int:
+        import time
+
+        return k + time.time_ns() // 1_000 % 50
+
+    monkeypatch.setattr(spark.SparkRun, "_keep", lambda _, pieces: pieces)  # all is computed again
+    source = spread(people(), tmp_path / "in")
+    with pytest.raises(covey.ViolationError, match="nothing is published"):
+        on_spark(source, schema(), tmp_path / "out", method=blocks(before), require=K["require"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
+def test_a_violation_publishes_nothing(
+    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = spark.SparkRun.write
+
+    def write_less(run: Any, job: Any, folder: Any, count: int) -> Any:
+        written = write(run, job, folder, count)
+        object.__setattr__(written, "digests", dict([*written.digests.items()][:1]))
+        paths = [Path(folder) / name for name in written.digests]
+        pl.read_parquet(paths[0]).slice(1).write_parquet(paths[0])
+        written.__dict__.pop("seen", None)
+        written.__dict__.pop("_rows", None)
+        return written
+
+    monkeypatch.setattr(spark.SparkRun, "write", write_less)
+    source = spread(people(), tmp_path / "in")
+    with pytest.raises(covey.ViolationError):
+        on_spark(source, schema(), tmp_path / "out", **K)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
+def test_own_errors_arrive_and_those_of_others_say_no_cell(session: Any, tmp_path: Path) -> None:
+    frame = people().with_columns(age=pl.lit("Zq7-secret"))
+    given = session.createDataFrame(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    with pytest.raises(covey.TableError, match="'age'"):
+        on_spark(given, schema(), tmp_path / "out", **K)
+
+    def broken(table: Any, k: int) -> Any:
+        raise RuntimeError("Zq7-secret")
+
+    source = spread(people(), tmp_path / "in")
+    with pytest.raises(covey.CoveyError, match="clustering") as error:
+        on_spark(source, schema(), tmp_path / "out", method=broken, require=K["require"])
+    assert "Zq7" not in str(error.value)
+    assert error.value.__cause__ is None
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
+def test_other_files_and_resuming_are_refused(session: Any, tmp_path: Path) -> None:
+    text = spread(people(), tmp_path / "text", kind="csv")
+    with pytest.raises(covey.UsageError, match="engine local"):
+        on_spark(text, schema(), tmp_path / "out", **K)
+    with pytest.raises(covey.UsageError, match="DataFrame of Spark"):
+        on_spark(people(), schema(), tmp_path / "out", **K)
+    source = spread(people(), tmp_path / "in")
+    with pytest.raises(covey.UsageError, match="resume"):
+        on_spark(source, schema(), tmp_path / "out", resume=True, **K)
+
+
+# ── leftovers ───────────────────────────────────────────────────────────────────────────────────
+
+MARK = "Zq7x"
+
+
+def marked() -> tuple[pl.DataFrame, covey.Schema]:
+    """People with a mark in the cells of each role."""
+    rows = 600
+    number = np.arange(rows)
+    frame = pl.DataFrame(
+        {
+            "name": [f"{MARK}-name-{row}" for row in number],
+            "town": [f"{MARK}-town-{row % 11}" for row in number],
+            "age": number * 7919 % 80 + 20,
+            "illness": [f"{MARK}-ill-{row % 5}" for row in number],
+            "ward": [f"{MARK}-ward-{row % 3}" for row in number],
+        }
+    )
+    known = covey.Schema.of(
+        quasi={"town": "categorical", "age": "numeric"},
+        sensitive=["illness"],
+        insensitive=["ward"],
+        identifier=["name"],
+    )
+    return frame, known
+
+
+def leftovers(*folders: str | Path) -> list[str]:
+    """The files that hold a mark."""
+    paths = [path for folder in folders for path in Path(folder).rglob("*") if path.is_file()]
+    return [str(path) for path in paths if MARK.encode() in path.read_bytes()]
+
+
+def test_no_original_value_is_left_or_readable(session: Any, tmp_path: Path) -> None:
+    frame, known = marked()
+    source = spread(frame, tmp_path / "in")
+    local = session.conf.get("spark.local.dir")
+    assert Path(local).stat().st_mode & 0o077 == 0
+    found: list[str] = []
+    seen = 0
+
+    def look(*_: Any) -> None:
+        nonlocal seen
+        found.extend(leftovers(local))
+        seen = max(seen, sum(path.stat().st_size for path in Path(local).rglob("*.data")))
+
+    asked = {"k": 5, "person": False}
+    anonymize(
+        source, known, tmp_path / "out", engine="spark", progress=look, **asked, effort="fast"
+    )
+    with pytest.raises(covey.InfeasibleError):
+        on_spark(source, known, tmp_path / "none", k=5, person=False, l={"illness": 6})
+    mark = tmp_path / "killed"
+    killed = killing(mark, 0)
+    anonymize(
+        source, known, tmp_path / "two", engine="spark", progress=look, method=killed, **asked
+    )
+    assert seen > 10_000  # there were files, and what was in them could not be read
+    assert not found
+    assert not leftovers(local)
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "out", "two", "killed"}
+    for path in (tmp_path / "out").iterdir():
+        assert f"{MARK}-name".encode() not in path.read_bytes()
+
+
+def test_released_files_hold_no_statistics_and_no_persons(session: Any, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    source, known = spread(people(), tmp_path / "in"), schema()
+    on_spark(source, known, tmp_path / "out", require=[KAnonymity(4, "patient")], effort="fast")
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == [f"part-{place:05}.parquet" for place in range(len(names))]
+    for path in (tmp_path / "out").iterdir():
+        about = pq.read_metadata(path)
+        assert "patient" not in pq.read_schema(path).names
+        for column in range(about.num_columns):
+            found = about.row_group(0).column(column).statistics
+            assert found is None or not found.has_min_max
+
+
+# ── sessions ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_session_keeps_its_settings(session: Any, tmp_path: Path) -> None:
+    before = {name: session.conf.get(name) for name in sessions._SAME}
+    with sessions.settings(session):
+        assert session.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert {name: session.conf.get(name) for name in sessions._SAME} == before
+    assert sessions.is_encrypted(session)
+
+
+def test_an_address_gets_the_release_in_one_step(session: Any, tmp_path: Path) -> None:
+    source, known = spread(people(), tmp_path / "in"), schema()
+    plain = on_spark(source, known, tmp_path / "plain", **K)
+    report = tmp_path / "report.json"
+    covey.anonymize_dataset(
+        *(f"file://{source}", known),
+        to=f"file://{tmp_path}/out",
+        engine="spark",
+        **{"part_rows": PART_ROWS, "key": KEY, "register": False, "report": report, **K},
+    )
+    assert in_order(released(tmp_path / "out")).equals(plain)
+    assert report.exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "plain", "out", "report.json"}
+    with pytest.raises(covey.OutputError, match="files in it"):
+        covey.anonymize_dataset(
+            *(source, known),
+            to=f"file://{tmp_path}/out",
+            engine="spark",
+            **{"key": KEY, "register": False, **K},
+        )
+
+
+def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(covey.UsageError, match="Java 17"), sessions.started():
+        pass
+    monkeypatch.setattr(sessions.importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(covey.UsageError, match=r"covey\[spark\]"):
+        sessions.active()
