@@ -456,7 +456,7 @@ def settle(
     """The groups of a part, repaired by the frequencies of all released rows."""
     table = part.by_frequencies(rows.encoded, released)
     seed = part_seed(job.seed, number)
-    return part.settle(table, groups, job.task.request, seed, progress)
+    return part.settle(table, rows.others, groups, job.task.request, seed, progress)
 
 
 def released_scan(rows: Rows, groups: Groups) -> Scan:
