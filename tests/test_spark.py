@@ -75,7 +75,7 @@ def test_in_one_part_spark_gives_the_release_of_memory(session: Any, tmp_path: P
     gaps = pl.int_range(pl.len()) % 50 == 7
     frame = frame.with_columns(pl.when(~gaps).then(pl.col("age")).alias("age"))
     whole = covey.anonymize(frame, known, key=KEY, **K)
-    given = session.createDataFrame(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    given = session.read.parquet(spread(frame, tmp_path / "in"))
     found = on_spark(given, known, tmp_path / "out", part_rows=100_000, **K)
     assert found.equals(in_order(whole.table))
 
@@ -85,8 +85,7 @@ def test_neither_order_nor_partitions_nor_lost_pieces_change_the_release(
 ) -> None:
     frame, known = people(), schema()
     first = on_spark(spread(frame, tmp_path / "in"), known, tmp_path / "first", **K)
-    mixed = frame.sample(fraction=1, shuffle=True, seed=3)
-    given = session.createDataFrame(mixed.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    given = session.read.parquet(spread(frame, tmp_path / "others", files=5))
     monkeypatch.setattr(spark, "_SUMS", 2)
     monkeypatch.setattr(spark.SparkRun, "_keep", lambda _, pieces: pieces)  # all is computed again
     again = on_spark(given.repartition(7), known, tmp_path / "again", **K)
@@ -178,7 +177,7 @@ def test_a_violation_publishes_nothing(
 
 def test_own_errors_arrive_and_those_of_others_say_no_cell(session: Any, tmp_path: Path) -> None:
     frame = people().with_columns(age=pl.lit("Zq7-secret"))
-    given = session.createDataFrame(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    given = session.read.parquet(spread(frame, tmp_path / "text"))
     with pytest.raises(covey.TableError, match="'age'"):
         on_spark(given, schema(), tmp_path / "out", **K)
 
@@ -190,7 +189,7 @@ def test_own_errors_arrive_and_those_of_others_say_no_cell(session: Any, tmp_pat
         on_spark(source, schema(), tmp_path / "out", method=broken, require=K["require"])
     assert "Zq7" not in str(error.value)
     assert error.value.__cause__ is None
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "text"]
 
 
 def test_other_files_and_resuming_are_refused(session: Any, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _WAITING = 1_000_000  # divided rows that wait in a task before they are sent
-_SUMS = 16  # tasks that add up what was found, before the driver does
+_SUMS = 8  # tasks that add up what was found, before the driver does
 
 
 @contextlib.contextmanager
