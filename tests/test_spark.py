@@ -1,7 +1,10 @@
 """Spark gives the release of one machine, whatever happens to its tasks, and leaves nothing."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +24,7 @@ if shutil.which("java") is None:
 
 from covey.engines import spark
 
-K = {"require": [KAnonymity(5, person=False)], "effort": "fast"}
+K: dict[str, Any] = {"require": [KAnonymity(5, person=False)], "effort": "fast"}
 PART_ROWS = 300
 
 
@@ -32,7 +35,9 @@ def session() -> Iterator[Any]:
         yield found
 
 
-def anonymize(source: Any, known: covey.Schema, to: Path, **more: Any) -> covey.DatasetRelease:
+def anonymize(
+    source: Any, known: covey.Schema, to: str | Path, **more: Any
+) -> covey.DatasetRelease:
     settled = {"part_rows": PART_ROWS, "key": KEY, "register": False, **more}
     return covey.anonymize_dataset(source, known, to=to, **settled)
 
@@ -131,12 +136,29 @@ def killing(mark: Path, parents: int) -> Any:
 
 def test_a_killed_worker_changes_nothing(session: Any, tmp_path: Path) -> None:
     source, known = spread(people(), tmp_path / "in"), schema()
-    asked = {"require": K["require"]}
+    asked: dict[str, Any] = {"require": K["require"]}
     calm = locally(source, known, tmp_path / "calm", method=blocks(lambda k: k), **asked)
     mark = tmp_path / "killed"
     found = on_spark(source, known, tmp_path / "out", method=killing(mark, 0), **asked)
     assert mark.exists()
     assert found.equals(calm)
+
+
+@pytest.mark.slow
+def test_a_killed_executor_changes_nothing(tmp_path: Path) -> None:
+    source = spread(people(), tmp_path / "in")
+    asked = {"method": blocks(lambda k: k), "require": K["require"]}
+    calm = locally(source, schema(), tmp_path / "calm", **asked)
+    tests = str(Path(__file__).parent)
+    subprocess.run(
+        [sys.executable, f"{tests}/spark_cluster.py", tmp_path],
+        env={**os.environ, "PYTHONPATH": tests},
+        capture_output=True,
+        check=True,
+        timeout=300,
+    )
+    assert (tmp_path / "killed").exists()
+    assert in_order(released(tmp_path / "out")).equals(calm)
 
 
 def test_an_impure_worker_is_caught(
@@ -249,7 +271,7 @@ def test_no_original_value_is_left_or_readable(session: Any, tmp_path: Path) -> 
         found.extend(leftovers(local))
         seen = max(seen, sum(path.stat().st_size for path in Path(local).rglob("*.data")))
 
-    asked = {"k": 5, "person": False}
+    asked: dict[str, Any] = {"k": 5, "person": False}
     anonymize(
         source, known, tmp_path / "out", engine="spark", progress=look, **asked, effort="fast"
     )
@@ -298,22 +320,13 @@ def test_an_address_gets_the_release_in_one_step(session: Any, tmp_path: Path) -
     source, known = spread(people(), tmp_path / "in"), schema()
     plain = on_spark(source, known, tmp_path / "plain", **K)
     report = tmp_path / "report.json"
-    covey.anonymize_dataset(
-        *(f"file://{source}", known),
-        to=f"file://{tmp_path}/out",
-        engine="spark",
-        **{"part_rows": PART_ROWS, "key": KEY, "register": False, "report": report, **K},
-    )
+    address = f"file://{tmp_path}/out"
+    anonymize(f"file://{source}", known, address, engine="spark", report=report, **K)
     assert in_order(released(tmp_path / "out")).equals(plain)
     assert report.exists()
     assert {path.name for path in tmp_path.iterdir()} == {"in", "plain", "out", "report.json"}
     with pytest.raises(covey.OutputError, match="files in it"):
-        covey.anonymize_dataset(
-            *(source, known),
-            to=f"file://{tmp_path}/out",
-            engine="spark",
-            **{"key": KEY, "register": False, **K},
-        )
+        anonymize(source, known, address, engine="spark", **K)
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -321,6 +334,6 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(covey.UsageError, match="Java 17"), sessions.started():
         pass
-    monkeypatch.setattr(sessions.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(covey.UsageError, match=r"covey\[spark\]"):
         sessions.active()
