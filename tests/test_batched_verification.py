@@ -25,10 +25,11 @@ from covey.schema.requirements import (
     TCloseness,
 )
 from covey.tables.batches import batches
+from covey.tables.merging import merged
 from covey.verification import Verdict, classes, verifying
 from covey.verification.classes import Classes
 from covey.verification.survey import CLASS, Survey, owners
-from covey.verification.verifying import added, classes_together
+from covey.verification.verifying import classes_together
 from examples import examples
 from oracles.anonymity import smallest_class, smallest_match
 
@@ -100,7 +101,7 @@ def in_pieces(frame: pl.DataFrame, sizes: int, buckets: int, dice: random.Random
     dice.shuffle(parts)
     surveys = [sent(Survey.of(part, SCHEMA)) for part in parts]
     dice.shuffle(surveys)
-    survey = sent(added(surveys))
+    survey = sent(merged(surveys))
     dice.shuffle(parts)
     lines = pl.concat(survey.coded(part, owners(asked, part, SCHEMA, {})) for part in parts).sample(
         fraction=1, shuffle=True, seed=dice.randrange(2**32)
@@ -261,7 +262,7 @@ def test_a_table_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
     for other in (frame[:1], frame.with_columns(income=pl.lit("3"))):
         frame.write_parquet(path)
         table = batches(path, SCHEMA)
-        survey = added(Survey.of(batch, SCHEMA) for batch in table)
+        survey = merged(Survey.of(batch, SCHEMA) for batch in table)
         assert survey is not None
         other.write_parquet(path)
 
@@ -305,5 +306,5 @@ def test_lines_wait_in_a_private_folder_that_is_removed(
 
 def test_sums_add_every_value_once() -> None:
     for number in range(1, 40):
-        assert added([value] for value in range(number)) == [*range(number)]
-    assert added(iter(())) is None
+        assert merged([value] for value in range(number)) == [*range(number)]
+    assert merged(iter(())) is None

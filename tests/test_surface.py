@@ -21,8 +21,8 @@ PUBLIC = {
     "KAnonymity", "LDiversity", "OutputError", "Release", "Report", "Schema", "SchemaError",
     "Style", "TCloseness", "TableError", "Taxonomy", "TaxonomyError", "UsageError", "Verdict",
     "ViolationError", "__version__", "anonymize", "anonymize_dataset", "charts", "cluster",
-    "compare", "curve", "demo", "html", "inspect", "measure", "method", "population_risks", "reference", "report_on",
-    "verify",
+    "compare", "curve", "demo", "html", "inspect", "measure", "method", "population_risks",
+    "reference", "report_on", "verify",
 }  # fmt: skip
 
 EVERY = "--quiet --verbose -q -v"
@@ -36,8 +36,8 @@ COMMANDS = {
         "--alpha --beta --budget --certificate --class-column --costs --count-rows --curve "
         "--delta --dry-run --effort --engine --formulas --json --keep-order --key --low-high "
         "--max-suppressed --method --no-register --option --output --part-rows --person "
-        "--purpose --recipient --refine --refuse-composition --register --report --responsible --resume --schema "
-        "--seed --title --value-sets -O -k -l -o -s -t table"
+        "--purpose --recipient --refine --refuse-composition --register --report --responsible "
+        "--resume --schema --seed --title --value-sets -O -k -l -o -s -t table"
     ),
     "releases": "--json --register",
     "forget": "--register ids",

@@ -45,16 +45,22 @@ def form(
 
 
 def settle(
-    table: EncodedTable, groups: Groups, request: Request, seed: int, progress: Progress
+    table: EncodedTable,
+    others: pl.DataFrame,
+    groups: Groups,
+    request: Request,
+    seed: int,
+    progress: Progress,
 ) -> "Grouping":
     """The same groups, repaired by the frequencies of the released rows only.
 
     A requirement may compare groups with the distribution in the release. That distribution is
     known only when all rows to be suppressed are.
     """
-    kept = Selection.released(groups)
-    some = table.take(kept.rows)
-    found = kept.back(repair(some, groups.released(), request, seed, progress, again=True))
+    order = keyed_order(table, others, seed)
+    kept = Selection(order[groups.labels[order] != SUPPRESSED], table.rows)
+    some, own = table.take(kept.rows), Groups(groups.labels[kept.rows])
+    found = kept.back(repair(some, own, request, seed, progress, again=True))
     return Grouping.of(table, found)
 
 

@@ -483,7 +483,7 @@ def form_groups(people: Prepared, request: Request, progress: Progress) -> Group
     def settle(first: Grouping) -> Grouping:
         assert isinstance(first.groups, Groups)
         released = part.by_frequencies(table, first.outcome.released)
-        return part.settle(released, first.groups, request, seed, progress)
+        return part.settle(released, people.others, first.groups, request, seed, progress)
 
     return part.chosen(request, form, settle).groups
 

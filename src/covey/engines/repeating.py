@@ -13,6 +13,7 @@ from covey.inspection.persons import Repeats, repeats
 from covey.schema import Schema
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
+from covey.tables.formats.arrow import fresh
 
 MOST = 50_000  # rows that are kept for each identifier
 _HASH = "\0hash"
@@ -56,4 +57,5 @@ def _lowest(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     if rows.height <= MOST:
         return rows
     limit = rows[_HASH].sort()[MOST]
-    return rows.filter(pl.col(_HASH) < limit)
+    # In new memory: texts would keep those of all other rows that they were read with.
+    return fresh(rows.filter(pl.col(_HASH) < limit))

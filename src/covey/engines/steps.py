@@ -41,6 +41,7 @@ from covey.part import Grouping
 from covey.schema import Role, Schema
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
+from covey.tables.formats.arrow import fresh
 from covey.tables.merging import merged
 
 _ROLES = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
@@ -152,7 +153,8 @@ def _lowest(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     if len(different) > SAMPLED:
         frame = frame.filter(pl.col(HASH) <= different.sort()[SAMPLED - 1])
     equal = pl.exclude(*keys, ROWS).first()  # quasi-identifiers with the same hash
-    return frame.group_by(keys).agg(equal, pl.col(ROWS).sum()).sort(keys)
+    # In new memory: texts would keep those of all other rows that they were read with.
+    return fresh(frame.group_by(keys).agg(equal, pl.col(ROWS).sum()).sort(keys))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -454,7 +456,7 @@ def settle(
     """The groups of a part, repaired by the frequencies of all released rows."""
     table = part.by_frequencies(rows.encoded, released)
     seed = part_seed(job.seed, number)
-    return part.settle(table, groups, job.task.request, seed, progress)
+    return part.settle(table, rows.others, groups, job.task.request, seed, progress)
 
 
 def released_scan(rows: Rows, groups: Groups) -> Scan:

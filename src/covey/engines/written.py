@@ -1,8 +1,7 @@
 """The files of a release that one machine has written, before they are published."""
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,15 +15,15 @@ from covey.encoding import Tally
 from covey.engines.run import Order
 from covey.engines.steps import Job, Summary, Task
 from covey.errors import ViolationError
-from covey.generalisation import ReleasedClasses, View
+from covey.generalisation import View
 from covey.measures.histograms import Persons
 from covey.report import Output
 from covey.report.carried import Carried
+from covey.report.compared import in_counts
 from covey.schema import TableFormat
 from covey.tables import files
 from covey.tables.batches import Batches, batches
 from covey.tables.digests import Digest
-from covey.tables.merging import merged
 from covey.verification import Verdict, verify
 
 if TYPE_CHECKING:
@@ -133,23 +132,10 @@ class Files:
 
     def view(self, summary: Summary) -> tuple[View, Carried]:
         """The release beside its original, and the columns that it carries."""
-        names, target = self.task.quasi, self.order.request.class_column
-        before = 0
-
-        def each() -> Iterator["Counts"]:
-            nonlocal before
-            for batch in self.batches():
-                yield Counts(
-                    ReleasedClasses.of(batch, names, class_column=target, before=before),
-                    Carried.of(batch, self.order.schema),
-                )
-                before += batch.frame.height
-
-        found = merged(each())
-        assert found is not None
-        tally = Tally.of_scan(summary.scan, self.order.schema, self.task.dialect)
-        view = View.counted(tally, found.classes, self.batches(), self.task.dialect)
-        return view, found.carried
+        schema = self.order.schema
+        tally = Tally.of_scan(summary.scan, schema, self.task.dialect)
+        target = self.order.request.class_column
+        return in_counts(tally, self.batches(), schema, class_column=target)
 
     def listed(self) -> Mapping[str, pl.Series]:
         """The distinct cells of sensitive columns that a certificate describes."""
@@ -163,17 +149,6 @@ class Files:
                 for name in names
             }
         return known
-
-
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """What one pass over the files counts."""
-
-    classes: ReleasedClasses
-    carried: Carried
-
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts(self.classes + other.classes, self.carried + other.carried)
 
 
 def _private(path: str, flags: int) -> int:

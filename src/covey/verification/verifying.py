@@ -20,6 +20,7 @@ from covey.errors import TableError
 from covey.schema import Schema
 from covey.schema.requirements import Requirement
 from covey.tables.batches import Batches, batches
+from covey.tables.merging import merged
 from covey.verification.survey import CLASS, Survey, owners
 from covey.verification.verdict import Verdict
 
@@ -51,7 +52,7 @@ def verify(  # noqa: PLR0913 - those of anonymize
     requirements = schema.requirements(require, k=k, l=l, t=t, person=person)
     table = batches(frame, schema, declared=schema.table.of_release())
     surveys = (Survey.of(batch, schema) for batch in table)
-    whole = added(surveys)
+    whole = merged(surveys)
     if whole is None:
         raise TableError("the table has no rows")
     # No one who made the table could know the seed, and choose cells whose hashes are the same.
@@ -61,27 +62,9 @@ def verify(  # noqa: PLR0913 - those of anonymize
         for batch, given in _with_persons(table, persons or {}, survey.rows)
     )
     with classes_together(lines, survey.rows) as buckets:
-        judged = added(survey.judge(bucket, requirements) for bucket in buckets)
+        judged = merged(survey.judge(bucket, requirements) for bucket in buckets)
     assert judged is not None
     return survey.verdict(judged, requirements)
-
-
-def added(values: Iterable[T]) -> T | None:
-    """The sum of values; None if there are none.
-
-    Sums of about equally many are added, so that a large one is not added to again and again.
-    """
-    sums: list[tuple[int, T]] = []
-    for value in values:
-        number = 1
-        while sums and sums[-1][0] <= number:
-            before, other = sums.pop()
-            number, value = number + before, other + value  # type: ignore[operator]
-        sums.append((number, value))
-    total: T | None = None
-    for _, value in reversed(sums):
-        total = value if total is None else value + total  # type: ignore[operator]
-    return total
 
 
 def _with_persons(

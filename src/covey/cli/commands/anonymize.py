@@ -292,6 +292,7 @@ def _release_folder(  # noqa: PLR0913 - groups of options
 ) -> None:
     """Release a table of any size."""
     from covey.engines.dataset import PART_ROWS, anonymize_dataset
+    from covey.report.certificate import beside as beside_folder
 
     _refuse_in_parts(paths, roles, beside, cells)
     schema = asked.applied(format.schema(path := paths.schema_file))
@@ -325,7 +326,8 @@ def _release_folder(  # noqa: PLR0913 - groups of options
         give(release.report.to_json())
     else:
         show_release(release.report, err, verbose=is_verbose())
-    _tell_files([output, *companions], None)
+    certificate = [beside_folder(output)] if beside.certificate else []
+    _tell_files([output, *companions, *certificate], None)
 
 
 def _refuse_in_parts(paths: Paths, roles: GivenRoles, beside: Beside, cells: Cells) -> None:
