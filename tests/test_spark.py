@@ -24,6 +24,7 @@ if shutil.which("java") is None:
 
 from covey.engines import spark
 
+pytestmark = pytest.mark.slow
 K: dict[str, Any] = {"require": [KAnonymity(5, person=False)], "effort": "fast"}
 PART_ROWS = 300
 
@@ -75,14 +76,20 @@ def test_spark_gives_the_release_the_verdict_and_the_report_of_one_machine(
     assert json.dumps(one)
 
 
-def test_in_one_part_spark_gives_the_release_of_memory(session: Any, tmp_path: Path) -> None:
+def test_in_one_part_spark_gives_the_release_of_memory_and_warns_of_readable_files(
+    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "is_encrypted", lambda _: False)
     frame, known = people(), schema(missing="drop-row")
     gaps = pl.int_range(pl.len()) % 50 == 7
     frame = frame.with_columns(pl.when(~gaps).then(pl.col("age")).alias("age"))
     whole = covey.anonymize(frame, known, key=KEY, **K)
     given = session.read.parquet(spread(frame, tmp_path / "in"))
-    found = on_spark(given, known, tmp_path / "out", part_rows=100_000, **K)
-    assert found.equals(in_order(whole.table))
+    asked = {"engine": "spark", "part_rows": 100_000, **K}
+    release = anonymize(given, known, tmp_path / "out", **asked)
+    assert in_order(released(tmp_path / "out")).equals(in_order(whole.table))
+    assert sessions.UNENCRYPTED in release.report.warnings
+    assert sessions.UNENCRYPTED not in whole.report.warnings
 
 
 def test_neither_order_nor_partitions_nor_lost_pieces_change_the_release(
@@ -144,7 +151,6 @@ def test_a_killed_worker_changes_nothing(session: Any, tmp_path: Path) -> None:
     assert found.equals(calm)
 
 
-@pytest.mark.slow
 def test_a_killed_executor_changes_nothing(tmp_path: Path) -> None:
     source = spread(people(), tmp_path / "in")
     asked = {"method": blocks(lambda k: k), "require": K["require"]}
