@@ -1,7 +1,10 @@
 """Spark gives the release of one machine, whatever happens to its tasks, and leaves nothing."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +24,8 @@ if shutil.which("java") is None:
 
 from covey.engines import spark
 
-K = {"require": [KAnonymity(5, person=False)], "effort": "fast"}
+pytestmark = pytest.mark.slow
+K: dict[str, Any] = {"require": [KAnonymity(5, person=False)], "effort": "fast"}
 PART_ROWS = 300
 
 
@@ -32,7 +36,9 @@ def session() -> Iterator[Any]:
         yield found
 
 
-def anonymize(source: Any, known: covey.Schema, to: Path, **more: Any) -> covey.DatasetRelease:
+def anonymize(
+    source: Any, known: covey.Schema, to: str | Path, **more: Any
+) -> covey.DatasetRelease:
     settled = {"part_rows": PART_ROWS, "key": KEY, "register": False, **more}
     return covey.anonymize_dataset(source, known, to=to, **settled)
 
@@ -70,14 +76,20 @@ def test_spark_gives_the_release_the_verdict_and_the_report_of_one_machine(
     assert json.dumps(one)
 
 
-def test_in_one_part_spark_gives_the_release_of_memory(session: Any, tmp_path: Path) -> None:
+def test_in_one_part_spark_gives_the_release_of_memory_and_warns_of_readable_files(
+    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "is_encrypted", lambda _: False)
     frame, known = people(), schema(missing="drop-row")
     gaps = pl.int_range(pl.len()) % 50 == 7
     frame = frame.with_columns(pl.when(~gaps).then(pl.col("age")).alias("age"))
     whole = covey.anonymize(frame, known, key=KEY, **K)
-    given = session.createDataFrame(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
-    found = on_spark(given, known, tmp_path / "out", part_rows=100_000, **K)
-    assert found.equals(in_order(whole.table))
+    given = session.read.parquet(spread(frame, tmp_path / "in"))
+    asked = {"engine": "spark", "part_rows": 100_000, **K}
+    release = anonymize(given, known, tmp_path / "out", **asked)
+    assert in_order(released(tmp_path / "out")).equals(in_order(whole.table))
+    assert sessions.UNENCRYPTED in release.report.warnings
+    assert sessions.UNENCRYPTED not in whole.report.warnings
 
 
 def test_neither_order_nor_partitions_nor_lost_pieces_change_the_release(
@@ -85,8 +97,7 @@ def test_neither_order_nor_partitions_nor_lost_pieces_change_the_release(
 ) -> None:
     frame, known = people(), schema()
     first = on_spark(spread(frame, tmp_path / "in"), known, tmp_path / "first", **K)
-    mixed = frame.sample(fraction=1, shuffle=True, seed=3)
-    given = session.createDataFrame(mixed.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    given = session.read.parquet(spread(frame, tmp_path / "others", files=5))
     monkeypatch.setattr(spark, "_SUMS", 2)
     monkeypatch.setattr(spark.SparkRun, "_keep", lambda _, pieces: pieces)  # all is computed again
     again = on_spark(given.repartition(7), known, tmp_path / "again", **K)
@@ -132,12 +143,28 @@ def killing(mark: Path, parents: int) -> Any:
 
 def test_a_killed_worker_changes_nothing(session: Any, tmp_path: Path) -> None:
     source, known = spread(people(), tmp_path / "in"), schema()
-    asked = {"require": K["require"]}
+    asked: dict[str, Any] = {"require": K["require"]}
     calm = locally(source, known, tmp_path / "calm", method=blocks(lambda k: k), **asked)
     mark = tmp_path / "killed"
     found = on_spark(source, known, tmp_path / "out", method=killing(mark, 0), **asked)
     assert mark.exists()
     assert found.equals(calm)
+
+
+def test_a_killed_executor_changes_nothing(tmp_path: Path) -> None:
+    source = spread(people(), tmp_path / "in")
+    asked = {"method": blocks(lambda k: k), "require": K["require"]}
+    calm = locally(source, schema(), tmp_path / "calm", **asked)
+    tests = str(Path(__file__).parent)
+    subprocess.run(
+        [sys.executable, f"{tests}/spark_cluster.py", tmp_path],
+        env={**os.environ, "PYTHONPATH": tests},
+        capture_output=True,
+        check=True,
+        timeout=300,
+    )
+    assert (tmp_path / "killed").exists()
+    assert in_order(released(tmp_path / "out")).equals(calm)
 
 
 def test_an_impure_worker_is_caught(
@@ -178,7 +205,7 @@ def test_a_violation_publishes_nothing(
 
 def test_own_errors_arrive_and_those_of_others_say_no_cell(session: Any, tmp_path: Path) -> None:
     frame = people().with_columns(age=pl.lit("Zq7-secret"))
-    given = session.createDataFrame(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    given = session.read.parquet(spread(frame, tmp_path / "text"))
     with pytest.raises(covey.TableError, match="'age'"):
         on_spark(given, schema(), tmp_path / "out", **K)
 
@@ -190,7 +217,7 @@ def test_own_errors_arrive_and_those_of_others_say_no_cell(session: Any, tmp_pat
         on_spark(source, schema(), tmp_path / "out", method=broken, require=K["require"])
     assert "Zq7" not in str(error.value)
     assert error.value.__cause__ is None
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "text"]
 
 
 def test_other_files_and_resuming_are_refused(session: Any, tmp_path: Path) -> None:
@@ -250,7 +277,7 @@ def test_no_original_value_is_left_or_readable(session: Any, tmp_path: Path) -> 
         found.extend(leftovers(local))
         seen = max(seen, sum(path.stat().st_size for path in Path(local).rglob("*.data")))
 
-    asked = {"k": 5, "person": False}
+    asked: dict[str, Any] = {"k": 5, "person": False}
     anonymize(
         source, known, tmp_path / "out", engine="spark", progress=look, **asked, effort="fast"
     )
@@ -299,22 +326,13 @@ def test_an_address_gets_the_release_in_one_step(session: Any, tmp_path: Path) -
     source, known = spread(people(), tmp_path / "in"), schema()
     plain = on_spark(source, known, tmp_path / "plain", **K)
     report = tmp_path / "report.json"
-    covey.anonymize_dataset(
-        *(f"file://{source}", known),
-        to=f"file://{tmp_path}/out",
-        engine="spark",
-        **{"part_rows": PART_ROWS, "key": KEY, "register": False, "report": report, **K},
-    )
+    address = f"file://{tmp_path}/out"
+    anonymize(f"file://{source}", known, address, engine="spark", report=report, **K)
     assert in_order(released(tmp_path / "out")).equals(plain)
     assert report.exists()
     assert {path.name for path in tmp_path.iterdir()} == {"in", "plain", "out", "report.json"}
     with pytest.raises(covey.OutputError, match="files in it"):
-        covey.anonymize_dataset(
-            *(source, known),
-            to=f"file://{tmp_path}/out",
-            engine="spark",
-            **{"key": KEY, "register": False, **K},
-        )
+        anonymize(source, known, address, engine="spark", **K)
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -322,6 +340,6 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(covey.UsageError, match="Java 17"), sessions.started():
         pass
-    monkeypatch.setattr(sessions.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(covey.UsageError, match=r"covey\[spark\]"):
         sessions.active()

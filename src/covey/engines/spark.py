@@ -33,9 +33,9 @@ from covey.measures.histograms import Persons
 from covey.part import Outcome
 from covey.report import Output
 from covey.report.carried import Carried
-from covey.schema import Schema, TableFormat
+from covey.schema import ColumnType, Schema, TableFormat
 from covey.tables import codes, sources
-from covey.tables.batches import LOOKED_AT, Typed, signs
+from covey.tables.batches import LOOKED_AT, Typed
 from covey.tables.csv_files import Dialect
 from covey.tables.digests import Digest
 from covey.tables.merging import Mergeable, merged
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _WAITING = 1_000_000  # divided rows that wait in a task before they are sent
-_SUMS = 16  # tasks that add up what was found, before the driver does
+_SUMS = 8  # tasks that add up what was found, before the driver does
 
 
 @contextlib.contextmanager
@@ -62,6 +62,10 @@ def opened(source: Any, schema: Schema) -> Iterator["SparkTable"]:
             session = existing or stack.enter_context(sessions.started())
             with _spark("opening the table"):
                 source = _read(session, place)
+        if type(session).__module__.startswith("pyspark.sql.connect"):
+            raise UsageError(
+                "the engine spark needs a session of its own, not one of Spark Connect"
+            )
         stack.enter_context(sessions.settings(session))
         with _spark("opening the table"):
             table = SparkTable.of(session, source, schema)
@@ -131,7 +135,8 @@ class SparkTable:
         if floats:
             found = _total(_pieces(frame.select(_columns(floats)), tasks.whole))
             whole = [n for n in floats if found and n in found.present - found.broken]
-        head = _fetched(frame.select(_columns(signs(known))).limit(LOOKED_AT))
+        texts = [n for n in known if known[n] == pl.String and _is_numeric(schema, n)]
+        head = _fetched(frame.select(_columns(texts)).limit(LOOKED_AT)) if texts else pl.DataFrame()
         typed = Typed.of(head, whole, schema, schema.table)
         return cls(session, frame, typed, tuple(types))
 
@@ -154,6 +159,10 @@ class SparkTable:
             yield run
         finally:
             run.forget()
+
+
+def _is_numeric(schema: Schema, name: str) -> bool:
+    return schema.columns[name].type is ColumnType.NUMERIC
 
 
 def _fetched(frame: "DataFrame") -> pl.DataFrame:

@@ -145,7 +145,7 @@ def _of_parquet(
 ) -> Batches:
     types = dataframes.plain(pl.DataFrame(schema=found.types)).schema
     whole = _whole(found, codes.floats(types, schema), rows)
-    _, _, head = next(found.frames(signs(types), LOOKED_AT), (None, 0, pl.DataFrame()))
+    _, _, head = next(found.frames(_signs(types), LOOKED_AT), (None, 0, pl.DataFrame()))
     typed = Typed.of(head, whole, schema, declared)
 
     def read(names: Sequence[str]) -> Iterator[Table]:
@@ -155,7 +155,7 @@ def _of_parquet(
     return Batches(tuple(types), typed.dialect, place.name, found.paths, read, typed.notes)
 
 
-def signs(types: Mapping[str, pl.DataType]) -> list[str]:
+def _signs(types: Mapping[str, pl.DataType]) -> list[str]:
     """The columns whose first rows show how a table was written."""
     return [name for name, dtype in types.items() if dtype == pl.String or dtype.is_integer()]
 

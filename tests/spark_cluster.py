@@ -1,0 +1,41 @@
+"""Runs in a child process: a release on a cluster of Spark with two executors, one of them killed.
+
+The executors are processes of their own, as on a cluster of several machines.
+"""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import SparkSession
+
+import covey
+from test_datasets import KEY, schema
+from test_spark import PART_ROWS, killing
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {
+        "spark.executor.memory": "1g",
+        "spark.io.encryption.enabled": "true",
+        "spark.local.dir": str(folder / "local"),
+        "spark.ui.enabled": "false",
+    }
+    builder = SparkSession.Builder().master("local-cluster[2,1,1024]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    builder.getOrCreate()
+    covey.anonymize_dataset(
+        *(str(folder / "in"), schema()),
+        to=folder / "out",
+        engine="spark",
+        part_rows=PART_ROWS,
+        key=KEY,
+        register=False,
+        method=killing(folder / "killed", parents=2),  # beyond the daemon that starts workers
+        require=[covey.KAnonymity(5, person=False)],
+    )
+    shutil.rmtree(Path(pyspark.__file__).parent / "work", ignore_errors=True)  # logs of executors
