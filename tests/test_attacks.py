@@ -236,7 +236,7 @@ def test_positions_in_a_class_tell_all_where_only_classes_are_sorted(
 ) -> None:
     """A build that sorts rows by their quasi-identifiers alone leaves the input's order inside."""
 
-    def by_class(cells: Any, place: Any, carried: pl.DataFrame) -> Any:
+    def by_class(cells: Any, place: Any, carried: pl.DataFrame, _: Any) -> Any:
         return ORDER(cells, place, carried.select(row=pl.int_range(pl.len())))
 
     monkeypatch.setattr(pipeline, "leaving_order", by_class)

@@ -354,7 +354,7 @@ def marked(rows: int = ROWS) -> tuple[pl.DataFrame, covey.Schema]:
         .select("age", "diagnosis")
         .with_columns(
             name=f"{MARK}who" + place,
-            town=f"{MARK}quasi" + (pl.int_range(rows, eager=True) % 200).cast(pl.String),
+            town=f"{MARK}quasi" + place,
             note=f"{MARK}kept" + place,
         )
     )

@@ -126,7 +126,9 @@ def test_the_same_release_gives_the_same_bytes_and_tells_nothing_else(
     assert bytes_of("second") == first
     now = dt.datetime.now(tz=dt.UTC)
     today = [now.strftime(form) for form in ("%d %b %y", "%d %b %Y", "%d%b%y", "%Y-%m-%d")]
-    names = [SECRET, socket.gethostname(), folder.name, "first", *today]
+    # A host's name of two or three letters occurs in packed bytes by chance.
+    host = [name for name in [socket.gethostname()] if len(name) > 3]
+    names = [SECRET, *host, folder.name, "first", *today]
     for ending, data in first.items():
         inside = [data]
         if data.startswith(b"PK"):

@@ -158,15 +158,17 @@ def by_frequencies(table: EncodedTable, released: Mapping[str, Longs]) -> Encode
     return replace(table, constraints=replace(known, columns=columns))
 
 
-def leaving_order(cells: pl.DataFrame, place: Longs, carried: pl.DataFrame) -> Longs:
+def leaving_order(
+    cells: pl.DataFrame, place: Longs, carried: pl.DataFrame, ties: Longs | None = None
+) -> Longs:
     """The rows to release, sorted by what is released of them.
 
     `place` is that of each row among the `cells` of quasi-identifiers, -1 for a row that is not
-    released; `carried` are the other columns.
+    released; `carried` are the other columns. Rows that look the same come in the order of `ties`.
     """
     shown = cells.select(pl.col(name).alias(str(i)) for i, name in enumerate(cells.columns))
     rank = shown.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64)
     own = np.where(place >= 0, rank[place], len(rank) + 1)
     rows = pl.DataFrame([pl.Series("\0class", own), *carried])
-    order = canonical_order(rows, rows.columns)
+    order = canonical_order(rows, rows.columns, ties)
     return order[: np.count_nonzero(place >= 0)]

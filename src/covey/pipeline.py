@@ -527,13 +527,16 @@ def _draft(
     if request.keep_order:
         behind = np.flatnonzero(place >= 0)
     else:
-        behind = leaving_order(shown_cells, place, carried)
+        # So that not even the custodian's numbers of equal rows follow the input.
+        ties = np.random.default_rng((people.seed, _TIES)).permutation(len(place))
+        behind = leaving_order(shown_cells, place, carried, ties)
     shown = beside(table.frame[behind], cells, place[behind])
     return _Draft(
         encoded, groups, selection, Selection(behind, selection.total), table.with_frame(shown)
     )
 
 
+_TIES = 2  # makes these random numbers independent of those that the method draws
 _RELEASED = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
 
 

@@ -137,11 +137,21 @@ class Request(Asked):
         return self.method(filled, self.k, seed=seed, progress=progress, **self.options)
 
     def seen(self, schema: Schema) -> list[str]:
-        """The sensitive columns that the method sees: covey's own looks at those it must."""
+        """The sensitive columns to encode: those that the method must see, and those with a type.
+
+        Other methods may look at all of them. A cell that is not of its type is refused.
+        """
         every = schema.names(Role.SENSITIVE)
-        if self.method.name == "covey":
-            return [name for name in every if name in self.constrained]
-        return every
+        if self.method.name != "covey":
+            return every
+        columns = schema.columns
+        return [
+            name
+            for name in every
+            if name in self.constrained
+            or columns[name].is_ordered
+            or columns[name].taxonomy is not None
+        ]
 
     def allowed(self, rows: int) -> int:
         """The number of rows that may be suppressed; the method refuses an invalid share."""

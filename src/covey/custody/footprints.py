@@ -146,9 +146,9 @@ class FootprintPart:
     values: dict[str, tuple[Hashes, Hashes]]  # classes and their values, by sensitive column
 
     @classmethod
-    def of_too_many(cls, rows: int, sums: Hashes) -> "FootprintPart":
+    def unknown(cls, rows: int, sums: Hashes) -> "FootprintPart":
         """Rows that cannot be compared with others: only their number and sum is known."""
-        return cls(max(rows, LARGEST + 1), sums, *_joined([]))
+        return cls(rows, sums, *_joined([]))
 
     def __add__(self, other: "FootprintPart") -> "FootprintPart":
         return FootprintPart.together([self, other])
@@ -171,11 +171,11 @@ class FootprintPart:
 
         Without `alike`, the method forms no classes of equal rows.
         """
-        too_large = self.rows > LARGEST
+        unknown = self.rows > len(self.classes)
         order = _sorted_by(self.classes, self.records)
         sizes, _ = _runs(self.classes[order])
         digest = _digest(sizes, self.records[order])
-        has_rows = alike and not too_large
+        has_rows = alike and not unknown
         return Footprint(
             key=key.fingerprint,
             sizes=sizes if has_rows else sizes[:0],
@@ -185,10 +185,15 @@ class FootprintPart:
             k=asked.k,
             person=asked.person or None,
             lasting=key.stored,
-            people=self.sums.astype("<u8").tobytes() if too_large else digest,
-            incomparable=TOO_LARGE if too_large else None if alike else NO_CLASSES,
+            people=self.sums.astype("<u8").tobytes() if unknown else digest,
+            incomparable=_why(self.rows) if unknown else None if alike else NO_CLASSES,
             _secret=key.digest("register", b"file"),
         )
+
+
+def _why(rows: int) -> str:
+    """Why it is unknown who is in a release."""
+    return TOO_LARGE if rows > LARGEST else ELSEWHERE
 
 
 def _joined(parts: Sequence[FootprintPart]) -> tuple[Any, ...]:
@@ -210,6 +215,7 @@ def _joined(parts: Sequence[FootprintPart]) -> tuple[Any, ...]:
 
 NO_CLASSES = "the method forms no classes of equal rows"
 TOO_LARGE = f"it has more than {LARGEST:,} rows"
+ELSEWHERE = "its rows were not hashed, because the key stays on one machine"
 
 
 def footprint(

@@ -240,21 +240,25 @@ def keyed_order(encoded: EncodedTable, others: pl.DataFrame, seed: int) -> Longs
 _SHUFFLE = 1
 
 
-def canonical_order(frame: pl.DataFrame, columns: Sequence[str]) -> Longs:
+def canonical_order(
+    frame: pl.DataFrame, columns: Sequence[str], ties: Longs | None = None
+) -> Longs:
     """The rows sorted by these columns: any order of the input gives the same cells.
 
-    If the ranks of all columns fit into one number, one sort of numbers is enough.
+    Rows that are equal in all of them come in the order of `ties`, an order of all rows. If the
+    ranks of all columns fit into one number, one sort of numbers is enough.
     """
+    ties = np.arange(frame.height, dtype=np.int64) if ties is None else ties
     key, sizes = np.zeros(frame.height, dtype=np.int64), 1
     for name in columns:
         rank, size = _ranks(frame[name])
         sizes *= size
         if sizes >= _LARGEST_KEY:
             keys = [key for name in columns for key in _sort_keys(frame, name)]
-            order = frame.select(pl.arg_sort_by(keys).alias("row"))["row"]
-            return order.to_numpy().astype(np.int64)
+            order = frame[ties].select(pl.arg_sort_by(keys, maintain_order=True).alias("row"))
+            return ties[order["row"].to_numpy().astype(np.int64)]
         key = key * size + rank
-    return np.argsort(key, kind="stable")
+    return ties[np.argsort(key[ties], kind="stable")]
 
 
 _LARGEST_KEY = 2**63

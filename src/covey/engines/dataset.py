@@ -214,7 +214,7 @@ def _footprint(order: Order, survey: Survey, written: Written) -> Footprint | No
     trace = written.trace()
     if trace is None:
         sums = np.array(survey.content.sums, dtype=np.uint64)
-        trace = FootprintPart.of_too_many(survey.content.rows, sums)
+        trace = FootprintPart.unknown(survey.content.rows, sums)
     return trace.footprint(order.key, order.request.size)
 
 
