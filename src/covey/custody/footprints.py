@@ -171,7 +171,7 @@ class FootprintPart:
 
         Without `alike`, the method forms no classes of equal rows.
         """
-        unknown = self.rows > len(self.classes)
+        unknown = self.rows > min(LARGEST, len(self.classes))
         order = _sorted_by(self.classes, self.records)
         sizes, _ = _runs(self.classes[order])
         digest = _digest(sizes, self.records[order])

@@ -255,10 +255,12 @@ def canonical_order(
         sizes *= size
         if sizes >= _LARGEST_KEY:
             keys = [key for name in columns for key in _sort_keys(frame, name)]
-            order = frame[ties].select(pl.arg_sort_by(keys, maintain_order=True).alias("row"))
-            return ties[order["row"].to_numpy().astype(np.int64)]
+            sorted_ = frame[ties].select(pl.arg_sort_by(keys, maintain_order=True).alias("row"))
+            order: Longs = sorted_["row"].to_numpy().astype(np.int64)
+            return ties[order]
         key = key * size + rank
-    return ties[np.argsort(key[ties], kind="stable")]
+    ranked: Longs = np.argsort(key[ties], kind="stable")
+    return ties[ranked]
 
 
 _LARGEST_KEY = 2**63

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.custody.composition import Composition, compose
-from covey.custody.footprints import TOO_LARGE, Footprint, Values
+from covey.custody.footprints import ELSEWHERE, TOO_LARGE, Footprint, Values
 from covey.custody.keys import folder
 from covey.errors import GuaranteeError, UsageError, count
 
@@ -104,7 +104,7 @@ class Pending:
     ) -> None:
         self.composition = composition
         self.warnings = composition.warnings()
-        if incomparable == TOO_LARGE:
+        if incomparable in (TOO_LARGE, ELSEWHERE):
             self.warnings += (
                 f"this release was not compared with earlier ones: {incomparable}. Find out "
                 "whether anyone released other data about these people",
