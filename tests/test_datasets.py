@@ -28,9 +28,11 @@ from covey import (
     TCloseness,
     demo,
 )
+from covey.clustering.request import Request
 from covey.custody.keys import Key
+from covey.custody.ordering import Secret
 from covey.encoding import encode
-from covey.engines import steps
+from covey.engines import repeating, steps
 from covey.engines.cuts import learn, uncut
 from covey.tables import Table, batches, csv_files
 from examples import examples
@@ -334,7 +336,9 @@ def test_a_lost_row_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 CHILD = """
 import sys, covey
-from covey.engines import steps
+from covey.clustering.request import Request
+from covey.custody.ordering import Secret
+from covey.engines import repeating, steps
 import {module}
 {module}.act(sys.argv[4])
 schema = covey.Schema.from_toml(sys.argv[2])
@@ -452,13 +456,9 @@ def test_other_work_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_what_is_sent_to_workers_holds_no_key(tmp_path: Path) -> None:
     """Tasks travel to other machines; the key must not."""
-    from covey.clustering.request import Request
-    from covey.custody.ordering import Secret
-    from covey.engines.steps import Task
-
     known = schema()
     secret = Secret(Key(KEY))
-    task = Task(
+    task = steps.Task(
         *(known, Request.of(known, KAnonymity(5, "patient")), csv_files.Dialect(), ()),
         secret.hasher(known),
         secret.person_hasher(["patient"]),
@@ -514,3 +514,26 @@ def test_the_register_knows_people_of_releases_in_parts(tmp_path: Path) -> None:
             refuse_composition=True,
         )  # fmt: skip
     assert not (tmp_path / "more").exists()
+
+
+def test_samples_do_not_depend_on_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits that are learnt from earlier batches leave out only what no sample would keep."""
+    monkeypatch.setattr(steps, "SAMPLED", 60)
+    monkeypatch.setattr(repeating, "MOST", 50)
+    known, secret = schema(), Secret(Key(KEY))
+    frame = pl.concat([people(300), people(200)])  # many rows twice, in different batches
+    table = batches.batches(frame, known)
+    task = steps.Task(
+        *(known, Request.of(known, KAnonymity(5)), table.dialect, table.names),
+        secret.hasher(known),
+        secret.person_hasher([]),
+    )
+    whole = steps.Survey.over(table, task)
+    for rows in (7, 64):
+        mixed = frame.sample(fraction=1, shuffle=True, seed=rows)
+        parts = steps.Survey.over(batches.batches(mixed, known, rows=rows), task)
+        assert parts.sample.frame.equals(whole.sample.frame)
+        assert parts.content == whole.content
+        assert parts.repeating.limits == whole.repeating.limits
+        for name, kept in whole.repeating.rows.items():
+            assert in_order(parts.repeating.rows[name]).equals(in_order(kept))

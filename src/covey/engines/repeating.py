@@ -17,23 +17,44 @@ from covey.tables.formats.arrow import fresh
 
 MOST = 50_000  # rows that are kept for each identifier
 _HASH = "\0hash"
+_NO_LIMIT = 2**64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Repeating:
-    """For each identifier, the rows whose value has one of the lowest hashes."""
+    """For each identifier, the rows whose value has a hash below a limit."""
 
     rows: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    limits: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, table: Table, identifiers: Sequence[str]) -> "Repeating":
-        """The rows of a batch."""
+    def of(
+        cls, table: Table, identifiers: Sequence[str], limits: Mapping[str, int] | None = None
+    ) -> "Repeating":
+        """The rows of a batch; those above known `limits` are not needed."""
         present = [name for name in identifiers if name in table.frame.columns]
-        frame = table.frame.select(present)
-        return cls({name: _lowest([_hashed(frame, name)]) for name in present})
+        frame, known = table.frame.select(present), limits or {}
+        found = {n: _lowest(_hashed(frame, n), known.get(n, _NO_LIMIT)) for n in present}
+        return cls(
+            {n: rows for n, (rows, _) in found.items()}, {n: at for n, (_, at) in found.items()}
+        )
 
     def __add__(self, other: "Repeating") -> "Repeating":
-        return Repeating({n: _lowest([rows, other.rows[n]]) for n, rows in self.rows.items()})
+        found = {
+            name: _lowest(
+                pl.concat([rows, other.rows[name]], how="vertical_relaxed"),
+                min(self.limits[name], other.limits[name]),
+            )
+            for name, rows in self.rows.items()
+        }
+        return Repeating(
+            {n: rows for n, (rows, _) in found.items()}, {n: at for n, (_, at) in found.items()}
+        )
+
+    @property
+    def hashes(self) -> dict[str, pl.Series]:
+        """For each identifier, the hashes of its rows."""
+        return {name: rows[_HASH] for name, rows in self.rows.items()}
 
     def found(self, schema: Schema, dialect: Dialect) -> Repeats | None:
         """The identifiers that show most clearly that people repeat."""
@@ -51,11 +72,11 @@ def _hashed(frame: pl.DataFrame, name: str) -> pl.DataFrame:
     return named.with_columns(pl.col(name).hash(seed=17).alias(_HASH))
 
 
-def _lowest(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """All rows up to a hash, as many as may be kept; never only some rows of a value."""
-    rows = pl.concat(frames, how="vertical_relaxed")
-    if rows.height <= MOST:
-        return rows
-    limit = rows[_HASH].sort()[MOST]
+def _lowest(rows: pl.DataFrame, limit: int) -> tuple[pl.DataFrame, int]:
+    """All rows below a limit, as many as may be kept; never only some rows of a value."""
+    some = rows if limit == _NO_LIMIT else rows.filter(pl.col(_HASH) < limit)
+    if some.height > MOST:
+        limit = int(some[_HASH].sort()[MOST])
+        some = some.filter(pl.col(_HASH) < limit)
     # In new memory: texts would keep those of all other rows that they were read with.
-    return fresh(rows.filter(pl.col(_HASH) < limit))
+    return (some if some.height == rows.height else fresh(some)), limit

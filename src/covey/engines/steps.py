@@ -11,7 +11,7 @@ The same rows give the same results wherever and however often a step is done.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 import numpy as np
@@ -31,6 +31,7 @@ from covey.encoding.groups import SUPPRESSED, Groups
 from covey.encoding.intervals import HIGH, LOW
 from covey.encoding.selection import Selection
 from covey.encoding.values import is_category, rows_to_keep
+from covey.engines import repeating
 from covey.engines.cuts import Cuts, learn, uncut
 from covey.engines.repeating import Repeating
 from covey.errors import UsageError
@@ -122,13 +123,6 @@ class Sample:
         keys = (HASH, *values.sensitive)
         return cls(_lowest(some.with_columns(pl.lit(1, pl.Int64).alias(ROWS)), keys), keys)
 
-    @property
-    def limit(self) -> int | None:
-        """The highest hash that may be among the lowest of more rows; None if any may."""
-        if self.frame[HASH].n_unique() < SAMPLED:
-            return None
-        return int(self.frame[HASH].max())  # type: ignore[arg-type]
-
     def __add__(self, other: "Sample") -> "Sample":
         both = pl.concat([self.frame, other.frame], how="vertical_relaxed")
         return Sample(_lowest(both, self.keys), self.keys)
@@ -169,8 +163,9 @@ class Survey:
     mended: frozenset[tuple[str, str]]  # columns with mended cells, and how these were mended
 
     @classmethod
-    def of(cls, batch: Table, task: Task, limit: int | None = None) -> "Survey":
-        """The survey of a batch; the `limit` is that of the sample."""
+    def of(cls, batch: Table, task: Task, limits: "Limits | None" = None) -> "Survey":
+        """The survey of a batch; what was sampled of other batches limits its samples."""
+        limits = limits or Limits()
         table, kept = task.read(batch)
         values = task.values(table, kept)
         hashes = task.row_hasher(values)
@@ -178,8 +173,8 @@ class Survey:
             table.frame.height,
             Scan.of(values),
             Content.of(hashes),
-            Sample.of(values, hashes[0], limit),
-            Repeating.of(table, asked_identifiers(task)),
+            Sample.of(values, hashes[0], limits.rows),
+            Repeating.of(table, asked_identifiers(task), limits.identifiers),
             frozenset((each.column, each.how) for each in table.mended),
         )
 
@@ -203,11 +198,36 @@ class Survey:
 
     @classmethod
     def _each(cls, batches: Iterable[Table], task: Task) -> Iterator["Survey"]:
-        limit: int | None = None
+        limits = Limits()
         for batch in batches:
-            found = cls.of(batch, task, limit)
+            found = cls.of(batch, task, limits)
             yield found
-            limit = min(filter(None, (limit, found.sample.limit)), default=None)
+            limits = limits.after(found)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Limits:
+    """The highest hashes that may still be in a sample, from the lowest hashes so far."""
+
+    rows: int | None = None
+    identifiers: Mapping[str, int] = field(default_factory=dict)
+    _lowest: Mapping[str, Hashes] = field(default_factory=dict)
+
+    def after(self, found: Survey) -> "Limits":
+        """The limits after one more batch."""
+        known = {HASH: found.sample.frame[HASH].unique().to_numpy()}
+        known |= {name: hashes.to_numpy() for name, hashes in found.repeating.hashes.items()}
+        kept: dict[str, Hashes] = {}
+        limits: dict[str, int] = {}
+        for name, new in known.items():
+            every = np.concatenate([self._lowest.get(name, new[:0]), new])
+            # Equal rows of several batches are one entry of a sample; rows of a person are not.
+            every = np.unique(every) if name == HASH else np.sort(every)
+            most = SAMPLED if name == HASH else repeating.MOST + 1
+            kept[name] = every[:most]
+            if len(every) >= most:
+                limits[name] = int(every[most - 1])
+        return Limits(limits.pop(HASH, None), limits, kept)
 
 
 def asked_identifiers(task: Task) -> list[str]:
