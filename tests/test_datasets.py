@@ -447,6 +447,15 @@ def test_other_work_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             covey.anonymize_dataset(source, schema(), k=5, **request)
     with pytest.raises(covey.UsageError, match="changed"):
         covey.anonymize_dataset(source, schema(), k=6, resume=True, **request)
+    for other in (
+        {"style": Style(intervals="columns")},
+        {"register": None},
+        {"defuse": False},
+        {"part_rows": 77},
+        {"seed": 3},
+    ):
+        with pytest.raises(covey.UsageError, match="changed"):
+            covey.anonymize_dataset(source, schema(), k=5, resume=True, **{**request, **other})
     other = {**request, "key": bytes(32)}
     with pytest.raises(covey.UsageError, match="key"):
         covey.anonymize_dataset(source, schema(), k=5, resume=True, **other)

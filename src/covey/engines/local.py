@@ -12,7 +12,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -338,12 +338,20 @@ def _working(source: Batches, order: Order) -> Iterator[Spool]:
 
 
 def _fingerprint(source: Batches, order: Order) -> bytes:
-    """The input and the request: what is done for one must not be used for another."""
+    """The input and all that the work depends on: what is done for one must not serve another."""
     stats = [(path, (stat := os.stat(path)).st_size, stat.st_mtime_ns) for path in source.files]  # noqa: PTH116
+    declared = {
+        name: column.taxonomy_over(())
+        for name, column in order.schema.columns.items()
+        if not column.has_own_tree
+    }
+    trees = {name: [tree.labels, tree.parent.tolist()] for name, tree in declared.items()}
+    request = order.request
     said = json.dumps(
-        [stats, order.request.seeded, order.schema.model_dump(mode="json"), order.part_rows],
+        [stats, request.seeded, order.schema.model_dump(mode="json"), trees, order.part_rows,
+         asdict(request.style), order.secret.seed, order.defuse, order.register is False],
         default=str,
-    )
+    )  # fmt: skip
     return hashlib.sha256(said.encode()).digest()
 
 
