@@ -501,6 +501,26 @@ def test_the_command_line_writes_a_folder(folder: Folder) -> None:
     assert folder.covey("anonymize", "in/", "-o", "one.parquet", *k, "--resume").code == 2
 
 
+def test_an_interrupt_names_what_is_left(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    spread(people(), folder.path / "in")
+    folder.write("covey.toml", schema().to_toml())
+    command = ("anonymize", "in/", "-s", "covey.toml", "-o", "out/", "-k", 5, "--count-rows")
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(steps, "gather", stop)
+        ran = folder.covey(*command)
+    assert ran.code == 130
+    (left,) = folder.path.glob(".*covey-work")
+    assert str(left) in ran.err
+    assert "--resume" in ran.err
+    assert not (folder.path / "out").exists()
+    assert folder.covey(*command, "--resume").code == 0
+    assert not left.exists()
+
+
 def test_the_register_knows_people_of_releases_in_parts(tmp_path: Path) -> None:
     """A release in memory and one in parts of the same people are combined."""
     frame, known = people(), schema()

@@ -1,4 +1,5 @@
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -302,7 +303,7 @@ def _release_folder(  # noqa: PLR0913 - groups of options
         key=clustering.key, register=earlier.register,
     )  # fmt: skip
     refused = earlier.refused(schema)
-    with progress_bar() as progress:
+    with _naming_what_is_left(output), progress_bar() as progress:
         release = anonymize_dataset(
             paths.table,
             schema,
@@ -328,6 +329,23 @@ def _release_folder(  # noqa: PLR0913 - groups of options
         show_release(release.report, err, verbose=is_verbose())
     certificate = [beside_folder(output)] if beside.certificate else []
     _tell_files([output, *companions, *certificate], None)
+
+
+@contextlib.contextmanager
+def _naming_what_is_left(output: str) -> Iterator[None]:
+    """After Ctrl-C, say where encrypted working files wait to be resumed."""
+    from covey.tables import files
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        folder = files.working_folder(output)
+        if folder.exists():
+            say(
+                f"interrupted, nothing was published: continue with --resume, or remove {folder}, "
+                "which has encrypted working files"
+            )
+        raise
 
 
 def _refuse_in_parts(paths: Paths, roles: GivenRoles, beside: Beside, cells: Cells) -> None:
