@@ -1,0 +1,18 @@
+"""Make it"""
+
+from covey.studio.session import Studio
+from covey.studio.steps import NEXT, Step, heading
+from covey.tables.html import Html
+
+
+async def page(_: Studio) -> Html:
+    """The page of the step."""
+    return heading("Make it")
+
+
+def state(_: Studio) -> str:
+    """How far the step is."""
+    return NEXT
+
+
+STEP = Step("make", "Make it", page, state)

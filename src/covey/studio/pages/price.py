@@ -1,0 +1,18 @@
+"""How safe, at what price?"""
+
+from covey.studio.session import Studio
+from covey.studio.steps import NEXT, Step, heading
+from covey.tables.html import Html
+
+
+async def page(_: Studio) -> Html:
+    """The page of the step."""
+    return heading("How safe, at what price?")
+
+
+def state(_: Studio) -> str:
+    """How far the step is."""
+    return NEXT
+
+
+STEP = Step("price", "How safe, at what price?", page, state)

@@ -1,0 +1,18 @@
+"""Who could recognise whom?"""
+
+from covey.studio.session import Studio
+from covey.studio.steps import NEXT, Step, heading
+from covey.tables.html import Html
+
+
+async def page(_: Studio) -> Html:
+    """The page of the step."""
+    return heading("Who could recognise whom?")
+
+
+def state(_: Studio) -> str:
+    """How far the step is."""
+    return NEXT
+
+
+STEP = Step("roles", "Who could recognise whom?", page, state)

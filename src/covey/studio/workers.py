@@ -1,0 +1,252 @@
+"""A process that does the work, so that the page always answers.
+
+The server hands jobs to a worker, one after another. A long job reports its progress and pieces of
+its result while it runs, and can be told to stop: with what it has ("enough"), or for good. If it
+does not hear that in time, the process is ended and another one takes its place.
+
+Errors come back as covey's own messages, which hold no cell. Of any other error only its kind is
+told.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import multiprocessing
+import shutil
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from covey.errors import CoveyError, GuaranteeError, UsageError
+
+_PATIENCE = 3.0  # seconds until a job that was told to stop is ended
+_SPAWN = multiprocessing.get_context("spawn")  # a forked copy of polars' threads would hang
+
+
+class Stopped(BaseException):
+    """Raised in a job that was told to stop for good."""
+
+
+@dataclass(eq=False)
+class Job:
+    """A job as the server sees it."""
+
+    name: str
+    stage: str = "waiting"
+    share: float = 0.0
+    pieces: list[Any] = field(default_factory=list)
+    result: Any = None
+    error: CoveyError | None = None
+    is_done: bool = False
+    was_stopped: bool = False
+    _ended: "asyncio.Event | None" = None
+    _loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended yet."""
+        return not self.is_done
+
+    async def wait(self) -> Any:
+        """The result, once there is one; raise the job's error."""
+        assert self._ended is not None
+        await self._ended.wait()
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+    def _end(self) -> None:
+        self.is_done = True
+        if self._loop is not None and self._ended is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits
+                self._loop.call_soon_threadsafe(self._ended.set)
+
+
+class Worker:
+    """A process and the jobs that it has been given."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._numbers = itertools.count()
+        self._jobs: dict[int, Job] = {}
+        self._lock = threading.Lock()
+        self._start()
+
+    def _start(self) -> None:
+        ours, theirs = _SPAWN.Pipe()
+        self._enough, self._stop = _SPAWN.Event(), _SPAWN.Event()
+        self._connection = ours
+        self._process = _SPAWN.Process(
+            target=serve, args=(theirs, self._enough, self._stop, str(self._folder)), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+        threading.Thread(target=self._listen, args=(ours,), daemon=True).start()
+
+    def give(self, name: str, *arguments: Any) -> Job:
+        """Hand over a job; it begins when those before it have ended."""
+        job = Job(name, _ended=asyncio.Event(), _loop=asyncio.get_running_loop())
+        with self._lock:
+            if not self._process.is_alive():
+                self._start()
+            if not self._jobs:
+                self._enough.clear()
+                self._stop.clear()
+            number = next(self._numbers)
+            self._jobs[number] = job
+            self._connection.send((number, name, arguments))
+        return job
+
+    async def ask(self, name: str, *arguments: Any) -> Any:
+        """Hand over a job and wait for its result."""
+        return await self.give(name, *arguments).wait()
+
+    def enough(self) -> None:
+        """End the running job with what it has."""
+        self._enough.set()
+
+    async def stop(self) -> None:
+        """End all jobs for good."""
+        with self._lock:
+            running = list(self._jobs.values())
+        if not running:
+            return
+        for job in running:
+            job.was_stopped = True
+        self._stop.set()
+        waiting = (job._ended.wait() for job in running if job._ended is not None)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*waiting), _PATIENCE)
+            return
+        self.close()
+
+    def close(self) -> None:
+        """End the process; what it was doing is lost."""
+        self._process.kill()
+        self._process.join()
+
+    def _listen(self, connection: "Connection[Any, Any]") -> None:
+        """Note what the process tells; if it ends, so do its jobs."""
+        try:
+            while True:
+                number, what, told = connection.recv()
+                self._note(number, what, told)
+        except (EOFError, OSError):
+            connection.close()
+            self._lose()
+
+    def _note(self, number: int, what: str, told: Any) -> None:
+        with self._lock:
+            job = self._jobs[number] if what in ("stage", "piece") else self._jobs.pop(number)
+        match what:
+            case "stage":
+                job.stage, job.share = told
+            case "piece":
+                job.pieces.append(told)
+            case "result":
+                job.result = told
+                job._end()
+            case "error":
+                job.error = _as_error(*told)
+                job._end()
+
+    def _lose(self) -> None:
+        with self._lock:
+            lost, self._jobs = list(self._jobs.values()), {}
+        for job in lost:
+            job.error = CoveyError(
+                "stopped"
+                if job.was_stopped
+                else "the process that does the work has ended, perhaps for lack of memory"
+            )
+            job._end()
+
+
+def _as_error(kind: str, message: str, choices: tuple[str, ...]) -> CoveyError:
+    if kind == "UsageError":
+        error = UsageError(message)
+        error.choices = choices
+        return error
+    return GuaranteeError(message) if kind == "GuaranteeError" else CoveyError(message)
+
+
+# ── in the process ──────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Telling:
+    """How a job reports, and hears that it should stop."""
+
+    send: Callable[[str, Any], None]
+    is_enough: Callable[[], bool]
+    is_stopped: Callable[[], bool]
+
+    def progress(self, stage: str, share: float) -> None:
+        """Report progress as covey's functions do.
+
+        An interruption raised here ends the refinement of groups with the best ones so far.
+        """
+        if self.is_stopped():
+            raise Stopped
+        self.send("stage", (stage, share))
+        if self.is_enough() and stage.startswith("clustering"):
+            raise KeyboardInterrupt
+
+    def piece(self, piece: Any) -> None:
+        """Report a piece of the result."""
+        if self.is_stopped():
+            raise Stopped
+        self.send("piece", piece)
+
+
+def serve(connection: "Connection[Any, Any]", enough: Any, stop: Any, folder: str) -> None:
+    """Do jobs until the server is gone; then remove its folder, if it could not do so itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this one
+    desk = import_module("covey.studio.desk").Desk(Path(folder))
+    try:
+        while True:
+            number, name, arguments = connection.recv()
+
+            def send(what: str, told: Any, number: int = number) -> None:
+                connection.send((number, what, told))
+
+            heard = {"told": False}
+
+            def is_enough(heard: dict[str, bool] = heard) -> bool:
+                """Once for each job: the second would be an interruption of what follows."""
+                if heard["told"] or not enough.is_set():
+                    return False
+                heard["told"] = True
+                return True
+
+            _do(desk, name, arguments, Telling(send, is_enough, stop.is_set))
+    except (EOFError, OSError):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _do(desk: Any, name: str, arguments: tuple[Any, ...], telling: Telling) -> None:
+    try:
+        result = getattr(desk, name)(telling, *arguments)
+    except (EOFError, BrokenPipeError):
+        raise
+    except BaseException as error:
+        telling.send("error", _told(error))
+    else:
+        telling.send("result", result)
+
+
+def _told(error: BaseException) -> tuple[str, str, tuple[str, ...]]:
+    """The kind, the message and the choices of an error, none of which holds a cell."""
+    if isinstance(error, Stopped | KeyboardInterrupt):
+        return "CoveyError", "stopped", ()
+    if isinstance(error, UsageError):
+        return "UsageError", str(error), error.choices
+    if isinstance(error, CoveyError):
+        kind = "GuaranteeError" if isinstance(error, GuaranteeError) else "CoveyError"
+        return kind, str(error), ()
+    return "CoveyError", f"internal error ({type(error).__name__})", ()
