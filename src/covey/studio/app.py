@@ -148,7 +148,7 @@ async def _file(request: Request) -> Response:
 
 
 _TEXTS: dict[str, Callable[[Work], str]] = {
-    "covey.toml": lambda work: work.described.to_toml(),
+    "covey.toml": lambda work: work.toml,
     "work.toml": lambda work: work.to_toml(),
 }
 

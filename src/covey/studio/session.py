@@ -58,6 +58,7 @@ class Studio:
     losses: list[tuple[float, float]] = field(default_factory=list)  # seconds and shares
     falling: Html | None = None  # the picture of these
     began: float = 0.0
+    _answers: dict[Any, Any] = field(default_factory=dict)
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
 
     @property
@@ -132,6 +133,13 @@ class Studio:
         """Ask about the open table, read as the work says."""
         return await self.reader.ask(job, self.work.opened.place, self.work.format, *arguments)
 
+    async def known(self, job: str, *arguments: Any) -> Any:
+        """The same, asked only once for the same table and arguments."""
+        key = (job, self.work.source, self.work.format, repr(arguments))
+        if key not in self._answers:
+            self._answers[key] = await self.ask(job, *arguments)
+        return self._answers[key]
+
     def result(self, name: str, made_of: Any) -> Any:
         """What was found for this state of the work; None if nothing, or something else."""
         found = self.results.get(name)
@@ -190,8 +198,7 @@ class Studio:
         self.losses, self.falling, self.began = [], None, time.monotonic()
         self.results.pop("release", None)
         self.results.pop("failed", None)
-        toml = work.described.to_toml()
-        job = self.maker.give("make", work.opened.place, toml, work.options, work.style)
+        job = self.maker.give("make", work.opened.place, work.toml, work.options, work.style)
         self.jobs["make"] = job
         self._go_on(self._until_made(job, work))
 
