@@ -409,11 +409,13 @@ def falling(points: Sequence[tuple[float, float]], *, x_title: str) -> "alt.Laye
     import altair as alt
 
     data = [{"x": x, "y": y} for x, y in points]
+    fallen = max(y for _, y in points) - min(y for _, y in points)
+    digits = ".1%" if fallen > 0.01 else ".2%"
     base = alt.Chart(alt.InlineData(data)).encode(
         x=alt.X("x:Q", title=x_title).axis(grid=False, tickCount=5, format="~r"),
         y=alt.Y("y:Q", title=None)
         .scale(zero=False, nice=True)
-        .axis(format=".1%", tickCount=4, gridColor=FAINT, domain=False, ticks=False),
+        .axis(format=digits, tickCount=4, gridColor=FAINT, domain=False, ticks=False),
     )
     drawn = base.mark_line(interpolate="step-after", color=LINE, strokeWidth=2.4)
     return _field([drawn], 440, 150)

@@ -44,6 +44,7 @@ class Job:
     error: CoveyError | None = None
     is_done: bool = False
     was_stopped: bool = False
+    heard: Callable[[str], None] | None = None  # called with each stage, in another thread
     _ended: "asyncio.Event | None" = None
     _loop: asyncio.AbstractEventLoop | None = None
 
@@ -65,6 +66,8 @@ class Job:
         match what:
             case "stage":
                 self.stage, self.share = told
+                if self.heard is not None:
+                    self.heard(self.stage)
             case "piece":
                 self.pieces.append(told)
             case "result":
@@ -93,7 +96,8 @@ class Worker:
     def _start(self) -> None:
         self._jobs: dict[int, Job] = {}
         ours, theirs = _SPAWN.Pipe()
-        self._enough, self._stop = _SPAWN.Event(), _SPAWN.Event()
+        # The number of the last job that should end, with what it has or for good.
+        self._enough, self._stop = _SPAWN.Value("q", -1), _SPAWN.Value("q", -1)
         self._connection = ours
         self._process = _SPAWN.Process(
             target=serve, args=(theirs, self._enough, self._stop, str(self._folder)), daemon=True
@@ -103,15 +107,13 @@ class Worker:
         # It keeps its own jobs: those of another process that takes over are not lost with it.
         threading.Thread(target=self._listen, args=(ours, self._jobs), daemon=True).start()
 
-    def give(self, name: str, *arguments: Any) -> Job:
+    def give(self, name: str, *arguments: Any, heard: Callable[[str], None] | None = None) -> Job:
         """Hand over a job; it begins when those before it have ended."""
-        job = Job(name, _ended=asyncio.Event(), _loop=asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        job = Job(name, heard=heard, _ended=asyncio.Event(), _loop=loop)
         with self._lock:
             if not self._process.is_alive():
                 self._start()
-            if not self._jobs:
-                self._enough.clear()
-                self._stop.clear()
             number = next(self._numbers)
             self._jobs[number] = job
             self._connection.send((number, name, arguments))
@@ -123,17 +125,18 @@ class Worker:
 
     def enough(self) -> None:
         """End the running job with what it has."""
-        self._enough.set()
+        with self._lock:
+            self._enough.value = min(self._jobs, default=-1)
 
     async def stop(self) -> None:
         """End all jobs for good."""
         with self._lock:
             running = list(self._jobs.values())
+            self._stop.value = max(self._jobs, default=-1)
         if not running:
             return
         for job in running:
             job.was_stopped = True
-        self._stop.set()
         waiting = (job._ended.wait() for job in running if job._ended is not None)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(asyncio.gather(*waiting), _PATIENCE)
@@ -201,6 +204,21 @@ class Telling:
         self.send("piece", piece)
 
 
+@dataclass
+class _Once:
+    """Whether a job has enough: only the first time, or what follows would be interrupted too."""
+
+    enough: Any
+    number: int
+    was_told: bool = False
+
+    def __call__(self) -> bool:
+        if self.was_told or self.enough.value != self.number:
+            return False
+        self.was_told = True
+        return True
+
+
 def serve(connection: "Connection[Any, Any]", enough: Any, stop: Any, folder: str) -> None:
     """Do jobs until the server is gone; then remove its folder, if it could not do so itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this one
@@ -212,16 +230,10 @@ def serve(connection: "Connection[Any, Any]", enough: Any, stop: Any, folder: st
             def send(what: str, told: Any, number: int = number) -> None:
                 connection.send((number, what, told))
 
-            heard = {"told": False}
+            def is_stopped(number: int = number) -> bool:
+                return bool(stop.value >= number)
 
-            def is_enough(heard: dict[str, bool] = heard) -> bool:
-                """Once for each job: the second would be an interruption of what follows."""
-                if heard["told"] or not enough.is_set():
-                    return False
-                heard["told"] = True
-                return True
-
-            _do(desk, name, arguments, Telling(send, is_enough, stop.is_set))
+            _do(desk, name, arguments, Telling(send, _Once(enough, number), is_stopped))
     except (EOFError, OSError):
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,12 +1,10 @@
 """Step 5: make the release, watch the loss fall, and see the verifier's checks."""
 
 import re
-import time
 from collections.abc import Iterator, Mapping
 
 from starlette.datastructures import FormData
 
-from covey.clustering.progress import loss_in
 from covey.errors import count, percent
 from covey.schema import Schema
 from covey.schema.requirements import SENSITIVE_MODELS
@@ -118,7 +116,7 @@ def _blocked(studio: Studio) -> str | None:
 
 def _working(studio: Studio, job: Job) -> Html:
     """The stages, how far they are, and the loss as it falls."""
-    losses = _losses(studio, job)
+    losses = studio.losses
     now = job.stage.split(",")[0]
     names = list(_STAGES)
     place = names.index(now) if now in names else -1
@@ -154,24 +152,12 @@ def _working(studio: Studio, job: Job) -> Html:
     return again("make/piece/progress", inside, id="working", milliseconds=500)
 
 
-def _losses(studio: Studio, job: Job) -> list[tuple[float, float]]:
-    """The losses so far as shares, by the seconds since the start."""
-    found = loss_in(job.stage)
-    weights = sum(column.weight for column in studio.schema.quasi.values())
-    if found is not None and weights:
-        share = min(found / (studio.table.rows * weights), 1.0)
-        if not studio.losses or share < studio.losses[-1][1]:
-            studio.losses.append((round(time.monotonic() - studio.began, 2), share))
-    return studio.losses
-
-
 async def _progress(studio: Studio, _: Mapping[str, str]) -> str:
     job = studio.jobs.get("make")
     if job is None:
         return "reload"
-    losses = _losses(studio, job)
-    if len(losses) > 1:
-        studio.falling = Html(await studio.reader.ask("falling", losses))
+    if len(studio.losses) > 1:
+        studio.falling = Html(await studio.reader.ask("falling", studio.losses))
     job = studio.jobs.get("make")
     return "reload" if job is None else _working(studio, job)
 
