@@ -22,6 +22,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from covey.clustering.progress import loss_in
 from covey.errors import CoveyError, GuaranteeError, UsageError
 
 _PATIENCE = 3.0  # seconds until a job that was told to stop is ended
@@ -189,12 +190,13 @@ class Telling:
     def progress(self, stage: str, share: float) -> None:
         """Report progress as covey's functions do.
 
-        An interruption raised here ends the refinement of groups with the best ones so far.
+        An interruption raised here ends the refinement of groups with the best ones so far; a
+        stage that tells the loss is one of those.
         """
         if self.is_stopped():
             raise Stopped
         self.send("stage", (stage, share))
-        if self.is_enough() and stage.startswith("clustering"):
+        if loss_in(stage) is not None and self.is_enough():
             raise KeyboardInterrupt
 
     def piece(self, piece: Any) -> None:

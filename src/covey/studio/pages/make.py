@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from starlette.datastructures import FormData
 
+from covey.clustering.progress import loss_in
 from covey.errors import count, percent
 from covey.schema import Schema
 from covey.schema.requirements import SENSITIVE_MODELS
@@ -135,12 +136,13 @@ def _working(studio: Studio, job: Job) -> Html:
         ),
         class_="stages",
     )  # fmt: skip
-    share = job.share if now == "clustering" else 0.0
+    grouping = names.index("clustering")
+    share = job.share if place == grouping else float(place > grouping)
     bar = element("progress", value=f"{share:.3f}", max="1", aria_label="groups formed")
     told = f"{percent(losses[-1][1])} of the information is lost so far." if losses else ""
     buttons = element(
         "div",
-        push("make/enough", "Good enough", kind="main") if losses else None,
+        push("make/enough", "Good enough", kind="main") if loss_in(job.stage) else None,
         push("make/cancel", "Cancel", kind="danger"),
         class_="row",
     )
