@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import re
 import secrets
+import time
 import unicodedata
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,12 +14,14 @@ from typing import Any, NamedTuple
 from starlette.datastructures import FormData
 
 from covey import tables
-from covey.errors import OutputError, UsageError
+from covey.errors import CoveyError, OutputError, UsageError, percent
 from covey.schema import Schema, TableFormat
-from covey.studio.desk import Opened
+from covey.studio.desk import Made, Opened
+from covey.studio.prices import Priced
 from covey.studio.work import History, Source, Work
 from covey.studio.workers import Job, Worker
 from covey.tables import sources
+from covey.tables.html import Html
 
 _LONGEST_NAME = 120
 
@@ -52,6 +55,10 @@ class Studio:
     results: dict[str, Result] = field(default_factory=dict)
     files: dict[str, Path] = field(default_factory=dict)  # those that may be downloaded
     messages: list[Message] = field(default_factory=list)
+    losses: list[tuple[float, float]] = field(default_factory=list)  # seconds and shares
+    falling: Html | None = None  # the picture of these
+    began: float = 0.0
+    _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
 
     @property
     def work(self) -> Work:
@@ -78,9 +85,29 @@ class Studio:
             kept = False
         return f"{self.work.opened.stem}-released{ending if kept else '.csv'}"
 
+    @property
+    def release(self) -> Made | None:
+        """The release of the work as it is now."""
+        made: Made | None = self.result("release", self.work.made_of)
+        return made
+
+    @property
+    def release_before(self) -> Made | None:
+        """The last release, whatever has changed since."""
+        found = self.results.get("release")
+        return None if found is None else found.found
+
     def figures(self) -> list[str]:
         """The risk and the loss of the release or, before there is one, of the curve."""
-        return []
+        if self.release is not None:
+            report = self.release.report
+            risk, loss = report.verdict.risks.prosecutor, report.mean_loss
+            return [*([f"risk {percent(risk)}"] if risk else []), f"{percent(loss)} lost"]
+        priced = self.price
+        if priced is None:
+            return []
+        point = priced.point
+        return [f"risk {percent(point.highest_risk)}", f"about {percent(point.loss)} lost"]
 
     @property
     def table(self) -> Opened:
@@ -126,6 +153,7 @@ class Studio:
             raise
         finally:
             self.jobs.pop("open", None)
+        self.reader.give("warm")
         self.read[source, declared] = opened
         self.results.clear()
         self.history.decide(
@@ -153,10 +181,71 @@ class Studio:
         await copy(path)
         return Source(str(path), is_upload=True)
 
+    # ── long work ───────────────────────────────────────────────────────────────────────────────
+
+    async def make(self) -> None:
+        """Begin to make the release; whatever else the maker does ends."""
+        work = self.work
+        await self.maker.stop()
+        self.losses, self.falling, self.began = [], None, time.monotonic()
+        self.results.pop("release", None)
+        self.results.pop("failed", None)
+        toml = work.described.to_toml()
+        job = self.maker.give("make", work.opened.place, toml, work.options, work.style)
+        self.jobs["make"] = job
+        self._go_on(self._until_made(job, work))
+
+    async def _until_made(self, job: Job, work: Work) -> None:
+        try:
+            self.results["release"] = Result(work.made_of, await job.wait())
+        except CoveyError as error:
+            if not job.was_stopped:
+                self.results["failed"] = Result(work.made_of, str(error))
+        finally:
+            if self.jobs.get("make") is job:
+                del self.jobs["make"]
+
+    def find_prices(self) -> Job:
+        """The job that finds the price of each k; it begins if nobody has asked before."""
+        return self._found("prices", self.work.priced_by)
+
+    def find_savings(self) -> Job:
+        """The job that finds what it saves to suppress a few rows at the chosen k."""
+        return self._found("savings", (*self.work.priced_by, self.schema.require.k))
+
+    def _found(self, name: str, key: tuple[Any, ...]) -> Job:
+        """The job of this name for this state of the work, which begins if there is none."""
+        job: Job | None = self.result(name, key)
+        if job is None or job.was_stopped:
+            job = self.maker.give(name, self.work.opened.place, *key[1:])
+            self.results[name] = Result(key, job)
+        return job
+
+    @property
+    def price(self) -> "Priced | None":
+        """What the chosen k costs, as far as it is known: the price of the next larger k known."""
+        job: Job | None = self.result("prices", self.work.priced_by)
+        k = None if self.work.schema is None else self.work.schema.require.k
+        if job is None or k is None:
+            return None
+        known = prices_in(job)
+        return next((known[each] for each in sorted(known) if each >= k), None)
+
+    def _go_on(self, work: Coroutine[Any, Any, None]) -> None:
+        """Let something go on in the background; the loop alone would forget it."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def close(self) -> None:
         """End the processes."""
         for worker in (self.reader, self.maker):
             await asyncio.to_thread(worker.close)
+
+
+def prices_in(job: Job) -> dict[int, Priced]:
+    """The price of each k, as well as it is known: a later one took more effort."""
+    return {piece.point.k: piece for piece in job.pieces if isinstance(piece, Priced)}
 
 
 def harmless(name: str) -> str:

@@ -60,6 +60,20 @@ class Job:
             raise self.error
         return self.result
 
+    def note(self, what: str, told: Any) -> None:
+        """Take in what the process tells about the job."""
+        match what:
+            case "stage":
+                self.stage, self.share = told
+            case "piece":
+                self.pieces.append(told)
+            case "result":
+                self.result = told
+                self._end()
+            case "error":
+                self.error = _as_error(*told)
+                self._end()
+
     def _end(self) -> None:
         self.is_done = True
         if self._loop is not None and self._ended is not None:
@@ -73,11 +87,11 @@ class Worker:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._numbers = itertools.count()
-        self._jobs: dict[int, Job] = {}
         self._lock = threading.Lock()
         self._start()
 
     def _start(self) -> None:
+        self._jobs: dict[int, Job] = {}
         ours, theirs = _SPAWN.Pipe()
         self._enough, self._stop = _SPAWN.Event(), _SPAWN.Event()
         self._connection = ours
@@ -86,7 +100,8 @@ class Worker:
         )
         self._process.start()
         theirs.close()
-        threading.Thread(target=self._listen, args=(ours,), daemon=True).start()
+        # It keeps its own jobs: those of another process that takes over are not lost with it.
+        threading.Thread(target=self._listen, args=(ours, self._jobs), daemon=True).start()
 
     def give(self, name: str, *arguments: Any) -> Job:
         """Hand over a job; it begins when those before it have ended."""
@@ -130,41 +145,23 @@ class Worker:
         self._process.kill()
         self._process.join()
 
-    def _listen(self, connection: "Connection[Any, Any]") -> None:
+    def _listen(self, connection: "Connection[Any, Any]", jobs: dict[int, Job]) -> None:
         """Note what the process tells; if it ends, so do its jobs."""
         try:
             while True:
                 number, what, told = connection.recv()
-                self._note(number, what, told)
+                with self._lock:
+                    job = jobs[number] if what in ("stage", "piece") else jobs.pop(number)
+                job.note(what, told)
         except (EOFError, OSError):
             connection.close()
-            self._lose()
-
-    def _note(self, number: int, what: str, told: Any) -> None:
         with self._lock:
-            job = self._jobs[number] if what in ("stage", "piece") else self._jobs.pop(number)
-        match what:
-            case "stage":
-                job.stage, job.share = told
-            case "piece":
-                job.pieces.append(told)
-            case "result":
-                job.result = told
-                job._end()
-            case "error":
-                job.error = _as_error(*told)
-                job._end()
-
-    def _lose(self) -> None:
-        with self._lock:
-            lost, self._jobs = list(self._jobs.values()), {}
+            lost = [jobs.pop(number) for number in list(jobs)]
         for job in lost:
-            job.error = CoveyError(
-                "stopped"
-                if job.was_stopped
-                else "the process that does the work has ended, perhaps for lack of memory"
-            )
-            job._end()
+            job.note("error", ("CoveyError", "stopped" if job.was_stopped else _ENDED, ()))
+
+
+_ENDED = "the process that does the work has ended, perhaps for lack of memory"
 
 
 def _as_error(kind: str, message: str, choices: tuple[str, ...]) -> CoveyError:
