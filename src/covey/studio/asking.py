@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from covey._core.arrays import Floats
@@ -128,7 +129,7 @@ def _of_release(pair: Pair, asked: Question) -> Floats:
         low, high = column.shown.ends
         middle = np.where(column.shown.hidden, np.nan, low + (high - low) / 2)
         if asked.measure == "mean":
-            return middle[pair.cells[j]]
+            return np.asarray(middle[pair.cells[j]])
         raise UsageError("a share needs a column of categories")
     assert isinstance(column.shown, Nodes)
     if asked.measure == "mean":
@@ -138,16 +139,15 @@ def _of_release(pair: Pair, asked: Question) -> Floats:
         float(np.mean([leaf == value for leaf in covered])) if covered else float("nan")
         for covered in _values_of(column.shown, texts(column.written[0]))
     ]
-    return np.array(chance)[pair.cells[j]]
+    return np.asarray(np.array(chance)[pair.cells[j]])
 
 
 def _exactly(table: Table, name: str, asked: Question) -> Floats:
     """The numbers of a column, or 1 for each row with the value that is asked for."""
     cells = table.cells(name)
     if asked.measure == "share":
-        text = np.array(texts(cells), dtype=object)
-        gone = np.array([cell is None for cell in text], dtype=np.bool_)
-        return np.where(gone, np.nan, np.equal(text, asked.value).astype(np.float64))
+        has = cells.cast(pl.String, strict=False) == (asked.value or "")
+        return has.cast(pl.Float64).fill_null(float("nan")).to_numpy()
     numbers = numbers_in(table, name)
     if numbers is None:
         raise UsageError("a mean needs a column of numbers")
@@ -157,7 +157,7 @@ def _exactly(table: Table, name: str, asked: Question) -> Floats:
 def _values_of(nodes: Nodes, written: list[str | None]) -> list[list[str]]:
     """The values that each distinct cell may stand for; none if it shows nothing."""
     tree = nodes.attribute.tree
-    found = []
+    found: list[list[str]] = []
     for node, label in zip(nodes.node.tolist(), written, strict=True):
         if label is None or node == tree.root:
             found.append([])
@@ -189,7 +189,8 @@ def _spread(pair: Pair, by: str, bins: Binned) -> _Parts:
 
 def _over_ranges(shown: Ranges, bins: Binned) -> Floats:
     """The part of each interval in each bin, as if all its values were equally likely."""
-    assert bins.first is not None and bins.last is not None
+    assert bins.first is not None
+    assert bins.last is not None
     parts = np.zeros((len(shown), len(bins.labels) + 1))
     low, high = (ends[:, None] for ends in shown.ends)
     if (bins.first == bins.last).all():  # few values, each a bin of its own

@@ -51,7 +51,7 @@ def notebook(work: Work, output: str) -> str:
 
 def _cell(kind: str, lines: list[str]) -> dict[str, object]:
     source = [f"{line}\n" for line in lines[:-1]] + lines[-1:]
-    more = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    more: dict[str, object] = {"execution_count": None, "outputs": []} if kind == "code" else {}
     return {"cell_type": kind, "metadata": {}, "source": source, **more}
 
 
