@@ -17,6 +17,8 @@ from covey.encoding import Nodes, Ranges
 from covey.encoding.categories import members_of
 from covey.encoding.intervals import MISSING as IS_MISSING
 from covey.errors import UsageError
+from covey.report import charts
+from covey.report.charts import BEFORE, LINE, Bar
 from covey.studio.pairs import MISSING, OTHERS, Binned, Pair, binned, numbers_in, texts
 from covey.tables import Table
 
@@ -50,6 +52,7 @@ class Answer:
     asked: Question
     lines: tuple[Line, ...]
     whole: Line  # of all rows
+    picture: str | None  # an SVG, if charts are installed
 
 
 def answered(pair: Pair, asked: Question) -> Answer:
@@ -72,7 +75,21 @@ def answered(pair: Pair, asked: Question) -> Answer:
     # "not shown" and "missing" only where there are such rows
     shown = tuple(one for one in both if one.label not in (NOT_SHOWN, MISSING) or
                   one.before or one.after)  # fmt: skip
-    return Answer(asked, shown, whole)
+    return Answer(asked, shown, whole, _picture(shown))
+
+
+def _picture(lines: tuple[Line, ...]) -> str | None:
+    """The answers as bars, before above after."""
+    if not charts.available() or any(
+        (one.before or 0) < 0 or (one.after or 0) < 0 for one in lines
+    ):
+        return None
+    bars = [
+        Bar(place, 0, figure or 0, colour, lane=lane)
+        for place, one in enumerate(lines)
+        for lane, (figure, colour) in enumerate(((one.before, BEFORE), (one.after, LINE)))
+    ]
+    return charts.svg(charts.bars([one.label for one in lines], bars, thick=9))
 
 
 # ── sums ────────────────────────────────────────────────────────────────────────────────────────
@@ -159,10 +176,10 @@ def _values_of(nodes: Nodes, written: list[str | None]) -> list[list[str]]:
     tree = nodes.attribute.tree
     found: list[list[str]] = []
     for node, label in zip(nodes.node.tolist(), written, strict=True):
-        if label is None or node == tree.root:
-            found.append([])
-        elif label.startswith("{") and label not in tree.node_of:
+        if label is not None and label.startswith("{") and label not in tree.node_of:
             found.append(members_of(label))
+        elif label is None or node == tree.root:
+            found.append([])
         else:
             first = int(tree.first_leaf[node])
             leaves = tree.leaves[first : first + int(tree.leaves_below[node])]
