@@ -143,8 +143,17 @@ async def _file(request: Request) -> Response:
     path = studio.files.get(name)
     if path is None or not path.is_file():
         raise HTTPException(404)
-    shown = "inline" if request.query_params.get("show") else "attachment"
-    return FileResponse(path, filename=path.name, content_disposition_type=shown)
+    if request.query_params.get("show") and path.suffix == ".html":
+        own = {"content-security-policy": _REPORT_POLICY}
+        return FileResponse(path, headers=own, content_disposition_type="inline")
+    return FileResponse(path, filename=path.name)
+
+
+# A report has its own style inside, and runs nothing.
+_REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; "
+    "frame-ancestors 'self'; base-uri 'none'"
+)
 
 
 _TEXTS: dict[str, Callable[[Work], str]] = {

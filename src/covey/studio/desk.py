@@ -15,6 +15,7 @@ from covey.inspection.facts import Facts, look
 from covey.release import Release
 from covey.report import Report, charts
 from covey.schema import Schema, TableFormat
+from covey.studio.looking import Looks
 from covey.studio.prices import Prices
 from covey.studio.work import schema_of, written_out
 from covey.studio.workers import Telling
@@ -61,7 +62,7 @@ class Made:
 
 
 @dataclass
-class Desk(Prices):
+class Desk(Prices, Looks):
     """What the process has before it."""
 
     folder: Path  # of the server's own files
