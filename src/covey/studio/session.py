@@ -184,8 +184,8 @@ class Studio:
 
     async def upload(self, name: str, copy: Callable[[Path], Awaitable[None]]) -> Source:
         """Keep an uploaded file in the studio's own folder, under a harmless name."""
-        folder = self.folder / "uploads" / secrets.token_hex(8)
-        folder.mkdir(parents=True, mode=0o700)
+        folder = self.folder / f"upload-{secrets.token_hex(8)}"
+        folder.mkdir(mode=0o700)
         path = folder / harmless(name)
         await copy(path)
         return Source(str(path), is_upload=True)

@@ -247,6 +247,7 @@ def serve(connection: "Connection[Any, Any]", enough: Any, stop: Any, folder: st
             signal.signal(number, signal.SIG_IGN)
     _silence()
     tempfile.tempdir = folder
+    os.umask(0o077)  # what it writes is for nobody else
     desk = import_module("covey.studio.desk").Desk(Path(folder))
     with contextlib.suppress(ServerGone, EOFError, OSError):
         while True:
