@@ -15,6 +15,7 @@ function put(text, ids) {
   const focus = here && here.id ? here.id : null;
   const ends = here && "selectionStart" in here ? textEnds(here) : null;
   const open = [...document.querySelectorAll("details[open]")].map((one) => one.id).filter(Boolean);
+  const sought = document.querySelector("[data-filters]")?.value;
   for (const id of ids) {
     const old = document.getElementById(id);
     const now = fresh.getElementById(id);
@@ -27,6 +28,7 @@ function put(text, ids) {
     again.focus({ preventScroll: true });
     if (ends && again.type === "text") again.setSelectionRange(...ends);
   }
+  filter(sought);
   const told = document.querySelector("#main .told");
   if (told) document.getElementById("announce").textContent = told.textContent;
   load();
@@ -166,6 +168,18 @@ document.addEventListener("click", async (event) => {
   }
   const print = event.target.closest("[data-prints]");
   if (print) document.getElementById(print.dataset.prints).contentWindow.print();
+});
+
+/* A field that leaves only what has a text in it. */
+function filter(text) {
+  const field = document.querySelector("[data-filters]");
+  if (!field || text === undefined) return;
+  field.value = text;
+  for (const one of document.querySelectorAll("[data-filter]"))
+    one.hidden = !one.dataset.filter.toLowerCase().includes(text.trim().toLowerCase());
+}
+document.addEventListener("input", (event) => {
+  if (event.target.dataset.filters !== undefined) filter(event.target.value);
 });
 
 /* Values that are dragged onto another node of a tree: the same as choosing the node in the list. */
