@@ -22,6 +22,7 @@ from covey.studio.pages import attack, question
 from covey.studio.session import Studio, text_of, whole
 from covey.studio.steps import (
     BLOCKED,
+    DONE,
     NEXT,
     Step,
     button,
@@ -435,7 +436,9 @@ async def _choose_payers(studio: Studio, sent: FormData) -> str | None:
 
 def state(studio: Studio) -> str:
     """How far the step is."""
-    return BLOCKED if studio.release is None else NEXT
+    if studio.release is None:
+        return BLOCKED
+    return DONE if looked(studio).rows is not None else NEXT
 
 
 STEP = Step(
