@@ -157,7 +157,7 @@ _REPORT_POLICY = (
 
 
 _TEXTS: dict[str, Callable[[Work], str]] = {
-    "covey.toml": lambda work: work.described.to_toml(),
+    "covey.toml": lambda work: work.toml,
     "work.toml": lambda work: work.to_toml(),
 }
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from starlette.datastructures import FormData
 
 from covey import tables
+from covey.clustering.progress import loss_in
 from covey.errors import CoveyError, OutputError, UsageError, percent
 from covey.schema import Schema, TableFormat
 from covey.studio.desk import Made, Opened
@@ -58,6 +59,7 @@ class Studio:
     losses: list[tuple[float, float]] = field(default_factory=list)  # seconds and shares
     falling: Html | None = None  # the picture of these
     began: float = 0.0
+    _answers: dict[Any, Any] = field(default_factory=dict)
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
 
     @property
@@ -132,6 +134,13 @@ class Studio:
         """Ask about the open table, read as the work says."""
         return await self.reader.ask(job, self.work.opened.place, self.work.format, *arguments)
 
+    async def known(self, job: str, *arguments: Any) -> Any:
+        """The same, asked only once for the same table and arguments."""
+        key = (job, self.work.source, self.work.format, repr(arguments))
+        if key not in self._answers:
+            self._answers[key] = await self.ask(job, *arguments)
+        return self._answers[key]
+
     def result(self, name: str, made_of: Any) -> Any:
         """What was found for this state of the work; None if nothing, or something else."""
         found = self.results.get(name)
@@ -186,14 +195,25 @@ class Studio:
     async def make(self) -> None:
         """Begin to make the release; whatever else the maker does ends."""
         work = self.work
+        self.jobs["make"] = Job("make")  # from here on nobody else gives the maker a job
         await self.maker.stop()
         self.losses, self.falling, self.began = [], None, time.monotonic()
         self.results.pop("release", None)
         self.results.pop("failed", None)
-        toml = work.described.to_toml()
-        job = self.maker.give("make", work.opened.place, toml, work.options, work.style)
+        job = self.maker.give(
+            *("make", work.opened.place, work.toml, work.options, work.style), heard=self._note_loss
+        )
         self.jobs["make"] = job
         self._go_on(self._until_made(job, work))
+
+    def _note_loss(self, stage: str) -> None:
+        """Note the loss as a share, and the seconds since the start, if it has fallen."""
+        found = loss_in(stage)
+        weights = sum(column.weight for column in self.schema.quasi.values())
+        if found is not None and weights:
+            share = min(found / (self.table.rows * weights), 1.0)
+            if not self.losses or share < self.losses[-1][1]:
+                self.losses.append((round(time.monotonic() - self.began, 2), share))
 
     async def _until_made(self, job: Job, work: Work) -> None:
         try:

@@ -8,6 +8,7 @@ again.
 import shlex
 import tomllib
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -96,13 +97,17 @@ class Work:
         said: dict[str, Any] = {} if self.effort == "balanced" else {"effort": self.effort}
         return said | ({"max_suppressed": self.max_suppressed} if self.max_suppressed else {})
 
-    @property
+    @cached_property
+    def toml(self) -> str:
+        """The text of the schema file."""
+        return "" if self.schema is None else self.schema.to_toml()
+
+    @cached_property
     def made_of(self) -> tuple[Any, ...]:
         """All that a release depends on: two works with the same value give the same bytes."""
-        toml = None if self.schema is None else self.schema.to_toml()
-        return self.source, toml, tuple(sorted(self.options.items())), self.style
+        return self.source, self.toml, tuple(sorted(self.options.items())), self.style
 
-    @property
+    @cached_property
     def priced_by(self) -> tuple[Any, ...]:
         """All that the price of each k depends on."""
         if self.schema is None:
@@ -149,7 +154,7 @@ class Work:
         document.add("checked", sorted(self.checked))
         said = {name: text for name, text in asdict(self.about).items() if text}
         document.add("about", said)
-        document.add("schema", self.described.to_toml())
+        document.add("schema", self.toml)
         return tomlkit.dumps(document)
 
     def reopened(self, text: str) -> Self:

@@ -22,6 +22,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from covey.clustering.progress import loss_in
 from covey.errors import CoveyError, GuaranteeError, UsageError
 
 _PATIENCE = 3.0  # seconds until a job that was told to stop is ended
@@ -44,6 +45,7 @@ class Job:
     error: CoveyError | None = None
     is_done: bool = False
     was_stopped: bool = False
+    heard: Callable[[str], None] | None = None  # called with each stage, in another thread
     _ended: "asyncio.Event | None" = None
     _loop: asyncio.AbstractEventLoop | None = None
 
@@ -65,6 +67,8 @@ class Job:
         match what:
             case "stage":
                 self.stage, self.share = told
+                if self.heard is not None:
+                    self.heard(self.stage)
             case "piece":
                 self.pieces.append(told)
             case "result":
@@ -93,7 +97,8 @@ class Worker:
     def _start(self) -> None:
         self._jobs: dict[int, Job] = {}
         ours, theirs = _SPAWN.Pipe()
-        self._enough, self._stop = _SPAWN.Event(), _SPAWN.Event()
+        # The number of the last job that should end, with what it has or for good.
+        self._enough, self._stop = _SPAWN.Value("q", -1), _SPAWN.Value("q", -1)
         self._connection = ours
         self._process = _SPAWN.Process(
             target=serve, args=(theirs, self._enough, self._stop, str(self._folder)), daemon=True
@@ -103,15 +108,13 @@ class Worker:
         # It keeps its own jobs: those of another process that takes over are not lost with it.
         threading.Thread(target=self._listen, args=(ours, self._jobs), daemon=True).start()
 
-    def give(self, name: str, *arguments: Any) -> Job:
+    def give(self, name: str, *arguments: Any, heard: Callable[[str], None] | None = None) -> Job:
         """Hand over a job; it begins when those before it have ended."""
-        job = Job(name, _ended=asyncio.Event(), _loop=asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        job = Job(name, heard=heard, _ended=asyncio.Event(), _loop=loop)
         with self._lock:
             if not self._process.is_alive():
                 self._start()
-            if not self._jobs:
-                self._enough.clear()
-                self._stop.clear()
             number = next(self._numbers)
             self._jobs[number] = job
             self._connection.send((number, name, arguments))
@@ -123,17 +126,18 @@ class Worker:
 
     def enough(self) -> None:
         """End the running job with what it has."""
-        self._enough.set()
+        with self._lock:
+            self._enough.value = min(self._jobs, default=-1)
 
     async def stop(self) -> None:
         """End all jobs for good."""
         with self._lock:
             running = list(self._jobs.values())
+            self._stop.value = max(self._jobs, default=-1)
         if not running:
             return
         for job in running:
             job.was_stopped = True
-        self._stop.set()
         waiting = (job._ended.wait() for job in running if job._ended is not None)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(asyncio.gather(*waiting), _PATIENCE)
@@ -186,12 +190,13 @@ class Telling:
     def progress(self, stage: str, share: float) -> None:
         """Report progress as covey's functions do.
 
-        An interruption raised here ends the refinement of groups with the best ones so far.
+        An interruption raised here ends the refinement of groups with the best ones so far; a
+        stage that tells the loss is one of those.
         """
         if self.is_stopped():
             raise Stopped
         self.send("stage", (stage, share))
-        if self.is_enough() and stage.startswith("clustering"):
+        if loss_in(stage) is not None and self.is_enough():
             raise KeyboardInterrupt
 
     def piece(self, piece: Any) -> None:
@@ -199,6 +204,21 @@ class Telling:
         if self.is_stopped():
             raise Stopped
         self.send("piece", piece)
+
+
+@dataclass
+class _Once:
+    """Whether a job has enough: only the first time, or what follows would be interrupted too."""
+
+    enough: Any
+    number: int
+    was_told: bool = False
+
+    def __call__(self) -> bool:
+        if self.was_told or self.enough.value != self.number:
+            return False
+        self.was_told = True
+        return True
 
 
 def serve(connection: "Connection[Any, Any]", enough: Any, stop: Any, folder: str) -> None:
@@ -212,16 +232,10 @@ def serve(connection: "Connection[Any, Any]", enough: Any, stop: Any, folder: st
             def send(what: str, told: Any, number: int = number) -> None:
                 connection.send((number, what, told))
 
-            heard = {"told": False}
+            def is_stopped(number: int = number) -> bool:
+                return bool(stop.value >= number)
 
-            def is_enough(heard: dict[str, bool] = heard) -> bool:
-                """Once for each job: the second would be an interruption of what follows."""
-                if heard["told"] or not enough.is_set():
-                    return False
-                heard["told"] = True
-                return True
-
-            _do(desk, name, arguments, Telling(send, is_enough, stop.is_set))
+            _do(desk, name, arguments, Telling(send, _Once(enough, number), is_stopped))
     except (EOFError, OSError):
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,7 +1,6 @@
 """Step 5: make the release, watch the loss fall, and see the verifier's checks."""
 
 import re
-import time
 from collections.abc import Iterator, Mapping
 
 from starlette.datastructures import FormData
@@ -118,7 +117,7 @@ def _blocked(studio: Studio) -> str | None:
 
 def _working(studio: Studio, job: Job) -> Html:
     """The stages, how far they are, and the loss as it falls."""
-    losses = _losses(studio, job)
+    losses = studio.losses
     now = job.stage.split(",")[0]
     names = list(_STAGES)
     place = names.index(now) if now in names else -1
@@ -137,12 +136,13 @@ def _working(studio: Studio, job: Job) -> Html:
         ),
         class_="stages",
     )  # fmt: skip
-    share = job.share if now == "clustering" else 0.0
+    grouping = names.index("clustering")
+    share = job.share if place == grouping else float(place > grouping)
     bar = element("progress", value=f"{share:.3f}", max="1", aria_label="groups formed")
     told = f"{percent(losses[-1][1])} of the information is lost so far." if losses else ""
     buttons = element(
         "div",
-        push("make/enough", "Good enough", kind="main") if losses else None,
+        push("make/enough", "Good enough", kind="main") if loss_in(job.stage) else None,
         push("make/cancel", "Cancel", kind="danger"),
         class_="row",
     )
@@ -154,24 +154,12 @@ def _working(studio: Studio, job: Job) -> Html:
     return again("make/piece/progress", inside, id="working", milliseconds=500)
 
 
-def _losses(studio: Studio, job: Job) -> list[tuple[float, float]]:
-    """The losses so far as shares, by the seconds since the start."""
-    found = loss_in(job.stage)
-    weights = sum(column.weight for column in studio.schema.quasi.values())
-    if found is not None and weights:
-        share = min(found / (studio.table.rows * weights), 1.0)
-        if not studio.losses or share < studio.losses[-1][1]:
-            studio.losses.append((round(time.monotonic() - studio.began, 2), share))
-    return studio.losses
-
-
 async def _progress(studio: Studio, _: Mapping[str, str]) -> str:
     job = studio.jobs.get("make")
     if job is None:
         return "reload"
-    losses = _losses(studio, job)
-    if len(losses) > 1:
-        studio.falling = Html(await studio.reader.ask("falling", losses))
+    if len(studio.losses) > 1:
+        studio.falling = Html(await studio.reader.ask("falling", studio.losses))
     job = studio.jobs.get("make")
     return "reload" if job is None else _working(studio, job)
 

@@ -258,7 +258,7 @@ async def _requirements(studio: Studio) -> Html:
     if not names:
         told = "No column is sensitive, so k is all that is required."
         return card("Sensitive columns", element("p", told, class_="quiet"))
-    known = await studio.ask("sensitive", names)
+    known = await studio.known("sensitive", names)
     forms = [_of_column(studio, name, known[name]) for name in names]
     return card(
         "Sensitive columns",
