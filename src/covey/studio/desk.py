@@ -13,7 +13,7 @@ from covey import inspection, tables
 from covey.inspection.draft import Draft
 from covey.inspection.facts import Facts, look
 from covey.schema import Schema, TableFormat
-from covey.studio.columns import Columns, trees_beside
+from covey.studio.columns import Columns, prepare_charts, trees_beside
 from covey.studio.work import written_out
 from covey.studio.workers import Telling
 from covey.tables import Table
@@ -58,6 +58,7 @@ class Desk(Columns):
     def open(self, telling: Telling, place: str, declared: TableFormat) -> Opened:
         """Read a table, and draft a schema."""
         telling.progress("reading", 0.0)
+        prepare_charts()
         table = self.table(place, declared)
         telling.progress("looking at the columns", 0.5)
         draft = inspection.inspect(table, taxonomies=trees_beside(place)).declaring(declared)

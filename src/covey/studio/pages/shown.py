@@ -11,7 +11,7 @@ from covey.errors import SchemaError, UsageError
 from covey.inspection.findings import Finding
 from covey.schema import Column, ColumnType, MissingPolicy
 from covey.schema.labels import STEPS
-from covey.schema.taxonomy import Taxonomy
+from covey.schema.taxonomy import ROOT, Taxonomy
 from covey.studio import scales, trees
 from covey.studio.columns import Appearance
 from covey.studio.pages import shown_scale, shown_tree
@@ -121,9 +121,10 @@ def _told(studio: Studio, place: int, name: str, look: Appearance) -> Html:
     samples = (
         element(
             "li",
-            element("span", " and ".join(sample.values), class_="before"),
+            element("span", element("bdi", " and ".join(sample.values)), class_="before"),
             element("span", " → ", aria_label="becomes"),
-            element("strong", sample.shown),
+            element("strong", element("bdi", sample.shown)),
+            None if sample.shown.strip(ROOT) else " (any value)",
         )
         for sample in look.samples[:3]
     )

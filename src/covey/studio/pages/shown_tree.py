@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 from covey.errors import count
 from covey.schema import Column, TaxonomyBuilder
-from covey.schema.taxonomy import Taxonomy
+from covey.schema.taxonomy import ROOT, Taxonomy
 from covey.studio.columns import Branches
 from covey.studio.steps import button, chosen_from, form, hidden, labelled, ticked, typed
-from covey.tables.html import Html, Part, element, together
+from covey.tables.html import Html, Part, element
 
 _MOST_LINES = 400  # of a tree
 _MOST_IN_A_GROUP = 40
@@ -155,7 +155,7 @@ def _tools(place: int, lister: "_Lister") -> Html:
     """What can be done with the ticked values: all of it works with the keyboard."""
     tree = lister.tree
     groups = list(range(tree.root, tree.leaf_count - 1, -1))[:_MOST_GROUPS]
-    options = ((str(node), tree.labels[node]) for node in groups)
+    options = ((str(node), _named(tree.labels[node])) for node in groups)
     move = element(
         "div",
         chosen_from("node", options, "", id=f"node-{place}", label="group to move to"),
@@ -180,6 +180,11 @@ def _lacking(branches: Branches) -> Html | None:
         return None
     text = f"Add {count(len(branches.lacking), 'value')} to the tree"
     return element("p", button(text, name="do", value="complete"))
+
+
+def _named(label: str) -> str:
+    """The label of a group; stars alone need a word."""
+    return label if label.strip(ROOT) else f"{label} (any value)"
 
 
 class _Lister:
@@ -226,7 +231,7 @@ class _Lister:
         unfolded = node == self.tree.root or self.tree.leaf_count <= _OPEN
         folder = element(
             "details",
-            element("summary", element("strong", label), self._size(node)),
+            element("summary", element("strong", element("bdi", _named(label))), self._size(node)),
             element("ul", *lines),
             open=unfolded,
             id=f"node-{self._place}-{zlib.crc32(label.encode())}",
@@ -243,9 +248,9 @@ class _Lister:
         )
 
     def _leaf(self, node: int, more: Part = None) -> Html:
-        inside = together((self.tree.labels[node], self._size(node), more))
         box = element("input", type="checkbox", name="value", value=str(node))
-        label = element("label", box, element("bdi", inside))
+        name = element("bdi", self.tree.labels[node])
+        label = element("label", box, element("span", name, self._size(node), more))
         return element("li", label, draggable="true", data_drags=str(node), class_="leaf")
 
     def _tick(self, node: int) -> Html:
