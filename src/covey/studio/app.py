@@ -33,7 +33,7 @@ def application(folder: Path, table: str | None, ready: Callable[[], None]) -> S
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        studio = app.state.studio = Studio(folder, Worker(folder), Worker(folder))
+        studio = app.state.studio = Studio(folder, Worker(folder), Worker(folder), Worker(folder))
         first = asyncio.create_task(_begin(studio, table))
         ready()
         yield
@@ -61,6 +61,7 @@ async def _begin(studio: Studio, table: str | None) -> None:
             await studio.open(Source(table))
         except CoveyError as error:
             studio.tell(str(error))
+    studio.reader.give("warm")
 
 
 def _studio(request: Request) -> Studio:

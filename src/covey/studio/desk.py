@@ -4,6 +4,7 @@ Every public method of `Desk` is a job. Its first argument is how to report; wha
 pickled and goes to the server, which keeps it in memory and shows it to the custodian alone.
 """
 
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,12 @@ from covey.inspection.facts import Facts, look
 from covey.release import Release
 from covey.report import Report, charts
 from covey.schema import Schema, TableFormat
+from covey.studio.columns import Columns, trees_beside
 from covey.studio.looking import Looks
 from covey.studio.prices import Prices
 from covey.studio.work import schema_of, written_out
 from covey.studio.workers import Telling
-from covey.tables import Table, sources
+from covey.tables import Table
 from covey.tables.csv_files import Dialect
 from covey.verification import Verdict
 
@@ -38,6 +40,7 @@ class Opened:
     notes: tuple[str, ...]
     draft: Draft
     schema: Schema  # of the draft
+    number: int = field(default_factory=time.time_ns)  # another one each time a table is read
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,7 +65,7 @@ class Made:
 
 
 @dataclass
-class Desk(Prices, Looks):
+class Desk(Columns, Prices, Looks):
     """What the process has before it."""
 
     folder: Path  # of the server's own files
@@ -85,7 +88,7 @@ class Desk(Prices, Looks):
         telling.progress("reading", 0.0)
         table = self.table(place, declared)
         telling.progress("looking at the columns", 0.5)
-        draft = inspection.inspect(table, taxonomies=_trees_beside(place)).declaring(declared)
+        draft = inspection.inspect(table, taxonomies=trees_beside(place)).declaring(declared)
         return Opened(
             table.frame.height,
             tuple(table.frame.columns),
@@ -153,9 +156,3 @@ def _first_rows(table: Table) -> tuple[tuple[str | None, ...], ...]:
     some = table.with_frame(table.frame.head(_HEAD))
     columns = [some.cells(name).cast(str, strict=False).to_list() for name in some.frame.columns]
     return tuple(zip(*columns, strict=True)) if columns else ()
-
-
-def _trees_beside(place: str) -> Path | None:
-    """The folder of taxonomy files beside a table, as ARX and the demonstration have it."""
-    folder = Path(sources.of(place).place).parent / "hierarchies"
-    return folder if folder.is_dir() else None

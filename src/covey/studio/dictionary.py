@@ -42,7 +42,8 @@ def dictionary(pair: Pair) -> tuple[Line, ...]:
 
 def as_csv(lines: tuple[Line, ...]) -> bytes:
     """The dictionary as a file; text that a spreadsheet would run is written as covey writes it."""
-    frame = pl.DataFrame(lines, schema=dict.fromkeys(HEAD, pl.String), orient="row")
+    cells = [[cell or None for cell in line] for line in lines]
+    frame = pl.DataFrame(cells, schema=dict.fromkeys(HEAD, pl.String), orient="row")
     file = BytesIO()
     tables.write(Table(frame), file, "dictionary.csv")
     return file.getvalue()

@@ -47,7 +47,8 @@ class Studio:
 
     folder: Path
     reader: Worker  # answers questions about the table at once
-    maker: Worker  # does what takes long, and then knows the release
+    maker: Worker  # makes the release, and then knows it
+    pricer: Worker  # finds what each k costs, meanwhile
     history: History = field(default_factory=History)
     choices: tuple[str, ...] = ()  # the sheets or tables of a file, if one must be chosen
     waiting: Source | None = None  # the file that they are in
@@ -90,7 +91,7 @@ class Studio:
     @property
     def release(self) -> Made | None:
         """The release of the work as it is now."""
-        made: Made | None = self.result("release", self.work.made_of)
+        made: Made | None = self.result("release", (self.work.made_of, self.maker.started))
         return made
 
     @property
@@ -151,6 +152,7 @@ class Studio:
     async def open(self, source: Source, declared: TableFormat | None = None) -> None:
         """Read a table; its draft becomes the schema."""
         declared = declared or TableFormat()
+        await self.pricer.stop()
         await self.maker.stop()
         job = self.jobs["open"] = self.reader.give("open", source.place, declared)
         self.choices, self.waiting = (), None
@@ -162,7 +164,6 @@ class Studio:
             raise
         finally:
             self.jobs.pop("open", None)
-        self.reader.give("warm")
         self.read[source, declared] = opened
         self.results.clear()
         self.history.decide(
@@ -196,6 +197,7 @@ class Studio:
         """Begin to make the release; whatever else the maker does ends."""
         work = self.work
         self.jobs["make"] = Job("make")  # from here on nobody else gives the maker a job
+        await self.pricer.stop()
         await self.maker.stop()
         self.losses, self.falling, self.began = [], None, time.monotonic()
         self.results.pop("release", None)
@@ -215,9 +217,21 @@ class Studio:
             if not self.losses or share < self.losses[-1][1]:
                 self.losses.append((round(time.monotonic() - self.began, 2), share))
 
+    def draw_losses(self) -> None:
+        """Let the picture of the losses be drawn again, unless that is being done."""
+        if len(self.losses) > 1 and "draw" not in self.jobs:
+            self.jobs["draw"] = self.reader.give("falling", list(self.losses))
+            self._go_on(self._until_drawn(self.jobs["draw"]))
+
+    async def _until_drawn(self, job: Job) -> None:
+        with contextlib.suppress(CoveyError):
+            self.falling = Html(await job.wait())
+        del self.jobs["draw"]
+
     async def _until_made(self, job: Job, work: Work) -> None:
         try:
-            self.results["release"] = Result(work.made_of, await job.wait())
+            made = await job.wait()
+            self.results["release"] = Result((work.made_of, self.maker.started), made)
         except CoveyError as error:
             if not job.was_stopped:
                 self.results["failed"] = Result(work.made_of, str(error))
@@ -237,7 +251,7 @@ class Studio:
         """The job of this name for this state of the work, which begins if there is none."""
         job: Job | None = self.result(name, key)
         if job is None or job.was_stopped:
-            job = self.maker.give(name, self.work.opened.place, *key[1:])
+            job = self.pricer.give(name, self.work.opened.place, *key[1:])
             self.results[name] = Result(key, job)
         return job
 
@@ -259,7 +273,7 @@ class Studio:
 
     async def close(self) -> None:
         """End the processes."""
-        for worker in (self.reader, self.maker):
+        for worker in (self.reader, self.maker, self.pricer):
             await asyncio.to_thread(worker.close)
 
 

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -100,10 +101,14 @@ class Worker:
         self._folder = folder
         self._numbers = itertools.count()
         self._lock = threading.Lock()
-        self._start()
+        self._jobs: dict[int, Job] = {}
+        self._process: BaseProcess | None = None
+        self.started = 0  # how often: what an earlier process had before it is gone
 
     def _start(self) -> None:
-        self._jobs: dict[int, Job] = {}
+        """Start a process; the first one when there is a job for it."""
+        self.started += 1
+        self._jobs = {}
         self._is_lost = False
         ours, theirs = _SPAWN.Pipe()
         # The number of the last job that should end, with what it has or for good.
@@ -123,7 +128,7 @@ class Worker:
         loop = asyncio.get_running_loop()
         job = Job(name, heard=heard, _ended=asyncio.Event(), _loop=loop)
         with self._lock:
-            if self._is_lost or not self._process.is_alive():
+            if self._is_lost or self._process is None or not self._process.is_alive():
                 self._start()
             number = next(self._numbers)
             self._jobs[number] = job
@@ -137,15 +142,16 @@ class Worker:
     def enough(self) -> None:
         """End the running job with what it has."""
         with self._lock:
-            self._enough.value = min(self._jobs, default=-1)
+            if self._jobs:
+                self._enough.value = min(self._jobs)
 
     async def stop(self) -> None:
         """End all jobs for good."""
         with self._lock:
             running = list(self._jobs.values())
-            self._stop.value = max(self._jobs, default=-1)
-        if not running:
-            return
+            if not running:
+                return
+            self._stop.value = max(self._jobs)
         for job in running:
             job.was_stopped = True
         waiting = (job._ended.wait() for job in running if job._ended is not None)
@@ -156,8 +162,9 @@ class Worker:
 
     def close(self) -> None:
         """End the process; what it was doing is lost."""
-        self._process.kill()
-        self._process.join()
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
 
     def _listen(self, connection: "Connection[Any, Any]", jobs: dict[int, Job]) -> None:
         """Note what the process tells; if it ends, so do its jobs."""

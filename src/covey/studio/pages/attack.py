@@ -117,7 +117,7 @@ def _values(values: Sequence[tuple[str | None, int]], rows: int) -> str:
         return "nothing"
     if len(values) == 1:
         return _named(values[0][0])
-    shown = [f"{_named(value)} {percent(n / rows)}" for value, n in values[:_LISTED]]
+    shown = [f"{_named(value)} ({percent(n / rows)})" for value, n in values[:_LISTED]]
     return ", ".join(shown) + (" …" if len(values) > _LISTED else "")
 
 
@@ -128,9 +128,8 @@ def _named(value: str | None) -> str:
 def _sentence(one: Learnt, rows: int) -> Html | str:
     if one.distinct_after > 1:
         most = one.after[0][1] / rows
-        return f"{count(one.distinct_after, 'different value')}; the best guess is right in " + (
-            percent(most)
-        )
+        different = count(one.distinct_after, "different value")
+        return f"{different}; the best guess is right in {percent(most)} of cases"
     return element(
         "span",
         f"All {rows:,} rows have the same value, so the attacker learns it without knowing which "

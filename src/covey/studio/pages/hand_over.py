@@ -118,7 +118,9 @@ def _files(release: Written, names: tuple[str, ...]) -> Html:
 
 
 def _dictionary(files: Handed) -> Html:
-    return scrolled(table(HEAD, files.dictionary), "data dictionary")
+    shown = [place for place, _ in enumerate(HEAD) if any(line[place] for line in files.dictionary)]
+    lines = [[line[place] for place in shown] for line in files.dictionary]
+    return scrolled(table([HEAD[place] for place in shown], lines), "data dictionary")
 
 
 # ── the same bytes ──────────────────────────────────────────────────────────────────────────────

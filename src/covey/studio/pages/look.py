@@ -22,6 +22,7 @@ from covey.studio.pages import attack, question
 from covey.studio.session import Studio, text_of, whole
 from covey.studio.steps import (
     BLOCKED,
+    DONE,
     NEXT,
     Step,
     button,
@@ -83,8 +84,8 @@ def _made(studio: Studio, report: Report) -> Iterator[Part]:
 _LEADS = {
     "attack": "Type what someone may know of a person: a neighbour, an employer, a register. See "
     "how many rows fit. Leave out what they do not know.",
-    "rows": "Grey is the original, below it what is released, darker the more it has lost. Choose "
-    "a row or a cell to see its group, and why.",
+    "rows": "In each cell, above is the original and below what is released; the darker, the more "
+    "is lost. Choose a row or a cell to see its group, and why it looks like this.",
     "shown": "In the units of the column.",
     "groups": "The rows of a class are equal in everything that others may know.",
     "payers": "Rare people lose more than others, since fewer are like them.",
@@ -259,6 +260,9 @@ def _why(one: Widened, group: GroupShown) -> Html:
     )  # fmt: skip
 
 
+_FEW = 4  # values that may well have a node of their own
+
+
 def _advice(one: Widened, group: GroupShown) -> Iterator[tuple[Part, ...]]:
     """What would narrow the cell."""
     if one.without is not None:
@@ -270,7 +274,8 @@ def _advice(one: Widened, group: GroupShown) -> Iterator[tuple[Part, ...]]:
             element("a", "suppress a few rows", href="price"),
             ", it can leave out such people.",
         )
-    if one.covers is not None and one.distinct > 1 and one.covers >= 3 * one.distinct:
+    few = 1 < one.distinct <= _FEW
+    if one.covers is not None and few and one.covers >= 3 * one.distinct:
         yield (
             f"The group has {one.distinct} values, but the label stands for {one.covers:,}. A node "
             "over fewer values would lose less: ",
@@ -435,7 +440,9 @@ async def _choose_payers(studio: Studio, sent: FormData) -> str | None:
 
 def state(studio: Studio) -> str:
     """How far the step is."""
-    return BLOCKED if studio.release is None else NEXT
+    if studio.release is None:
+        return BLOCKED
+    return DONE if looked(studio).rows is not None else NEXT
 
 
 STEP = Step(

@@ -14,7 +14,7 @@ from covey.studio.session import Studio, number, prices_in, text_of, whole
 from covey.studio.steps import (
     BLOCKED,
     DONE,
-    NEEDS,
+    NEXT,
     Step,
     again,
     button,
@@ -398,7 +398,7 @@ def state(studio: Studio) -> str:
     """How far the step is."""
     if not studio.schema.quasi:
         return BLOCKED
-    return DONE if studio.price is not None or studio.release is not None else NEEDS
+    return DONE if studio.price is not None or studio.release is not None else NEXT
 
 
 STEP = Step(

@@ -18,6 +18,7 @@ function put(text, ids) {
   const drawn = new Map(); // old pictures stay until the new ones have come
   for (const one of document.querySelectorAll("[data-src][id]:not([data-every])"))
     drawn.set(one.id, one.innerHTML);
+  const sought = document.querySelector("[data-filters]")?.value;
   for (const id of ids) {
     const old = document.getElementById(id);
     const now = fresh.getElementById(id);
@@ -34,6 +35,7 @@ function put(text, ids) {
     again.focus({ preventScroll: true });
     if (ends && again.type === "text") again.setSelectionRange(...ends);
   }
+  filter(sought);
   const told = document.querySelector("#main .told");
   if (told) document.getElementById("announce").textContent = told.textContent;
   load();
@@ -108,14 +110,27 @@ document.addEventListener("input", (event) => {
   moving = setTimeout(() => post(field.form), 40);
 });
 
-/* Pieces of the page that come later; some come again and again, until the work is done. */
+/* Pieces of the page that come later, once they are nearly in sight: a table may have many columns.
+   Some come again and again, until the work is done. */
+const near = new IntersectionObserver(
+  (places) => {
+    for (const { target, isIntersecting } of places)
+      if (isIntersecting) {
+        near.unobserve(target);
+        piece(target);
+      }
+  },
+  { rootMargin: "400px" },
+);
+
 function load() {
   for (const place of document.querySelectorAll("[data-src]")) {
     const every = place.dataset.every;
     if (place.dataset.asked) continue;
     place.dataset.asked = "yes";
     if (every) setTimeout(() => piece(place), Number(every));
-    else piece(place);
+    else if (pieces.has(place.dataset.src)) piece(place);
+    else near.observe(place);
   }
   const page = document.querySelector("[data-page]");
   if (page && !page.dataset.asked) {
@@ -173,6 +188,18 @@ document.addEventListener("click", async (event) => {
   }
   const print = event.target.closest("[data-prints]");
   if (print) document.getElementById(print.dataset.prints).contentWindow.print();
+});
+
+/* A field that leaves only what has a text in it. */
+function filter(text) {
+  const field = document.querySelector("[data-filters]");
+  if (!field || text === undefined) return;
+  field.value = text;
+  for (const one of document.querySelectorAll("[data-filter]"))
+    one.hidden = !one.dataset.filter.toLowerCase().includes(text.trim().toLowerCase());
+}
+document.addEventListener("input", (event) => {
+  if (event.target.dataset.filters !== undefined) filter(event.target.value);
 });
 
 /* Values that are dragged onto another node of a tree: the same as choosing the node in the list. */
