@@ -126,8 +126,8 @@ class Studio:
     def column(self, form: Any) -> str:
         """The column that a form names by its place: names do not belong in addresses."""
         names = self.table.names
-        place = str(form.get("column", ""))
-        if not place.isdecimal() or int(place) >= len(names):
+        place = text_of(form, "column")
+        if not is_whole(place) or int(place) >= len(names):
             raise UsageError("there is no such column")
         return names[int(place)]
 
@@ -304,9 +304,14 @@ def text_of(form: FormData, name: str) -> str:
 def whole(form: FormData, name: str, what: str) -> int:
     """A whole number that was typed."""
     given = text_of(form, name)
-    if not re.fullmatch(r"[0-9]{1,9}", given):
+    if not is_whole(given):
         raise UsageError(f"{what} must be a whole number")
     return int(given)
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is a whole number, and not so long that nothing has so many."""
+    return re.fullmatch(r"[0-9]{1,9}", text) is not None
 
 
 def number(form: FormData, name: str, what: str) -> float:
