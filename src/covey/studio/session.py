@@ -301,6 +301,13 @@ def text_of(form: FormData, name: str) -> str:
     return given.strip() if isinstance(given, str) else ""
 
 
+def at_home(path: str) -> str:
+    """A path with the folder that a ~ at its beginning stands for; as it is if there is none."""
+    with contextlib.suppress(RuntimeError):
+        return str(Path(path).expanduser()) if path.startswith("~") else path
+    return path
+
+
 def whole(form: FormData, name: str, what: str) -> int:
     """A whole number that was typed."""
     given = text_of(form, name)
