@@ -103,6 +103,7 @@ class Worker:
         self._lock = threading.Lock()
         self._jobs: dict[int, Job] = {}
         self._process: BaseProcess | None = None
+        self._is_lost = False
         self.started = 0  # how often: what an earlier process had before it is gone
 
     def _start(self) -> None:
