@@ -236,7 +236,7 @@ def test_however_it_ends_nothing_is_left(tmp_path: Path, sent: str, to_all: bool
     with served(tmp_path) as running:
         with_an_upload(running)
         folder, processes = running.folder, running.children()
-        assert len(processes) >= 2
+        assert processes
         (os.killpg if to_all else os.kill)(running.process.pid, number)
         wait(lambda: running.process.poll() is not None)
         wait(lambda: not any(map(alive, processes)))
@@ -256,7 +256,7 @@ def test_its_files_are_for_nobody_else(studio: Served) -> None:
 
 def test_a_worker_that_is_killed_is_told_and_replaced(studio: Served) -> None:
     workers = [process for process in studio.children() if is_worker(process)]
-    assert len(workers) == 2
+    assert workers
     for process in workers:
         os.kill(process, signal.SIGKILL)
     with studio.client() as client:
