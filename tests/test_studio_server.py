@@ -245,6 +245,33 @@ def test_however_it_ends_nothing_is_left(tmp_path: Path, sent: str, to_all: bool
         assert "Traceback" not in running.words()
 
 
+@pytest.mark.slow
+def test_a_release_leaves_its_entry_in_the_register_and_nothing_else(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    own = {"COVEY_KEY_FILE": str(kept / "key"), "COVEY_REGISTER": str(kept / "register")}
+    with served(tmp_path, **own) as running, running.client() as client:
+        with_an_upload(running)
+        client.post("price/k", data={"k": "5"})
+        client.post("make/start")
+        wait(
+            lambda: (
+                "Look at it" in client.get("make").text and "verified" in client.get("make").text
+            )
+        )
+        client.post("answer/write")
+        assert "For the recipient" in client.get("hand_over").text
+        client.post("hand_over/prove")
+        wait(lambda: "The same bytes" in client.get("hand_over").text)
+        outside = [path for path in files_in(tmp_path) if running.folder not in path.parents]
+        assert {path.parent for path in outside} == {tmp_path, kept}
+    left = {path.relative_to(tmp_path) for path in files_in(tmp_path)}
+    assert left == {Path("out.txt"), Path("err.txt"), Path("kept/key"), Path("kept/register")}
+
+
+def files_in(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
 def test_its_files_are_for_nobody_else(studio: Served) -> None:
     with_an_upload(studio)
     assert stat.S_IMODE(studio.folder.stat().st_mode) == 0o700

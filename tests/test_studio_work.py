@@ -8,6 +8,7 @@ import shlex
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from html import escape, unescape
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
@@ -132,6 +133,19 @@ def test_a_job_given_at_the_moment_of_a_kill_is_done_or_told(worker: Worker) -> 
                     assert await worker.ask("length", "ab") == 2
 
     done(ask)
+
+
+def test_pages_are_answered_while_every_worker_is_busy(tmp_path: Path) -> None:
+    with inside(tmp_path) as studio:
+        assert studio.client.portal is not None
+        for name in ("reader", "maker", "pricer"):
+            worker = Worker(tmp_path, Patient)
+            setattr(studio.studio, name, worker)
+            studio.client.portal.call(worker.give, "sleep", 60.0)
+        begun = time.monotonic()
+        for path in ("open", "make", "static/studio.js", "nowhere"):
+            assert studio.get(path).status_code in (200, 404)
+        assert time.monotonic() - begun < 2
 
 
 # ── a saved work ────────────────────────────────────────────────────────────────────────────────
