@@ -37,7 +37,7 @@ class Browser:
     def page(self, path: str) -> str:
         answer = self.get(path)
         assert answer.status_code == 200
-        return answer.text
+        return str(answer.text)
 
     def post(self, path: str, **sent: Any) -> str:
         answer = self.client.post(f"/{TOKEN}/{path}", data=sent)

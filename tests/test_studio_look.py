@@ -120,7 +120,7 @@ def may_be(released: dict[str, Any], name: str, value: str, *, wild: bool) -> bo
     if cell == "*":
         return True
     if name in ("age", "seen"):
-        number = float if name == "age" else str
+        number: Callable[[str], Any] = float if name == "age" else str
         known = min(number(value), number("80")) if name == "age" else value
         if ends := re.fullmatch(r"\[(.+), (.+)\]", cell):
             return bool(number(ends[1]) <= known <= number(ends[2]))
@@ -134,7 +134,7 @@ def may_be(released: dict[str, Any], name: str, value: str, *, wild: bool) -> bo
     above = value
     while above != cell and above in TREE:
         above = TREE[above]
-    return above == cell
+    return bool(above == cell)
 
 
 @pytest.mark.parametrize("style", STYLES)
