@@ -458,6 +458,23 @@ def lines(
     )
 
 
+def falling(points: Sequence[tuple[float, float]], *, x_title: str) -> "alt.LayerChart":
+    """A share that falls as time goes on, in steps; the axis leaves out what is below."""
+    import altair as alt
+
+    data = [{"x": x, "y": y} for x, y in points]
+    fallen = max(y for _, y in points) - min(y for _, y in points)
+    digits = ".1%" if fallen > 0.01 else ".2%"
+    base = alt.Chart(alt.InlineData(data)).encode(
+        x=alt.X("x:Q", title=x_title).axis(grid=False, tickCount=5, format="~r"),
+        y=alt.Y("y:Q", title=None)
+        .scale(zero=False, nice=True)
+        .axis(format=digits, tickCount=4, gridColor=FAINT, domain=False, ticks=False),
+    )
+    drawn = base.mark_line(interpolate="step-after", color=LINE, strokeWidth=2.4)
+    return _field([drawn], 440, 150)
+
+
 def _key() -> "alt.Legend":
     import altair as alt
 

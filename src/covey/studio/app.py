@@ -6,7 +6,6 @@ and leads to a page. So a reload repeats nothing and loses nothing.
 
 import asyncio
 import contextlib
-import tempfile
 from collections.abc import AsyncIterator, Callable
 from importlib.resources import files
 from pathlib import Path
@@ -34,8 +33,7 @@ def application(folder: Path, table: str | None, ready: Callable[[], None]) -> S
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        tempfile.tempdir = str(folder)  # uploads are kept there while they arrive
-        studio = app.state.studio = Studio(folder, Worker(folder), Worker(folder))
+        studio = app.state.studio = Studio(folder, Worker(folder), Worker(folder), Worker(folder))
         first = asyncio.create_task(_begin(studio, table))
         ready()
         yield
@@ -63,6 +61,7 @@ async def _begin(studio: Studio, table: str | None) -> None:
             await studio.open(Source(table))
         except CoveyError as error:
             studio.tell(str(error))
+    studio.reader.give("warm")
 
 
 def _studio(request: Request) -> Studio:
@@ -143,12 +142,21 @@ async def _file(request: Request) -> Response:
     path = studio.files.get(name)
     if path is None or not path.is_file():
         raise HTTPException(404)
-    shown = "inline" if request.query_params.get("show") else "attachment"
-    return FileResponse(path, filename=path.name, content_disposition_type=shown)
+    if request.query_params.get("show") and path.suffix == ".html":
+        own = {"content-security-policy": _REPORT_POLICY}
+        return FileResponse(path, headers=own, content_disposition_type="inline")
+    return FileResponse(path, filename=path.name)
+
+
+# A report has its own style inside, and runs nothing.
+_REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; "
+    "frame-ancestors 'self'; base-uri 'none'"
+)
 
 
 _TEXTS: dict[str, Callable[[Work], str]] = {
-    "covey.toml": lambda work: work.described.to_toml(),
+    "covey.toml": lambda work: work.toml,
     "work.toml": lambda work: work.to_toml(),
 }
 

@@ -3,12 +3,10 @@
 `Columns` is the part of the desk for the steps about roles and about how values may be shown.
 """
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -192,13 +190,6 @@ class Columns(ABC):
             values, rows = np.unique(cells.drop_nulls().to_numpy(), return_counts=True)
             self._numbered[1][key] = _Numbers(values, rows, cells.null_count())
         return self._numbered[1][key]
-
-
-def prepare_charts() -> None:
-    """Load what draws charts beside the first job: it takes seconds, and a picture comes next."""
-    if charts.available():
-        drawn = partial(charts.bars, [""], [charts.Bar(0, 0, 1, charts.SOFT)], thick=1)
-        threading.Thread(target=lambda: charts.svg(drawn()), daemon=True).start()
 
 
 # ── small pictures ──────────────────────────────────────────────────────────────────────────────

@@ -115,8 +115,8 @@ def _as_command(studio: "Studio | None") -> Html | None:
     """The schema file and the command that do the same."""
     if studio is None or studio.work.schema is None or studio.work.source is None:
         return None
-    work, schema = studio.work, studio.schema
-    toml = element("pre", element("code", schema.to_toml()), tabindex="0",
+    work = studio.work
+    toml = element("pre", element("code", work.toml), tabindex="0",
                    aria_label="schema file")  # fmt: skip
     return element(
         "details",

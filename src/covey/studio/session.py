@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import re
 import secrets
+import time
 import unicodedata
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,12 +14,15 @@ from typing import Any, NamedTuple
 from starlette.datastructures import FormData
 
 from covey import tables
-from covey.errors import OutputError, UsageError
+from covey.clustering.progress import loss_in
+from covey.errors import CoveyError, OutputError, UsageError, percent
 from covey.schema import Schema, TableFormat
-from covey.studio.desk import Opened
+from covey.studio.desk import Made, Opened
+from covey.studio.prices import Priced
 from covey.studio.work import History, Source, Work
 from covey.studio.workers import Job, Worker
 from covey.tables import sources
+from covey.tables.html import Html
 
 _LONGEST_NAME = 120
 
@@ -43,7 +47,8 @@ class Studio:
 
     folder: Path
     reader: Worker  # answers questions about the table at once
-    maker: Worker  # does what takes long, and then knows the release
+    maker: Worker  # makes the release, and then knows it
+    pricer: Worker  # finds what each k costs, meanwhile
     history: History = field(default_factory=History)
     choices: tuple[str, ...] = ()  # the sheets or tables of a file, if one must be chosen
     waiting: Source | None = None  # the file that they are in
@@ -52,6 +57,11 @@ class Studio:
     results: dict[str, Result] = field(default_factory=dict)
     files: dict[str, Path] = field(default_factory=dict)  # those that may be downloaded
     messages: list[Message] = field(default_factory=list)
+    losses: list[tuple[float, float]] = field(default_factory=list)  # seconds and shares
+    falling: Html | None = None  # the picture of these
+    began: float = 0.0
+    _answers: dict[Any, Any] = field(default_factory=dict)
+    _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
 
     @property
     def work(self) -> Work:
@@ -78,9 +88,29 @@ class Studio:
             kept = False
         return f"{self.work.opened.stem}-released{ending if kept else '.csv'}"
 
+    @property
+    def release(self) -> Made | None:
+        """The release of the work as it is now."""
+        made: Made | None = self.result("release", (self.work.made_of, self.maker.started))
+        return made
+
+    @property
+    def release_before(self) -> Made | None:
+        """The last release, whatever has changed since."""
+        found = self.results.get("release")
+        return None if found is None else found.found
+
     def figures(self) -> list[str]:
         """The risk and the loss of the release or, before there is one, of the curve."""
-        return []
+        if self.release is not None:
+            report = self.release.report
+            risk, loss = report.verdict.risks.prosecutor, report.mean_loss
+            return [*([f"risk {percent(risk)}"] if risk else []), f"{percent(loss)} lost"]
+        priced = self.price
+        if priced is None:
+            return []
+        point = priced.point
+        return [f"risk {percent(point.highest_risk)}", f"about {percent(point.loss)} lost"]
 
     @property
     def table(self) -> Opened:
@@ -105,6 +135,13 @@ class Studio:
         """Ask about the open table, read as the work says."""
         return await self.reader.ask(job, self.work.opened.place, self.work.format, *arguments)
 
+    async def known(self, job: str, *arguments: Any) -> Any:
+        """The same, asked only once for the same table and arguments."""
+        key = (job, self.work.source, self.work.format, repr(arguments))
+        if key not in self._answers:
+            self._answers[key] = await self.ask(job, *arguments)
+        return self._answers[key]
+
     def result(self, name: str, made_of: Any) -> Any:
         """What was found for this state of the work; None if nothing, or something else."""
         found = self.results.get(name)
@@ -115,6 +152,7 @@ class Studio:
     async def open(self, source: Source, declared: TableFormat | None = None) -> None:
         """Read a table; its draft becomes the schema."""
         declared = declared or TableFormat()
+        await self.pricer.stop()
         await self.maker.stop()
         job = self.jobs["open"] = self.reader.give("open", source.place, declared)
         self.choices, self.waiting = (), None
@@ -153,10 +191,95 @@ class Studio:
         await copy(path)
         return Source(str(path), is_upload=True)
 
+    # ── long work ───────────────────────────────────────────────────────────────────────────────
+
+    async def make(self) -> None:
+        """Begin to make the release; whatever else the maker does ends."""
+        work = self.work
+        self.jobs["make"] = Job("make")  # from here on nobody else gives the maker a job
+        await self.pricer.stop()
+        await self.maker.stop()
+        self.losses, self.falling, self.began = [], None, time.monotonic()
+        self.results.pop("release", None)
+        self.results.pop("failed", None)
+        job = self.maker.give(
+            *("make", work.opened.place, work.toml, work.options, work.style), heard=self._note_loss
+        )
+        self.jobs["make"] = job
+        self._go_on(self._until_made(job, work))
+
+    def _note_loss(self, stage: str) -> None:
+        """Note the loss as a share, and the seconds since the start, if it has fallen."""
+        found = loss_in(stage)
+        weights = sum(column.weight for column in self.schema.quasi.values())
+        if found is not None and weights:
+            share = min(found / (self.table.rows * weights), 1.0)
+            if not self.losses or share < self.losses[-1][1]:
+                self.losses.append((round(time.monotonic() - self.began, 2), share))
+
+    def draw_losses(self) -> None:
+        """Let the picture of the losses be drawn again, unless that is being done."""
+        if len(self.losses) > 1 and "draw" not in self.jobs:
+            self.jobs["draw"] = self.reader.give("falling", list(self.losses))
+            self._go_on(self._until_drawn(self.jobs["draw"]))
+
+    async def _until_drawn(self, job: Job) -> None:
+        with contextlib.suppress(CoveyError):
+            self.falling = Html(await job.wait())
+        del self.jobs["draw"]
+
+    async def _until_made(self, job: Job, work: Work) -> None:
+        try:
+            made = await job.wait()
+            self.results["release"] = Result((work.made_of, self.maker.started), made)
+        except CoveyError as error:
+            if not job.was_stopped:
+                self.results["failed"] = Result(work.made_of, str(error))
+        finally:
+            if self.jobs.get("make") is job:
+                del self.jobs["make"]
+
+    def find_prices(self) -> Job:
+        """The job that finds the price of each k; it begins if nobody has asked before."""
+        return self._found("prices", self.work.priced_by)
+
+    def find_savings(self) -> Job:
+        """The job that finds what it saves to suppress a few rows at the chosen k."""
+        return self._found("savings", (*self.work.priced_by, self.schema.require.k))
+
+    def _found(self, name: str, key: tuple[Any, ...]) -> Job:
+        """The job of this name for this state of the work, which begins if there is none."""
+        job: Job | None = self.result(name, key)
+        if job is None or job.was_stopped:
+            job = self.pricer.give(name, self.work.opened.place, *key[1:])
+            self.results[name] = Result(key, job)
+        return job
+
+    @property
+    def price(self) -> "Priced | None":
+        """What the chosen k costs, as far as it is known: the price of the next larger k known."""
+        job: Job | None = self.result("prices", self.work.priced_by)
+        k = None if self.work.schema is None else self.work.schema.require.k
+        if job is None or k is None:
+            return None
+        known = prices_in(job)
+        return next((known[each] for each in sorted(known) if each >= k), None)
+
+    def _go_on(self, work: Coroutine[Any, Any, None]) -> None:
+        """Let something go on in the background; the loop alone would forget it."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def close(self) -> None:
         """End the processes."""
-        for worker in (self.reader, self.maker):
+        for worker in (self.reader, self.maker, self.pricer):
             await asyncio.to_thread(worker.close)
+
+
+def prices_in(job: Job) -> dict[int, Priced]:
+    """The price of each k, as well as it is known: a later one took more effort."""
+    return {piece.point.k: piece for piece in job.pieces if isinstance(piece, Priced)}
 
 
 def harmless(name: str) -> str:

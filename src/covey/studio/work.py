@@ -8,6 +8,7 @@ again.
 import shlex
 import tomllib
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,6 +16,7 @@ import tomlkit
 
 from covey.clustering.covey import PLANS
 from covey.errors import SchemaError, UsageError
+from covey.generalisation import Style
 from covey.report import About
 from covey.schema import Schema, TableFormat
 from covey.tables import sources
@@ -95,16 +97,31 @@ class Work:
         said: dict[str, Any] = {} if self.effort == "balanced" else {"effort": self.effort}
         return said | ({"max_suppressed": self.max_suppressed} if self.max_suppressed else {})
 
-    @property
+    @cached_property
+    def toml(self) -> str:
+        """The text of the schema file."""
+        return "" if self.schema is None else self.schema.to_toml()
+
+    @cached_property
     def made_of(self) -> tuple[Any, ...]:
         """All that a release depends on: two works with the same value give the same bytes."""
-        toml = None if self.schema is None else self.schema.to_toml()
-        return self.source, toml, tuple(sorted(self.options.items())), self.style
+        return self.source, self.toml, tuple(sorted(self.options.items())), self.style
+
+    @cached_property
+    def priced_by(self) -> tuple[Any, ...]:
+        """All that the price of each k depends on."""
+        if self.schema is None:
+            return None, ""
+        asked = self.schema.require
+        alone = self.schema.model_copy(update={"require": type(asked)(person=asked.person)})
+        return self.source, alone.to_toml()
 
     @property
-    def style(self) -> tuple[str, str]:
+    def style(self) -> Style:
         """How the cells of a group are written."""
-        return "values" if self.value_sets else "ancestor", "columns" if self.low_high else "text"
+        return Style(
+            "values" if self.value_sets else "ancestor", "columns" if self.low_high else "text"
+        )
 
     def command(self, output: str) -> str:
         """The command that makes the same release."""
@@ -137,7 +154,7 @@ class Work:
         document.add("checked", sorted(self.checked))
         said = {name: text for name, text in asdict(self.about).items() if text}
         document.add("about", said)
-        document.add("schema", self.described.to_toml())
+        document.add("schema", self.toml)
         return tomlkit.dumps(document)
 
     def reopened(self, text: str) -> Self:
@@ -164,7 +181,7 @@ class Work:
 
     def _described_by(self, text: str) -> Self:
         """With the schema in this text, as a schema file holds it."""
-        schema = Schema.from_dict(_parsed(text))
+        schema = schema_of(text)
         return replace(self, schema=schema, format=schema.table)
 
 
@@ -180,16 +197,17 @@ def written_out(schema: Schema) -> Schema:
     }
     for name, tree in trees.items():
         schema = schema.with_settings(name, taxonomy=tree)
-    return Schema.from_dict(_parsed(schema.to_toml()))
+    return schema_of(schema.to_toml())
 
 
 _REQUEST = ("effort", "max_suppressed", "value_sets", "low_high", "certificate")
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def schema_of(toml: str) -> Schema:
+    """The schema in the text of a schema file."""
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        return Schema.from_dict(tomllib.loads(toml))
+    except (tomllib.TOMLDecodeError, RecursionError):
         raise SchemaError("the schema is not valid TOML") from None
 
 
@@ -199,16 +217,23 @@ class History:
 
     now: Work = field(default_factory=Work)
     _before: list[Work] = field(default_factory=list)
+    _moving: str | None = None  # what is being moved, as a slider is
 
-    def decide(self, work: Work) -> None:
-        """Go on with this work."""
-        if work != self.now:
+    def decide(self, work: Work, moving: str | None = None) -> None:
+        """Go on with this work. Undo takes all moves of the same thing in a row as one."""
+        if work == self.now:
+            return
+        if moving is None or moving != self._moving:
             self._before = [*self._before[-(_MOST - 1) :], self.now]
-            self.now = work
+        self.now, self._moving = work, moving
 
     def change(self, **decided: Any) -> None:
         """Decide one thing."""
         self.decide(replace(self.now, **decided))
+
+    def move(self, what: str, **decided: Any) -> None:
+        """Decide one thing that is being moved, as a slider is."""
+        self.decide(replace(self.now, **decided), moving=what)
 
     @property
     def can_undo(self) -> bool:
@@ -218,7 +243,7 @@ class History:
     def undo(self) -> None:
         """Go back to the work before the last decision."""
         if self._before:
-            self.now = self._before.pop()
+            self.now, self._moving = self._before.pop(), None
 
 
 _MOST = 200  # works that undo can go back to

@@ -15,11 +15,18 @@ function put(text, ids) {
   const focus = here && here.id ? here.id : null;
   const ends = here && "selectionStart" in here ? textEnds(here) : null;
   const open = [...document.querySelectorAll("details[open]")].map((one) => one.id).filter(Boolean);
+  const drawn = new Map(); // old pictures stay until the new ones have come
+  for (const one of document.querySelectorAll("[data-src][id]:not([data-every])"))
+    drawn.set(one.id, one.innerHTML);
   const sought = document.querySelector("[data-filters]")?.value;
   for (const id of ids) {
     const old = document.getElementById(id);
     const now = fresh.getElementById(id);
     if (old && now) old.replaceWith(document.adoptNode(now));
+  }
+  for (const [id, inside] of drawn) {
+    const place = document.getElementById(id);
+    if (place && !place.dataset.asked) place.innerHTML = inside;
   }
   document.title = fresh.title || document.title;
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
@@ -149,6 +156,8 @@ async function piece(place) {
     return;
   }
   try {
+    await new Promise((wake) => setTimeout(wake, 60));
+    if (!place.isConnected) return; // the page has moved on
     const answer = await fetch(address);
     const text = await answer.text();
     if (!place.isConnected) return;
@@ -161,9 +170,7 @@ async function piece(place) {
     } else if (text === "reload") {
       await refresh();
     } else {
-      const fresh = new DOMParser().parseFromString(text, "text/html").body.firstElementChild;
-      if (fresh) place.replaceWith(document.adoptNode(fresh));
-      load();
+      put(text, [place.id]);
     }
   } catch {
     if (place.dataset.every) say("The studio does not answer. Was it ended in the terminal?");
