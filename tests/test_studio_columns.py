@@ -20,6 +20,7 @@ from covey.studio.columns import Appearance, Scale
 from covey.studio.desk import Desk
 from covey.studio.workers import Telling
 from examples import examples
+from studios import Inside, inside
 
 TELLING = Telling(lambda *_: None, lambda: False, lambda: False)
 FORMAT = TableFormat()
@@ -322,16 +323,16 @@ def test_changes_that_make_no_tree_are_refused(wrong: Any) -> None:
 class Visitor:
     """A browser without a script."""
 
-    def __init__(self, client: Any) -> None:
-        self.client = client
+    def __init__(self, studio: Inside) -> None:
+        self.studio = studio
 
     def get(self, address: str) -> str:
-        answer = self.client.get(f"/secret/{address}")
+        answer = self.studio.get(address)
         assert answer.status_code == 200
         return str(answer.text)
 
     def post(self, address: str, **sent: Any) -> str:
-        answer = self.client.post(f"/secret/{address}", data=sent)
+        answer = self.studio.post(address, sent)
         assert answer.status_code == 200
         assert "internal error" not in answer.text
         return str(answer.text)
@@ -349,21 +350,14 @@ class Visitor:
 
 
 @pytest.fixture(scope="module")
-def opened(table: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
-    testclient = pytest.importorskip("starlette.testclient")
-    from covey.studio.app import application
-    from covey.studio.guard import Guard
-
-    app = Guard(application(tmp_path_factory.mktemp("own"), None, lambda: None), "secret", 7)
-    with testclient.TestClient(app, base_url="http://127.0.0.1:7") as client:
-        visitor = Visitor(client)
-        assert "301 rows" in visitor.post("open/path", path=table)
-        yield visitor
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
+    with inside(tmp_path_factory.mktemp("own")) as studio:
+        yield Visitor(studio)
 
 
 @pytest.fixture
 def visitor(opened: Visitor, table: str) -> Visitor:
-    opened.post("open/path", path=table)
+    assert "301 rows" in opened.post("open/path", path=table)
     return opened
 
 
@@ -386,11 +380,9 @@ def test_who_knows_a_column_decides_its_role(visitor: Visitor) -> None:
         assert visitor.column("sex").role is role
 
 
-def test_a_requirement_goes_with_the_role_of_its_column(visitor: Visitor, table: str) -> None:
-    from covey.studio.session import Studio
-
-    inside: Studio = visitor.client.app._app.state.studio
-    inside.history.change(schema=inside.schema.requiring(l={"diagnosis": 2}))
+def test_a_requirement_goes_with_the_role_of_its_column(visitor: Visitor) -> None:
+    studio = visitor.studio.studio
+    studio.history.change(schema=studio.schema.requiring(l={"diagnosis": 2}))
     visitor.post("roles/set", column=place("diagnosis"), role="insensitive")
     assert visitor.column("diagnosis").role is Role.INSENSITIVE
     assert not visitor.schema.require.requirements()[1:]
@@ -467,14 +459,13 @@ def test_a_tree_is_changed_by_hand_and_goes_through_a_file(visitor: Visitor) -> 
     expected = {("Bonn", "Germany", "*"), ("Köln", "Germany", "*"), ("Lyon", "*"), ("Paris", "*")}
     assert outline(visitor.column("town <b>").taxonomy_over([])) == expected
     assert "changed in the meantime" in visitor.post("shown/tree", **sent)
-    file = visitor.client.post("/secret/shown/write", data={"column": town})
+    file = visitor.studio.post("shown/write", {"column": town})
     assert "Bonn;Germany;*" in file.text
     assert file.headers["content-disposition"].startswith("attachment")
     visitor.post("shown/build", column=town, build="flat")
     assert visitor.column("town <b>").taxonomy is None
-    answer = visitor.client.post(
-        "/secret/shown/read", data={"column": town}, files={"file": ("x.csv", file.content)}
-    )
+    sent = {"column": town}
+    answer = visitor.studio.post("shown/read", sent, files={"file": ("x.csv", file.content)})
     assert answer.status_code == 200
     assert outline(visitor.column("town <b>").taxonomy_over([])) == expected
 
@@ -523,8 +514,8 @@ REFUSING = (
 
 @pytest.mark.parametrize("action", REFUSING)
 @pytest.mark.parametrize("column", ["0", "3", "99999999", "ä"])
-def test_odd_requests_change_nothing(opened: Visitor, action: str, column: str) -> None:
-    before = opened.schema
+def test_odd_requests_change_nothing(visitor: Visitor, action: str, column: str) -> None:
+    before = visitor.schema
     for odd in ("x", "-3x", "9" * 30, "\0", "²"):
-        opened.post(action, column=column, **dict.fromkeys(FIELDS, odd))
-    assert opened.schema == before
+        visitor.post(action, column=column, **dict.fromkeys(FIELDS, odd))
+    assert visitor.schema == before
