@@ -137,7 +137,7 @@ class Studio:
 
     async def known(self, job: str, *arguments: Any) -> Any:
         """The same, asked only once for the same table and arguments."""
-        key = (job, self.work.source, self.work.format, repr(arguments))
+        key = (job, self.table.number, repr(arguments))
         if key not in self._answers:
             self._answers[key] = await self.ask(job, *arguments)
         return self._answers[key]
@@ -166,6 +166,7 @@ class Studio:
             self.jobs.pop("open", None)
         self.read[source, declared] = opened
         self.results.clear()
+        self._answers.clear()
         self.history.decide(
             replace(
                 self.work,
