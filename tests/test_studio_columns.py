@@ -395,7 +395,7 @@ def test_the_number_of_unique_people_is_told(visitor: Visitor) -> None:
     unique = sum(times == 1 for times in Counter(zip(AGES, TOWNS, strict=True)).values())
     page = visitor.get("roles")
     assert f"{unique:,} of 301 people" in page
-    assert "age and town &lt;b&gt;" in page
+    assert "<bdi>age</bdi> and <bdi>town &lt;b&gt;</bdi>" in page
 
 
 def test_roles_need_the_custodian_until_they_are_confirmed(visitor: Visitor) -> None:
@@ -483,6 +483,8 @@ def test_other_settings_of_a_column(visitor: Visitor) -> None:
     assert column.taxonomy.lengths == (1, 3)  # type: ignore[union-attr]
     visitor.post("shown/set", column=code, type="numeric")
     assert visitor.column("zip").type == "numeric"
+    visitor.post("shown/set", column=code, cells="yes", unreadable="on")
+    assert visitor.column("zip").unreadable == "missing"
     visitor.post("shown/propose", column=code)
     assert visitor.column("zip").weight == 1
 

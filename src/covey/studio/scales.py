@@ -24,13 +24,11 @@ Bound = float | date | None
 def grids(scale: Scale, column: Column) -> tuple[Grid, ...]:
     """No grid, and then wider and wider steps."""
     if column.type is ColumnType.DATE:
-        return (None, *(unit for unit in UNITS if unit != "hour" or column.grid == "hour"))
+        return (None, *UNITS[1:])  # hours are chosen from the list
     width = max(scale.high - scale.low, 1.0 if scale.is_whole else 1e-6)
     steps = [round_step(width / _FINEST, whole=scale.is_whole)]
     while steps[-1] < width / 2:
         steps.append(round_step(steps[-1] * 1.01, whole=scale.is_whole))
-    if isinstance(column.grid, float) and column.grid not in steps:
-        steps = sorted([*steps, column.grid])
     return (None, *steps)
 
 
@@ -46,12 +44,10 @@ def tops(scale: Scale, column: Column) -> tuple[Bound, ...]:
 
 def position(options: Sequence[Any], value: Any) -> int:
     """The place of a setting among the options, or of the one next to it."""
-    if value in options:
-        return options.index(value)
-    real = [
-        (abs(option - value), place) for place, option in enumerate(options) if option is not None
-    ]
-    return min(real)[1] if real else 0
+    if value in options or isinstance(value, str):
+        return options.index(value) if value in options else 1
+    away = [(abs(one - value), place) for place, one in enumerate(options) if one is not None]
+    return min(away)[1] if away else 0
 
 
 def _steps(scale: Scale, column: Column) -> list[tuple[Bound, Bound]]:
