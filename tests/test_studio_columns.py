@@ -210,7 +210,10 @@ def test_every_position_is_a_setting(low: int, width: int, grid: float | None) -
             Column(role=Role.QUASI, type="numeric", **{which: option})
             assert scales.position(options, option) == place
     bottoms = [end for end in scales.bottoms(scale, column) if isinstance(end, float)]
-    assert min(bottoms) <= low < low + width <= max(bottoms)
+    tops = [end for end in scales.tops(scale, column) if isinstance(end, float)]
+    assert min(tops) <= low
+    assert low + width <= max(bottoms)
+    assert len(tops) == len(bottoms)
 
 
 @pytest.mark.parametrize("grid", [None, "day", "week", "month", "quarter", "year"])

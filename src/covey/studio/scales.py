@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import date, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any, get_args
 
 import numpy as np
@@ -33,12 +34,12 @@ def grids(scale: Scale, column: Column) -> tuple[Grid, ...]:
 
 
 def bottoms(scale: Scale, column: Column) -> tuple[Bound, ...]:
-    """No lower end, and then those that lie on the grid, from the lowest value on."""
+    """No lower end, and then the ends of steps: equal distances, as in a picture of the scale."""
     return (None, *(end for _, end in _steps(scale, column)))
 
 
 def tops(scale: Scale, column: Column) -> tuple[Bound, ...]:
-    """Those upper ends that lie on the grid, up to the highest value, and then none."""
+    """The beginnings of steps, and then no upper end."""
     return (*(begin for begin, _ in _steps(scale, column)), None)
 
 
@@ -59,8 +60,7 @@ def _steps(scale: Scale, column: Column) -> list[tuple[Bound, Bound]]:
         unit = max(unit, round_step((scale.high - scale.low) / _MOST, whole=scale.is_whole))
     first, last = int(np.floor(scale.low / unit)), int(np.ceil(scale.high / unit))
     exact = Decimal(str(unit))
-    ends = [float(exact * place) for place in range(first, last + 1)]
-    return [(end, end) for end in ends]
+    return list(pairwise(float(exact * at) for at in range(first, max(last, first + 1) + 1)))
 
 
 def _dates(scale: Scale, column: Column) -> list[tuple[Bound, Bound]]:
