@@ -443,6 +443,15 @@ def test_a_scale_is_typed_and_slid(visitor: Visitor) -> None:
     assert visitor.column("age").bottom == 30
 
 
+def test_one_undo_takes_a_slide_back(visitor: Visitor) -> None:
+    before = visitor.schema
+    for position in (1, 2, 3):
+        visitor.post("shown/slide", column=place("age"), which="bottom", position=position)
+    assert visitor.column("age").bottom != before.columns["age"].bottom
+    visitor.post("open/undo", step="shown")
+    assert visitor.schema == before
+
+
 def boxes(page: str, label: str) -> str:
     found = re.search(rf'value="(\d+)"><span><bdi>{label}<', page)
     assert found is not None

@@ -184,7 +184,7 @@ def _listed(entries: list[Entry], release: Written | None) -> Html:
          f"{entry.k:,}", f"{entry.rows:,}", _forgotten(entry, is_own=entry.sha256 == own))
         for entry in reversed(entries)
     ]  # fmt: skip
-    head = ("release", "date", "k", "rows", "")
+    head = ("release", "date", "k", "rows", "never published?")
     grid = scrolled(table(head, lines, numbers=(2, 3)), "releases in your register")
     more = element("summary", f"All releases in your register ({len(entries):,})")
     return element("details", more, grid, id="register")
@@ -193,7 +193,7 @@ def _listed(entries: list[Entry], release: Written | None) -> Html:
 def _forgotten(entry: Entry, *, is_own: bool) -> Html | None:
     if is_own:
         return None
-    return push("answer/forget", "Never published: forget it", kind="quiet", release=entry.id,
+    return push("answer/forget", "Forget it", kind="quiet", release=entry.id,
                 label=f"forget the release {entry.id}")  # fmt: skip
 
 

@@ -92,10 +92,10 @@ def _verdict(found: Attacked, k: int) -> str:
 
 
 def _narrowing(found: Attacked) -> Html:
-    first = ("knows nothing", "", f"{found.rows_before:,}", f"{found.rows_after:,}")
+    first = ("nothing", "", f"{found.rows_before:,}", f"{found.rows_after:,}")
     lines: list[Sequence[Part]] = [first]
     lines += [(one.name, one.known, f"{one.before:,}", f"{one.after:,}") for one in found.steps]
-    head = ("knows", "", "rows left in the original", "in the release")
+    head = ("known", "value", "rows left in the original", "rows left in the release")
     return scrolled(table(head, lines, numbers=(2, 3)), "how each thing known narrows it down")
 
 
@@ -108,7 +108,7 @@ def _learnt(found: Attacked) -> Iterator[Part]:
          _sentence(one, found.after))
         for one in found.learnt
     ]  # fmt: skip
-    head = ("column", "from the original", "from the release", "")
+    head = ("column", "from the original", "from the release", "so")
     yield scrolled(table(head, lines), "what the attacker learns")
 
 

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from starlette.datastructures import FormData
 
 from covey.errors import UsageError, count, percent
-from covey.measures.loss import ColumnLoss
 from covey.report import Report
 from covey.studio.looked import Looked, looked, with_columns
 from covey.studio.looking import (
@@ -19,7 +18,7 @@ from covey.studio.looking import (
     Widened,
 )
 from covey.studio.pages import attack, question
-from covey.studio.session import Studio, text_of, whole
+from covey.studio.session import Studio, is_whole, text_of, whole
 from covey.studio.steps import (
     BLOCKED,
     DONE,
@@ -306,25 +305,19 @@ def _members(group: GroupShown) -> Html:
 
 def _shown(report: Report) -> Html:
     lost = {one.name: one for one in report.losses.columns}
-    lines = [
-        (one.column, _sentence(str(one)), bar(lost[one.column].il), _lost(lost[one.column]))
-        for one in report.shown
-    ]
-    head = ("column", "what it shows", "", "lost")
-    return scrolled(table(head, lines, numbers=(3,)), "what each column still shows")
+    lines = [(one.column, _sentence(str(one)), bar(lost[one.column].il)) for one in report.shown]
+    head = ("column", "what it shows", "lost")
+    return scrolled(table(head, lines, numbers=(2,)), "what each column still shows")
 
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _lost(column: ColumnLoss) -> str:
-    return percent(column.il)
-
-
 def bar(share: float) -> Html:
-    """A share as a bar beside its number."""
-    return element("meter", min="0", max="1", value=f"{share:.4f}", aria_hidden="true")
+    """A share as a bar and a number."""
+    drawn = element("meter", min="0", max="1", value=f"{share:.4f}", aria_hidden="true")
+    return together((drawn, element("span", percent(share), class_="share")))
 
 
 def _groups(studio: Studio, state: Looked) -> Html:
@@ -348,23 +341,23 @@ def _payers(_: Studio, state: Looked) -> Html:
 
 def _of_payers(found: Payers) -> Iterator[Part]:
     yield element("p", f"On average a row loses {percent(found.mean)}. These lose most:")
-    yield _dear(found.most, with_column=True)
+    yield _dear(found.most, named=True)
     options = [("", "choose a column"), *((str(i), n) for i, n in enumerate(found.columns))]
     chosen = "" if found.by is None else str(found.columns.index(found.by))
     select = chosen_from("column", options, chosen, id="payers-by")
     yield form("look/payers", labelled("By the values of", select), live=True, class_="narrow",
                label="by column")  # fmt: skip
     if found.each:
-        yield _dear(found.each, with_column=False)
+        yield _dear(found.each, named=False)
 
 
-def _dear(payers: tuple[Payer, ...], *, with_column: bool) -> Html:
+def _dear(payers: tuple[Payer, ...], *, named: bool) -> Html:
     lines = [
-        (f"{one.column}: {one.label}" if with_column else one.label, f"{one.rows:,}",
-         bar(one.loss), percent(one.loss))
+        (f"{one.column}: {one.label}" if named else one.label, f"{one.rows:,}", bar(one.loss))
         for one in payers
     ]  # fmt: skip
-    return scrolled(table(("who", "rows", "", "lost"), lines, numbers=(1, 3)), "who loses most")
+    region = "who loses most" if named else "what each value loses"
+    return scrolled(table(("who", "rows", "lost"), lines, numbers=(1, 2)), region)
 
 
 # ── pieces and actions ──────────────────────────────────────────────────────────────────────────
@@ -422,7 +415,7 @@ async def _choose_rows(studio: Studio, sent: FormData) -> str | None:
 async def _choose_group(studio: Studio, sent: FormData) -> str | None:
     state = looked(studio)
     row, _, column = text_of(sent, "pick").partition("-")
-    if not (row.isdecimal() and (column.isdecimal() or not column)):
+    if not (is_whole(row) and (is_whole(column) or not column)):
         raise UsageError("there is no such row")
     if state.group is not None and state.group.number == int(row) and not column:
         state.group = None  # the second click closes it

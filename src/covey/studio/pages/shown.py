@@ -308,7 +308,8 @@ async def _slide(studio: Studio, sent: FormData) -> str | None:
     if place >= len(values):
         raise UsageError("the position is beyond the end")
     if place != scales.position(values, getattr(column, which)):
-        _change(studio, name, **{which: values[place]})
+        schema = studio.schema.with_settings(name, **{which: values[place]})
+        studio.history.move(f"{which} of {name}", schema=schema)
     return None
 
 
