@@ -6,7 +6,6 @@ and leads to a page. So a reload repeats nothing and loses nothing.
 
 import asyncio
 import contextlib
-import tempfile
 from collections.abc import AsyncIterator, Callable
 from importlib.resources import files
 from pathlib import Path
@@ -34,7 +33,6 @@ def application(folder: Path, table: str | None, ready: Callable[[], None]) -> S
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        tempfile.tempdir = str(folder)  # uploads are kept there while they arrive
         studio = app.state.studio = Studio(folder, Worker(folder), Worker(folder), Worker(folder))
         first = asyncio.create_task(_begin(studio, table))
         ready()

@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import os
 import secrets
 import shutil
 import socket
@@ -17,12 +18,16 @@ ADDRESS = "127.0.0.1"
 
 @contextlib.contextmanager
 def _own_folder() -> Iterator[Path]:
-    """A folder that only this user can read, removed at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="covey-studio-"))  # made with mode 0700
+    """A folder that only this user can read, and all in it, removed at the end."""
+    usual = os.umask(0o077)  # the processes that do the work inherit it
+    folder = Path(tempfile.mkdtemp(prefix="covey-studio-"))
+    tempfile.tempdir = str(folder)  # uploads are kept there while they arrive
     try:
         yield folder
     finally:
+        tempfile.tempdir = None
         shutil.rmtree(folder, ignore_errors=True)
+        os.umask(usual)
 
 
 def run(table: str | None, *, port: int, open_browser: bool, say: Callable[[str], None]) -> None:
@@ -58,7 +63,7 @@ def run(table: str | None, *, port: int, open_browser: bool, say: Callable[[str]
 def refuse_without_server() -> None:
     """Refuse to start if the packages of the extra are not installed."""
     try:
-        import multipart  # noqa: F401
+        import python_multipart  # noqa: F401
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:

@@ -217,6 +217,17 @@ class Studio:
             if not self.losses or share < self.losses[-1][1]:
                 self.losses.append((round(time.monotonic() - self.began, 2), share))
 
+    def draw_losses(self) -> None:
+        """Let the picture of the losses be drawn again, unless that is being done."""
+        if len(self.losses) > 1 and "draw" not in self.jobs:
+            self.jobs["draw"] = self.reader.give("falling", list(self.losses))
+            self._go_on(self._until_drawn(self.jobs["draw"]))
+
+    async def _until_drawn(self, job: Job) -> None:
+        with contextlib.suppress(CoveyError):
+            self.falling = Html(await job.wait())
+        del self.jobs["draw"]
+
     async def _until_made(self, job: Job, work: Work) -> None:
         try:
             made = await job.wait()

@@ -12,8 +12,11 @@ import asyncio
 import contextlib
 import itertools
 import multiprocessing
+import os
+import pickle
 import shutil
 import signal
+import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,6 +24,7 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from covey.clustering.progress import loss_in
@@ -32,6 +36,10 @@ _SPAWN = multiprocessing.get_context("spawn")  # a forked copy of polars' thread
 
 class Stopped(BaseException):
     """Raised in a job that was told to stop for good."""
+
+
+class ServerGone(BaseException):
+    """Raised in a job whose result nobody waits for any more."""
 
 
 @dataclass(eq=False)
@@ -95,21 +103,24 @@ class Worker:
         self._lock = threading.Lock()
         self._jobs: dict[int, Job] = {}
         self._process: BaseProcess | None = None
+        self._is_lost = False
         self.started = 0  # how often: what an earlier process had before it is gone
 
     def _start(self) -> None:
         """Start a process; the first one when there is a job for it."""
         self.started += 1
         self._jobs = {}
+        self._is_lost = False
         ours, theirs = _SPAWN.Pipe()
         # The number of the last job that should end, with what it has or for good.
         self._enough, self._stop = _SPAWN.Value("q", -1), _SPAWN.Value("q", -1)
-        self._connection = ours
+        self._waiting: SimpleQueue[bytes] = SimpleQueue()
         self._process = _SPAWN.Process(
             target=serve, args=(theirs, self._enough, self._stop, str(self._folder)), daemon=True
         )
         self._process.start()
         theirs.close()
+        threading.Thread(target=_post, args=(ours, self._waiting), daemon=True).start()
         # It keeps its own jobs: those of another process that takes over are not lost with it.
         threading.Thread(target=self._listen, args=(ours, self._jobs), daemon=True).start()
 
@@ -118,11 +129,11 @@ class Worker:
         loop = asyncio.get_running_loop()
         job = Job(name, heard=heard, _ended=asyncio.Event(), _loop=loop)
         with self._lock:
-            if self._process is None or not self._process.is_alive():
+            if self._is_lost or self._process is None or not self._process.is_alive():
                 self._start()
             number = next(self._numbers)
             self._jobs[number] = job
-            self._connection.send((number, name, arguments))
+            self._waiting.put(pickle.dumps((number, name, arguments)))
         return job
 
     async def ask(self, name: str, *arguments: Any) -> Any:
@@ -168,8 +179,16 @@ class Worker:
             connection.close()
         with self._lock:
             lost = [jobs.pop(number) for number in list(jobs)]
+            self._is_lost = self._is_lost or jobs is self._jobs  # it may still seem alive
         for job in lost:
             job.note("error", ("CoveyError", "stopped" if job.was_stopped else _ENDED, ()))
+
+
+def _post(connection: "Connection[Any, Any]", waiting: "SimpleQueue[bytes]") -> None:
+    """Send jobs to the process, in a thread: while it works, it may not take in another one."""
+    with contextlib.suppress(OSError):
+        while True:
+            connection.send_bytes(waiting.get())
 
 
 _ENDED = "the process that does the work has ended, perhaps for lack of memory"
@@ -230,32 +249,44 @@ class _Once:
 
 def serve(connection: "Connection[Any, Any]", enough: Any, stop: Any, folder: str) -> None:
     """Do jobs until the server is gone; then remove its folder, if it could not do so itself."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this one
+    # Ctrl-C and a closed terminal are for the server; this process outlives it to tidy up.
+    for name in ("SIGINT", "SIGHUP"):
+        if number := getattr(signal, name, None):
+            signal.signal(number, signal.SIG_IGN)
+    _silence()
+    tempfile.tempdir = folder
     desk = import_module("covey.studio.desk").Desk(Path(folder))
-    try:
+    with contextlib.suppress(ServerGone, EOFError, OSError):
         while True:
             number, name, arguments = connection.recv()
+            _do(desk, name, arguments, _telling(connection, number, enough, stop))
+    shutil.rmtree(folder, ignore_errors=True)
 
-            def send(what: str, told: Any, number: int = number) -> None:
-                connection.send((number, what, told))
 
-            def is_stopped(number: int = number) -> bool:
-                return bool(stop.value >= number)
+def _silence() -> None:
+    """Let nothing that a library prints reach the terminal: it may quote a cell."""
+    with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device
+        for stream in (1, 2):
+            os.dup2(nowhere.fileno(), stream)
 
-            _do(desk, name, arguments, Telling(send, _Once(enough, number), is_stopped))
-    except (EOFError, OSError):
-        shutil.rmtree(folder, ignore_errors=True)
+
+def _telling(connection: "Connection[Any, Any]", number: int, enough: Any, stop: Any) -> Telling:
+    def send(what: str, told: Any) -> None:
+        try:
+            connection.send((number, what, told))
+        except OSError:
+            raise ServerGone from None
+
+    return Telling(send, _Once(enough, number), lambda: bool(stop.value >= number))
 
 
 def _do(desk: Any, name: str, arguments: tuple[Any, ...], telling: Telling) -> None:
     try:
-        result = getattr(desk, name)(telling, *arguments)
-    except (EOFError, BrokenPipeError):
+        telling.send("result", getattr(desk, name)(telling, *arguments))
+    except ServerGone:
         raise
     except BaseException as error:
         telling.send("error", _told(error))
-    else:
-        telling.send("result", result)
 
 
 def _told(error: BaseException) -> tuple[str, str, tuple[str, ...]]:

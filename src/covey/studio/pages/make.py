@@ -158,10 +158,8 @@ async def _progress(studio: Studio, _: Mapping[str, str]) -> str:
     job = studio.jobs.get("make")
     if job is None:
         return "reload"
-    if len(studio.losses) > 1:
-        studio.falling = Html(await studio.reader.ask("falling", studio.losses))
-    job = studio.jobs.get("make")
-    return "reload" if job is None else _working(studio, job)
+    studio.draw_losses()
+    return _working(studio, job)
 
 
 # ── once it is made ─────────────────────────────────────────────────────────────────────────────
@@ -187,9 +185,8 @@ def _made(studio: Studio, made: Made) -> Iterator[Part]:
     if report.warnings:
         minded = [element("li", text[:1].upper() + text[1:]) for text in report.warnings]
         yield card("Before you publish", element("ul", *minded, class_="minded"))
-    if studio.losses:
-        picture = element("div", studio.falling, class_="picture") if studio.falling else None
-        yield card("How the loss fell", picture)
+    if studio.falling:
+        yield card("How the loss fell", element("div", studio.falling, class_="picture"))
     yield element("details", element("summary", "Make it again"), _options(studio), id="once-more")
 
 

@@ -110,14 +110,27 @@ document.addEventListener("input", (event) => {
   moving = setTimeout(() => post(field.form), 40);
 });
 
-/* Pieces of the page that come later; some come again and again, until the work is done. */
+/* Pieces of the page that come later, once they are nearly in sight: a table may have many columns.
+   Some come again and again, until the work is done. */
+const near = new IntersectionObserver(
+  (places) => {
+    for (const { target, isIntersecting } of places)
+      if (isIntersecting) {
+        near.unobserve(target);
+        piece(target);
+      }
+  },
+  { rootMargin: "400px" },
+);
+
 function load() {
   for (const place of document.querySelectorAll("[data-src]")) {
     const every = place.dataset.every;
     if (place.dataset.asked) continue;
     place.dataset.asked = "yes";
     if (every) setTimeout(() => piece(place), Number(every));
-    else piece(place);
+    else if (pieces.has(place.dataset.src)) piece(place);
+    else near.observe(place);
   }
   const page = document.querySelector("[data-page]");
   if (page && !page.dataset.asked) {
