@@ -58,6 +58,10 @@ class Browser:
         self.post("make/start")
         self.until("make", "Make it again")
 
+    def write(self) -> None:
+        self.post("answer/write")
+        self.until("answer", "Print or save as PDF")
+
     def downloads(self, step: str) -> dict[str, bytes]:
         """The files that a page offers, by their names."""
         found = {}
@@ -120,11 +124,11 @@ def test_from_a_look_to_the_same_bytes(browser: Browser, tmp_path: Path) -> None
 
     # Answer: a title is no new release, and the register has one entry.
     browser.post("answer/about", title="First", certificate="on")
-    browser.post("answer/write")
+    browser.write()
     assert known() == 1
     page = browser.post("answer/about", title="Second <b>", certificate="on")
     assert "write it again" in page
-    browser.post("answer/write")
+    browser.write()
     assert known() == 1
     files = browser.downloads("answer")
     assert json.loads(files["report.json"])["about"]["title"] == "Second <b>"
@@ -175,7 +179,7 @@ def test_from_a_look_to_the_same_bytes(browser: Browser, tmp_path: Path) -> None
     # Another release is another entry, and the two are compared.
     browser.make(6)
     assert 'href="make"' not in browser.page("answer").split('id="main"')[1]
-    browser.post("answer/write")
+    browser.write()
     assert known() == 2
     register = Register.of(None)
     assert register is not None
@@ -188,7 +192,7 @@ def test_from_a_look_to_the_same_bytes(browser: Browser, tmp_path: Path) -> None
 @pytest.mark.slow
 def test_what_recipients_get_has_no_cell_that_the_release_does_not_show(browser: Browser) -> None:
     browser.make(5)
-    browser.post("answer/write")
+    browser.write()
     packed = zipfile.ZipFile(BytesIO(browser.downloads("hand_over")["for-the-recipient.zip"]))
     everything = "\n".join(packed.read(name).decode() for name in packed.namelist())
     released = packed.read("people-released.csv").decode()
