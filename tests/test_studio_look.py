@@ -193,6 +193,24 @@ def test_a_code_that_nobody_has_matches_only_what_stands_for_it(desks: Desks) ->
     assert desk.attack(SILENT, {"code": "2099"}).before == 0
 
 
+@pytest.mark.parametrize(("missing", "matching"), [("category", 4), ("wildcard", 8)])
+def test_a_missing_cell_matches_as_the_schema_says(
+    tmp_path: Path, missing: str, matching: int
+) -> None:
+    place = tmp_path / "few.csv"
+    lines = ["code,illness", *["1010,flu"] * 4, *[",gout"] * 4]
+    place.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    toml = f"""
+    columns.code = {{ role = "quasi", type = "categorical", missing = "{missing}" }}
+    columns.illness = {{ role = "sensitive" }}
+    require.k = 4
+    """
+    desk = Desk(tmp_path)
+    desk.make(SILENT, str(place), toml, {}, Style())
+    found = desk.attack(SILENT, {"code": "1010"})
+    assert (found.before, found.after) == (4, matching)
+
+
 @pytest.mark.parametrize(("name", "text"), [("age", "old"), ("seen", "yesterday")])
 def test_what_cannot_be_read_is_named_and_not_quoted(desks: Desks, name: str, text: str) -> None:
     desk, _ = desks()
@@ -248,6 +266,7 @@ def test_the_group_of_a_row_has_the_rows_that_are_released_with_it(desks: Desks)
     desk, frame = desks()
     assert desk.made is not None
     labels = desk.made.release.groups.labels
+    behind = {row: place for place, row in enumerate(desk.made.release.rows.tolist())}
     for row in range(0, frame.height, 7):
         group = desk.group_shown(SILENT, row, 1)
         members = {i for i, label in enumerate(labels) if label == labels[row]}
@@ -256,7 +275,11 @@ def test_the_group_of_a_row_has_the_rows_that_are_released_with_it(desks: Desks)
         assert group.members[0][0] == row
         assert group.chosen == "job"
         assert sum(one.share for one in group.columns) == pytest.approx(1) or group.loss == 0
+        released = desk.made.release.table.row(behind[row], named=True)
+        costs = desk.made.release.costs
         for one in group.columns:
+            assert one.shown == released[one.name]
+            assert one.lost == pytest.approx(costs[f"loss_{one.name}"][row])
             cells = [frame[one.name][i] or None for i in members]
             assert one.distinct == len(set(cells))
             assert all(cells.count(value) == rows for value, rows in one.values)
