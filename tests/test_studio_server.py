@@ -203,7 +203,7 @@ def test_without_its_extra_it_says_what_to_install(
 @pytest.mark.slow
 def test_two_studios_do_not_see_each_other(studio: Served, tmp_path: Path) -> None:
     with served(tmp_path) as other, other.client() as there, studio.client() as here:
-        assert "Check that the table below looks right" in here.get("open").text
+        wait(lambda: "Check that the table below looks right" in here.get("open").text)
         assert "Check that the table below looks right" not in there.get("open").text
         assert there.get("files/covey.toml").status_code == 404
         wrong = httpx.get(f"http://127.0.0.1:{other.port}/{studio.token}/open")

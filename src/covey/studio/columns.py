@@ -372,6 +372,7 @@ def _cut(numbers: _Numbers, column: Column) -> "alt.LayerChart":
     ]
     ends = first * width, max(high, (first + len(heights)) * width)
     cuts = _cuts(column, max(ends[0], bottom), min(ends[1], top))
+    ends = min(ends[0], *cuts[:1], ends[1]), ends[1]
     return charts.cut_spans(spans, cuts, bounds, ends=ends, dates=column.type == "date")
 
 

@@ -126,8 +126,8 @@ class Studio:
     def column(self, form: Any) -> str:
         """The column that a form names by its place: names do not belong in addresses."""
         names = self.table.names
-        place = str(form.get("column", ""))
-        if not place.isdecimal() or int(place) >= len(names):
+        place = text_of(form, "column")
+        if not is_whole(place) or int(place) >= len(names):
             raise UsageError("there is no such column")
         return names[int(place)]
 
@@ -137,7 +137,7 @@ class Studio:
 
     async def known(self, job: str, *arguments: Any) -> Any:
         """The same, asked only once for the same table and arguments."""
-        key = (job, self.work.source, self.work.format, repr(arguments))
+        key = (job, self.table.number, repr(arguments))
         if key not in self._answers:
             self._answers[key] = await self.ask(job, *arguments)
         return self._answers[key]
@@ -166,6 +166,7 @@ class Studio:
             self.jobs.pop("open", None)
         self.read[source, declared] = opened
         self.results.clear()
+        self._answers.clear()
         self.history.decide(
             replace(
                 self.work,
@@ -185,8 +186,8 @@ class Studio:
 
     async def upload(self, name: str, copy: Callable[[Path], Awaitable[None]]) -> Source:
         """Keep an uploaded file in the studio's own folder, under a harmless name."""
-        folder = self.folder / "uploads" / secrets.token_hex(8)
-        folder.mkdir(parents=True, mode=0o700)
+        folder = self.folder / f"upload-{secrets.token_hex(8)}"
+        folder.mkdir(mode=0o700)
         path = folder / harmless(name)
         await copy(path)
         return Source(str(path), is_upload=True)
@@ -301,12 +302,24 @@ def text_of(form: FormData, name: str) -> str:
     return given.strip() if isinstance(given, str) else ""
 
 
+def at_home(path: str) -> str:
+    """A path with the folder that a ~ at its beginning stands for; as it is if there is none."""
+    with contextlib.suppress(RuntimeError):
+        return str(Path(path).expanduser()) if path.startswith("~") else path
+    return path
+
+
 def whole(form: FormData, name: str, what: str) -> int:
     """A whole number that was typed."""
     given = text_of(form, name)
-    if not re.fullmatch(r"[0-9]{1,9}", given):
+    if not is_whole(given):
         raise UsageError(f"{what} must be a whole number")
     return int(given)
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is a whole number, and not so long that nothing has so many."""
+    return re.fullmatch(r"[0-9]{1,9}", text) is not None
 
 
 def number(form: FormData, name: str, what: str) -> float:

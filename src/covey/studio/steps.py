@@ -122,10 +122,13 @@ def ticked(name: str, text: Part, *, on: bool, value: str = "on", id: str | None
     return element("label", box, " ", text, class_="tick")
 
 
-def later(address: str, name: str, *, class_: str = "later") -> Html:
-    """A place for a piece of the page that the script asks for once the page is there."""
+def later(address: str, name: str, *, class_: str = "later", id: str | None = None) -> Html:
+    """A place for a piece of the page that the script asks for once the page is there.
+
+    With an id, what was there before stays until the piece has come.
+    """
     return element("div", element("span", f"{name} …", class_="quiet small"), data_src=address,
-                   class_=class_)  # fmt: skip
+                   class_=class_, id=id)  # fmt: skip
 
 
 def again(address: str, inside: Part, *, milliseconds: int = 500, id: str) -> Html:

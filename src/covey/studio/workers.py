@@ -103,7 +103,7 @@ class Worker:
         self._lock = threading.Lock()
         self._jobs: dict[int, Job] = {}
         self._process: BaseProcess | None = None
-        self._is_lost = False
+        self._is_lost = False  # whether the process has gone
         self.started = 0  # how often: what an earlier process had before it is gone
 
     def _start(self) -> None:
@@ -255,6 +255,7 @@ def serve(connection: "Connection[Any, Any]", enough: Any, stop: Any, folder: st
             signal.signal(number, signal.SIG_IGN)
     _silence()
     tempfile.tempdir = folder
+    os.umask(0o077)  # what it writes is for nobody else
     desk = import_module("covey.studio.desk").Desk(Path(folder))
     with contextlib.suppress(ServerGone, EOFError, OSError):
         while True:

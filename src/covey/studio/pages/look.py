@@ -18,7 +18,7 @@ from covey.studio.looking import (
     Widened,
 )
 from covey.studio.pages import attack, question
-from covey.studio.session import Studio, text_of, whole
+from covey.studio.session import Studio, is_whole, text_of, whole
 from covey.studio.steps import (
     BLOCKED,
     DONE,
@@ -443,7 +443,7 @@ async def _choose_rows(studio: Studio, sent: FormData) -> str | None:
 async def _choose_group(studio: Studio, sent: FormData) -> str | None:
     state = looked(studio)
     row, _, column = text_of(sent, "pick").partition("-")
-    if not (row.isdecimal() and (column.isdecimal() or not column)):
+    if not (is_whole(row) and (is_whole(column) or not column)):
         raise UsageError("there is no such row")
     if state.group is not None and state.group.number == int(row) and not column:
         state.group = None  # the second click closes it

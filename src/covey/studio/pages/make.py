@@ -10,7 +10,7 @@ from covey.errors import count, percent
 from covey.schema import Schema
 from covey.schema.requirements import SENSITIVE_MODELS
 from covey.studio.desk import Made
-from covey.studio.session import Studio, text_of
+from covey.studio.session import Studio, is_whole, text_of
 from covey.studio.steps import (
     BLOCKED,
     DONE,
@@ -297,7 +297,7 @@ async def _remedy(studio: Studio, sent: FormData) -> str | None:
     failed = studio.result("failed", studio.work.made_of)
     place = text_of(sent, "which")
     ways = [] if failed is None else _ways(studio, failed)
-    if not place.isdecimal() or int(place) >= len(ways):
+    if not is_whole(place) or int(place) >= len(ways):
         return None
     remedy = ways[int(place)][1]
     if isinstance(remedy, Schema):

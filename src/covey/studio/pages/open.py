@@ -11,7 +11,7 @@ from starlette.datastructures import FormData, UploadFile
 from covey.errors import SchemaError, UsageError, count
 from covey.inspection.findings import Finding
 from covey.schema import Schema
-from covey.studio.session import Studio, text_of, whole
+from covey.studio.session import Studio, at_home, text_of, whole
 from covey.studio.steps import (
     DONE,
     NEEDS,
@@ -240,7 +240,7 @@ async def _path(studio: Studio, sent: FormData) -> str | None:
     path = text_of(sent, "path")
     if not path:
         raise UsageError("type the path of a file")
-    await studio.open(Source(str(Path(path).expanduser()) if path.startswith("~") else path))
+    await studio.open(Source(at_home(path)))
     return None
 
 

@@ -10,7 +10,7 @@ from covey.schema import Role, Schema
 from covey.studies.curves import KS
 from covey.studies.marks import MARKS
 from covey.studio.prices import SHARES, People, Priced, curve_of
-from covey.studio.session import Studio, number, prices_in, text_of, whole
+from covey.studio.session import Studio, is_whole, number, prices_in, text_of, whole
 from covey.studio.steps import (
     BLOCKED,
     DONE,
@@ -361,7 +361,7 @@ async def _set_k(studio: Studio, sent: FormData) -> str | None:
 async def _slide(studio: Studio, sent: FormData) -> str | None:
     # The page says which k its places mean: another one may have been typed in another window.
     place, ks = whole(sent, "place", "the place"), text_of(sent, "ks").split(",")
-    if place >= len(ks) or not ks[place].isdecimal():
+    if place >= len(ks) or not is_whole(ks[place]):
         raise UsageError("there is no such k")
     studio.history.move("k", schema=studio.schema.requiring(k=int(ks[place])))
     return None
@@ -389,7 +389,7 @@ async def _require(studio: Studio, sent: FormData) -> str | None:
 
 def _read(setting: str) -> int | float | str:
     """A setting as a schema file has it: a number if it is one."""
-    if setting.isdecimal():
+    if is_whole(setting):
         return int(setting)
     return float(setting) if _is_number(setting) else setting
 

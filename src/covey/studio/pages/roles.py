@@ -11,7 +11,7 @@ from covey.inspection.findings import Finding
 from covey.inspection.relations import Uniqueness
 from covey.schema import Column, Role, Schema
 from covey.schema.requirements import SENSITIVE_MODELS
-from covey.studio.session import Result, Studio, text_of
+from covey.studio.session import Studio, text_of
 from covey.studio.steps import (
     DONE,
     NEEDS,
@@ -98,12 +98,7 @@ async def _unique(studio: Studio) -> Uniqueness | None:
     names = tuple(studio.schema.quasi)
     if not names:
         return None
-    made_of = studio.table.number, names
-    key = f"unique {hash(made_of)}"
-    found: Uniqueness | None = studio.result(key, made_of)
-    if found is None:
-        found = await studio.ask("uniqueness", names)
-        studio.results[key] = Result(made_of, found)
+    found: Uniqueness = await studio.known("uniqueness", names)
     return found
 
 
@@ -322,10 +317,7 @@ def _is_undecided(studio: Studio) -> bool:
 
 async def _histogram(studio: Studio, asked: Mapping[str, str]) -> str:
     name = studio.column(asked)
-    key, made_of = f"histogram {asked['column']}", studio.table.number
-    if studio.result(key, made_of) is None:
-        studio.results[key] = Result(made_of, await studio.ask("histogram", name) or "")
-    svg = studio.result(key, made_of)
+    svg = await studio.known("histogram", name)
     return figure(svg, f"values of {name}") if svg else ""
 
 

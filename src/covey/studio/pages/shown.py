@@ -1,6 +1,7 @@
 """Step 3: how may it be shown? The steps, ends and trees of the columns that others may know."""
 
 import re
+import zlib
 from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
@@ -97,8 +98,7 @@ async def _card(studio: Studio, name: str) -> Html:
         await _look(studio, name),
     )
     if look.scale is not None:
-        picture = await _picture(studio, name)
-        inside = shown_scale.controls(place, column, look.scale, picture)
+        inside = shown_scale.controls(place, column, look.scale, _picture(studio, place, column))
     elif look.branches is not None:
         inside = shown_tree.controls(place, column, look.branches, _sought(studio, place))
     else:
@@ -147,22 +147,11 @@ def _found(studio: Studio, name: str) -> Iterator[Finding]:
             yield found
 
 
-async def _picture(studio: Studio, name: str) -> Html:
-    """The distribution with its cuts; drawn at once if it was there before, so nothing flickers."""
-    place, column = _place(studio, name), studio.schema.columns[name]
-    key = f"cuts {place}"
-    if key not in studio.results:
-        address = f"shown/piece/cuts?column={place}&read={studio.table.number}"
-        return later(address, "picture", class_="later")
-    return await _drawn(studio, name, column, key)
-
-
-async def _drawn(studio: Studio, name: str, column: Column, key: str) -> Html:
-    made_of = studio.table.number, column
-    if studio.result(key, made_of) is None:
-        studio.results[key] = Result(made_of, await studio.ask("cuts", name, column) or "")
-    svg = studio.result(key, made_of)
-    return figure(svg, f"values of {name} and where they are cut") if svg else Html("")
+def _picture(studio: Studio, place: int, column: Column) -> Html:
+    """The distribution with its cuts; its address changes whenever the picture does."""
+    state = zlib.crc32(repr(column).encode())
+    address = f"shown/piece/cuts?column={place}&read={studio.table.number}&state={state}"
+    return later(address, "picture", class_="later cuts", id=f"cuts-{place}")
 
 
 # ── what all columns have ───────────────────────────────────────────────────────────────────────
@@ -461,7 +450,8 @@ async def _confirmed(studio: Studio, _: FormData) -> str | None:
 
 async def _cuts(studio: Studio, asked: Mapping[str, str]) -> str:
     name = _asked(studio, asked)
-    return await _drawn(studio, name, studio.schema.columns[name], f"cuts {_place(studio, name)}")
+    svg = await studio.ask("cuts", name, studio.schema.columns[name])
+    return figure(svg, f"values of {name} and where they are cut") if svg else ""
 
 
 def state(studio: Studio) -> str:

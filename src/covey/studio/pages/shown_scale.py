@@ -19,7 +19,7 @@ def controls(place: int, column: Column, scale: Scale, picture: Html) -> Html:
         "div",
         element(
             "div",
-            element("div", picture, id=f"cuts-{place}", class_="cuts"),
+            picture,
             _slider(place, "bottom", "Lower end", lower, column.bottom),
             _slider(place, "top", "Upper end", upper, column.top),
             _slider(place, "grid", "Step", scales.grids(scale, column), column.grid),
@@ -42,7 +42,7 @@ def _slider(place: int, which: str, text: str, options: Sequence[Any], value: An
         "shown/slide",
         hidden("column", place),
         hidden("which", which),
-        element("label", element("span", text, class_="label"), slider, class_="slide"),
+        element("label", element("span", text, class_="label"), slider, class_="sliding"),
         live=True,
         swaps=" ".join([*others, _AROUND]),
         id=f"{which}-{place}",

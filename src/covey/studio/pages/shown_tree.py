@@ -240,7 +240,7 @@ class _Lister:
             "li",
             self._tick(node) if node != self.tree.root else None,
             folder,
-            class_="group",
+            class_="branch",
             data_takes=str(node),
             data_form=f"drag-{self._place}",
             draggable="true" if node != self.tree.root else None,
