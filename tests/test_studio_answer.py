@@ -1,9 +1,9 @@
 """Looking, answering and handing over, page by page, as a browser would ask for them."""
 
+import contextlib
 import hashlib
 import json
 import re
-import time
 import zipfile
 from collections.abc import Iterator
 from html import unescape
@@ -15,42 +15,28 @@ import pytest
 
 from covey import demo
 from covey.custody.register import Register
-
-pytest.importorskip("starlette")
-from starlette.testclient import TestClient
-
-from covey.studio.app import application
-from covey.studio.guard import Guard
-
-TOKEN, PORT = "secret", 4321
+from studios import Inside, inside, wait
 
 
 class Browser:
-    """A client behind the door of a studio, with a release of a few people."""
+    """A browser before a studio, which knows how to get to a release."""
 
-    def __init__(self, client: TestClient) -> None:
-        self.client = client
-
-    def get(self, path: str) -> Any:
-        return self.client.get(f"/{TOKEN}/{path}")
+    def __init__(self, studio: Inside) -> None:
+        self.inside = studio
 
     def page(self, path: str) -> str:
-        answer = self.get(path)
+        answer = self.inside.get(path)
         assert answer.status_code == 200
         return str(answer.text)
 
     def post(self, path: str, **sent: Any) -> str:
-        answer = self.client.post(f"/{TOKEN}/{path}", data=sent)
+        answer = self.inside.post(path, sent)
         assert answer.status_code == 200
-        return answer.text
+        return str(answer.text)
 
     def until(self, path: str, wanted: str) -> str:
-        for _ in range(300):
-            page = self.page(path)
-            if wanted in page:
-                return page
-            time.sleep(0.1)
-        raise AssertionError(f"{path} never said {wanted}")
+        """Look at a page until it has this text; return it."""
+        return str(wait(lambda: page if wanted in (page := self.page(path)) else None))
 
     def make(self, k: int) -> None:
         self.post("price/k", k=k)
@@ -58,11 +44,15 @@ class Browser:
         self.post("make/start")
         self.until("make", "Make it again")
 
+    def write(self) -> None:
+        self.post("answer/write")
+        self.until("answer", "Print or save as PDF")
+
     def downloads(self, step: str) -> dict[str, bytes]:
         """The files that a page offers, by their names."""
         found = {}
         for address in re.findall(r'href="(files/[0-9a-f]+)"', self.page(step)):
-            answer = self.get(address)
+            answer = self.inside.get(address)
             assert answer.status_code == 200
             name = re.search(r'filename="(.+?)"', answer.headers["content-disposition"])
             assert name is not None
@@ -70,18 +60,30 @@ class Browser:
         return found
 
 
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
-    home, own = tmp_path / "home", tmp_path / "own"
+@contextlib.contextmanager
+def browsing(folder: Path) -> Iterator[Browser]:
+    """A studio with invented people in a folder beside its own."""
+    home, own = folder / "home", folder / "own"
     home.mkdir()
     own.mkdir(mode=0o700)
     table, _ = demo.write(home, 150)
-    app = application(own, str(table), lambda: None)
-    with TestClient(
-        Guard(app, TOKEN, PORT), base_url=f"http://127.0.0.1:{PORT}", raise_server_exceptions=True
-    ) as client:
-        browser = Browser(client)
+    with inside(own, str(table)) as studio:
+        browser = Browser(studio)
         browser.until("open", "people.csv")
+        yield browser
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    with browsing(tmp_path) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A release that no test changes."""
+    with browsing(tmp_path_factory.mktemp("studio")) as browser:
+        browser.make(5)
         yield browser
 
 
@@ -108,7 +110,7 @@ def test_from_a_look_to_the_same_bytes(browser: Browser, tmp_path: Path) -> None
     browser.make(5)
     # Look: each part comes, and what is typed stays out of addresses.
     for part in ("attack", "rows", "groups", "payers", "question"):
-        assert browser.get(f"look/piece/{part}").status_code == 200
+        assert browser.inside.get(f"look/piece/{part}").status_code == 200
     found = text_of(browser.post("look/attack", random="yes"))
     matches = re.findall(r"([0-9,]+)\s+rows? match(?:es)?, of", found)
     assert len(matches) == 2
@@ -120,17 +122,17 @@ def test_from_a_look_to_the_same_bytes(browser: Browser, tmp_path: Path) -> None
 
     # Answer: a title is no new release, and the register has one entry.
     browser.post("answer/about", title="First", certificate="on")
-    browser.post("answer/write")
+    browser.write()
     assert known() == 1
     page = browser.post("answer/about", title="Second <b>", certificate="on")
     assert "write it again" in page
-    browser.post("answer/write")
+    browser.write()
     assert known() == 1
     files = browser.downloads("answer")
     assert json.loads(files["report.json"])["about"]["title"] == "Second <b>"
     shown = re.search(r'src="(files/[0-9a-f]+)\?show=1"', browser.page("answer"))
     assert shown is not None
-    report = browser.get(f"{shown[1]}?show=1")
+    report = browser.inside.get(f"{shown[1]}?show=1")
     assert "Second &lt;b&gt;" in report.text
     policy = report.headers["content-security-policy"]
     assert "style-src 'unsafe-inline'" in policy
@@ -141,7 +143,7 @@ def test_from_a_look_to_the_same_bytes(browser: Browser, tmp_path: Path) -> None
     points = re.findall(r'name="point" value="(point-[0-9a-f]+)"', browser.page("answer"))
     assert points
     assert "You have checked every point" in browser.post("answer/check", point=points)
-    assert points[0] in browser.get("files/work.toml").text
+    assert points[0] in browser.inside.get("files/work.toml").text
 
     # Hand over: what is in the release, and what makes it again.
     files = browser.downloads("hand_over")
@@ -175,7 +177,7 @@ def test_from_a_look_to_the_same_bytes(browser: Browser, tmp_path: Path) -> None
     # Another release is another entry, and the two are compared.
     browser.make(6)
     assert 'href="make"' not in browser.page("answer").split('id="main"')[1]
-    browser.post("answer/write")
+    browser.write()
     assert known() == 2
     register = Register.of(None)
     assert register is not None
@@ -188,11 +190,11 @@ def test_from_a_look_to_the_same_bytes(browser: Browser, tmp_path: Path) -> None
 @pytest.mark.slow
 def test_what_recipients_get_has_no_cell_that_the_release_does_not_show(browser: Browser) -> None:
     browser.make(5)
-    browser.post("answer/write")
+    browser.write()
     packed = zipfile.ZipFile(BytesIO(browser.downloads("hand_over")["for-the-recipient.zip"]))
     everything = "\n".join(packed.read(name).decode() for name in packed.namelist())
     released = packed.read("people-released.csv").decode()
-    table = Path(str(browser.client.app._app.state.studio.work.source.place))  # type: ignore[attr-defined]
+    table = Path(browser.inside.studio.work.opened.place)
     lines = [line.split(",") for line in table.read_text(encoding="utf-8").splitlines()[1:]]
     days = {cell for line in lines for cell in line if re.fullmatch(r"20\d\d-\d\d-\d\d", cell)}
     assert days
@@ -226,16 +228,3 @@ def test_a_request_that_makes_no_sense_is_answered(
 ) -> None:
     page = made.post(action, **sent)
     assert 'class="told bad"' in page
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    folder = tmp_path_factory.mktemp("studio")
-    (folder / "own").mkdir(mode=0o700)
-    table, _ = demo.write(folder, 100)
-    app = application(folder / "own", str(table), lambda: None)
-    with TestClient(Guard(app, TOKEN, PORT), base_url=f"http://127.0.0.1:{PORT}") as client:
-        browser = Browser(client)
-        browser.until("open", "people.csv")
-        browser.make(5)
-        yield browser

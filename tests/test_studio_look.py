@@ -138,7 +138,7 @@ def may_be(released: dict[str, Any], name: str, value: str, *, wild: bool) -> bo
 
 
 @pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("missing", ["category", "wildcard"])
+@pytest.mark.parametrize("missing", ["category", "wildcard", "drop-row"])
 def test_an_attack_finds_the_rows_that_may_be_those_of_the_person(
     desks: Desks, missing: str, style: Style
 ) -> None:
@@ -193,6 +193,25 @@ def test_a_code_that_nobody_has_matches_only_what_stands_for_it(desks: Desks) ->
     assert desk.attack(SILENT, {"code": "2099"}).before == 0
 
 
+@pytest.mark.parametrize(("missing", "matching"), [("category", 4), ("wildcard", 8)])
+def test_a_missing_cell_matches_as_the_schema_says(
+    tmp_path: Path, missing: str, matching: int
+) -> None:
+    place = tmp_path / "few.csv"
+    lines = ["age,code,illness", *["20,1010,flu"] * 4, *["80,,gout"] * 4]
+    place.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    toml = f"""
+    columns.age = {{ role = "quasi", type = "numeric" }}
+    columns.code = {{ role = "quasi", type = "categorical", missing = "{missing}" }}
+    columns.illness = {{ role = "sensitive" }}
+    require.k = 4
+    """
+    desk = Desk(tmp_path)
+    desk.make(SILENT, str(place), toml, {}, Style())
+    found = desk.attack(SILENT, {"code": "1010"})
+    assert (found.before, found.after) == (4, matching)
+
+
 @pytest.mark.parametrize(("name", "text"), [("age", "old"), ("seen", "yesterday")])
 def test_what_cannot_be_read_is_named_and_not_quoted(desks: Desks, name: str, text: str) -> None:
     desk, _ = desks()
@@ -215,9 +234,12 @@ def pages(desk: Desk, order: Any) -> Iterator[Any]:
         yield from desk.rows_shown(SILENT, order, page).rows
 
 
+@pytest.mark.parametrize("missing", ["category", "drop-row"])
 @pytest.mark.parametrize("order", ["worst", "sample", "first"])
-def test_every_row_is_shown_once_beside_its_own_release(desks: Desks, order: str) -> None:
-    desk, frame = desks(max_suppressed=0.1)
+def test_every_row_is_shown_once_beside_its_own_release(
+    desks: Desks, order: str, missing: str
+) -> None:
+    desk, frame = desks(max_suppressed=0.1, missing=missing)
     assert desk.made is not None
     release = desk.made.release
     shown = list(pages(desk, order))
@@ -244,11 +266,15 @@ def test_a_page_beyond_the_last_is_the_last(desks: Desks) -> None:
     assert last.page == last.pages - 1
 
 
-def test_the_group_of_a_row_has_the_rows_that_are_released_with_it(desks: Desks) -> None:
-    desk, frame = desks()
+@pytest.mark.parametrize("missing", ["category", "drop-row"])
+def test_the_group_of_a_row_has_the_rows_that_are_released_with_it(
+    desks: Desks, missing: str
+) -> None:
+    desk, frame = desks(missing=missing)
     assert desk.made is not None
     labels = desk.made.release.groups.labels
-    for row in range(0, frame.height, 7):
+    behind = {row: place for place, row in enumerate(desk.made.release.rows.tolist())}
+    for row in sorted(behind)[::7]:
         group = desk.group_shown(SILENT, row, 1)
         members = {i for i, label in enumerate(labels) if label == labels[row]}
         assert {number for number, _ in group.members} == members
@@ -256,7 +282,11 @@ def test_the_group_of_a_row_has_the_rows_that_are_released_with_it(desks: Desks)
         assert group.members[0][0] == row
         assert group.chosen == "job"
         assert sum(one.share for one in group.columns) == pytest.approx(1) or group.loss == 0
+        released = desk.made.release.table.row(behind[row], named=True)
+        costs = desk.made.release.costs
         for one in group.columns:
+            assert one.shown == released[one.name]
+            assert one.lost == pytest.approx(costs[f"loss_{one.name}"][row])
             cells = [frame[one.name][i] or None for i in members]
             assert one.distinct == len(set(cells))
             assert all(cells.count(value) == rows for value, rows in one.values)

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from covey.custody.register import VARIABLE
-from covey.errors import OutputError, UsageError
+from covey.errors import CoveyError, OutputError, UsageError
 from covey.report import About
 from covey.studio.handing import FOR_OTHERS, FOR_YOU, Handed, Written
 from covey.studio.scripts import notebook, script
 from covey.studio.session import Result, Studio
 from covey.studio.work import SCHEMA_FILE, Work
-from covey.tables import files
+from covey.tables import files, sources
 
 SCRIPT, NOTEBOOK = "release.py", "release.ipynb"
 
@@ -46,10 +46,34 @@ def written_before(studio: Studio) -> Written | None:
     return before
 
 
-async def write(studio: Studio) -> Written:
-    """Write the release into the studio's own folder, and enter it in the register."""
+def writing(studio: Studio) -> "asyncio.Task[None] | None":
+    """The writing of the work as it is now, if it is under way."""
+    task: asyncio.Task[None] | None = studio.result("writing", _key(studio))
+    return None if task is None or task.done() else task
+
+
+def begin_writing(studio: Studio) -> None:
+    """Write the release in the background, and pack what goes with it."""
     if studio.release is None:
         raise UsageError("there is no release of the work as it is now: make it first")
+    if writing(studio) is None:
+        task = asyncio.create_task(_write_and_pack(studio))
+        studio.results["writing"] = Result(_key(studio), task)
+
+
+async def _write_and_pack(studio: Studio) -> None:
+    try:
+        await _write(studio)
+        if written(studio) is not None:  # no decision has changed meanwhile
+            await handed(studio)
+    except CoveyError as error:
+        studio.tell(str(error))
+    else:
+        studio.tell("The release and its report are written.", "good")
+
+
+async def _write(studio: Studio) -> None:
+    """Write the release into the studio's own folder, and enter it in the register."""
     key, work = _key(studio), studio.work
     where = hashlib.sha256(repr(work.made_of).encode()).hexdigest()[:16]
     about = said(work)
@@ -58,7 +82,6 @@ async def write(studio: Studio) -> Written:
     )
     studio.results["written"] = Result(key, found)
     _offer(studio, found.folder, found.names)
-    return found
 
 
 async def handed(studio: Studio) -> Handed:
@@ -127,8 +150,22 @@ async def prove(studio: Studio) -> None:
 
 
 async def _run(place: str, release: Written) -> Proof:
+    try:
+        found = await _bytes_again(place, release)
+    except OSError:
+        found = None
+    if found is None:
+        return Proof("failed", None)
+    assert release.report.output is not None
+    return Proof("same" if found == release.report.output.sha256 else "different", found)
+
+
+async def _bytes_again(place: str, release: Written) -> str | None:
+    """The SHA-256 of what the script writes; None if it does not."""
     folder = release.folder / "again"
     folder.mkdir(mode=0o700, exist_ok=True)
+    output = folder / release.output
+    output.unlink(missing_ok=True)
     for name in (SCHEMA_FILE, SCRIPT):
         (folder / name).write_bytes((release.folder / name).read_bytes())
     # With a register of its own, so that the custodian's gets no second entry.
@@ -139,22 +176,23 @@ async def _run(place: str, release: Written) -> Proof:
         stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        await process.communicate(
-            str(Path(place).absolute() if _is_path(place) else place).encode()
-        )
+        await process.communicate(_absolute(place).encode())
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
-    output = folder / release.output
     if process.returncode or not output.is_file():
-        return Proof("failed", None)
-    found = await asyncio.to_thread(lambda: hashlib.sha256(output.read_bytes()).hexdigest())
-    assert release.report.output is not None
-    return Proof("same" if found == release.report.output.sha256 else "different", found)
+        return None
+    data = await asyncio.to_thread(output.read_bytes)
+    return hashlib.sha256(data).hexdigest()
 
 
-def _is_path(place: str) -> bool:
-    return Path(place).exists()
+def _absolute(place: str) -> str:
+    """The place of the table as seen from any folder."""
+    found = sources.of(place)
+    if found.is_address:
+        return place
+    path = str(Path(found.place).absolute())
+    return path if found.part is None else f"{path}::{found.part}"
 
 
 # ── saved where the custodian says ──────────────────────────────────────────────────────────────

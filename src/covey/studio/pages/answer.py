@@ -2,7 +2,7 @@
 
 import asyncio
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
 from starlette.datastructures import FormData
@@ -21,6 +21,7 @@ from covey.studio.steps import (
     NEEDS,
     NEXT,
     Step,
+    again,
     card,
     form,
     heading,
@@ -30,7 +31,7 @@ from covey.studio.steps import (
     ticked,
     typed,
 )
-from covey.studio.written import address, write, written, written_before
+from covey.studio.written import address, begin_writing, writing, written, written_before
 from covey.tables.html import Html, Part, element, scrolled, table, together
 
 _FIELDS = {
@@ -213,6 +214,9 @@ async def _forget(studio: Studio, sent: FormData) -> str | None:
 
 
 def _report(studio: Studio) -> Iterator[Part]:
+    if writing(studio) is not None:
+        yield _under_way()
+        return
     release, before = written(studio), written_before(studio)
     if release is None and before is not None:
         yield element("p", "You have changed the texts or the certificate since the report was "
@@ -250,9 +254,18 @@ def _downloads(release: Written) -> list[tuple[str, str]]:
 
 
 async def _write(studio: Studio, _: FormData) -> str | None:
-    await write(studio)
-    studio.tell("The release and its report are written.", "good")
+    begin_writing(studio)
     return None
+
+
+async def _writing_piece(studio: Studio, _: Mapping[str, str]) -> str:
+    return "reload" if writing(studio) is None else _under_way()
+
+
+def _under_way() -> Html:
+    said = element("p", "Writing, reading back and checking …", role="status")
+    drawn = element("progress", aria_label="writing the release")
+    return again("answer/piece/writing", together((said, drawn)), id="writing", milliseconds=300)
 
 
 def state(studio: Studio) -> str:
@@ -271,4 +284,5 @@ STEP = Step(
     page,
     state,
     {"about": _set_about, "check": _check, "write": _write, "forget": _forget},
+    {"writing": _writing_piece},
 )

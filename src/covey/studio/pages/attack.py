@@ -95,21 +95,29 @@ def _narrowing(found: Attacked) -> Html:
     first = ("nothing", "", f"{found.rows_before:,}", f"{found.rows_after:,}")
     lines: list[Sequence[Part]] = [first]
     lines += [(one.name, one.known, f"{one.before:,}", f"{one.after:,}") for one in found.steps]
-    head = ("known", "value", "rows left in the original", "rows left in the release")
-    return scrolled(table(head, lines, numbers=(2, 3)), "how each thing known narrows it down")
+    head = ("known", "value", "original", "release")
+    caption = "Rows that are left after each thing known"
+    return scrolled(table(head, lines, numbers=(2, 3), caption=caption), caption)
 
 
 def _learnt(found: Attacked) -> Iterator[Part]:
     if not found.learnt or not found.after:
         return
     yield element("h3", "What the attacker learns")
-    lines = [
-        (one.name, _values(one.before, found.before), _values(one.after, found.after),
-         _sentence(one, found.after))
-        for one in found.learnt
-    ]  # fmt: skip
-    head = ("column", "from the original", "from the release", "so")
-    yield scrolled(table(head, lines), "what the attacker learns")
+    yield element("ul", *(_of_column(one, found) for one in found.learnt), class_="whys")
+
+
+def _of_column(one: Learnt, found: Attacked) -> Html:
+    return element(
+        "li",
+        element("p", element("strong", one.name), ": ", _values(one.after, found.after)),
+        element("p", _sentence(one, found.after), " ", _from_original(one, found),
+                class_="advice"),
+    )  # fmt: skip
+
+
+def _from_original(one: Learnt, found: Attacked) -> str:
+    return f"In the original: {_values(one.before, found.before)}." if found.before else ""
 
 
 def _values(values: Sequence[tuple[str | None, int]], rows: int) -> str:
@@ -129,7 +137,7 @@ def _sentence(one: Learnt, rows: int) -> Html | str:
     if one.distinct_after > 1:
         most = one.after[0][1] / rows
         different = count(one.distinct_after, "different value")
-        return f"{different}; the best guess is right in {percent(most)} of cases"
+        return f"{different}; the best guess is right in {percent(most)} of cases."
     return element(
         "span",
         f"All {rows:,} rows have the same value, so the attacker learns it without knowing which "

@@ -194,9 +194,9 @@ def _cell(row: RowShown, place: int) -> Html:
     picker = element(
         "button", text, type="submit", name="pick", value=f"{row.number}-{place}", tabindex="-1",
         class_=f"after lost-{shade(lost)}", title=f"{percent(lost)} lost",
+        aria_label=f"{text}, {percent(lost)} lost",
     )  # fmt: skip
-    unseen = element("span", f" ({percent(lost)} lost)", class_="unseen")
-    return element("td", _before(row.before[place]), picker, unseen)
+    return element("td", _before(row.before[place]), picker)
 
 
 def shade(lost: float) -> str:
@@ -224,21 +224,49 @@ def _paging(found: RowsShown) -> Html:
 
 
 def _group(group: GroupShown) -> Html:
-    lead = [one for one in group.columns if one.share > 0][:2]
-    named = " and ".join(one.name for one in lead)
-    share = percent(sum(one.share for one in lead))
-    why = f" Most of that is in {named}: {share} of it." if lead else ""
+    # The chosen column first, then those that have lost most.
     columns = sorted(group.columns, key=lambda one: one.name != group.chosen)
+    first, rest = columns[:_MANY], columns[_MANY:]
+    more = element(
+        "details",
+        element("summary", f"{count(len(rest), 'more column')}"),
+        element("ul", *(_why(one, group) for one in rest), class_="whys"),
+        id="more-columns",
+    )
+    members = element(
+        "details",
+        element("summary", f"All rows of the group ({group.size:,})"),
+        _members(group),
+        id="members",
+    )
+    others = count(group.size - 1, "other row")
+    said = element("strong", f"Row {group.number + 1:,} is shown together with {others}.")
     return element(
         "div",
-        element("p", element("strong", f"Row {group.number + 1:,} is shown together with "
-                                       f"{count(group.size - 1, 'other row')}."),
-                f" It loses {percent(group.loss)}.{why}"),
-        element("ul", *(_why(one, group) for one in columns), class_="whys"),
-        element("details", element("summary", f"All rows of the group ({group.size:,})"),
-                _members(group), id="members"),
+        element("p", said, f" It loses {percent(group.loss)}. ", *_where(group)),
+        element("ul", *(_why(one, group) for one in first), class_="whys"),
+        more if rest else None,
+        members,
         class_="group",
-    )  # fmt: skip
+    )
+
+
+_MANY = 10  # columns that are shown at once
+
+
+def _where(group: GroupShown) -> Iterator[Part]:
+    """In which columns most of the loss is."""
+    lost = [one for one in group.columns if one.share > 0]
+    named: list[Widened] = []
+    while lost and sum(one.share for one in named) < 0.5:
+        named.append(lost.pop(0))
+    if len(named) > 3:
+        yield f"The loss is spread over {count(len(named) + len(lost), 'column')}."
+    elif named:
+        yield "Most of that is in "
+        for place, one in enumerate(named):
+            yield together((" and " if place else "", element("bdi", one.name)))
+        yield "."
 
 
 def _why(one: Widened, group: GroupShown) -> Html:
