@@ -75,7 +75,7 @@ def inside(folder: Path, table: str | None = None) -> Iterator[Inside]:
 
 def told(answer: httpx.Response) -> list[str]:
     """The messages on a page."""
-    found = re.findall(r'<p class="told bad"[^>]*>(.*?)</p>', answer.text, re.DOTALL)
+    found = re.findall(r'<p class="told bad" role="alert">(.*?)</p>', answer.text, re.DOTALL)
     return [unescape(text) for text in found]
 
 

@@ -210,7 +210,10 @@ def test_every_position_is_a_setting(low: int, width: int, grid: float | None) -
             Column(role=Role.QUASI, type="numeric", **{which: option})
             assert scales.position(options, option) == place
     bottoms = [end for end in scales.bottoms(scale, column) if isinstance(end, float)]
-    assert min(bottoms) <= low < low + width <= max(bottoms)
+    tops = [end for end in scales.tops(scale, column) if isinstance(end, float)]
+    assert min(tops) <= low
+    assert low + width <= max(bottoms)
+    assert len(tops) == len(bottoms)
 
 
 @pytest.mark.parametrize("grid", [None, "day", "week", "month", "quarter", "year"])
@@ -395,7 +398,7 @@ def test_the_number_of_unique_people_is_told(visitor: Visitor) -> None:
     unique = sum(times == 1 for times in Counter(zip(AGES, TOWNS, strict=True)).values())
     page = visitor.get("roles")
     assert f"{unique:,} of 301 people" in page
-    assert "age and town &lt;b&gt;" in page
+    assert "<bdi>age</bdi> and <bdi>town &lt;b&gt;</bdi>" in page
 
 
 def test_roles_need_the_custodian_until_they_are_confirmed(visitor: Visitor) -> None:
@@ -438,6 +441,15 @@ def test_a_scale_is_typed_and_slid(visitor: Visitor) -> None:
     page = visitor.post("shown/scale", column=age, grid="10", bottom="70", top="30")
     assert 'class="told bad"' in page
     assert visitor.column("age").bottom == 30
+
+
+def test_one_undo_takes_a_slide_back(visitor: Visitor) -> None:
+    before = visitor.schema
+    for position in (1, 2, 3):
+        visitor.post("shown/slide", column=place("age"), which="bottom", position=position)
+    assert visitor.column("age").bottom != before.columns["age"].bottom
+    visitor.post("open/undo", step="shown")
+    assert visitor.schema == before
 
 
 def boxes(page: str, label: str) -> str:
@@ -483,6 +495,8 @@ def test_other_settings_of_a_column(visitor: Visitor) -> None:
     assert column.taxonomy.lengths == (1, 3)  # type: ignore[union-attr]
     visitor.post("shown/set", column=code, type="numeric")
     assert visitor.column("zip").type == "numeric"
+    visitor.post("shown/set", column=code, cells="yes", unreadable="on")
+    assert visitor.column("zip").unreadable == "missing"
     visitor.post("shown/propose", column=code)
     assert visitor.column("zip").weight == 1
 

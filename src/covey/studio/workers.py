@@ -20,7 +20,6 @@ import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -97,8 +96,8 @@ class Job:
 class Worker:
     """A process and the jobs that it has been given."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, desk: Callable[[Path], Any]) -> None:
+        self._folder, self._desk = folder, desk
         self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._jobs: dict[int, Job] = {}
@@ -116,7 +115,9 @@ class Worker:
         self._enough, self._stop = _SPAWN.Value("q", -1), _SPAWN.Value("q", -1)
         self._waiting: SimpleQueue[bytes] = SimpleQueue()
         self._process = _SPAWN.Process(
-            target=serve, args=(theirs, self._enough, self._stop, str(self._folder)), daemon=True
+            target=serve,
+            args=(theirs, self._enough, self._stop, self._folder, self._desk),
+            daemon=True,
         )
         self._process.start()
         theirs.close()
@@ -247,16 +248,22 @@ class _Once:
         return True
 
 
-def serve(connection: "Connection[Any, Any]", enough: Any, stop: Any, folder: str) -> None:
+def serve(
+    connection: "Connection[Any, Any]",
+    enough: Any,
+    stop: Any,
+    folder: Path,
+    at: Callable[[Path], Any],
+) -> None:
     """Do jobs until the server is gone; then remove its folder, if it could not do so itself."""
     # Ctrl-C and a closed terminal are for the server; this process outlives it to tidy up.
     for name in ("SIGINT", "SIGHUP"):
         if number := getattr(signal, name, None):
             signal.signal(number, signal.SIG_IGN)
     _silence()
-    tempfile.tempdir = folder
+    tempfile.tempdir = str(folder)
     os.umask(0o077)  # what it writes is for nobody else
-    desk = import_module("covey.studio.desk").Desk(Path(folder))
+    desk = at(folder)
     with contextlib.suppress(ServerGone, EOFError, OSError):
         while True:
             number, name, arguments = connection.recv()

@@ -4,6 +4,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 from starlette.datastructures import FormData, UploadFile
@@ -70,7 +71,10 @@ def _jumps(studio: Studio) -> Html | None:
         return None
     places = studio.table.names
     links = (
-        element("li", element("a", name, href=f"#column-{places.index(name)}", class_="jump"))
+        element(
+            "li",
+            element("a", element("bdi", name), href=f"#column-{places.index(name)}", class_="jump"),
+        )
         for name in names
     )
     return element("nav", element("ul", *links), class_="jumps", aria_label="Columns")
@@ -107,7 +111,7 @@ async def _card(studio: Studio, name: str) -> Html:
     kind = element("span", _KINDS[column.type], class_="kind")
     return element(
         "section",
-        element("h2", name, " ", kind),
+        element("h2", element("bdi", name), " ", kind),
         _told(studio, place, name, look),
         inside,
         _common(place, name, column, look),
@@ -207,7 +211,14 @@ def _more(place: int, column: Column) -> Html:
             labelled("Dates are written", typed("format", column.format or "", id=f"format-{place}",
                      placeholder="%d.%m.%Y"), note="Empty: 2024-05-31")
         )  # fmt: skip
-    if column.type is ColumnType.CATEGORICAL:
+    if column.is_ordered:
+        what = "date" if column.type is ColumnType.DATE else "number"
+        parts.append(hidden("cells", "yes"))
+        parts.append(
+            ticked("unreadable", f"A cell that is no {what} counts as missing",
+                   on=column.unreadable == "missing", id=f"unreadable-{place}")
+        )  # fmt: skip
+    else:
         parts.append(hidden("labels", "yes"))
         parts.append(
             ticked("normalise", "Labels that look the same are the same (m, M, “ m”)",
@@ -252,6 +263,8 @@ async def _set(studio: Studio, sent: FormData) -> str | None:
         settings["format"] = text_of(sent, "format") or None
     if "labels" in sent:
         settings["normalise"] = STEPS if "normalise" in sent else None
+    if "cells" in sent:
+        settings["unreadable"] = "missing" if "unreadable" in sent else None
     _change(studio, name, **settings)
     return None
 
@@ -295,7 +308,8 @@ async def _slide(studio: Studio, sent: FormData) -> str | None:
     if place >= len(values):
         raise UsageError("the position is beyond the end")
     if place != scales.position(values, getattr(column, which)):
-        _change(studio, name, **{which: values[place]})
+        schema = studio.schema.with_settings(name, **{which: values[place]})
+        studio.history.move(f"{which} of {name}", schema=schema)
     return None
 
 
@@ -407,6 +421,7 @@ async def _build(studio: Studio, sent: FormData) -> str | None:
             builder["widths"] = [float(width) for width in widths if width]
         except ValueError:
             raise UsageError("widths must be numbers, such as 5 10 20") from None
+        builder["origin"] = number(sent, "origin", "the beginning") if "origin" in sent else 0
     _change(studio, name, taxonomy=None if how == "flat" else builder)
     return None
 
@@ -420,12 +435,16 @@ async def _read(studio: Studio, sent: FormData) -> str | None:
     if len(data) > _LARGEST_TREE:
         raise UsageError("the file is too large for a tree")
 
-    async def copy(path: Any) -> None:
+    async def copy(path: Path) -> None:
         path.write_bytes(data)
         path.chmod(0o600)
 
     source = await studio.upload("tree.csv", copy)
-    _plant(studio, name, await studio.reader.ask("tree_file", source.place))
+    try:
+        tree = await studio.reader.ask("tree_file", source.place)
+    finally:
+        Path(source.place).unlink()
+    _plant(studio, name, tree)
     studio.tell(f"The tree of {name} was read.", "good")
     return None
 

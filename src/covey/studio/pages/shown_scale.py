@@ -87,5 +87,5 @@ def _typed(place: int, column: Column) -> Html:
         *domain,
         live=True,
         id=f"typed-{place}",
-        class_="typed",
+        class_="typed dates" if is_date else "typed",
     )

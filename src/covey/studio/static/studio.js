@@ -15,6 +15,9 @@ function put(text, ids) {
   const focus = here && here.id ? here.id : null;
   const ends = here && "selectionStart" in here ? textEnds(here) : null;
   const open = [...document.querySelectorAll("details[open]")].map((one) => one.id).filter(Boolean);
+  // A slider that is being moved stays; only what it means is read anew.
+  const meant = focus && fresh.getElementById(focus)?.getAttribute("aria-valuetext");
+  if (meant) here.setAttribute("aria-valuetext", meant);
   const drawn = new Map(); // old pictures stay until the new ones have come
   for (const one of document.querySelectorAll("[data-src][id]:not([data-every])"))
     drawn.set(one.id, one.innerHTML);
@@ -220,6 +223,9 @@ document.addEventListener("drop", (event) => {
   form.elements.node.value = node.dataset.takes;
   post(form);
 });
+
+/* On a phone, the rail is a line that scrolls: show the step that is open. */
+document.querySelector(".rail [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
 window.addEventListener("popstate", () => location.reload());
 load();
