@@ -12,6 +12,7 @@ from covey.custody.register import Entry, Register
 from covey.errors import UsageError, count, percent
 from covey.report import About, Report
 from covey.studio.handing import Written
+from covey.studio.outgoing import address, begin_writing, writing, written, written_before
 from covey.studio.pages.look import no_release
 from covey.studio.scripts import REPORTS
 from covey.studio.session import Studio, text_of
@@ -31,7 +32,6 @@ from covey.studio.steps import (
     ticked,
     typed,
 )
-from covey.studio.written import address, begin_writing, writing, written, written_before
 from covey.tables.html import Html, Part, element, scrolled, table, together
 
 _FIELDS = {
@@ -180,15 +180,31 @@ def _listed(entries: list[Entry], release: Written | None) -> Html:
     if not entries:
         return element("p", "Your register is empty.", class_="quiet")
     own = None if release is None or release.report.output is None else release.report.output.sha256
+    found = None if release is None else release.report.composition
+    weakening = () if found is None else (*found.delete, *found.incomparable)
     lines = [
-        (entry.name + (" (this release)" if entry.sha256 == own else ""), entry.date[:10],
-         f"{entry.k:,}", f"{entry.rows:,}", _forgotten(entry, is_own=entry.sha256 == own))
+        (
+            _called(entry, is_own=entry.sha256 == own, weakens=entry.id in weakening),
+            entry.date[:10],
+            f"{entry.k:,}",
+            f"{entry.rows:,}",
+            _forgotten(entry, is_own=entry.sha256 == own),
+        )
         for entry in reversed(entries)
-    ]  # fmt: skip
+    ]
     head = ("release", "date", "k", "rows", "never published?")
     grid = scrolled(table(head, lines, numbers=(2, 3)), "releases in your register")
     more = element("summary", f"All releases in your register ({len(entries):,})")
-    return element("details", more, grid, id="register")
+    advice = "Forget a release only if nobody has got it: a release that is out cannot be recalled."
+    return element("details", more, element("p", advice, class_="quiet small"), grid,
+                   id="register", open=bool(weakening))  # fmt: skip
+
+
+def _called(entry: Entry, *, is_own: bool, weakens: bool) -> Html:
+    if is_own:
+        return together((entry.name, element("span", "this release", class_="note")))
+    said = element("span", "weakens this one, or may do so", class_="note not")
+    return together((entry.name, said if weakens else None))
 
 
 def _forgotten(entry: Entry, *, is_own: bool) -> Html | None:

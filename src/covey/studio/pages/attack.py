@@ -12,6 +12,10 @@ from covey.studio.session import Studio, text_of
 from covey.studio.steps import button, chosen_from, form, labelled, typed
 from covey.tables.html import Html, Part, element, scrolled, table, together
 
+_HOW = (
+    "A released row matches if each known value lies in its interval or under its label; * matches "
+    "anything. A row of the original matches if it has the same values."
+)
 _LISTED = 3  # values of a sensitive column in a sentence
 
 
@@ -60,6 +64,7 @@ def _found(studio: Studio, state: Looked) -> Iterator[Part]:
     )
     yield element("p", _verdict(found, k), class_="claim")
     yield _narrowing(found)
+    yield element("p", _HOW, class_="quiet small")
     yield from _learnt(found)
 
 

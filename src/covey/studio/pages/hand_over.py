@@ -9,6 +9,17 @@ from starlette.datastructures import FormData
 from covey.errors import UsageError, count
 from covey.studio.dictionary import HEAD
 from covey.studio.handing import DICTIONARY, FOR_OTHERS, FOR_YOU, Handed, Written
+from covey.studio.outgoing import (
+    NOTEBOOK,
+    SCRIPT,
+    Proof,
+    address,
+    handed,
+    proof,
+    prove,
+    save,
+    written,
+)
 from covey.studio.pages.look import no_release
 from covey.studio.scripts import REPORTS
 from covey.studio.session import Studio, at_home, text_of
@@ -29,17 +40,6 @@ from covey.studio.steps import (
     typed,
 )
 from covey.studio.work import SCHEMA_FILE
-from covey.studio.written import (
-    NOTEBOOK,
-    SCRIPT,
-    Proof,
-    address,
-    handed,
-    proof,
-    prove,
-    save,
-    written,
-)
 from covey.tables import sources
 from covey.tables.html import Html, Part, element, scrolled, table, together
 

@@ -224,5 +224,8 @@ document.addEventListener("drop", (event) => {
   post(form);
 });
 
+/* On a phone, the rail is a line that scrolls: show the step that is open. */
+document.querySelector(".rail [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
 window.addEventListener("popstate", () => location.reload());
 load();
