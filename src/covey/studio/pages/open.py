@@ -134,7 +134,7 @@ def _preview(studio: Studio) -> Html:
         (str(place), *(gone if cell is None else cell for cell in row))
         for place, row in enumerate(opened.head, 1)
     ]
-    return scrolled(table(("", *opened.names), lines), "first rows")
+    return scrolled(table(("row", *opened.names), lines), "first rows")
 
 
 _DELIMITERS = ((",", "comma"), (";", "semicolon"), ("\t", "tab"), ("|", "bar"), (" ", "space"))

@@ -190,7 +190,7 @@ async def _answer_piece(studio: Studio, _: Mapping[str, str]) -> str:
 
 
 def _examples(people: People, priced: Priced) -> Html:
-    head = ("", *people.columns)
+    head = ("who", *people.columns)
     rows: list[tuple[Part, ...]] = []
     for place, (before, after) in enumerate(zip(people.cells, priced.shown, strict=True), 1):
         rows.append((f"person {place}", *before))
