@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import openpyxl
 import polars as pl
 import pytest
-from make_report_picture import CHROMIUM, QUIETLY
+from make_report_picture import CHROMIUM, FOLDER, QUIETLY
 
 import covey
 from covey.studio.pages import STEPS
@@ -390,3 +390,11 @@ def test_odd_names_are_shown_and_never_run(
             words += page.locator("#main").inner_text()
         assert shown in words
         assert seen.is_quiet()
+
+
+@pytest.mark.parametrize("name", ["roles", "price", "look", "hand-over"])
+def test_the_pictures_of_the_documentation_are_small(name: str) -> None:
+    data = (FOLDER / f"studio-{name}.png").read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert len(data) < 300_000
+    assert f"](studio-{name}.png)" in (FOLDER / "studio.md").read_text(encoding="utf-8")
