@@ -23,6 +23,7 @@ from covey.studio.steps import (
     form,
     heading,
     labelled,
+    nothing_known,
     onwards,
     push,
     ticked,
@@ -55,6 +56,8 @@ async def page(studio: Studio) -> Html:
         return together((heading("Making it"), _working(studio, job)))
     if studio.release is not None:
         return together(_made(studio, studio.release))
+    if not studio.schema.quasi:
+        return nothing_known("Make the release")
     return together((*_before(studio), _options(studio)))
 
 
@@ -81,9 +84,9 @@ def _before(studio: Studio) -> Iterator[Part]:
 
 def _options(studio: Studio) -> Html:
     work = studio.work
-    blocked = _blocked(studio)
-    if blocked is not None:
-        return element("p", blocked, class_="told mind")
+    if studio.schema.require.k is None:
+        said = element("p", "No k is chosen yet.", class_="told mind")
+        return together((said, onwards("price", "How safe, at what price?")))
     effort = labelled(
         "How hard should it try?",
         chosen_from("effort", ((e, _EFFORTS[e]) for e in EFFORTS), work.effort, id="effort"),
@@ -103,13 +106,9 @@ def _options(studio: Studio) -> Html:
     return together((element("p", start), card("Options", chosen)))
 
 
-def _blocked(studio: Studio) -> str | None:
-    """Why no release can be made yet."""
-    if not studio.schema.quasi:
-        return "No column is one that others may know: give one this role in step 2."
-    if studio.schema.require.k is None:
-        return "No k is chosen: choose one in step 4."
-    return None
+def _is_blocked(studio: Studio) -> bool:
+    """Whether no release can be made yet."""
+    return not studio.schema.quasi or studio.schema.require.k is None
 
 
 # ── while it is made ────────────────────────────────────────────────────────────────────────────
@@ -276,7 +275,7 @@ async def _set_options(studio: Studio, sent: FormData) -> str | None:
 
 
 async def _start(studio: Studio, _: FormData) -> str | None:
-    if _blocked(studio) is None and "make" not in studio.jobs:
+    if not _is_blocked(studio) and "make" not in studio.jobs:
         await studio.make()
     return None
 
@@ -312,7 +311,7 @@ def state(studio: Studio) -> str:
     """How far the step is."""
     if studio.release is not None:
         return DONE
-    if _blocked(studio) is not None:
+    if _is_blocked(studio):
         return BLOCKED
     failed = studio.result("failed", studio.work.made_of) is not None
     return NEEDS if failed or studio.release_before is not None else NEXT

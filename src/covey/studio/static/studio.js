@@ -65,9 +65,11 @@ async function post(form, sender) {
     const text = await answer.text();
     if (mine !== posting && form.dataset.swaps) return; // a later one has overtaken this one
     const moved = new URL(answer.url).pathname !== location.pathname;
+    const title = document.querySelector("h1")?.textContent;
     put(text, moved ? ["studio"] : ids);
-    if (moved) {
-      history.pushState(null, "", answer.url);
+    if (moved) history.pushState(null, "", answer.url);
+    // Another step, or another table: begin at the top.
+    if (moved || document.querySelector("h1")?.textContent !== title) {
       window.scrollTo(0, 0);
       document.getElementById("main")?.focus({ preventScroll: true });
     } else if (document.querySelector("#main > .told.bad")) {
