@@ -166,6 +166,8 @@ def test_from_a_look_to_the_same_bytes(browser: Browser, tmp_path: Path) -> None
     browser.post("hand_over/save", folder=str(home))
     assert (home / "people-released.csv").read_bytes() == released
     assert not (home / "release.py").exists()
+    for nowhere in ("~nobody-at-all/x", "x" * 5_000, "/root\0/x", str(home / "people.csv"), " "):
+        assert 'class="told bad"' in browser.post("hand_over/save", folder=nowhere)
     (home / "report.json").write_text("mine", encoding="utf-8")
     assert "report.json" in browser.post("hand_over/save", folder=str(home), all="on")
     assert (home / "report.json").read_text(encoding="utf-8") == "mine"

@@ -19,6 +19,7 @@ from command_line import Folder
 from covey import Schema
 from covey.errors import CoveyError
 from covey.report import About
+from covey.studio.outgoing import written
 from covey.studio.work import Source, Work
 from covey.studio.workers import Worker
 from patient import Patient

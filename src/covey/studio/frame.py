@@ -118,7 +118,7 @@ def _as_command(studio: "Studio | None") -> Html | None:
     work = studio.work
     toml = element("pre", element("code", work.toml), tabindex="0",
                    aria_label="schema file")  # fmt: skip
-    return element(
+    told = element(
         "details",
         element("summary", "The same as a command"),
         element("p", "Save this as ", element("code", "covey.toml"), " beside the table:"),
@@ -134,3 +134,4 @@ def _as_command(studio: "Studio | None") -> Html | None:
         class_="command",
         id="same",
     )  # fmt: skip
+    return element("aside", told, aria_label="The same as a command")

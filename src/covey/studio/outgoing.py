@@ -207,10 +207,14 @@ def save(studio: Studio, folder: Path, names: tuple[str, ...], *, replace: bool)
     release = written(studio)
     if release is None:
         raise UsageError("write the release first")
-    if not folder.is_dir():
+    try:
+        targets = [folder / name for name in names]
+        there = [path for path in targets if os.path.lexists(path)]
+        is_there = folder.is_dir()
+    except (OSError, ValueError):  # no permission, or no path at all
+        is_there = False
+    if not is_there:
         raise OutputError("there is no such folder on this machine")
-    targets = [folder / name for name in names]
-    there = [path for path in targets if path.exists()]
     if there and not replace:
         listed = ", ".join(path.name for path in there)
         raise OutputError(f"already in that folder: {listed}; tick “replace” to replace them")

@@ -180,6 +180,12 @@ class Work:
     def _described_by(self, text: str) -> Self:
         """With the schema in this text, as a schema file holds it."""
         schema = schema_of(text)
+        files = [n for n, column in schema.columns.items() if isinstance(column.taxonomy, Path)]
+        if files:
+            raise SchemaError(
+                f"column {files[0]!r} takes its tree from a file, which does not come with a "
+                "schema: remove the line, and read the tree from its file in step 3"
+            )
         return replace(self, schema=schema, format=schema.table)
 
 
