@@ -169,12 +169,12 @@ def _made(studio: Studio, made: Made) -> Iterator[Part]:
     headline = verdict.headline[:1].upper() + verdict.headline[1:].rstrip(".") + "."
     yield element("p", "✓ verified: the requirements hold", class_="verdict good")
     yield heading(headline)
-    risk = verdict.risks.prosecutor
+    risk, why = verdict.risks.prosecutor, verdict.why_higher
+    said = "chance that someone who knows a person picks their row" + (f": {why}" if why else "")
     yield facts(
         [
             ("information lost", percent(report.mean_loss), "per cell, on average"),
-            *([("highest risk", percent(risk),
-                "chance that someone who knows a person picks their row")] if risk else []),
+            *([("highest risk", percent(risk), said)] if risk else []),
             ("rows released", f"{report.rows.released:,}", f"of {count(report.rows.read, 'row')}"),
             ("groups", f"{verdict.classes:,}", "sets of rows that look the same"),
         ]

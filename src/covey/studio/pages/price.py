@@ -146,15 +146,18 @@ def _told(studio: Studio, job: Job | None) -> Iterator[Part]:
 
 def _figures(studio: Studio, priced: Priced | None) -> Iterator[tuple[str, str, str]]:
     k = _k(studio)
-    counted = "persons" if studio.schema.require.person else "rows"
+    person = studio.schema.require.person
     if priced is None:
-        yield "highest risk", f"≤ {percent(1 / k)}", f"each group has at least {k:,} {counted}"
+        if not person:  # someone with several rows in a group is easier to find
+            yield "highest risk", f"≤ {percent(1 / k)}", f"each group has at least {k:,} rows"
         is_over = studio.prices is None or studio.prices.is_done
         unknown = ("–", "not computed for so large a k") if is_over else ("…", "is being computed")
         yield "information lost", *unknown
         return
     point = priced.point
     said = "chance that someone who knows a person picks their row"
+    if person and point.highest_risk > 1 / k:
+        said += f": more than 1 in {k:,}, since someone with several rows is found by any of them"
     yield "highest risk", percent(point.highest_risk), said
     yield "on average", percent(point.average_risk), "the same chance, over all people"
     about = "per cell, on average" + ("" if point.k == k else f"; that of k = {point.k:,}")
