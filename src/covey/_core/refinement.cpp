@@ -396,13 +396,17 @@ template <bool Marked> class BlockRefinery : public Refinery {
     void refine(double price, const Regrouping &how, const Random &random, const Watch &watch) override {
         sweep(price, watch);
         double heat = how.heat * mean_cost();
+        std::vector<char> done(parts_.groups(), 0);
+        // Of many groups, the nearest third need no neighbourhoods of their own.
+        i64 third = (how.neighbours + 1) / 3;
         for (i64 group = 0; group < parts_.groups() && !watch.stopped(); ++group) {
-            if (parts_.size[group] == 0 || parts_.cost(group) == 0.0) continue;
+            if (done[group] || parts_.size[group] == 0 || parts_.cost(group) == 0.0) continue;
             if (parts_.size[group] >= 2 * aim_.k) {
                 regroup({group}, {}, how.tries, heat, random, watch);
                 if (parts_.size[group] == 0) continue;
             }
             auto [chosen, hosts] = neighbourhood(group, how);
+            for (i64 i = 0; i < std::min<i64>(third, i64(chosen.size())); ++i) done[chosen[i]] = 1;
             if (chosen.size() > 1) regroup(chosen, hosts, how.tries, heat, random, watch);
         }
     }

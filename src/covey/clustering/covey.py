@@ -57,7 +57,7 @@ PLANS: dict[Effort, Plan] = {
     "fast": Plan(rounds=1, gain=0.0, tries=1),
     "quick": Plan(rounds=2, gain=0.01, tries=2),
     "balanced": Plan(rounds=8, gain=0.005),
-    "best": Plan(rounds=40, gain=0.001, tries=2, heat=0.1, block=8_192, pool=30, whole=100),
+    "best": Plan(rounds=60, gain=0.001, tries=2, heat=0.1, block=8_192, pool=30, whole=100),
 }
 _SMALLEST_START = 8  # groups of k that a block has room for when groups are grown
 _SMALLEST_BLOCK = 128  # groups in a block in which they are refined
@@ -147,7 +147,7 @@ def refined(
 
 @dataclass(frozen=True)
 class _Schedule:
-    """How much of the rounds is done: by their number or, if only the time ends them, by the clock."""
+    """How much of the work is done: by rounds or, if nothing else ends them, by the clock."""
 
     plan: Plan
     began: float
@@ -157,7 +157,7 @@ class _Schedule:
         """The share of the work that is done after so many rounds."""
         if self.is_timed:
             return min((time.monotonic() - self.began) / (self.end - self.began), 1.0)
-        return rounds / self.plan.rounds
+        return rounds / self.plan.rounds if self.plan.rounds else 1.0
 
     @property
     def is_timed(self) -> bool:
@@ -173,7 +173,7 @@ def _rounds(work: "_Work", threads: ThreadPoolExecutor, plan: Plan, end: float) 
     if work.table.rows <= plan.whole:
         plan = replace(plan, heat=0.0)
     schedule = _Schedule(plan, time.monotonic(), end)
-    best, cost, finished = work.labels, work.cost, True
+    best, cost, finished = work.labels.copy(), work.cost, True
     try:
         for number in count():
             done = schedule.done(number)
