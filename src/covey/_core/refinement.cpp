@@ -462,27 +462,27 @@ template <bool Marked> class BlockRefinery : public Refinery {
             before += parts_.cost(hosts[i]);
         }
         pool_.take(block_, own_);
+        start_.reset(pool_, parts_.aim, free_ / aim_.k + i64(hosts.size()));
+        start_.load(stay_.data());
         double best = before - (heat > 0.0 ? heat * std::log(1.0 - random.uniform()) : LEAST_GAIN);
         labels_.clear();
         for (i64 attempt = 0; attempt < tries && !watch.stopped(); ++attempt) {
-            double cost = try_again(i64(hosts.size()), random, watch);
+            double cost = try_again(random, watch);
             if (cost < best) best = cost, labels_ = trial_.labels;
         }
         if (!labels_.empty()) replace(chosen, hosts);
     }
 
     // Form groups of the pool; what they and the hosts cost, or INF where that led to none.
-    double try_again(i64 hosts, const Random &random, const Watch &watch) {
-        i64 most = free_ / aim_.k;
-        trial_.reset(pool_, parts_.aim, most + hosts);
-        trial_.load(stay_.data());
+    double try_again(const Random &random, const Watch &watch) {
+        trial_ = start_;
         try {
             pool_moves_.grow(trial_, free_, random, watch);
         } catch (const Stopped &) {
             return INF;  // the groups that there were stay as they are
         }
         if (!pool_moves_.merge(trial_)) return INF;
-        pool_moves_.sweep(trial_, most, watch);
+        pool_moves_.sweep(trial_, free_ / aim_.k, watch);
         return trial_.total_cost(parts_.aim.price);
     }
 
@@ -507,7 +507,7 @@ template <bool Marked> class BlockRefinery : public Refinery {
 
     Objective aim_;
     Block block_, pool_;
-    Partition<Marked> parts_, trial_;
+    Partition<Marked> parts_, start_, trial_;  // all groups; hosts alone; with the new groups of a try
     Moves<Marked> moves_, pool_moves_;
     std::vector<i64> own_, stay_, labels_;  // rows of a pool; the groups of those that are in hosts
     i64 free_ = 0;                          // rows of the pool that are in none

@@ -56,8 +56,8 @@ class Plan:
 PLANS: dict[Effort, Plan] = {
     "fast": Plan(rounds=1, gain=0.0, tries=1),
     "quick": Plan(rounds=2, gain=0.01, tries=2),
-    "balanced": Plan(rounds=8, gain=0.005),
-    "best": Plan(rounds=60, gain=0.001, tries=2, heat=0.1, block=8_192, pool=30, whole=100),
+    "balanced": Plan(rounds=12, gain=0.002),
+    "best": Plan(rounds=60, gain=0.001, tries=2, heat=0.15, block=8_192, pool=30, whole=100),
 }
 _SMALLEST_START = 8  # groups of k that a block has room for when groups are grown
 _SMALLEST_BLOCK = 128  # groups in a block in which they are refined

@@ -63,8 +63,8 @@ class Effort:
 EFFORTS: Mapping[EffortName, Effort] = {
     "fast": Effort(rounds=1, gain=0.0, tries=1),
     "quick": Effort(rounds=2, gain=0.01, tries=2),
-    "balanced": Effort(rounds=8, gain=0.005, tries=4),
-    "best": Effort(rounds=60, gain=0.001, tries=2, block=8192, pool=30, heat=0.1, restarts=500),
+    "balanced": Effort(rounds=12, gain=0.002, tries=4),
+    "best": Effort(rounds=60, gain=0.001, tries=2, block=8192, pool=30, heat=0.15, restarts=500),
 }
 
 
