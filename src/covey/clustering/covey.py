@@ -80,14 +80,16 @@ def covey(  # noqa: PLR0913 - the options of the method
     that add least information loss. Rounds of refinement follow. A group is dissolved if its rows
     cost less elsewhere. Rows of groups with more than `k` rows move to where they cost less. Each
     group is re-formed together with its nearest groups several times, and the cheapest result is
-    kept. Groups of identical or similar rows may so grow beyond 2k - 1 rows, and there may be fewer
-    than n/k groups: this is where most of the gain comes from.
+    kept; groups around them may take in some of the rows. Groups of identical or similar rows may
+    so grow beyond 2k - 1 rows, and there may be fewer than n/k groups: this is where most of the
+    gain comes from.
 
-    `effort` sets the amount of work: `fast` only grows groups; `quick` adds two short rounds;
-    `balanced`, the default, stops when a round gains less than 1 %; `best` stops when it gains
-    almost nothing. A `budget` in seconds stops it earlier. With a budget and no `effort`, `best` is
-    used. The result then depends on the speed of the machine. If refinement is interrupted, the
-    best groups so far are returned.
+    `effort` sets the amount of work: `fast` does one short round; `quick` two; `balanced`, the
+    default, stops when a round gains almost nothing; `best` does 60 rounds and at first also
+    accepts groups that cost a little more, to find its way to better ones (simulated annealing). A
+    `budget` in seconds without an `effort` does the same until the time is up; with an `effort`, it
+    only stops it earlier. The result then depends on the speed of the machine. If refinement is
+    interrupted, the best groups so far are returned.
 
     If the table has classes, each row outside its group's most frequent class costs `penalty` units
     of loss. With `evenness` above 0, groups stay close to k: a row in a group of 2k costs that many
