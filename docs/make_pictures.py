@@ -212,7 +212,7 @@ def _rounds(table: EncodedTable, k: int, effort: Effort) -> Iterator[Step]:
             told[math.ceil(done * parts - 1e-9) - 1] = float(loss[1].replace(",", ""))
 
     METHODS["covey"](table, k, seed=1, effort=effort, progress=listen)
-    grown = METHODS["covey"](table, k, seed=1, effort="fast")
+    grown = _own(table, k, replace(PLANS[effort], rounds=0))
     yield Step(effort, 0, _lost(table, grown))
     for number, loss in told.items():
         yield Step(effort, number, loss)

@@ -491,7 +491,8 @@ def test_the_command_shows_and_writes(folder: Folder) -> None:
     lines = [line.replace(" %", "%").split()[:5] for line in out.splitlines()]
     for p in found.points:
         risks = [f"{share:.1%}" for share in (p.highest_risk, p.average_risk)]
-        assert [f"{p.k}", *risks, f"{p.groups}", f"{p.loss:.1%}"] in lines
+        loss = f"{100 * round(p.loss, 4):.1f}%"  # from the digits that are written
+        assert [f"{p.k}", *risks, f"{p.groups}", loss] in lines
     assert max(map(len, out.splitlines())) <= 80
     assert "…" not in out.replace("0 … 100 %", "")
     assert "11 (CMS)" in " ".join(out.split())

@@ -145,7 +145,7 @@ def test_labels_of_several_blocks_are_those_of_the_reference(
 
 
 def test_labels_of_rounds_in_several_blocks_are_those_of_the_reference() -> None:
-    """At most 8,192 / k groups are in a block; here most groups cost nothing, to save time."""
+    """At most 128 groups are in a block; here most groups cost nothing, to save time."""
     table = crowd(9000, 8, ages=2, towns=4)
     fast, slow = by_both(table, 40, 12, effort="quick")
     assert fast == slow
@@ -163,7 +163,7 @@ def test_labels_of_blocks_without_groups_are_those_of_the_reference() -> None:
     """Suppressed rows are split as groups are. So all but one of the blocks have no group."""
     fast, slow = by_both(strangers(350, 140), 150, 13, max_suppressed=0.9)
     assert fast == slow
-    assert fast.count(-1) == 140 > 8192 // 150
+    assert fast.count(-1) == 140 > 128
 
 
 @pytest.mark.parametrize("max_suppressed", [0.1, 0.2, 0.28])

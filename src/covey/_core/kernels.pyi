@@ -169,10 +169,22 @@ class Block:
         """Form groups greedily."""
     def load(self, labels: Longs) -> None:
         """Take over groups."""
+    def sweep(self, price: float, watch: Watch) -> None:
+        """Dissolve groups that cost more than their rows do elsewhere; of others, let rows go."""
     def refine(
-        self, price: float, neighbours: int, tries: int, random: np.random.Generator, watch: Watch
+        self,
+        price: float,
+        neighbours: int,
+        hosts: int,
+        tries: int,
+        heat: float,
+        random: np.random.Generator,
+        watch: Watch,
     ) -> None:
-        """Do one round; if it is stopped, the groups are valid and no dearer than before."""
+        """Do one round; if it is stopped, the groups are valid.
+
+        Without heat, they are no dearer than before.
+        """
     def start_over(
         self, price: float, tries: int, random: np.random.Generator, watch: Watch
     ) -> None:

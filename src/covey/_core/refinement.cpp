@@ -1,5 +1,6 @@
 #include "refinement.hpp"
 
+#include <cmath>
 #include <numeric>
 
 #include "binding.hpp"
@@ -66,6 +67,15 @@ void Extremes::leave(const Block &rows, i64 row, Extremes &into) const {
         into.first_[j] = firsts_[j].without(codes[j]), into.last_[j] = lasts_[j].without(codes[j]);
 }
 
+bool Extremes::forget(const Block &rows, i64 row) {
+    const double *numbers = rows.number(row);
+    const i32 *codes = rows.code(row);
+    bool known = true;
+    for (size_t j = 0; j < lows_.size(); ++j) known &= lows_[j].forget(numbers[j]) & highs_[j].forget(numbers[j]);
+    for (size_t j = 0; j < firsts_.size(); ++j) known &= firsts_[j].forget(codes[j]) & lasts_[j].forget(codes[j]);
+    return known;
+}
+
 double Extremes::loss_without(const Block &rows, i64 row) const {
     const Space &space = *rows.space;
     const double *numbers = rows.number(row);
@@ -89,15 +99,17 @@ double Extremes::loss_with(const Block &rows, i64 row) const { return rows.space
 // The free rows are kept together in arrays of their own. A row of another class than the one before
 // pays the penalty. Where there are rules, a group takes rows with which k could still keep them, if
 // there are any; and once it has k, those that bring it nearer to keeping them.
-template <bool Marked> void Moves<Marked>::grow(Parts &parts, const Random &random, const Watch &watch) {
+template <bool Marked>
+void Moves<Marked>::grow(Parts &parts, i64 count, const Random &random, const Watch &watch) {
     const Block &rows = *parts.rows;
     int intervals = rows.space->intervals, categories = rows.space->categories;
     i64 k = parts.aim.k;
-    numbers_ = rows.numbers, codes_ = rows.codes;
-    free_.resize(rows.count), least_.resize(rows.count), left_ = rows.count;
+    numbers_.assign(rows.numbers.begin(), rows.numbers.begin() + count * intervals);
+    codes_.assign(rows.codes.begin(), rows.codes.begin() + count * categories);
+    free_.resize(count), least_.resize(count), left_ = count;
     std::iota(free_.begin(), free_.end(), 0);
     if (Marked) step_ = 0, looked_.assign(rows.sort_count, 0), fits_.assign(rows.sort_count, 0);
-    for (i64 group = 0; group < rows.count / k && left_ >= k; ++group) {
+    for (i64 group = 0; group < count / k && left_ >= k; ++group) {
         parts.open(group);
         std::fill_n(least_.begin(), left_, 0.0);
         double own = 0.0, best = 0.0;
@@ -171,9 +183,9 @@ i64 Moves<Marked>::next_row(Parts &parts, i64 group, i64 last, i64 place, double
 
 // ── rows that go elsewhere ──────────────────────────────────────────────────────────────────────
 
-template <bool Marked> void Moves<Marked>::sweep(Parts &parts, const Watch &watch) {
+template <bool Marked> void Moves<Marked>::sweep(Parts &parts, i64 groups, const Watch &watch) {
     if (parts.aim.price < INF) take_back(parts);
-    for (i64 group = 0; group < parts.groups() && !watch.stopped(); ++group) {
+    for (i64 group = 0; group < groups && !watch.stopped(); ++group) {
         if (parts.size[group] == 0 || parts.cost(group) == 0.0) continue;
         if (dissolve(parts, group, watch)) continue;
         if (parts.size[group] > parts.aim.k) relocate(parts, group, watch);
@@ -248,7 +260,7 @@ template <bool Marked> void Moves<Marked>::relocate(Parts &parts, i64 group, con
         if (!parts.complies(group, {row})) continue;
         parts.detach(row);
         parts.size[group] -= 1;
-        ends_.measure(parts, group);
+        if (!ends_.forget(*parts.rows, row)) ends_.measure(parts, group);
         parts.weigh(group);
         if (choice >= 0) parts.join(choice, row);
         else parts.leave_out(row);
@@ -347,7 +359,7 @@ template <bool Marked> class BlockRefinery : public Refinery {
 
     void grow(const Random &random, const Watch &watch) override {
         empty();
-        moves_.grow(parts_, random, watch);
+        moves_.grow(parts_, block_.count, random, watch);
     }
     void load(const i64 *labels) override {
         empty();
@@ -374,92 +386,131 @@ template <bool Marked> class BlockRefinery : public Refinery {
         }
     }
 
-    // Dissolve and relocate, then form each group again together with its neighbours. A group of 2k
-    // rows or more is formed again on its own first, which may split it.
-    void refine(double price, i64 neighbours, i64 tries, const Random &random, Watch &watch) override {
+    void sweep(double price, const Watch &watch) override {
         parts_.aim.price = price;
-        i64 k = aim_.k, largest = std::max<i64>((2 * neighbours + 2) * k, 40);
-        moves_.sweep(parts_, watch);
+        moves_.sweep(parts_, parts_.groups(), watch);
+    }
+
+    // Sweep, then form each group again together with its neighbours. A group of 2k rows or more is
+    // formed again on its own first, which may split it.
+    void refine(double price, const Regrouping &how, const Random &random, const Watch &watch) override {
+        sweep(price, watch);
+        double heat = how.heat * mean_cost();
+        std::vector<char> done(parts_.groups(), 0);
+        // Of many groups, the nearest third need no neighbourhoods of their own.
+        i64 third = (how.neighbours + 1) / 3;
         for (i64 group = 0; group < parts_.groups() && !watch.stopped(); ++group) {
-            if (parts_.size[group] == 0 || parts_.cost(group) == 0.0) continue;
-            if (parts_.size[group] >= 2 * k) {
-                regroup({group}, tries, random, watch);
+            if (done[group] || parts_.size[group] == 0 || parts_.cost(group) == 0.0) continue;
+            if (parts_.size[group] >= 2 * aim_.k) {
+                regroup({group}, {}, how.tries, heat, random, watch);
                 if (parts_.size[group] == 0) continue;
             }
-            std::vector<i64> chosen{group};
-            i64 size = parts_.size[group];
-            for (i64 other : parts_.nearest(group, neighbours)) {
-                if (size + parts_.size[other] > largest) continue;
-                chosen.push_back(other);
-                size += parts_.size[other];
-            }
-            if (chosen.size() > 1) regroup(chosen, tries, random, watch);
+            auto [chosen, hosts] = neighbourhood(group, how);
+            for (i64 i = 0; i < std::min<i64>(third, i64(chosen.size())); ++i) done[chosen[i]] = 1;
+            if (chosen.size() > 1) regroup(chosen, hosts, how.tries, heat, random, watch);
         }
     }
 
-    void start_over(double price, i64 tries, const Random &random, Watch &watch) override {
+    void start_over(double price, i64 tries, const Random &random, const Watch &watch) override {
         parts_.aim.price = price;
         std::vector<i64> chosen;
         for (i64 group = 0; group < parts_.groups(); ++group)
             if (parts_.size[group] > 0) chosen.push_back(group);
-        regroup(chosen, tries, random, watch);
+        regroup(chosen, {}, tries, 0.0, random, watch);
     }
 
   private:
     void empty() { parts_.reset(block_, aim_, block_.count / aim_.k); }
 
-    // Form some groups again from their rows, if that pays.
-    void regroup(const std::vector<i64> &chosen, i64 tries, const Random &random, Watch &watch) {
-        own_.clear();
+    double mean_cost() const {
+        double total = 0.0;
+        i64 filled = 0;
+        for (i64 group = 0; group < parts_.groups(); ++group)
+            if (parts_.size[group] > 0) total += parts_.cost(group), filled += 1;
+        return filled ? total / double(filled) : 0.0;
+    }
+
+    // The group and its nearest, as long as they are not too large together; and the groups that stay.
+    std::pair<std::vector<i64>, std::vector<i64>> neighbourhood(i64 group, const Regrouping &how) {
+        i64 largest = std::max<i64>((2 * how.neighbours + 2) * aim_.k, 40), size = parts_.size[group];
+        std::vector<i64> chosen{group}, hosts;
+        for (i64 other : parts_.nearest(group, how.neighbours + how.hosts)) {
+            if (i64(chosen.size()) <= how.neighbours && size + parts_.size[other] <= largest) {
+                chosen.push_back(other);
+                size += parts_.size[other];
+            } else {
+                hosts.push_back(other);
+            }
+        }
+        return {chosen, hosts};
+    }
+
+    // Form some groups again from their rows, if that pays, or if it costs no more than heat allows.
+    // The hosts stay, but rows may join them.
+    void regroup(const std::vector<i64> &chosen, const std::vector<i64> &hosts, i64 tries, double heat,
+                 const Random &random, const Watch &watch) {
+        own_.clear(), stay_.clear();
         double before = 0.0;
         for (i64 group : chosen) {
             parts_.members(group, own_);
             before += parts_.cost(group);
         }
+        free_ = i64(own_.size());
+        stay_.assign(free_, NOBODY);
+        for (size_t i = 0; i < hosts.size(); ++i) {
+            stay_.insert(stay_.end(), parts_.members(hosts[i], own_), free_ / aim_.k + i64(i));
+            before += parts_.cost(hosts[i]);
+        }
         pool_.take(block_, own_);
-        double best = before - LEAST_GAIN;
+        start_.reset(pool_, parts_.aim, free_ / aim_.k + i64(hosts.size()));
+        start_.load(stay_.data());
+        double best = before - (heat > 0.0 ? heat * std::log(1.0 - random.uniform()) : LEAST_GAIN);
         labels_.clear();
         for (i64 attempt = 0; attempt < tries && !watch.stopped(); ++attempt) {
             double cost = try_again(random, watch);
             if (cost < best) best = cost, labels_ = trial_.labels;
         }
-        if (!labels_.empty()) replace(chosen);
+        if (!labels_.empty()) replace(chosen, hosts);
     }
 
-    // Form groups of the pool; what they cost, or INF where that led to none.
+    // Form groups of the pool; what they and the hosts cost, or INF where that led to none.
     double try_again(const Random &random, const Watch &watch) {
-        trial_.reset(pool_, parts_.aim, pool_.count / aim_.k);
+        trial_ = start_;
         try {
-            pool_moves_.grow(trial_, random, watch);
+            pool_moves_.grow(trial_, free_, random, watch);
         } catch (const Stopped &) {
             return INF;  // the groups that there were stay as they are
         }
         if (!pool_moves_.merge(trial_)) return INF;
-        pool_moves_.sweep(trial_, watch);
+        pool_moves_.sweep(trial_, free_ / aim_.k, watch);
         return trial_.total_cost(parts_.aim.price);
     }
 
     // Put the rows of some groups into new ones, which take their places and empty ones. There are
     // places enough: no grouping into parts of k or more has more than n // k.
-    void replace(const std::vector<i64> &chosen) {
-        i64 wanted = *std::max_element(labels_.begin(), labels_.end()) + 1;
+    void replace(const std::vector<i64> &chosen, const std::vector<i64> &hosts) {
+        i64 most = free_ / aim_.k, wanted = 0;
+        for (i64 label : labels_)
+            if (label < most) wanted = std::max(wanted, label + 1);
         std::vector<i64> places(chosen.begin(), chosen.begin() + std::min<i64>(wanted, i64(chosen.size())));
         for (i64 row : own_) parts_.detach(row);
         for (i64 other = 0; i64(places.size()) < wanted; ++other)
             if (parts_.size[other] == 0) places.push_back(other);
         for (size_t i = 0; i < own_.size(); ++i) {
-            if (labels_[i] >= 0) parts_.attach(places[labels_[i]], own_[i]);
+            i64 label = labels_[i];
+            if (label >= 0) parts_.attach(label < most ? places[label] : hosts[label - most], own_[i]);
             else parts_.leave_out(own_[i]);
         }
-        for (i64 group : chosen) parts_.recount(group);
-        for (i64 group : places) parts_.recount(group);
+        for (const auto *some : {&chosen, &hosts, &std::as_const(places)})
+            for (i64 group : *some) parts_.recount(group);
     }
 
     Objective aim_;
     Block block_, pool_;
-    Partition<Marked> parts_, trial_;
+    Partition<Marked> parts_, start_, trial_;  // all groups; hosts alone; with the new groups of a try
     Moves<Marked> moves_, pool_moves_;
-    std::vector<i64> own_, labels_;
+    std::vector<i64> own_, stay_, labels_;  // rows of a pool; the groups of those that are in hosts
+    i64 free_ = 0;                          // rows of the pool that are in none
 };
 
 }  // namespace
@@ -578,12 +629,21 @@ void bind_refinement(nb::module_ &m) {
             "labels"_a.noconvert())
         .def(
             "refine",
-            [](BoundBlock &self, double price, i64 neighbours, i64 tries, nb::handle random, Watch &watch) {
+            [](BoundBlock &self, double price, i64 neighbours, i64 hosts, i64 tries, double heat, nb::handle random,
+               Watch &watch) {
+                require(neighbours >= 0 && hosts >= 0 && heat >= 0.0, "no numbers of groups, or cold");
                 Random draws = random_of(random);
                 nb::gil_scoped_release release;
-                self.block->refine(price, neighbours, tries, draws, watch);
+                self.block->refine(price, {neighbours, hosts, tries, heat}, draws, watch);
             },
-            "price"_a, "neighbours"_a, "tries"_a, "random"_a, "watch"_a)
+            "price"_a, "neighbours"_a, "hosts"_a, "tries"_a, "heat"_a, "random"_a, "watch"_a)
+        .def(
+            "sweep",
+            [](BoundBlock &self, double price, Watch &watch) {
+                nb::gil_scoped_release release;
+                self.block->sweep(price, watch);
+            },
+            "price"_a, "watch"_a)
         .def(
             "start_over",
             [](BoundBlock &self, double price, i64 tries, nb::handle random, Watch &watch) {

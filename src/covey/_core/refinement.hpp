@@ -1,7 +1,7 @@
 // The groups of a block, formed greedily and then changed as long as that lowers the cost.
 //
-// Every step leaves a legal grouping and lowers the cost by more than LEAST_GAIN, so work can stop
-// after any of them.
+// Every step leaves a legal grouping, so work can stop after any of them. Without heat, every step
+// lowers the cost by more than LEAST_GAIN.
 #pragma once
 
 #include <memory>
@@ -22,6 +22,8 @@ template <class T> struct End {
         else if (cell == value) count += 1;
         else if (before(cell, next)) next = cell;
     }
+    // Forget a member; whether value and next are still known.
+    bool forget(T cell) { return cell == value ? --count > 0 : cell != next; }
     T without(T cell) const { return cell == value && count == 1 ? next : value; }
 };
 
@@ -31,6 +33,7 @@ class Extremes {
     template <bool Marked> void measure(Partition<Marked> &parts, i64 group);  // also tightens its hull
     void extend(const Block &rows, i64 row);
 
+    bool forget(const Block &rows, i64 row);  // whether what remains is known without measuring again
     double loss_without(const Block &rows, i64 row) const;
     void leave(const Block &rows, i64 row, Extremes &into) const;  // only the hull of what remains
     double loss_with(const Block &rows, i64 row) const;
@@ -51,11 +54,12 @@ template <bool Marked> class Moves {
   public:
     using Parts = Partition<Marked>;
 
-    // Groups of k, each from a random row and those that cost least; the rest where it costs least.
-    void grow(Parts &parts, const Random &random, const Watch &watch);
+    // Groups of k from the first rows, each from a random row and those that cost least; the rest where
+    // it costs least.
+    void grow(Parts &parts, i64 count, const Random &random, const Watch &watch);
 
-    // Dissolve each group that costs more than its rows do elsewhere; of others, let rows go.
-    void sweep(Parts &parts, const Watch &watch);
+    // Dissolve each of the first groups that costs more than its rows do elsewhere; of others, let rows go.
+    void sweep(Parts &parts, i64 groups, const Watch &watch);
 
     // Put groups that miss the rules together with others until all keep them; whether they do.
     bool merge(Parts &parts);
@@ -91,14 +95,23 @@ template <bool Marked> class Moves {
 template <> void Moves<true>::repair(Parts &parts, Watch &watch);
 template <> void Moves<false>::repair(Parts &parts, Watch &watch);
 
+// How groups are formed again.
+struct Regrouping {
+    i64 neighbours;  // groups that are formed again together with each
+    i64 hosts;       // more groups, which stay but may take in rows
+    i64 tries;
+    double heat;  // by how much new groups may cost more, as a share of what a group costs
+};
+
 // A block of rows with its groups, for Python.
 class Refinery {
   public:
     virtual ~Refinery() = default;
     virtual void grow(const Random &random, const Watch &watch) = 0;
     virtual void load(const i64 *labels) = 0;
-    virtual void refine(double price, i64 neighbours, i64 tries, const Random &random, Watch &watch) = 0;
-    virtual void start_over(double price, i64 tries, const Random &random, Watch &watch) = 0;
+    virtual void sweep(double price, const Watch &watch) = 0;
+    virtual void refine(double price, const Regrouping &how, const Random &random, const Watch &watch) = 0;
+    virtual void start_over(double price, i64 tries, const Random &random, const Watch &watch) = 0;
     virtual void repair(Watch &watch) = 0;
     virtual std::vector<double> offers() = 0;           // what the return of each row left out would cost
     virtual void settle(const bool *returning) = 0;     // let some of them join the cheapest groups

@@ -9,7 +9,8 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 import numpy as np
@@ -32,27 +33,35 @@ Effort = Literal["fast", "quick", "balanced", "best"]
 class Plan:
     """The amount of work of an effort."""
 
-    rounds: int
+    rounds: float  # at most
     gain: float  # share of the loss that a round must gain to be followed by another
-    start: int = 512  # rows in a block in which groups are grown
-    block: int = 8_192  # rows in a block in which groups are refined
-    pool: int = 20  # rows that are re-formed together, but at least three groups
     tries: int = 4
-    whole: int = 0  # largest table, in rows, that is also re-formed as a whole
+    heat: float = 0.0  # by how much a new group may cost more at first, as a share of its cost
+    start: int = 512  # rows in a block in which groups are grown
+    block: int = 4_096  # rows in a block in which groups are refined
+    pool: int = 20  # rows that are re-formed together, but at least three groups
+    hosts: int = 6  # more groups, which stay but may take in some of these rows
+    whole: int = 0  # largest table, in rows, that is re-formed as a whole and not annealed
     restarts: int = 500  # how often it is re-formed
 
     def neighbours(self, k: int) -> int:
         """Number of groups that are re-formed together with each group."""
         return max(3, -(-self.pool // k)) - 1
 
+    def cooled(self, share: float) -> float:
+        """The heat after a share of the work: none in the last part of it."""
+        return self.heat * max(0.0, 1.0 - share / _COOLED)
+
 
 PLANS: dict[Effort, Plan] = {
-    "fast": Plan(rounds=0, gain=1.0),
-    "quick": Plan(rounds=2, gain=0.01, tries=1),
-    "balanced": Plan(rounds=5, gain=0.01),
-    "best": Plan(rounds=40, gain=0.001, tries=8, block=16_384, whole=100),
+    "fast": Plan(rounds=1, gain=0.0, tries=1),
+    "quick": Plan(rounds=2, gain=0.01, tries=2),
+    "balanced": Plan(rounds=12, gain=0.002),
+    "best": Plan(rounds=60, gain=0.001, tries=2, heat=0.15, block=8_192, pool=30, whole=100),
 }
-_SMALLEST_BLOCK = 8  # groups of k
+_SMALLEST_START = 8  # groups of k that a block has room for when groups are grown
+_SMALLEST_BLOCK = 128  # groups in a block in which they are refined
+_COOLED = 0.85  # the share of the rounds, or of the time, after which there is no heat
 
 
 def covey(  # noqa: PLR0913 - the options of the method
@@ -71,14 +80,16 @@ def covey(  # noqa: PLR0913 - the options of the method
     that add least information loss. Rounds of refinement follow. A group is dissolved if its rows
     cost less elsewhere. Rows of groups with more than `k` rows move to where they cost less. Each
     group is re-formed together with its nearest groups several times, and the cheapest result is
-    kept. Groups of identical or similar rows may so grow beyond 2k - 1 rows, and there may be fewer
-    than n/k groups: this is where most of the gain comes from.
+    kept; groups around them may take in some of the rows. Groups of identical or similar rows may
+    so grow beyond 2k - 1 rows, and there may be fewer than n/k groups: this is where most of the
+    gain comes from.
 
-    `effort` sets the amount of work: `fast` only grows groups; `quick` adds two short rounds;
-    `balanced`, the default, stops when a round gains less than 1 %; `best` stops when it gains
-    almost nothing. A `budget` in seconds stops it earlier. With a budget and no `effort`, `best` is
-    used. The result then depends on the speed of the machine. If refinement is interrupted, the
-    best groups so far are returned.
+    `effort` sets the amount of work: `fast` does one short round; `quick` two; `balanced`, the
+    default, stops when a round gains almost nothing; `best` does 60 rounds and at first also
+    accepts groups that cost a little more, to find its way to better ones (simulated annealing). A
+    `budget` in seconds without an `effort` does the same until the time is up; with an `effort`, it
+    only stops it earlier. The result then depends on the speed of the machine. If refinement is
+    interrupted, the best groups so far are returned.
 
     If the table has classes, each row outside its group's most frequent class costs `penalty` units
     of loss. With `evenness` above 0, groups stay close to k: a row in a group of 2k costs that many
@@ -94,8 +105,10 @@ def covey(  # noqa: PLR0913 - the options of the method
     _refuse_unless(
         _is_number(max_suppressed) and max_suppressed < 1, "max_suppressed", "from 0 to below 1"
     )
-    end = float("inf") if budget is None else time.monotonic() + budget
+    end = math.inf if budget is None else time.monotonic() + budget
     plan = PLANS[effort or ("balanced" if budget is None else "best")]
+    if effort is None and budget is not None:
+        plan = replace(plan, rounds=math.inf)
     work = _Work(table, k, seed, penalty, evenness, max_suppressed, progress)
     with ThreadPoolExecutor(workers()) as threads:
         work.start(threads, plan)
@@ -130,24 +143,57 @@ def refined(
     work, plan = _Work(table, k, seed, progress=progress), PLANS["balanced"]
     work.take_over(groups)
     with ThreadPoolExecutor(workers()) as threads:
-        _rounds(work, threads, plan, float("inf"))
+        _rounds(work, threads, plan, math.inf)
     return Groups(_numbered(work.labels))
 
 
+@dataclass(frozen=True)
+class _Schedule:
+    """How much of the work is done: by rounds or, if nothing else ends them, by the clock."""
+
+    plan: Plan
+    began: float
+    end: float
+
+    def done(self, rounds: float) -> float:
+        """The share of the work that is done after so many rounds."""
+        if self.is_timed:
+            return min((time.monotonic() - self.began) / (self.end - self.began), 1.0)
+        return rounds / self.plan.rounds if self.plan.rounds else 1.0
+
+    @property
+    def is_timed(self) -> bool:
+        return math.isinf(self.plan.rounds)
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() > self.end
+
+
 def _rounds(work: "_Work", threads: ThreadPoolExecutor, plan: Plan, end: float) -> bool:
-    """Refine while that lowers the loss; if interrupted, keep the groups so far and report it."""
+    """Refine while that pays, and keep the best groups; if interrupted, say so and return False."""
+    if work.table.rows <= plan.whole:
+        plan = replace(plan, heat=0.0)
+    schedule = _Schedule(plan, time.monotonic(), end)
+    best, cost, finished = work.labels.copy(), work.cost, True
     try:
-        for number in range(1, plan.rounds + 1):
-            if work.cost == 0.0 or time.monotonic() > end:
+        for number in count():
+            done = schedule.done(number)
+            if work.cost == 0.0 or done >= 1.0 or schedule.is_over:
                 break
-            before = work.cost
-            counted = work.refine(threads, plan, number, end)
-            if counted and before - work.cost < plan.gain * before:
+            before, heat = work.cost, plan.cooled(done)
+            counted = work.refine(threads, schedule, number, heat)
+            if work.cost < cost:
+                best, cost = work.labels.copy(), work.cost
+            little = counted and before - work.cost < plan.gain * before
+            if little and heat == 0.0 and not schedule.is_timed:
                 break
     except KeyboardInterrupt:
         work.progress(STOPPED, 1.0)
-        return False
-    return True
+        finished = False
+    if cost < work.cost:
+        work.labels, work.cost = best, cost
+    return finished
 
 
 def _is_number(value: object, above: float | None = None) -> bool:
@@ -212,10 +258,11 @@ class _Work:
         self.marks = self._marks(None)
         self.stages = 1 if table.constraints is None else 2
         self.stage = 0
+        self.round = 0
 
     def _permit(self, limit: int) -> None:
         """Set how many rows may be suppressed, at which price in the sum of costs and in rounds."""
-        self.limit, self.true_price = limit, self.lost if limit else float("inf")
+        self.limit, self.true_price = limit, self.lost if limit else math.inf
         self.price = self.true_price
 
     def _marks(self, constraints: Constraints | None) -> "kernels.Marks | None":
@@ -246,14 +293,15 @@ class _Work:
         return kernels.Block(self.space, self.marks, own, self.k, self.evenness, self.true_price)
 
     def start(self, threads: ThreadPoolExecutor, plan: Plan) -> None:
-        """Grow groups in blocks of similar rows."""
+        """Grow groups in blocks of similar rows, and sweep them once. No row is suppressed yet."""
         everyone = np.arange(self.table.rows, dtype=np.int32)
-        most = max(plan.start, _SMALLEST_BLOCK * self.k)
+        most = max(plan.start, _SMALLEST_START * self.k)
         blocks = _large_enough(_tiles(self.table.core, everyone, most), self.k)
 
         def grow(number: int) -> float:
             block = self.block(blocks[number])
             block.grow(self.random(0, number), self.watch)
+            block.sweep(math.inf, self.watch)
             self._save(blocks[number], block)
             return block.cost
 
@@ -285,21 +333,26 @@ class _Work:
     def _tell(self, stage: str, share: float) -> None:
         self.progress(stage, (self.stage + share) / self.stages)
 
-    def refine(self, threads: ThreadPoolExecutor, plan: Plan, number: int, end: float) -> bool:
+    def refine(
+        self, threads: ThreadPoolExecutor, schedule: _Schedule, number: int, heat: float
+    ) -> bool:
         """Do one round over all blocks of a new tiling; return whether it is kept.
 
         If rows may be suppressed, each block suppresses as many as lower its cost. Then the
-        cheapest ones return until the limit is met. The round is kept only if it lowered the cost.
+        cheapest ones return until the limit is met. The round is kept only if it lowered the cost,
+        or if there was heat.
         """
-        before, cost = self.labels.copy() if self.limit else self.labels, self.cost
+        before = self.labels.copy() if self.limit or heat else self.labels
+        cost = self.cost
+        self.round += 1
         try:
-            blocks = self._blocks(plan.block, number + self.stage * plan.rounds)
-            self._refine(threads, blocks, plan, number, end)
+            blocks = self._blocks(schedule.plan.block)
+            self._refine(threads, blocks, schedule, number, heat)
             self._return_rows(threads, blocks)
         except BaseException:
             self.labels, self.cost = before, cost
             raise
-        if self.cost <= cost:
+        if self.cost <= (math.inf if heat else cost) and math.isfinite(self.cost):
             return True
         self.labels, self.cost = before, cost
         return False
@@ -308,28 +361,30 @@ class _Work:
         self,
         threads: ThreadPoolExecutor,
         blocks: list[Longs],
-        plan: Plan,
+        schedule: _Schedule,
         number: int,
-        end: float,
+        heat: float,
     ) -> None:
+        plan = schedule.plan
         neighbours = plan.neighbours(self.k)
 
         def refine(place: int) -> float:
-            if time.monotonic() > end:
+            if schedule.is_over:
                 return 0.0
             block = self._load(blocks[place])
             before = block.cost
-            random = self.random(number + self.stage * plan.rounds, place)
-            block.refine(self.price, neighbours, plan.tries, random, self.watch)
+            random = self.random(self.round, place)
+            block.refine(self.price, neighbours, plan.hosts, plan.tries, heat, random, self.watch)
             if self.table.rows <= plan.whole:
                 block.start_over(self.price, plan.restarts, random, self.watch)
             self._save(blocks[place], block)
             return before - block.cost
 
+        grown = 1 / (plan.rounds + 1)
         for done, gain in enumerate(self._in_threads(threads, refine, len(blocks)), 1):
             self.cost -= gain
-            share = (number + done / len(blocks)) / (plan.rounds + 1)
-            self._tell(with_loss("clustering", self.cost), share)
+            share = schedule.done(number + done / len(blocks))
+            self._tell(with_loss("clustering", self.cost), grown + (1 - grown) * share)
 
     def _load(self, own: Longs) -> "kernels.Block":
         """Some rows, in their groups."""
@@ -355,7 +410,7 @@ class _Work:
         rows = np.concatenate([own[self.labels[own] == SUPPRESSED] for own in concerned])
         order = np.lexsort((rows, offers))[:excess]
         if not math.isfinite(offers[order[-1]]):
-            self.cost = float("inf")  # a block with only suppressed rows: discard this round
+            self.cost = math.inf  # a block with only suppressed rows: discard this round
             return
         returning = np.zeros(self.table.rows, dtype=np.bool_)
         returning[rows[order]] = True
@@ -370,7 +425,7 @@ class _Work:
 
         self.cost += sum(self._in_threads(threads, settle, len(concerned)))
         if int(np.count_nonzero(self.labels == SUPPRESSED)) > self.limit:
-            self.cost = float("inf")  # some rows meet the constraints in no group
+            self.cost = math.inf  # some rows meet the constraints in no group
 
     def _in_threads(
         self, threads: ThreadPoolExecutor, work: Callable[[int], T], count: int
@@ -391,13 +446,13 @@ class _Work:
                 if not piece.cancel():
                     piece.exception()
 
-    def _blocks(self, block: int, number: int) -> list[Longs]:
+    def _blocks(self, block: int) -> list[Longs]:
         """Divide the table into blocks of whole, similar groups.
 
         A random row represents each group, and attributes get random weights, so that the borders
         between blocks differ in every round. A suppressed row represents itself.
         """
-        random = self.random(number)
+        random = self.random(self.round)
         order = random.permutation(self.table.rows)
         places = np.where(self.labels < 0, np.arange(self.table.rows), self.labels)
         member = np.full(self.table.rows, -1, dtype=np.int32)

@@ -40,7 +40,10 @@ EffortName: TypeAlias = Literal["fast", "quick", "balanced", "best"]
 SUPPRESSED = -1
 LEAST_GAIN = 1e-9  # no change is made for less
 GROWN_TOGETHER = 512  # rows of a block that groups are grown in
+REFINED_TOGETHER = 128  # groups, at least, of a block that is refined
 SAMPLE = 32  # rows that decide where a block is cut
+HOSTS = 6  # groups that stay while their neighbours are formed again
+COOLED = 0.85  # the share of the rounds after which there is no heat
 START_OVER = 100  # rows of a table, at most, to start over
 
 
@@ -51,15 +54,17 @@ class Effort:
     rounds: int  # at most
     gain: float  # rounds end when one gains less than this share
     tries: int  # to regroup
-    block: int  # rows
+    block: int = 4096  # rows
+    pool: int = 20  # rows, at least, of groups that are formed again together
+    heat: float = 0.0  # at first, if the table is not small
     restarts: int = 0  # in each round, if the table is small
 
 
 EFFORTS: Mapping[EffortName, Effort] = {
-    "fast": Effort(rounds=0, gain=0.0, tries=0, block=0),
-    "quick": Effort(rounds=2, gain=0.01, tries=1, block=8192),
-    "balanced": Effort(rounds=5, gain=0.01, tries=4, block=8192),
-    "best": Effort(rounds=40, gain=0.001, tries=8, block=16384, restarts=500),
+    "fast": Effort(rounds=1, gain=0.0, tries=1),
+    "quick": Effort(rounds=2, gain=0.01, tries=2),
+    "balanced": Effort(rounds=12, gain=0.002, tries=4),
+    "best": Effort(rounds=60, gain=0.001, tries=2, block=8192, pool=30, heat=0.15, restarts=500),
 }
 
 
@@ -332,8 +337,13 @@ def next_place(group: Group, free: Sequence[int], start: int) -> int:
     return found
 
 
-def grown(terms: Terms, rows: Sequence[int], rng: Generator) -> list[Group]:
-    """Return groups of k rows, each started at a random row; the rest of the rows joins them."""
+def grown(
+    terms: Terms, rows: Sequence[int], rng: Generator, hosts: Sequence[Group] = ()
+) -> list[Group]:
+    """Return groups of k rows, each started at a random row, and the hosts.
+
+    The rest of the rows joins any of them.
+    """
     free = list(rows)
     groups: list[Group] = []
     while len(free) >= terms.k:
@@ -343,6 +353,7 @@ def grown(terms: Terms, rows: Sequence[int], rng: Generator) -> list[Group]:
             place = next_place(group, free, place)
             group.join(take(free, place))
         groups.append(group)
+    groups.extend(hosts)
     for row in free:
         home, _ = cheapest(groups, row)
         assert home is not None
@@ -351,6 +362,14 @@ def grown(terms: Terms, rows: Sequence[int], rng: Generator) -> list[Group]:
 
 
 # 3. Rounds
+
+
+def first_groups(terms: Terms, rows: Sequence[int], rng: Generator) -> "Block":
+    """Grow groups from all rows of a block, and improve them once. No row is suppressed yet."""
+    keeping = replace(terms, price=math.inf)
+    block = Block(keeping, rows, grown(keeping, rows, rng))
+    improve(block)
+    return block
 
 
 @dataclass
@@ -492,20 +511,22 @@ def best_exchange(group: Group, row: int, home: Group) -> int | None:
     return best
 
 
-def improve(block: Block) -> None:
-    """Take rows back. Dissolve each group that costs anything, or relocate its members."""
+def improve(block: Block, slots: int | None = None) -> None:
+    """Take rows back. Dissolve each group that costs anything, or relocate its members.
+
+    Only groups in the first slots are changed so, if their number is given.
+    """
     take_back(block)
-    for group in block.slots:
+    for group in block.slots[:slots]:
         if group.cost != 0.0 and not dissolve(block, group):
             relocate(block, group)
             if block.terms.penalty > 0:
                 exchange(block, group)
 
 
-def neighbours(block: Block, slot: int) -> list[int]:
+def nearest(block: Block, slot: int, most: int) -> list[int]:
     """Return the slots of the groups that fit best with one, the best first."""
-    group, k = block.slots[slot], block.terms.k
-    sought = max(2, math.ceil(20 / k) - 1)
+    group = block.slots[slot]
     best: list[tuple[float, int]] = []
     for place, other in enumerate(block.slots):
         if place == slot or not other.rows:
@@ -513,65 +534,102 @@ def neighbours(block: Block, slot: int) -> list[int]:
         counted = min(other.size, 2 * group.size)
         now = group.size * group.loss + counted * other.loss
         loss = block.terms.loss(group.rows + other.rows)
-        if len(best) == sought:
+        if len(best) == most:
             if loss >= (best[-1][0] + now) / (group.size + counted):
                 continue
             best.pop()
         best.append(((group.size + counted) * loss - now, place))
         best.sort()
-    chosen, rows = [], group.size
-    for _, place in best:
-        if rows + block.slots[place].size <= max(2 * k * (sought + 1), 40):
+    return [place for _, place in best]
+
+
+def neighbourhood(block: Block, slot: int, sought: int) -> tuple[list[int], list[int]]:
+    """Return the slots that are formed again together, this one first, and those of the hosts."""
+    chosen, hosts, rows = [slot], [], block.slots[slot].size
+    for place in nearest(block, slot, sought + HOSTS):
+        size = block.slots[place].size
+        if len(chosen) <= sought and rows + size <= max(2 * block.terms.k * (sought + 1), 40):
             chosen.append(place)
-            rows += block.slots[place].size
-    return chosen
+            rows += size
+        else:
+            hosts.append(place)
+    return chosen, hosts
 
 
-def regroup(block: Block, chosen: Sequence[int], tries: int, rng: Generator) -> None:
-    """Form new groups from all rows of the groups in these slots; keep the cheapest, if cheaper."""
+def regroup(
+    block: Block,
+    chosen: Sequence[int],
+    hosts: Sequence[int],
+    tries: int,
+    heat: float,
+    rng: Generator,
+) -> None:
+    """Form new groups from all rows of the groups in the chosen slots; keep the cheapest.
+
+    It must be cheaper than the old groups, or not dearer than a random limit that heat allows.
+    Hosts may take in some of the rows.
+    """
     pool = [row for slot in chosen for row in block.slots[slot].rows]
+    guests = [row for slot in hosts for row in block.slots[slot].rows]
     before = 0.0
-    for slot in chosen:
+    for slot in [*chosen, *hosts]:
         before += block.slots[slot].cost
-    best, least = None, before - LEAST_GAIN
+    limit = before - (heat * math.log(1.0 - rng.random()) if heat > 0 else LEAST_GAIN)
+    best, least = None, limit
     for _ in range(tries):
-        attempt = Block(block.terms, pool, grown(block.terms, pool, rng))
-        improve(attempt)
+        staying = [Group(block.terms, block.slots[slot].rows) for slot in hosts]
+        attempt = Block(block.terms, pool + guests, grown(block.terms, pool, rng, staying))
+        improve(attempt, len(pool) // block.terms.k)
         cost = attempt.cost(block.terms.price)
         if cost < least:
             best, least = attempt, cost
     if best is not None:
-        replace_groups(block, chosen, best)
+        replace_groups(block, chosen, hosts, best)
 
 
-def replace_groups(block: Block, chosen: Sequence[int], new: Block) -> None:
-    """Put new groups in place of those in the chosen slots; more of them into empty slots."""
+def replace_groups(block: Block, chosen: Sequence[int], hosts: Sequence[int], new: Block) -> None:
+    """Put new groups in place of those in the chosen slots, and more of them into empty slots."""
     empty = [slot for slot, group in enumerate(block.slots) if not group.rows]
-    for slot in chosen:
+    for slot in [*chosen, *hosts]:
         block.slots[slot].hold([])
-    homes = {
-        row: block.slots[slot]
-        for group, slot in zip(new.slots, [*chosen, *empty], strict=False)
-        for row in group.rows
-    }
+    formed = len(new.slots) - len(hosts)
+    pairs = [
+        *zip(new.slots[:formed], [*chosen, *empty], strict=False),
+        *zip(new.slots[formed:], hosts, strict=True),
+    ]
+    homes = {row: block.slots[slot] for group, slot in pairs for row in group.rows}
     for row in new.rows:
         move(block, row, homes.get(row))
 
 
-def refine(block: Block, effort: Effort, rng: Generator) -> None:
+def mean_cost(block: Block) -> float:
+    """Return what a group of the block costs on average."""
+    total, filled = 0.0, 0
+    for group in block.slots:
+        if group.rows:
+            total += group.cost
+            filled += 1
+    return total / filled if filled else 0.0
+
+
+def refine(block: Block, effort: Effort, heat: float, rng: Generator) -> None:
     """Improve the groups of a block in one round."""
     improve(block)
+    heat *= mean_cost(block)
+    sought = max(3, math.ceil(effort.pool / block.terms.k)) - 1
+    done: set[int] = set()
     for slot, group in enumerate(block.slots):
-        if group.cost == 0.0:
+        if group.cost == 0.0 or slot in done:
             continue
         if group.size >= 2 * block.terms.k:
-            regroup(block, [slot], effort.tries, rng)
+            regroup(block, [slot], [], effort.tries, heat, rng)
         if group.rows:
-            others = neighbours(block, slot)
-            if others:
-                regroup(block, [slot, *others], effort.tries, rng)
+            chosen, hosts = neighbourhood(block, slot, sought)
+            done.update(chosen[: (sought + 1) // 3])
+            if len(chosen) > 1:
+                regroup(block, chosen, hosts, effort.tries, heat, rng)
     filled = [slot for slot, group in enumerate(block.slots) if group.rows]
-    regroup(block, filled, effort.restarts, rng)
+    regroup(block, filled, [], effort.restarts, 0.0, rng)
 
 
 def blocks_of_groups(
@@ -632,30 +690,34 @@ def rows_return(blocks: Sequence[Block], allowed: int, price: float) -> tuple[fl
 def refined(
     terms: Terms, start: Sequence[Block], effort: Effort, allowed: int, seed: int
 ) -> list[int]:
-    """Return the labels of all rows after the last round."""
+    """Return the labels of all rows after the round with the lowest cost."""
     price, cost, labels = terms.price, 0.0, labels_of(start)
     for block in start:
         cost += block.cost(price)
+    best, least = labels, cost
     for number in range(1, effort.rounds + 1):
         if cost == 0.0:
             break
-        most = max(effort.block // terms.k, 8)
+        heat = effort.heat * max(0.0, 1.0 - (number - 1) / effort.rounds / COOLED)
+        most = max(effort.block // terms.k, REFINED_TOGETHER)
         blocks = list(blocks_of_groups(terms, labels, most, default_rng((seed, number))))
         after = cost
         for place, block in enumerate(blocks):
             before = block.cost(price)
-            refine(block, effort, default_rng((seed, number, place)))
+            refine(block, effort, heat, default_rng((seed, number, place)))
             after -= before - block.cost(price)
         rise, dearest = rows_return(blocks, allowed, price)
         after += rise
         terms = replace(terms, price=max(terms.price, dearest))
-        if after <= cost:  # else the round is undone
+        if after <= cost or (heat > 0 and after < math.inf):  # else the round is undone
             labels, gain = labels_of(blocks), cost - after
             enough = gain >= effort.gain * cost
             cost = after
-            if not enough:
+            if cost < least:
+                best, least = labels, cost
+            if not enough and heat == 0.0:
                 break
-    return labels
+    return best
 
 
 def labels_of(blocks: Iterable[Block]) -> list[int]:
@@ -724,10 +786,11 @@ def covey(  # noqa: PLR0913 - the options of the method
 
     blocks = merged(split(attributes, range(n), max(GROWN_TOGETHER, 8 * k)), k)
     start = [
-        Block(terms, rows, grown(terms, rows, default_rng((seed, 0, place))))
+        first_groups(terms, rows, default_rng((seed, 0, place)))
         for place, rows in enumerate(blocks)
     ]
-    work = EFFORTS[effort] if n <= START_OVER else replace(EFFORTS[effort], restarts=0)
+    small = n <= START_OVER
+    work = replace(EFFORTS[effort], **({"heat": 0.0} if small else {"restarts": 0}))
     labels = refined(terms, start, work, allowed, seed)
     numbers = sorted(set(labels) - {SUPPRESSED})
     return [label if label == SUPPRESSED else numbers.index(label) for label in labels]
