@@ -250,8 +250,12 @@ typename Partition<Marked>::Offer Partition<Marked>::cheapest(i64 row, i64 own, 
     Hull here = rows->of(row);
     Offer best{NOBODY, limit};
     const float *bounds = sieve_.on() ? sieve_.rises(here) : nullptr;
+    // Groups that are known to refuse its sort need not be measured.
+    u64 refused = minding && has_rules() && rows->sorts[row] < 64 ? u64(1) << rows->sorts[row] : 0;
     for (i64 group = 0; group < groups(); ++group) {
         if (bounds && (group = Sieve::next(bounds, group, groups(), best.rise)) == groups()) break;
+        if constexpr (Marked)
+            if (known_[group] & ~fits_[group] & refused) continue;
         double number = double(size[group]), before = loss[group], more = larger(group);
         // A row raises a group's loss at least by what it loses there itself.
         if (size[group] == 0 || group == own || before + more >= best.rise) continue;
