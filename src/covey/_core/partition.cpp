@@ -67,6 +67,7 @@ void Partition<Marked>::reset(const Block &block, const Objective &objective, i6
         counts_.resize(std::max<size_t>(counts_.size(), groups * block.marks->columns));
         for (Counts &counts : counts_) counts.clear();
         known_.assign(groups, 0), fits_.assign(groups, 0);
+        safe_ = block.marks->rules.grow_safely();
     }
 }
 
@@ -100,13 +101,15 @@ template <bool Marked> void Partition<Marked>::count(i64 group, i64 row, i32 sig
 template <bool Marked> bool Partition<Marked>::accepts(i64 group, i64 row) {
     if (!has_rules()) return true;
     u64 sort = u64(rows->sorts[row]);
-    if (sort >= 64) return complies(group, {NOBODY, row});
-    u64 bit = u64(1) << sort;
+    if (!safe_ && sort >= 64) return complies(group, {NOBODY, row});
+    // If any row may join a group that keeps the rules, only that needs to be known.
+    u64 bit = safe_ ? 1 : u64(1) << sort;
     if (!(known_[group] & bit)) {
         known_[group] |= bit;
-        fits_[group] = complies(group, {NOBODY, row}) ? fits_[group] | bit : fits_[group] & ~bit;
+        bool fits = complies(group, {NOBODY, safe_ ? NOBODY : row});
+        fits_[group] = fits ? fits_[group] | bit : fits_[group] & ~bit;
     }
-    return fits_[group] & bit;
+    return fits_[group] & bit || (safe_ && complies(group, {NOBODY, row}));
 }
 
 template <bool Marked> void Partition<Marked>::attach(i64 group, i64 row) {
@@ -229,17 +232,15 @@ template <bool Marked> double Partition<Marked>::missed(i64 group, const Change 
         for (i64 rule = 0; rule < rules.count;) {
             i64 column = rules.column(rule);
             const Counts *found = &counts_[group * columns + column];
+            Shift shift;
             if (change.uniting >= 0) {
                 found->merge(counts_[change.uniting * columns + column], scratch_);
                 found = &scratch_;
-            } else if (change.leaving >= 0 || change.joining >= 0) {
-                scratch_ = *found;
-                if (change.leaving >= 0) scratch_.add(rows->value(change.leaving, column), -1);
-                if (change.joining >= 0) scratch_.add(rows->value(change.joining, column), 1);
-                found = &scratch_;
             }
+            if (change.leaving >= 0) shift.less = rows->value(change.leaving, column);
+            if (change.joining >= 0) shift.more = rows->value(change.joining, column);
             for (; rule < rules.count && rules.column(rule) == column; ++rule)
-                total += rules.excess(rule, *found, now, std::max(now, change.final));
+                total += rules.excess(rule, *found, shift, now, std::max(now, change.final));
         }
     }
     return total;
@@ -250,8 +251,12 @@ typename Partition<Marked>::Offer Partition<Marked>::cheapest(i64 row, i64 own, 
     Hull here = rows->of(row);
     Offer best{NOBODY, limit};
     const float *bounds = sieve_.on() ? sieve_.rises(here) : nullptr;
+    // Groups that are known to refuse its sort need not be measured.
+    u64 refused = minding && has_rules() && !safe_ && rows->sorts[row] < 64 ? u64(1) << rows->sorts[row] : 0;
     for (i64 group = 0; group < groups(); ++group) {
         if (bounds && (group = Sieve::next(bounds, group, groups(), best.rise)) == groups()) break;
+        if constexpr (Marked)
+            if (known_[group] & ~fits_[group] & refused) continue;
         double number = double(size[group]), before = loss[group], more = larger(group);
         // A row raises a group's loss at least by what it loses there itself.
         if (size[group] == 0 || group == own || before + more >= best.rise) continue;

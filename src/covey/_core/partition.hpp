@@ -133,6 +133,7 @@ template <bool Marked> class Partition {
     std::vector<i32> first_, last_;   // (groups, categories)
     std::vector<Counts> counts_;      // (groups, columns) values of the members
     std::vector<u64> known_, fits_;   // (groups,) the first 64 sorts: judged since it changed; accepted
+    bool safe_ = false;               // whether a group that keeps the rules accepts any row
     Sieve sieve_;
     Counts scratch_;
     std::vector<i32> seen_;

@@ -349,6 +349,8 @@ template <bool Marked> i64 Moves<Marked>::partner(Parts &parts, i64 group) {
 
 namespace {
 
+constexpr double HOPELESS = 1.3;
+
 template <bool Marked> class BlockRefinery : public Refinery {
   public:
     BlockRefinery(const Space &space, const Marks *marks, const Objective &aim, const i64 *rows, i64 count)
@@ -467,14 +469,15 @@ template <bool Marked> class BlockRefinery : public Refinery {
         double best = before - (heat > 0.0 ? heat * std::log(1.0 - random.uniform()) : LEAST_GAIN);
         labels_.clear();
         for (i64 attempt = 0; attempt < tries && !watch.stopped(); ++attempt) {
-            double cost = try_again(random, watch);
+            double cost = try_again(before, random, watch);
             if (cost < best) best = cost, labels_ = trial_.labels;
         }
         if (!labels_.empty()) replace(chosen, hosts);
     }
 
-    // Form groups of the pool; what they and the hosts cost, or INF where that led to none.
-    double try_again(const Random &random, const Watch &watch) {
+    // Form groups of the pool; what they and the hosts cost, or INF where that led to none. Under
+    // rules a try costs much, and one that begins far above the cost `before` hardly ever ends below.
+    double try_again(double before, const Random &random, const Watch &watch) {
         trial_ = start_;
         try {
             pool_moves_.grow(trial_, free_, random, watch);
@@ -482,6 +485,7 @@ template <bool Marked> class BlockRefinery : public Refinery {
             return INF;  // the groups that there were stay as they are
         }
         if (!pool_moves_.merge(trial_)) return INF;
+        if (trial_.has_rules() && trial_.total_cost(parts_.aim.price) > HOPELESS * before) return INF;
         pool_moves_.sweep(trial_, free_ / aim_.k, watch);
         return trial_.total_cost(parts_.aim.price);
     }

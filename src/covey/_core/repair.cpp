@@ -66,16 +66,20 @@ class Finder {
         }
     }
 
-    // The sorts for which a row is given have changed; `takes` says which they are now.
+    // `takes` says for which sorts a row is given.
+    template <class Takes> void update_all(Takes takes) {
+        for (i64 box = i64(boxes_.first.size()) - 1; box >= 0; --box) takes_[box] = taken(box, takes);
+    }
+
+    // The sorts for which a row is given have changed.
     template <class Takes> void update(i64 row, Takes takes) {
         i64 box = home_[row];
-        u64 now = 0;
-        for (i64 i = boxes_.first[box]; i < boxes_.last[box]; ++i) now |= takes(boxes_.rows[i]);
+        u64 now = taken(box, takes);
         while (now != takes_[box]) {
             takes_[box] = now;
             box = boxes_.parent[box];
             if (box < 0) return;
-            now = takes_[boxes_.left[box]] | takes_[boxes_.left[box] + 1];
+            now = taken(box, takes);
         }
     }
 
@@ -86,6 +90,13 @@ class Finder {
     }
 
   private:
+    template <class Takes> u64 taken(i64 box, Takes takes) const {
+        if (i64 left = boxes_.left[box]; left >= 0) return takes_[left] | takes_[left + 1];
+        u64 all = 0;
+        for (i64 i = boxes_.first[box]; i < boxes_.last[box]; ++i) all |= takes(boxes_.rows[i]);
+        return all;
+    }
+
     static Boxes split(const Block &rows, Watch &watch) {
         const Space &space = *rows.space;
         Table table{{rows.numbers.data(), space.cells.weights, rows.codes.data(), rows.count, space.intervals,
@@ -184,10 +195,11 @@ class Repair {
   public:
     Repair(Partition<true> &parts, Watch &watch)
         : parts_(parts), watch_(watch), rows_(*parts.rows), finder_(rows_, watch), after_(rows_.sort_count),
-          steps_(rows_.sort_count), takes_(parts.groups(), 0) {}
+          steps_(rows_.sort_count), takes_(parts.groups(), 0), missed_(parts.groups(), 0.0) {}
 
     void run() {
-        for (i64 group = 0; group < parts_.groups(); ++group) watch_.go_on(), offer(group);
+        for (i64 group = 0; group < parts_.groups(); ++group) watch_.go_on(), judge(group);
+        finder_.update_all([&](i64 row) { return takes(row); });
         for (i64 group = 0; group < parts_.groups(); ++group) {
             mend(group);
             watch_.reach(group + 1, parts_.groups());
@@ -207,7 +219,7 @@ class Repair {
     };
 
     void mend(i64 group) {
-        for (double missed; parts_.size[group] > 0 && (missed = parts_.missed(group)) > 0.0;) {
+        for (double missed; parts_.size[group] > 0 && (missed = missed_[group]) > 0.0;) {
             watch_.go_on();
             find_candidates(group, missed);
             Union both = best_union(group, missed);
@@ -221,19 +233,29 @@ class Repair {
 
     static u64 bit(i64 sort) { return u64(1) << (sort & 63); }
 
-    // Find out for which sorts a group would give a row away: it must not miss the rules by more then.
-    // Where there are many sorts, every row is asked itself.
-    void offer(i64 group) {
+    // Find out by how much a group misses the rules, and for which sorts it would give a row away: it
+    // must not miss them by more then. Where there are many sorts, every row is asked itself.
+    void judge(i64 group) {
         u64 taken = rows_.sort_count > 64 ? ALL : 0;
-        double now = parts_.size[group] > 0 ? parts_.missed(group) : 0.0;
+        missed_[group] = parts_.size[group] > 0 ? parts_.missed(group) : 0.0;
         for (i64 sort = 0; sort < rows_.sort_count && taken != ALL; ++sort)
-            if (parts_.size[group] > 0 && would_take(group, example(sort), now)) taken |= bit(sort);
+            if (parts_.size[group] > 0 && would_take(group, example(sort), missed_[group])) taken |= bit(sort);
         takes_[group] = taken;
-        auto takes = [&](i64 row) {
-            u64 known = parts_.labels[row] >= 0 ? takes_[parts_.labels[row]] : 0;
-            return rows_.sort_count > 64 ? known : known & ~bit(rows_.sorts[row]);
-        };
-        for (i64 row = parts_.head[group]; row >= 0; row = parts_.next[row]) finder_.update(row, takes);
+    }
+
+    u64 takes(i64 row) const {
+        u64 known = parts_.labels[row] >= 0 ? takes_[parts_.labels[row]] : 0;
+        return rows_.sort_count > 64 ? known : known & ~bit(rows_.sorts[row]);
+    }
+
+    // Judge a group that has changed, and let searches know; `joined` is its only new member, if there
+    // is one alone.
+    void offer(i64 group, i64 joined = NOBODY) {
+        u64 before = takes_[group];
+        judge(group);
+        auto taken = [&](i64 row) { return takes(row); };
+        if (takes_[group] == before && joined >= 0) return finder_.update(joined, taken);
+        for (i64 row = parts_.head[group]; row >= 0; row = parts_.next[row]) finder_.update(row, taken);
     }
 
     // Whether a group would take a row for one of another sort.
@@ -268,7 +290,7 @@ class Repair {
         auto helpful = [&](i64 row) {
             if (!foreign(row) || !helps(row)) return false;
             i64 home = parts_.labels[row];
-            return parts_.missed(home, {row, back}) <= parts_.missed(home) + LEAST_GAIN;
+            return parts_.missed(home, {row, back}) <= missed_[home] + LEAST_GAIN;
         };
         finder_.nearest(parts_.hull(group), given, CANDIDATES, helpful, near_);
     }
@@ -304,7 +326,7 @@ class Repair {
             }
         }
         if (choice < 0) return {INF, nearest};  // only if there is no other step
-        return {best / (size * missed + double(parts_.size[choice]) * parts_.missed(choice)), choice};
+        return {best / (size * missed + double(parts_.size[choice]) * missed_[choice]), choice};
     }
 
     // Take rows in as long as these are the cheapest steps; whether any was taken.
@@ -324,8 +346,8 @@ class Repair {
             if (best.row < 0) break;
             i64 home = parts_.labels[best.row];
             parts_.swap(group, best.row, best.back);
-            offer(home), offer(group);
-            missed = parts_.missed(group), took = true;
+            offer(home, best.back), offer(group, best.row);
+            missed = missed_[group], took = true;
         }
         return took;
     }
@@ -334,7 +356,7 @@ class Repair {
     Step exchange(i64 group, i64 row, double missed) {
         i64 home = parts_.labels[row], size = parts_.size[group], many = parts_.size[home];
         double before = double(size) * parts_.loss[group] + double(many) * parts_.loss[home];
-        double theirs = parts_.missed(home);
+        double theirs = missed_[home];
         Step best{INF, NOBODY, NOBODY};
         their_ends_.measure(parts_, home);
         if (many > parts_.aim.k) {
@@ -391,6 +413,7 @@ class Repair {
     Memo steps_;  // the violation that its leaving for another row would remove
     std::vector<i64> example_;  // (sorts,) a row of each
     std::vector<u64> takes_;    // (groups,) bits of the sorts for which it gives a row away
+    std::vector<double> missed_;  // (groups,) by how much it misses the rules
     Extremes ends_, their_ends_, without_, spare_;
 };
 

@@ -11,6 +11,17 @@ constexpr double ROOM_OF_ENTROPY = 5e-10;
 
 double positive(double number) { return number > 0.0 ? number : 0.0; }
 
+// count × log(count), from a table for the counts of most groups.
+double weight(i32 count) {
+    static const std::vector<double> known = [] {
+        std::vector<double> table(256, 0.0);
+        for (size_t i = 2; i < table.size(); ++i) table[i] = double(i) * std::log(double(i));
+        return table;
+    }();
+    if (count < i32(known.size())) return known[count];
+    return count * std::log(double(count));
+}
+
 }  // namespace
 
 void Counts::add(i32 value, i32 sign) {
@@ -37,45 +48,73 @@ void Counts::merge(const Counts &other, Counts &into) const {
     }
 }
 
-double Rules::excess(i64 rule, const Counts &group, i64 size, i64 final) const {
-    double least = asked[3 * rule];
+i32 Counts::count(i32 value) const {
+    auto at = std::lower_bound(values.begin(), values.end(), value) - values.begin();
+    return at < found() && values[at] == value ? counts[at] : 0;
+}
+
+bool Rules::grow_safely() const {
+    for (i64 rule = 0; rule < count; ++rule)
+        if (kind(rule) != distinct) return false;
+    return true;
+}
+
+double Rules::excess(i64 rule, const Counts &group, Shift shift, i64 size, i64 final) const {
     switch (kind(rule)) {
     case recursive:
-        return excess_of_counts(rule, group.counts, final);
-    case entropy:
     case ordered:
     case tree:
         break;
+    case entropy:
+        return size < final ? 0.0 : excess_of_entropy(rule, group, shift, size);
     default:
-        return excess_of_values(rule, group, size, final);
+        return excess_of_values(rule, group, shift, size, final);
     }
+    if (!shift.none()) {
+        Counts shifted = group;
+        shifted.add(shift.less, -1), shifted.add(shift.more, 1);
+        return excess(rule, shifted, {}, size, final);
+    }
+    if (kind(rule) == recursive) return excess_of_counts(rule, group.counts, final);
     if (size < final) return 0.0;  // rows to come may set it right
-    if (kind(rule) == ordered) return positive(along_line(rule, group, size) - least * (1 + ROOM));
-    if (kind(rule) == tree) return positive(over_tree(rule, group, size) - least * (1 + ROOM));
+    double distance = kind(rule) == ordered ? along_line(rule, group, size) : over_tree(rule, group, size);
+    return positive(distance - asked[3 * rule] * (1 + ROOM));
+}
+
+double Rules::excess_of_entropy(i64 rule, const Counts &group, Shift shift, i64 size) const {
     double parts = 0.0;
-    for (i32 count : group.counts) parts += count * std::log(double(count));
-    return positive(least - (std::log(double(size)) - parts / double(size)) - ROOM_OF_ENTROPY);
+    for (i64 i = 0; i < group.found(); ++i) parts += weight(group.counts[i] + shift.of(group.values[i]));
+    return positive(asked[3 * rule] - (std::log(double(size)) - parts / double(size)) - ROOM_OF_ENTROPY);
+}
+
+// How many values there are after a shift.
+i64 Rules::found(const Counts &group, Shift shift) {
+    if (shift.none()) return group.found();
+    return group.found() - (shift.less >= 0 && group.count(shift.less) == 1) +
+           (shift.more >= 0 && group.count(shift.more) == 0);
 }
 
 // Of rules that look at each value by itself.
-double Rules::excess_of_values(i64 rule, const Counts &group, i64 size, i64 final) const {
+double Rules::excess_of_values(i64 rule, const Counts &group, Shift shift, i64 size, i64 final) const {
     Kind what = kind(rule);
     const double *highest = bounds + places[5 * rule + 3], *lowest = highest + width;
     double least = asked[3 * rule], total = 0.0;
-    if (what != distinct) {
-        for (i64 i = 0; i < group.found(); ++i) {
-            double share = group.counts[i] / double(final), most = highest[group.values[i]];
-            if (what == between) {
-                total += positive(share - most * (1 - ROOM));
-                if (size == final) total += positive(lowest[group.values[i]] * (1 + ROOM) - share);
-            } else {
-                total += positive(share - (what == shares ? most * (1 + ROOM) : most));
-            }
+    auto add = [&](i32 value, i32 count) {
+        double share = count / double(final), most = highest[value];
+        if (what == between) {
+            total += positive(share - most * (1 - ROOM));
+            if (size == final && count > 0) total += positive(lowest[value] * (1 + ROOM) - share);
+        } else {
+            total += positive(share - (what == shares ? most * (1 + ROOM) : most));
         }
+    };
+    if (what != distinct) {
+        for (i64 i = 0; i < group.found(); ++i) add(group.values[i], group.counts[i] + shift.of(group.values[i]));
+        if (!shift.none() && shift.more >= 0 && group.count(shift.more) == 0) add(shift.more, 1);
     }
     if (what == equal) return positive(total - least * (1 + ROOM));
     if (what == distinct || what == between)
-        total += positive((least - double(group.found()) - double(final - size)) / least);
+        total += positive((least - double(found(group, shift)) - double(final - size)) / least);
     return total;
 }
 

@@ -17,6 +17,15 @@ struct Counts {
     void clear() { values.clear(), counts.clear(); }
     void add(i32 value, i32 sign);  // one more of a value, or one less
     void merge(const Counts &other, Counts &into) const;
+    i32 count(i32 value) const;
+};
+
+// A row that leaves a group and one that joins it, by their values; -1 for none.
+struct Shift {
+    i32 less = -1, more = -1;
+
+    bool none() const { return less == more; }
+    i32 of(i32 value) const { return (value == more) - (value == less); }
 };
 
 class Rules {
@@ -35,12 +44,17 @@ class Rules {
     i64 column(i64 rule) const { return places[5 * rule]; }
     Kind kind(i64 rule) const { return Kind(places[5 * rule + 1]); }
 
-    // By how much a group of these values misses a rule; 0 if it keeps it. It has `size` members now
-    // and will have `final`.
-    double excess(i64 rule, const Counts &group, i64 size, i64 final) const;
+    // Whether a group that keeps the rules does so with any other row too.
+    bool grow_safely() const;
+
+    // By how much a group of these values misses a rule after a shift; 0 if it keeps it. It has `size`
+    // members then and will have `final`.
+    double excess(i64 rule, const Counts &group, Shift shift, i64 size, i64 final) const;
 
   private:
-    double excess_of_values(i64 rule, const Counts &group, i64 size, i64 final) const;
+    double excess_of_values(i64 rule, const Counts &group, Shift shift, i64 size, i64 final) const;
+    double excess_of_entropy(i64 rule, const Counts &group, Shift shift, i64 size) const;
+    static i64 found(const Counts &group, Shift shift);
     double excess_of_counts(i64 rule, std::vector<i32> counts, i64 final) const;
     double along_line(i64 rule, const Counts &group, i64 size) const;
     double over_tree(i64 rule, const Counts &group, i64 size) const;
