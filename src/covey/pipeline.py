@@ -36,7 +36,7 @@ from covey.encoding.encode import class_codes, domain_of
 from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.encoding.selection import Selection
 from covey.errors import SchemaError, UsageError, count
-from covey.generalisation import Style, View, beside, cells_of, filled_in, generalise
+from covey.generalisation import Behind, Style, View, beside, cells_of, filled_in, generalise
 from covey.inspection.named import Names, described
 from covey.inspection.persons import refuse_unsaid, whose_rows
 from covey.measures import loss
@@ -284,7 +284,8 @@ def _shown_by(
     some = people.take(Selection.where(kept.of(shown)))
     encoded, own = encode(some.table, schema), groups.released()
     released = generalise(some.table, encoded, own, PLAIN)
-    view = View.of(released, encoded, class_column=class_column)
+    behind = Behind.of(encoded, own)
+    view = View.of(released, encoded, class_column=class_column, behind=behind)
     left_out = len(kept.rows) - int(shown.sum())
     return view, _losses(view, encoded, own, left_out, k=k)
 
@@ -568,7 +569,8 @@ def _findings(
     persons: Mapping[str, pl.Series],
 ) -> Findings:
     asked, encoded = made.request, draft.encoded
-    view = View.of(draft.released, encoded, class_column=asked.class_column)
+    behind = Behind.of(encoded, draft.groups)
+    view = View.of(draft.released, encoded, class_column=asked.class_column, behind=behind)
     losses = _losses(view, encoded, draft.groups, rows.suppressed, k=asked.k)
     whose = _first(_of(draft.people, persons))
     counted = None if whose is None else Persons.of(whose, encoded)

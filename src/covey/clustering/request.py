@@ -104,6 +104,10 @@ class Request(Asked):
         requirements = required(schema, require)
         if class_column is not None:
             refuse_class_column(schema, class_column)
+        if not found.alike and any(column.render for column in schema.quasi.values()):
+            raise UsageError(
+                f"the method {found.name!r} shows intervals only: remove render from the schema"
+            )
         kept = found.keeps(options, schema.names(Role.SENSITIVE)) if found.keeps else ()
         return cls(
             requirements=(*requirements, *(one for one in kept if one not in requirements)),

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from covey._core.arrays import Longs
-from covey.encoding import EncodedTable, Nodes, Ranges, Shown
+from covey.encoding import Centres, EncodedTable, Nodes, Ranges, Shown
 from covey.encoding.groups import Groups
 from covey.schema.requirements import Requirement
 from covey.verification import Risks
@@ -46,5 +46,7 @@ def _keys(shown: Shown) -> Sequence[np.ndarray]:
     """Arrays that are equal for two groups only if both show the same cell."""
     if isinstance(shown, Ranges):
         return [np.nan_to_num(shown.low), np.nan_to_num(shown.high), shown.state]
+    if isinstance(shown, Centres):
+        return [np.nan_to_num(shown.centre), np.isnan(shown.centre)]
     assert isinstance(shown, Nodes)
     return [shown.node]
