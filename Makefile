@@ -5,11 +5,20 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo install quick test fresh thorough sanitize format clean
+.PHONY: demo studio install quick test fresh thorough sanitize format clean
 
 # Invent a table of people, anonymize it, and show what happened.
 demo: install
 	$(BIN)/covey demo
+
+# The whole way in a browser, with invented people.
+studio: $(VENV)/studio
+	$(BIN)/covey demo --quiet
+	$(BIN)/covey studio covey-demo/people.csv
+
+$(VENV)/studio: $(VENV)/installed
+	$(PIP) --no-build-isolation --editable '.[studio]'
+	touch $@
 
 # covey in .venv, its core compiled: again when one of its sources has changed.
 install: $(VENV)/installed

@@ -63,6 +63,7 @@ COMMANDS = {
         "--class-column --count-rows --json --method --option --output --person --schema "
         "--seed -O -k -o -s table"
     ),
+    "studio": "--no-browser --port table",
     "methods": "--bibtex --json",
     "demo": "--output --rows -k -o",
     "experiment": "--adult --census --download --ipums --output --quick -o names",

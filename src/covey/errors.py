@@ -34,6 +34,7 @@ class UsageError(CoveyError, ValueError):
     """The request cannot be carried out as given."""
 
     wrong: "Bools | None" = None  # the rows with wrong cells, if the error is about cells
+    choices: tuple[str, ...] = ()  # the parts of a file, if one of them must be named
 
 
 class SchemaError(UsageError):

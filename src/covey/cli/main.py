@@ -26,6 +26,7 @@ from covey.cli.commands.measure import measure
 from covey.cli.commands.methods import methods
 from covey.cli.commands.releases import forget, releases
 from covey.cli.commands.report import report
+from covey.cli.commands.studio import studio
 from covey.cli.commands.verify import verify
 from covey.cli.options import Commands, GroupedCommand
 from covey.cli.terminal import say, say_error
@@ -42,8 +43,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for command in (  # as `covey --help` lists them
-    inspect, anonymize, releases, forget, verify, measure, report, compare, curve, methods, demo,
-    experiment,
+    studio, inspect, anonymize, releases, forget, verify, measure, report, compare, curve,
+    methods, demo, experiment,
 ):  # fmt: skip
     app.command(cls=GroupedCommand)(command)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 import numpy as np
 
 from covey._core.arrays import Cells, Floats, Forest, Ints, Longs
-from covey.clustering.progress import STOPPED, Progress, silent, watched
+from covey.clustering.progress import STOPPED, Progress, silent, watched, with_loss
 from covey.encoding import EncodedTable
 from covey.encoding.constraints import Constraints, no_rules
 from covey.encoding.groups import SUPPRESSED, Groups
@@ -329,7 +329,7 @@ class _Work:
         for done, gain in enumerate(self._in_threads(threads, refine, len(blocks)), 1):
             self.cost -= gain
             share = (number + done / len(blocks)) / (plan.rounds + 1)
-            self._tell(f"clustering, loss {self.cost:,.0f}", share)
+            self._tell(with_loss("clustering", self.cost), share)
 
     def _load(self, own: Longs) -> "kernels.Block":
         """Some rows, in their groups."""

@@ -16,6 +16,17 @@ Progress = Callable[[str, float], None]
 STOPPED = "stopped early"  # reported when an interruption ends a stage and its result is kept
 
 
+def with_loss(stage: str, loss: float) -> str:
+    """The stage of a method that knows the loss of its groups so far."""
+    return f"{stage}, loss {loss:,.0f}"
+
+
+def loss_in(stage: str) -> float | None:
+    """The loss that a stage tells; None if it tells none."""
+    _, told, loss = stage.partition(", loss ")
+    return float(loss.replace(",", "")) if told else None
+
+
 def silent(stage: str, done: float) -> None:
     """Ignore progress."""
 

@@ -36,6 +36,7 @@ class Finding:
     text: str
     setting: Mapping[str, Any] = field(default_factory=dict)
     applied: bool = False  # whether the draft has the setting already
+    source: str | None = None  # the column that tells the same, if the finding is about that
 
     def __str__(self) -> str:
         return self.text if self.column is None else f"{self.column!r}: {self.text}"
@@ -206,4 +207,4 @@ def of_relation(relation: Relation, *, applied: bool) -> Finding:
         text = f"tells the same as {relation.source!r}: keep one of the two"
     else:
         text = f"follows from {relation.source!r}: remove it, so that no fact is protected twice"
-    return Finding(relation.column, "dependent", text, setting, applied=applied)
+    return Finding(relation.column, "dependent", text, setting, applied, relation.source)

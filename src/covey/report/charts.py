@@ -314,6 +314,60 @@ def _axis_labels(ranges: Sequence[Range], starts: Sequence[float], room: float) 
     return labels
 
 
+class Span(NamedTuple):
+    """An upright bar over a part of a scale; pale if it is `beyond` a bound."""
+
+    low: float
+    high: float
+    rows: float
+    beyond: bool = False
+
+
+_DAY = 86_400_000  # milliseconds, in which charts count time
+_LONG, _FLAT = 560, 110  # pixels of a scale
+
+
+def cut_spans(
+    spans: Sequence[Span],
+    cuts: Sequence[float],
+    bounds: Sequence[float | None],
+    *,
+    ends: tuple[float, float],
+    dates: bool = False,
+) -> "alt.LayerChart":
+    """Bars over a scale of numbers or days, with lines where it is cut and thick ones at bounds."""
+    import altair as alt
+
+    unit, kind = (_DAY, "T") if dates else (1, "Q")
+    data = [
+        {"left": span.low * unit, "right": span.high * unit, "rows": span.rows, "none": 0,
+         "colour": FAINT if span.beyond else SOFT}
+        for span in spans
+    ]  # fmt: skip
+    along = alt.X(f"left:{kind}", title=None).axis(
+        grid=False, tickCount=8, labelFlush=True, labelOverlap=True
+    )
+    scale = alt.Scale(
+        type="utc" if dates else "linear", domain=[end * unit for end in ends], nice=False
+    )
+    along = along.scale(scale)
+    up = alt.Y("none:Q", title=None, axis=None).scale(
+        domain=[0, max((span.rows for span in spans), default=1.0)], nice=False
+    )
+    base = alt.Chart(alt.InlineData(data)).encode(
+        x=along, x2=f"right:{kind}", y=up, y2="rows:Q", color=alt.Color("colour:N", scale=None)
+    )
+    layers = [base.mark_bar()]
+    for places, width, colour in (
+        (cuts, 0.8, QUIET),
+        ([bound for bound in bounds if bound is not None], 2.5, LINE),
+    ):
+        if places:
+            at = alt.Chart(alt.InlineData([{"left": place * unit} for place in places]))
+            layers.append(at.mark_rule(strokeWidth=width, color=colour).encode(x=along))
+    return _field(layers, _LONG, _FLAT)
+
+
 # Pages show text in the reader's own font, which may be much wider than the one used for layout. So
 # names are measured in DejaVu Sans, the widest of the common fonts.
 _NARROW, _PLAIN, _BROAD = 0.42, 0.66, 1.0  # of the size of letters
@@ -402,6 +456,23 @@ def lines(
         background=background,
         config=config(),
     )
+
+
+def falling(points: Sequence[tuple[float, float]], *, x_title: str) -> "alt.LayerChart":
+    """A share that falls as time goes on, in steps; the axis leaves out what is below."""
+    import altair as alt
+
+    data = [{"x": x, "y": y} for x, y in points]
+    fallen = max(y for _, y in points) - min(y for _, y in points)
+    digits = ".1%" if fallen > 0.01 else ".2%"
+    base = alt.Chart(alt.InlineData(data)).encode(
+        x=alt.X("x:Q", title=x_title).axis(grid=False, tickCount=5, format="~r"),
+        y=alt.Y("y:Q", title=None)
+        .scale(zero=False, nice=True)
+        .axis(format=digits, tickCount=4, gridColor=FAINT, domain=False, ticks=False),
+    )
+    drawn = base.mark_line(interpolate="step-after", color=LINE, strokeWidth=2.4)
+    return _field([drawn], 440, 150)
 
 
 def _key() -> "alt.Legend":

@@ -167,6 +167,15 @@ class Taxonomy:
             line = self.ancestors[leaf, self.depth[leaf] :: -1]
             yield [self.labels[node] for node in line]
 
+    def nested(self) -> dict[str, Any]:
+        """The tree as nested mappings, as `from_nested` reads them; a leaf is an empty one."""
+        tree: dict[str, Any] = {}
+        for path in self.paths():
+            below = tree
+            for label in reversed(path):
+                below = below.setdefault(label, {})
+        return tree
+
     def write_arx(self, path: str | Path) -> None:
         """Write ARX's format: for each leaf a line up to the root, all of equal length.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tomlkit
-from tomlkit.items import Item
+from tomlkit.items import Item, SingleKey, Trivia
 from tomlkit.items import Table as Section
 
 from covey.schema.taxonomy import Taxonomy
@@ -99,13 +99,13 @@ def _plain(value: Any, folder: Path) -> Any:
         case Path():
             value = Path(os.path.relpath(value, folder)).as_posix()
         case Taxonomy():
-            value = _inline(_nested(value))
+            value = _Inline(value.nested())
         case tuple():
             value = [_plain(one, folder) for one in value]
         case dict():
-            value = _inline(value)
+            value = _Inline(value)
         case _ if hasattr(value, "build"):
-            value = _inline(_builder(value))
+            value = _Inline(_builder(value))
     return value
 
 
@@ -116,21 +116,32 @@ def _builder(builder: "TaxonomyBuilder") -> dict[str, Any]:
     }
 
 
-def _inline(settings: Mapping[str, Any]) -> Item:
-    table = tomlkit.inline_table()
-    table.update({name: _nested_item(value) for name, value in settings.items()})
-    return table
+class _Inline(Item):
+    """An inline table that is written at once: tomlkit's own takes minutes for large trees."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        super().__init__(Trivia())
+        self._settings = settings
+
+    def as_string(self) -> str:
+        """The table as TOML."""
+        return _written_inline(self._settings)
+
+    def unwrap(self) -> Mapping[str, Any]:
+        """The table itself."""
+        return self._settings
 
 
-def _nested_item(value: Any) -> Any:
-    return _inline(value) if isinstance(value, Mapping) else value
+def _written_inline(settings: Mapping[str, Any]) -> str:
+    return "{" + ", ".join(f"{_key(name)} = {_value(s)}" for name, s in settings.items()) + "}"
 
 
-def _nested(tree: Taxonomy) -> dict[str, Any]:
-    """A tree as nested tables; a leaf is an empty one."""
-    nested: dict[str, Any] = {}
-    for path in tree.paths():
-        below = nested
-        for label in reversed(path):
-            below = below.setdefault(label, {})
-    return nested
+def _key(name: str) -> str:
+    return SingleKey(name).as_string()
+
+
+def _value(setting: Any) -> str:
+    if isinstance(setting, Mapping):
+        return _written_inline(setting)
+    text: str = tomlkit.item(setting).as_string()
+    return text

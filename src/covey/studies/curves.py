@@ -23,7 +23,7 @@ from covey.custody.keys import Key
 from covey.custody.ordering import Secret
 from covey.encoding import EncodedTable
 from covey.encoding.constraints import constraints_of
-from covey.encoding.groups import Groups, Rings
+from covey.encoding.groups import Groups
 from covey.errors import THIN_SPACE, UsageError, percent
 from covey.inspection.persons import refuse_unsaid, whose_rows
 from covey.measures.loss import measure_groups
@@ -181,11 +181,15 @@ class Task:
         """The risk and the loss for each k, one k after another, each as soon as it is known."""
         for done, k in enumerate(self.ks):
             tell = part_of(progress, f"{done + 1} of {len(self.ks)}: k = {k}", done, len(self.ks))
-            began = time.perf_counter()
-            encoded, request = self._for(k)
-            people = replace(self.people, encoded=encoded)
-            groups = pipeline.form_groups(people, request, tell)
-            yield self._point(k, groups, time.perf_counter() - began)
+            yield self.at(k, tell)[0]
+
+    def at(self, k: int, progress: Progress) -> tuple[Point, Groups]:
+        """The risk and the loss for one k, and the groups that have them."""
+        began = time.perf_counter()
+        encoded, request = self._for(k)
+        groups = pipeline.form_groups(replace(self.people, encoded=encoded), request, progress)
+        assert isinstance(groups, Groups)  # other methods are refused earlier
+        return self._point(k, groups, time.perf_counter() - began), groups
 
     @property
     def encoded(self) -> EncodedTable:
@@ -205,8 +209,7 @@ class Task:
             return self.encoded, request
         return replace(self.encoded, constraints=constraints_of([asked], known.columns)), request
 
-    def _point(self, k: int, groups: Groups | Rings, seconds: float) -> Point:
-        assert isinstance(groups, Groups)  # other methods are refused earlier
+    def _point(self, k: int, groups: Groups, seconds: float) -> Point:
         losses = measure_groups(self.encoded, groups)
         risks = risks_of_groups(self.encoded, groups, self.request.requirements, self.persons)
         assert risks.prosecutor is not None

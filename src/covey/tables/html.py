@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
 
-_EMPTY = ("br", "meta", "link")  # elements without content or closing tag
+_EMPTY = ("br", "meta", "link", "input")  # elements without content or closing tag
 
 
 class Html(str):

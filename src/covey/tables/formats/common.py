@@ -91,9 +91,11 @@ def chosen(
     if not filled:
         raise TableError(f"each {noun} in the file is empty")
     if len(filled) > 1:
-        raise TableError(
+        error = TableError(
             f"the file has more than one {noun}: {_listed(filled)}; add :: and a name to its path"
         )
+        error.choices = tuple(filled)
+        raise error
     return filled[0]
 
 

@@ -1,0 +1,173 @@
+"""The addresses of the studio, and what answers there.
+
+Each step is a page with actions. A page is read with GET; an action is posted, changes the work,
+and leads to a page. So a reload repeats nothing and loses nothing.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from covey.errors import CoveyError
+from covey.studio.frame import framed
+from covey.studio.pages import STEPS
+from covey.studio.session import Studio
+from covey.studio.work import Source, Work
+from covey.studio.workers import Worker
+from covey.tables.html import element
+
+_KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+def application(folder: Path, table: str | None, ready: Callable[[], None]) -> Starlette:
+    """The server's application; it keeps its files in `folder` and begins with `table`."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        studio = app.state.studio = Studio(folder, Worker(folder), Worker(folder), Worker(folder))
+        first = asyncio.create_task(_begin(studio, table))
+        ready()
+        yield
+        first.cancel()
+        await studio.close()
+
+    return Starlette(
+        routes=[
+            Route("/", _home),
+            Route("/static/{name}", _static),
+            Route("/files/{name}", _file),
+            Route("/{step}", _page),
+            Route("/{step}/piece/{name}", _piece),
+            Route("/{step}/{action}", _act, methods=["POST"]),
+        ],
+        lifespan=lifespan,
+        exception_handlers={HTTPException: _refused, Exception: _failed},
+    )
+
+
+async def _begin(studio: Studio, table: str | None) -> None:
+    """Open the table that was named at the start."""
+    if table is not None:
+        try:
+            await studio.open(Source(table))
+        except CoveyError as error:
+            studio.tell(str(error))
+    studio.reader.give("warm")
+
+
+def _studio(request: Request) -> Studio:
+    studio: Studio = request.app.state.studio
+    return studio
+
+
+def _step(request: Request) -> Any:
+    found = STEPS.get(request.path_params["step"])
+    if found is None:
+        raise HTTPException(404)
+    return found
+
+
+def _to(request: Request, step: str) -> Response:
+    return RedirectResponse(f"{request.scope['root_path']}/{step}", 303)
+
+
+async def _home(request: Request) -> Response:
+    return _to(request, "open")
+
+
+async def _page(request: Request) -> Response:
+    studio, step = _studio(request), _step(request)
+    if step.needs_table and studio.opened is None:
+        return _to(request, "open")
+    try:
+        inside = await step.page(studio)
+    except CoveyError as error:
+        inside = element("p", str(error), class_="told bad", role="alert")
+    return HTMLResponse(framed(studio, STEPS, step, inside))
+
+
+async def _piece(request: Request) -> Response:
+    """A part of a page that comes later, such as a picture."""
+    studio, step = _studio(request), _step(request)
+    piece = step.pieces.get(request.path_params["name"])
+    if piece is None:
+        raise HTTPException(404)
+    try:
+        return HTMLResponse(await piece(studio, request.query_params))
+    except CoveyError as error:
+        return HTMLResponse(element("p", str(error), class_="quiet"), 409)
+
+
+async def _act(request: Request) -> Response:
+    studio, step = _studio(request), _step(request)
+    action = step.actions.get(request.path_params["action"])
+    if action is None:
+        raise HTTPException(404)
+    try:
+        async with request.form(max_files=1, max_fields=2_000) as form:
+            leads_to = await action(studio, form)
+    except CoveyError as error:
+        studio.tell(str(error))
+        leads_to = None
+    return _to(request, leads_to or step.name)
+
+
+async def _static(request: Request) -> Response:
+    """A script or style of the studio, or the style sheet of covey's pages."""
+    name = request.path_params["name"]
+    home = {"page.css": "covey.tables", "studio.css": "covey.studio.static",
+            "studio.js": "covey.studio.static"}.get(name)  # fmt: skip
+    if home is None:
+        raise HTTPException(404)
+    data = files(home).joinpath(name).read_bytes()
+    return Response(data, media_type=_KINDS[Path(name).suffix])
+
+
+async def _file(request: Request) -> Response:
+    """A file that the studio has made, by its name."""
+    studio, name = _studio(request), request.path_params["name"]
+    if name in _TEXTS and studio.work.schema is not None:
+        text = _TEXTS[name](studio.work)
+        saved = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(text, media_type="application/toml", headers=saved)
+    path = studio.files.get(name)
+    if path is None or not path.is_file():
+        raise HTTPException(404)
+    if request.query_params.get("show") and path.suffix == ".html":
+        own = {"content-security-policy": _REPORT_POLICY}
+        return FileResponse(path, headers=own, content_disposition_type="inline")
+    return FileResponse(path, filename=path.name)
+
+
+# A report has its own style inside, and runs nothing.
+_REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; "
+    "frame-ancestors 'self'; base-uri 'none'"
+)
+
+
+_TEXTS: dict[str, Callable[[Work], str]] = {
+    "covey.toml": lambda work: work.toml,
+    "work.toml": lambda work: work.to_toml(),
+}
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    text = "There is nothing at this address." if error.status_code == 404 else error.detail
+    return HTMLResponse(framed(None, STEPS, None, element("p", text)), error.status_code)
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    """An error that covey did not expect; its text may quote a cell, so only its kind is shown."""
+    text = f"internal error ({type(error).__name__})"
+    return HTMLResponse(framed(None, STEPS, None, element("p", text, role="alert")), 500)

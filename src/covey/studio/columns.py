@@ -1,0 +1,461 @@
+"""What the process finds out about single columns: who is unique by them, and how they would look.
+
+`Columns` is the part of the desk for the steps about roles and about how values may be shown.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from covey import inspection, tables
+from covey._core.arrays import Floats, Longs
+from covey.encoding import Category, Interval, Style, Values
+from covey.encoding.categories import tree_over
+from covey.encoding.groups import Groups
+from covey.encoding.intervals import snapped, usual_range
+from covey.errors import UsageError, count, percent
+from covey.inspection import relations, sentinels
+from covey.inspection.facts import FEW, Facts
+from covey.inspection.relations import Uniqueness
+from covey.report import charts
+from covey.schema import Column, MissingPolicy, Role, Schema, TableFormat
+from covey.schema import taxonomy as trees
+from covey.schema.taxonomy import Taxonomy
+from covey.studio.work import written_out
+from covey.studio.workers import Telling
+from covey.tables import Table, sources
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_MOST_BARS = 20  # upright ones of a small picture
+_MOST_NAMED = 4  # categories of a small picture, besides the others
+_FINE = 80  # bars below the cuts of a grid
+_MOST_CUTS = 120  # that are drawn
+_MOST_BEYOND = 0.1  # share of the rows that may lie beyond a bound without a note
+_EPOCH = date(1970, 1, 1)
+
+
+class Sample(NamedTuple):
+    """Some values, and the cell that a group of people with them would show."""
+
+    values: tuple[str, ...]
+    shown: str
+
+
+class Note(NamedTuple):
+    """What to know about the settings of a column; `bad` if covey would refuse the table."""
+
+    text: str
+    kind: str = "mind"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The range of the numbers or days of a column, without those far from all others."""
+
+    low: float
+    high: float
+    is_whole: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Branches:
+    """The tree of a column, and the rows below each node."""
+
+    tree: Taxonomy
+    rows: tuple[int, ...]
+    lacking: tuple[str, ...] = ()  # values that the tree does not have
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Appearance:
+    """How a column would look under its settings."""
+
+    missing: int
+    scale: Scale | None = None
+    branches: Branches | None = None
+    samples: tuple[Sample, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Numbers:
+    """The distinct numbers or days of a column in their order, and the rows with each."""
+
+    values: Floats
+    rows: Longs
+    missing: int
+
+    def rows_where(self, which: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> int:
+        return int(self.rows[which].sum())
+
+    def at(self, share: float) -> int:
+        """The place of the value that this share of the rows do not exceed."""
+        below = np.cumsum(self.rows)
+        return int(np.searchsorted(below, share * below[-1]))
+
+
+@dataclass
+class Columns(ABC):
+    """The jobs about single columns."""
+
+    _numbered: tuple[Table | None, dict[str, _Numbers]] = field(
+        init=False, repr=False, default_factory=lambda: (None, {})
+    )
+
+    @abstractmethod
+    def table(self, place: str, declared: TableFormat) -> Table:
+        """The table."""
+
+    @abstractmethod
+    def facts(self, place: str, declared: TableFormat, name: str) -> Facts:
+        """What can be seen of one column."""
+
+    # ── roles ───────────────────────────────────────────────────────────────────────────────────
+
+    def uniqueness(
+        self, _: Telling, place: str, declared: TableFormat, names: Sequence[str]
+    ) -> Uniqueness:
+        """How many rows are unique by these columns."""
+        return relations.uniqueness([self.facts(place, declared, name).cells for name in names])
+
+    def histogram(self, _: Telling, place: str, declared: TableFormat, name: str) -> str | None:
+        """A small picture of the values of a column; None if nothing can be drawn."""
+        facts = self.facts(place, declared, name)
+        if not charts.available() or not facts.present:
+            return None
+        missing = len(facts.cells) - facts.present
+        if facts.is_date:
+            drawn = _upright(*_dated_bins(sentinels.days(facts), facts.rows), missing)
+        elif facts.is_numeric and facts.distinct > FEW:
+            drawn = _upright(*_number_bins(facts.numbers, facts.rows), missing)
+        else:
+            drawn = _lying(facts, missing)
+        return charts.svg(drawn)
+
+    def drafted(self, _: Telling, place: str, declared: TableFormat, name: str, k: int) -> Column:
+        """The settings of a column as a quasi-identifier, as covey would draft them."""
+        table = self.table(place, declared)
+        alone = table.with_frame(table.frame.select(name))
+        draft = inspection.inspect(alone, quasi=[name], k=k, taxonomies=trees_beside(place))
+        return written_out(draft.schema).columns[name]
+
+    # ── how values may be shown ─────────────────────────────────────────────────────────────────
+
+    def appearance(
+        self, _: Telling, place: str, declared: TableFormat, name: str, column: Column, k: int
+    ) -> Appearance:
+        """How a quasi-identifier would look, and what is wrong with its settings."""
+        table = self.table(place, declared)
+        try:
+            if column.is_ordered:
+                return _on_a_scale(name, column, self._numbers(table, name, column), table, k)
+            return _in_a_tree(name, column, table)
+        except UsageError as error:
+            return Appearance(0, notes=(Note(str(error), "bad"),))
+
+    def cuts(
+        self, _: Telling, place: str, declared: TableFormat, name: str, column: Column
+    ) -> str | None:
+        """The distribution of numbers or dates, with the cuts of the grid and the bounds."""
+        if not charts.available():
+            return None
+        numbers = self._numbers(self.table(place, declared), name, column)
+        return charts.svg(_cut(numbers, column)) if len(numbers.values) else None
+
+    def tree_file(self, _: Telling, path: str) -> Taxonomy:
+        """The tree in a file of ARX's format."""
+        return trees.read_arx(Path(path))
+
+    def _numbers(self, table: Table, name: str, column: Column) -> _Numbers:
+        """The numbers or days of a column, read once for all grids and bounds."""
+        kept = {"role", "type", "format", "missing_values", "unreadable"}
+        hours = {"grid": "hour"} if column.grid == "hour" else {}
+        read = Column(**(column.model_dump(include=kept) | hours))
+        if self._numbered[0] is not table:
+            self._numbered = table, {}
+        key = f"{name}\0{read.model_dump_json()}"
+        if key not in self._numbered[1]:
+            schema = Schema(columns={name: read})
+            alone = replace(table, frame=table.frame.select(name))
+            original = tables.original(alone, schema, Role.QUASI)
+            cells = Values.of(original, schema).quasi[name]
+            values, rows = np.unique(cells.drop_nulls().to_numpy(), return_counts=True)
+            self._numbered[1][key] = _Numbers(values, rows, cells.null_count())
+        return self._numbered[1][key]
+
+
+# ── small pictures ──────────────────────────────────────────────────────────────────────────────
+
+_Bins = tuple[pl.Series, pl.Series, Callable[[int], str]]  # of values, rows, where a bin begins
+
+
+def _upright(
+    bins: pl.Series, rows: pl.Series, begins: Callable[[int], str], missing: int
+) -> "alt.LayerChart":
+    """Upright bars over ranges; missing ones stand apart."""
+    counted = (
+        pl.DataFrame({"bin": bins, "rows": rows}).drop_nulls().group_by("bin").sum().sort("bin")
+    )
+    first, last = int(counted["bin"][0]), int(counted["bin"][-1])
+    ranges = [charts.Range("", (begins(at), begins(at + 1))) for at in range(first, last + 1)]
+    bars = [
+        charts.Bar(at - first, 0, height, charts.SOFT)
+        for at, height in zip(counted["bin"], counted["rows"], strict=True)
+    ]
+    if missing:
+        bars.append(charts.Bar(len(ranges), 0, missing, charts.BEFORE))
+        ranges.append(charts.Range("missing"))
+    return charts.histogram(ranges, bars)
+
+
+def _number_bins(numbers: pl.Series, rows: pl.Series) -> _Bins:
+    """Ranges of a round width; values far from all others count at the ends."""
+    known = numbers.to_numpy()
+    low, high = usual_range(known, rows.to_numpy())
+    width = round_step((high - low) / _MOST_BARS, whole=bool(np.nanmax(known % 1) == 0))
+    bins = (numbers.clip(low, high) / width).floor().cast(pl.Int64)
+    return bins, rows, lambda at: _short(at * width)
+
+
+def _dated_bins(days: pl.Series, rows: pl.Series) -> _Bins:
+    """Years, months or days, several of them in one bar if there are many."""
+    low, high = usual_range(days.cast(pl.Float64).to_numpy(), rows.to_numpy())
+    known = days.clip(int(low), int(high)).cast(pl.Int32).cast(pl.Date)
+    if high - low > 3 * 366:
+        step = int(round_step((high - low) / 365.25 / _MOST_BARS, whole=True))
+        return known.dt.year() // step, rows, lambda at: f"{at * step}"
+    if high - low > 62:
+        months = known.dt.year().cast(pl.Int32) * 12 + known.dt.month().cast(pl.Int32) - 1
+        step = int(round_step((high - low) / 30.4 / _MOST_BARS, whole=True))
+        return months // step, rows, lambda at: f"{at * step // 12}-{at * step % 12 + 1:02}"
+    step = int(round_step((high - low) / _MOST_BARS, whole=True))
+    bins = known.cast(pl.Int32) // step
+    return bins, rows, lambda at: f"{_EPOCH + timedelta(days=at * step):%m-%d}"
+
+
+def round_step(least: float, *, whole: bool) -> float:
+    """The smallest of 1, 2 and 5 times a power of ten that is not less."""
+    least = max(least, 1.0 if whole else 1e-9)
+    power = 10.0 ** np.floor(np.log10(least))
+    return float(next(m * power for m in (1, 2, 5, 10) if m * power >= least * (1 - 1e-9)))
+
+
+def _short(number: float) -> str:
+    return f"{number:,.10g}"
+
+
+def _lying(facts: Facts, missing: int) -> "alt.LayerChart":
+    """The most frequent values, the others together, and those that are missing."""
+    counted = pl.DataFrame({"value": facts.values.cast(pl.String), "rows": facts.rows})
+    counted = counted.sort("rows", "value", descending=[True, False])
+    named = counted.head(_MOST_NAMED + (counted.height == _MOST_NAMED + 1))
+    lines = [(value, rows, charts.SOFT) for value, rows in named.iter_rows()]
+    rest = counted.slice(named.height)
+    if rest.height:
+        lines.append((f"{rest.height:,} others", int(rest["rows"].sum()), charts.BEFORE))
+    if missing:
+        lines.append(("missing", missing, charts.BEFORE))
+    bars = [
+        charts.Bar(at, 0, rows, colour, told=f"{rows:,}")
+        for at, (_, rows, colour) in enumerate(lines)
+    ]
+    return charts.bars([name for name, _, _ in lines], bars, thick=11)
+
+
+# ── numbers and dates ───────────────────────────────────────────────────────────────────────────
+
+
+def _on_a_scale(name: str, column: Column, numbers: _Numbers, table: Table, k: int) -> Appearance:
+    if not len(numbers.values):
+        return Appearance(numbers.missing, notes=(Note("No row has a value here."),))
+    low, high = usual_range(numbers.values, numbers.rows)
+    scale = Scale(low, high, bool((numbers.values % 1 == 0).all()))
+    notes = (*_scale_notes(column, numbers, scale, k), *_missing_notes(column, numbers.missing))
+    samples = tuple(_number_samples(name, column, numbers, table))
+    return Appearance(numbers.missing, scale, samples=samples, notes=notes)
+
+
+def _number_samples(name: str, column: Column, numbers: _Numbers, table: Table) -> Iterator[Sample]:
+    """The value in the middle beside its neighbour, and the ends of the scale if they are cut."""
+
+    def cells(values: Floats, by: Column, labels: Sequence[int]) -> list[str]:
+        interval = Interval(name, by, np.clip(values, *by.bounds), values[0], values[-1])
+        groups = Groups(labels)
+        return interval.fold(groups).render(groups, table.dialect, Style())[0].to_list()
+
+    plain = column.model_copy(update={"bottom": None, "top": None, "domain": None})
+    bottom, top = column.bounds
+    middle = min(numbers.at(0.5), max(len(numbers.values) - 2, 0))
+    picked = [numbers.values[middle : middle + 2]]
+    picked += [numbers.values[:1]] if numbers.values[0] < bottom else []
+    picked += [numbers.values[-1:]] if numbers.values[-1] > top else []
+    for values in picked:
+        each = cells(values, plain, range(len(values)))
+        yield Sample(tuple(each), cells(values, column, [0] * len(values))[0])
+
+
+def _scale_notes(column: Column, numbers: _Numbers, scale: Scale, k: int) -> Iterator[Note]:
+    if column.domain is not None:
+        within = (numbers.values >= column.domain[0]) & (numbers.values <= column.domain[1])
+        if rows := numbers.rows_where(~within):
+            yield Note(f"{count(rows, 'row')} outside the domain: covey will refuse them.", "bad")
+    if column.grid is None:
+        yield Note("Without a step, intervals end on people's exact values.")
+    elif not isinstance(column.grid, str) and column.grid > scale.high - scale.low:
+        yield Note("The step is wider than the range of the values: hardly anything would be left.")
+    yield from _bound_notes(column, numbers, k)
+
+
+def _bound_notes(column: Column, numbers: _Numbers, k: int) -> Iterator[Note]:
+    values, total = numbers.values, int(numbers.rows.sum())
+    bottom, top = column.bounds
+    for bound, beyond, at, end, what in (
+        (column.bottom, values < bottom, values <= bottom, values[:1], "lower"),
+        (column.top, values > top, values >= top, values[-1:], "upper"),
+    ):
+        if bound is None:
+            if rows := _few_at(end, column, numbers, k):
+                yield Note(
+                    f"Only {count(rows, 'row')} in the outermost step: a {what} end would hide how "
+                    "far out they are."
+                )
+        elif numbers.rows_where(beyond) > _MOST_BEYOND * total:
+            share = percent(numbers.rows_where(beyond) / total)
+            yield Note(f"{share} of the rows are beyond the {what} end and would look the same.")
+        elif (rows := numbers.rows_where(at)) < k:
+            yield Note(
+                f"Only {count(rows, 'row')} at or beyond the {what} end, fewer than k = {k:,}: "
+                "move it further in."
+            )
+
+
+def _few_at(end: Floats, column: Column, numbers: _Numbers, k: int) -> int:
+    """The rows in the outermost step, if they are fewer than k."""
+    if column.grid is None:
+        return 0
+    low, high = snapped(end, end, column.grid)
+    rows = numbers.rows_where((numbers.values >= low[0]) & (numbers.values <= high[0]))
+    return rows if rows < k else 0
+
+
+def _missing_notes(column: Column, missing: int) -> Iterator[Note]:
+    if missing and column.missing is MissingPolicy.ERROR:
+        yield Note(f"{count(missing, 'row')} without a value: covey will refuse the table.", "bad")
+    elif missing and column.missing is MissingPolicy.DROP_ROW:
+        yield Note(f"{count(missing, 'row')} without a value will be left out.")
+
+
+def _cut(numbers: _Numbers, column: Column) -> "alt.LayerChart":
+    """Fine bars, those beyond the bounds pale, and the cuts."""
+    low, high = usual_range(numbers.values, numbers.rows)
+    bounds = tuple(None if np.isinf(bound) else bound for bound in column.bounds)
+    inside = [bound for bound in bounds if bound is not None]
+    low, high = min([low, *inside]), max([high, *inside])
+    whole = bool((numbers.values % 1 == 0).all())
+    width = round_step(max(high - low, 1e-9) / _FINE, whole=whole)
+    bins = np.floor(np.clip(numbers.values, low, high) / width).astype(np.int64)
+    first = int(bins[0])
+    heights = np.bincount(bins - first, weights=numbers.rows)
+    bottom, top = column.bounds
+    spans = [
+        charts.Span(left, left + width, float(rows), beyond=left + width <= bottom or left > top)
+        for left, rows in zip((np.arange(len(heights)) + first) * width, heights, strict=True)
+        if rows
+    ]
+    ends = first * width, max(high, (first + len(heights)) * width)
+    cuts = _cuts(column, max(ends[0], bottom), min(ends[1], top))
+    return charts.cut_spans(spans, cuts, bounds, ends=ends, dates=column.type == "date")
+
+
+def _cuts(column: Column, low: float, high: float) -> list[float]:
+    """Where the steps of the grid begin; none if there are too many to draw."""
+    grid = column.grid
+    if grid is None or (not isinstance(grid, str) and (high - low) / grid > _MOST_CUTS):
+        return []
+    found: list[float] = []
+    at = low
+    while at < high and len(found) <= _MOST_CUTS:
+        begin, end = (float(one[0]) for one in snapped(np.array([at]), np.array([at]), grid))
+        found.append(begin)
+        at = end + 1 if isinstance(grid, str) else max(end, begin + grid)
+    return found if len(found) <= _MOST_CUTS else []
+
+
+# ── categories ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _in_a_tree(name: str, column: Column, table: Table) -> Appearance:
+    schema = Schema(columns={name: column})
+    original = tables.original(replace(table, frame=table.frame.select(name)), schema, Role.QUASI)
+    cells = original.cells(name).cast(pl.String)
+    counted = (
+        pl.DataFrame({"value": cells}).drop_nulls().group_by("value").len("rows").sort("value")
+    )
+    tree = tree_over(name, column, counted["value"], table.dialect)
+    leaf_of = {label: leaf for leaf, label in enumerate(tree.leaves)}
+    rows = np.zeros(len(tree.labels), dtype=np.int64)
+    lacking: dict[str, int] = {}
+    for value, times in counted.iter_rows():
+        if value in leaf_of:
+            rows[leaf_of[value]] = times
+        else:
+            lacking[value] = times
+    for node, above in enumerate(tree.parent[:-1]):  # parents come after their children
+        rows[above] += rows[node]
+    branches = Branches(tree, tuple(rows.tolist()), tuple(lacking))
+    missing = cells.null_count()
+    notes = (*_tree_notes(branches, sum(lacking.values())), *_missing_notes(column, missing))
+    samples = tuple(_tree_samples(name, column, branches, table))
+    return Appearance(missing, branches=branches, samples=samples, notes=notes)
+
+
+def _tree_notes(branches: Branches, lacking: int) -> Iterator[Note]:
+    tree = branches.tree
+    if lacking:
+        yield Note(
+            f"{count(len(branches.lacking), 'value')} in {count(lacking, 'row')} not in the tree: "
+            "covey will refuse the table.",
+            "bad",
+        )
+    if tree.height == 1 and tree.leaf_count > 2:
+        yield Note(f"No groups: two different values together show “{tree.labels[tree.root]}”.")
+    unused = branches.rows[: tree.leaf_count].count(0)
+    if unused:
+        yield Note(f"{count(unused, 'value')} of the tree in no row.", "quiet")
+
+
+def _tree_samples(name: str, column: Column, branches: Branches, table: Table) -> Iterator[Sample]:
+    """The most frequent value beside one under each of its ancestors: what climbing shows."""
+    tree, rows = branches.tree, np.array(branches.rows)
+    if tree.leaf_count < 2:
+        return
+    leaf = int(np.argmax(rows[: tree.leaf_count]))
+    own, together = leaf, Groups([0, 0])
+    while own != tree.root:
+        above = int(tree.parent[own])
+        others = np.setdiff1d(_leaves(tree, above), _leaves(tree, own))
+        if len(others):
+            beside = int(others[np.argmax(rows[others])])
+            category = Category(name, column, np.array([leaf, beside], dtype=np.int32), tree)
+            shown = category.fold(together).render(together, table.dialect, Style())[0][0]
+            yield Sample((tree.labels[leaf], tree.labels[beside]), shown)
+        own = above
+
+
+def _leaves(tree: Taxonomy, node: int) -> Longs:
+    first = int(tree.first_leaf[node])
+    return np.arange(first, first + int(tree.leaves_below[node]))
+
+
+def trees_beside(place: str) -> Path | None:
+    """The folder of taxonomy files beside a table, as ARX and the demonstration have it."""
+    folder = Path(sources.of(place).place).parent / "hierarchies"
+    return folder if folder.is_dir() else None

@@ -1,0 +1,356 @@
+"""The jobs about a release: look at it beside the original, ask it, attack it, write it.
+
+They run in the process that made the release. What they return shows cells of the original to the
+custodian on purpose, and to nobody else.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from covey._core.arrays import Longs
+from covey.encoding import Category, Nodes, Style
+from covey.encoding.attributes import Attribute, Shown
+from covey.encoding.groups import SUPPRESSED, Groups
+from covey.errors import UsageError
+from covey.report import charts
+from covey.report.charts import LINE, Bar
+from covey.schema import ColumnType
+from covey.studio.asking import Answer, Question, answered
+from covey.studio.attacking import Attacked, attacked
+from covey.studio.handing import Handing
+from covey.studio.pairs import Pair, Texts, binned, numbers_in, released_texts, texts
+from covey.studio.workers import Telling
+from covey.tables.csv_files import Dialect
+
+if TYPE_CHECKING:
+    from covey.studio.desk import MadeHere
+
+Order = Literal["worst", "sample", "first"]
+ORDERS: tuple[Order, ...] = ("worst", "sample", "first")
+PAGE = 20  # rows of the table at a time
+_MEMBERS = 60  # rows of a group that are shown
+_FEW_LEAVES = 60  # values that can be chosen from a list
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Known:
+    """A column that one can ask about."""
+
+    name: str
+    is_number: bool
+    choices: tuple[str, ...] = ()  # all values, if they are few
+    is_quasi: bool = True
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowShown:
+    """A row before and after."""
+
+    number: int  # in the original, from 0
+    before: tuple[str | None, ...]
+    after: tuple[str | None, ...]  # empty if the row is not in the release
+    lost: tuple[float, ...]  # of each cell, from 0 to 1
+    loss: float  # of the row, from 0 to 1
+    together: int  # rows of its group
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowsShown:
+    """Some rows, in an order."""
+
+    names: tuple[str, ...]
+    rows: tuple[RowShown, ...]
+    order: Order
+    page: int
+    pages: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Widened:
+    """What a group shows of one column, and why."""
+
+    name: str
+    shown: str | None
+    lost: float
+    share: float  # of what the row has lost
+    values: tuple[tuple[str | None, int], ...]  # in the group, the most frequent first
+    distinct: int
+    without: tuple[str | None, str | None, int] | None  # a value, the cell without it, its rows
+    covers: int | None  # values under the node, if it is one
+    is_snapped: bool  # whether the grid widens it
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupShown:
+    """The group of a row."""
+
+    number: int  # of the row
+    chosen: str | None  # the column that was clicked
+    size: int
+    loss: float
+    columns: tuple[Widened, ...]
+    names: tuple[str, ...]
+    members: tuple[tuple[int, tuple[str | None, ...]], ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Payer:
+    """People with a value in common, and what they lose."""
+
+    column: str
+    label: str
+    rows: int
+    loss: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Payers:
+    """Who loses most."""
+
+    mean: float
+    most: tuple[Payer, ...]
+    by: str | None
+    each: tuple[Payer, ...]  # of the column that was chosen
+    columns: tuple[str, ...]
+
+
+class Looks(Handing):
+    """The jobs about the release that was made."""
+
+    made: "MadeHere | None"
+    folder: Path
+    _paired: "tuple[MadeHere, Pair] | None" = None
+
+    def _pair(self) -> Pair:
+        if self.made is None:
+            raise UsageError("the release is no longer in memory: make it again")
+        if self._paired is None or self._paired[0] is not self.made:
+            self._paired = self.made, Pair.of(self.made)
+        return self._paired[1]
+
+    def known_columns(self, _: Telling) -> tuple[Known, ...]:
+        """The columns of the release that one can ask about."""
+        return tuple(_known(self._pair()))
+
+    def rows_shown(self, _: Telling, order: Order, page: int) -> RowsShown:
+        """A page of rows before and after."""
+        pair = self._pair()
+        pages = max(1, -(-pair.rows // PAGE))
+        page = min(max(page, 0), pages - 1)
+        chosen = _ordered(pair, order)[page * PAGE : (page + 1) * PAGE]
+        return RowsShown(pair.names, tuple(_rows(pair, chosen)), order, page, pages)
+
+    def group_shown(self, _: Telling, row: int, chosen: int | None) -> GroupShown:
+        """The group of a row of the original; `chosen` is the place of a quasi-identifier."""
+        pair = self._pair()
+        if not 0 <= row < pair.rows:
+            raise UsageError("there is no such row")
+        if pair.place[row] < 0:
+            raise UsageError("this row is not in the release, so it has no group")
+        return _group(pair, row, chosen)
+
+    def class_chart(self, _: Telling) -> str | None:
+        """The sizes of classes as a picture."""
+        sizes = self._pair().release.report.classes
+        if not sizes or not charts.available():
+            return None
+        names = [
+            f"{one.least:,}" if one.least == one.most else f"{one.least:,} to {one.most:,}"
+            for one in sizes
+        ]
+        bars = [Bar(i, 0, one.rows, LINE, told=f"{one.rows:,}") for i, one in enumerate(sizes)]
+        return charts.svg(charts.bars([f"{name} rows" for name in names], bars, thick=18))
+
+    def payers(self, _: Telling, place: int | None) -> Payers:
+        """Who loses most; `place` is that of a column among those that can be chosen."""
+        return _payers(self._pair(), place)
+
+    def question(self, _: Telling, asked: Question) -> Answer:
+        """The answer of the original and that of the release."""
+        return answered(self._pair(), asked)
+
+    def random_person(self, _: Telling) -> tuple[int, dict[str, str]]:
+        """The number of a random released row, and what the original says of it."""
+        pair = self._pair()
+        row = int(np.random.default_rng().choice(pair.release.rows))
+        known = {name: texts(pair.read.cells(name)[[row]])[0] for name in pair.names}
+        return row, {name: cell for name, cell in known.items() if cell is not None}
+
+    def attack(self, _: Telling, known: dict[str, str]) -> Attacked:
+        """What someone who knows this finds in the release, and in the original."""
+        return attacked(self._pair(), known)
+
+
+# ── columns ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _known(pair: Pair) -> list[Known]:
+    found = []
+    for name in pair.names:
+        attribute = pair.encoded.attributes[pair.attribute(name)]
+        choices: tuple[str, ...] = ()
+        if isinstance(attribute, Category) and attribute.tree.leaf_count <= _FEW_LEAVES:
+            choices = tuple(leaf for leaf in attribute.tree.leaves if leaf)
+        is_number = pair.schema.columns[name].type is ColumnType.NUMERIC
+        found.append(Known(name, is_number, choices))
+    for name in pair.carried:
+        values = pair.original.cells(name).drop_nulls().unique()
+        few = tuple(sorted(map(str, values))) if len(values) <= _FEW_LEAVES else ()
+        is_number = numbers_in(pair.original, name) is not None
+        found.append(Known(name, is_number, few, is_quasi=False))
+    return found
+
+
+# ── rows ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _ordered(pair: Pair, order: Order) -> Longs:
+    if order == "worst":
+        # A row that a policy dropped has no loss: it comes first, since nothing of it is left.
+        return np.argsort(-np.nan_to_num(pair.losses, nan=np.inf), kind="stable")
+    if order == "sample":
+        return np.random.default_rng(0).permutation(pair.rows)
+    return np.arange(pair.rows)
+
+
+def _rows(pair: Pair, chosen: Longs) -> list[RowShown]:
+    before = [texts(pair.read.cells(name)[chosen]) for name in pair.names]
+    places = pair.place[chosen]
+    shown = np.maximum(places, 0)
+    after = [released_texts(pair.released, name, shown) for name in pair.names]
+    order = [pair.attribute(name) for name in pair.names]
+    losses = pair.cell_losses[shown][:, order]
+    labels = pair.release.groups.labels[chosen]
+    sizes = pair.release.groups.sizes
+    return [
+        RowShown(
+            int(number),
+            tuple(column[i] for column in before),
+            tuple(column[i] for column in after) if places[i] >= 0 else (),
+            tuple(losses[i].tolist()) if places[i] >= 0 else (),
+            float(np.nan_to_num(pair.losses[number], nan=1.0)),
+            int(sizes[labels[i]]) if labels[i] != SUPPRESSED else 0,
+        )
+        for i, number in enumerate(chosen.tolist())
+    ]
+
+
+# ── a group ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _group(pair: Pair, row: int, chosen: int | None) -> GroupShown:
+    label = pair.release.groups.labels[row]
+    members = np.flatnonzero(pair.release.groups.labels == label)
+    place = pair.place[row]
+    weights = np.array(list(pair.kept.losses.weights.values()))
+    lost = pair.cell_losses[place]
+    shares = lost * weights / max(float(lost @ weights), 1e-12)
+    inside = np.searchsorted(pair.people.rows, members)
+    columns = [
+        _widened(pair, name, members, inside, float(lost[j]), float(shares[j]), int(place))
+        for name in pair.names
+        for j in (pair.attribute(name),)
+    ]
+    first = np.concatenate([[row], members[members != row]])[:_MEMBERS]
+    before = [texts(pair.read.cells(name)[first]) for name in pair.names]
+    return GroupShown(
+        row,
+        pair.names[chosen] if chosen is not None and chosen < len(pair.names) else None,
+        len(members),
+        float(pair.losses[row]),
+        tuple(sorted(columns, key=lambda one: -one.share)),
+        pair.names,
+        tuple((int(n), tuple(c[i] for c in before)) for i, n in enumerate(first.tolist())),
+    )
+
+
+def _widened(
+    pair: Pair, name: str, members: Longs, inside: Longs, lost: float, share: float, place: int
+) -> Widened:
+    attribute = pair.encoded.attributes[pair.attribute(name)].take(inside)
+    cells = pair.read.cells(name)[members]
+    counted = cells.cast(str, strict=False).value_counts(sort=True, name="rows")
+    values = [(cell, rows) for cell, rows in counted.iter_rows()]
+    shown = released_texts(pair.released, name, [place])[0]
+    node = _as_one(attribute)
+    covers = None
+    if isinstance(attribute, Category) and isinstance(node, Nodes):
+        covers = int(attribute.tree.leaves_below[node.node[0]])
+    return Widened(
+        name,
+        shown,
+        lost,
+        share,
+        tuple(values[:8]),
+        len(values),
+        _without_one(attribute, texts(cells), pair.released.dialect) if lost else None,
+        covers,
+        not isinstance(attribute, Category) and attribute.column.grid is not None,
+    )
+
+
+_CLEARLY = 0.15  # by how much the loss must fall to be worth telling
+_TRIED = 40  # values at most
+_RARE = 0.2  # share of the group that has the value
+
+
+def _without_one(
+    attribute: Attribute, cells: Texts, dialect: Dialect
+) -> tuple[str | None, str | None, int] | None:
+    """The rare value that widens the cell most, the cell without it, and how many rows have it."""
+    places = attribute.places
+    values, counts = np.unique(places, return_counts=True)
+    rare = values[counts <= max(1, _RARE * len(places))]
+    if len(values) < 2 or not len(rare):
+        return None
+    # Only the ends can widen an interval; of a tree, any leaf can.
+    tried = rare if isinstance(attribute, Category) else np.intersect1d(rare, values[[0, -1]])
+    whole = float(_as_one(attribute).losses("height")[0])
+    left = {
+        value: _as_one(attribute.take(np.flatnonzero(places != value)))
+        for value in tried[:_TRIED].tolist()
+    }
+    losses = {value: float(one.losses("height")[0]) for value, one in left.items()}
+    best = min(losses, key=lambda value: losses[value], default=None)
+    if best is None or whole - losses[best] < _CLEARLY:
+        return None
+    rows = np.flatnonzero(places == best)
+    text = texts(left[best].render(Groups([0]), dialect, Style())[0])[0]
+    return cells[int(rows[0])], text, len(rows)
+
+
+def _as_one(attribute: Attribute) -> Shown:
+    """What all rows show if they are one group."""
+    return attribute.fold(Groups(np.zeros(len(attribute.values), dtype=np.int64)))
+
+
+# ── who pays ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _payers(pair: Pair, place: int | None) -> Payers:
+    columns = (*pair.names, *pair.carried)
+    if place is not None and not 0 <= place < len(columns):
+        raise UsageError("there is no such column")
+    counted = ~np.isnan(pair.losses)
+    mean = float(pair.losses[counted].mean())
+    least = max(pair.release.report.k, pair.rows // 100)
+
+    def by(name: str) -> list[Payer]:
+        bins = binned(pair, name)
+        own = bins.of_rows[counted]
+        rows = np.bincount(own, minlength=len(bins.labels))
+        lost = np.bincount(own, pair.losses[counted], len(bins.labels))
+        return [
+            Payer(name, label, int(n), float(loss / n))
+            for label, n, loss in zip(bins.labels, rows, lost, strict=True)
+            if n
+        ]
+
+    named = [one for name in columns for one in by(name) if one.rows >= least]
+    dear = [one for one in named if one.loss > mean]
+    most = sorted(dear, key=lambda one: (-one.loss, one.column, one.label))[:6]
+    chosen = None if place is None else columns[place]
+    return Payers(mean, tuple(most), chosen, tuple(by(chosen)) if chosen else (), columns)

@@ -1,0 +1,274 @@
+"""Step 7: answer for the release: say what it is for, check its warnings, write its report."""
+
+import asyncio
+import zlib
+from collections.abc import Iterator
+from dataclasses import fields
+
+from starlette.datastructures import FormData
+
+from covey.custody.composition import Composition
+from covey.custody.register import Entry, Register
+from covey.errors import UsageError, count, percent
+from covey.report import About, Report
+from covey.studio.handing import Written
+from covey.studio.pages.look import no_release
+from covey.studio.scripts import REPORTS
+from covey.studio.session import Studio, text_of
+from covey.studio.steps import (
+    BLOCKED,
+    DONE,
+    NEEDS,
+    NEXT,
+    Step,
+    card,
+    form,
+    heading,
+    labelled,
+    onwards,
+    push,
+    ticked,
+    typed,
+)
+from covey.studio.written import address, write, written, written_before
+from covey.tables.html import Html, Part, element, scrolled, table, together
+
+_FIELDS = {
+    "title": ("Title", "What the release is, as “Admissions 2024 by district”"),
+    "purpose": ("Purpose", "What it may be used for"),
+    "recipient": ("Recipient", "Who gets it"),
+    "responsible": ("Responsible person", "Who answers for it"),
+}
+_LONGEST = 500  # signs of a text
+
+
+async def page(studio: Studio) -> Html:
+    """The page of the step."""
+    if studio.release is None:
+        return together((heading("Answer for it"), no_release(studio)))
+    earlier = await _earlier(studio)
+    return together(_made(studio, studio.release.report, earlier))
+
+
+def _made(studio: Studio, report: Report, earlier: Html) -> Iterator[Part]:
+    yield heading(
+        "Answer for it",
+        "Say what the release is for and check what could go wrong. covey then writes a report "
+        "that others can read, and a certificate that they can check.",
+    )
+    yield card("What it is", _about(studio))
+    yield card("Before you publish", *_checklist(studio, report), id="checklist")
+    yield card("Earlier releases", earlier, id="earlier")
+    yield card("The report", *_report(studio), id="report")
+    if written(studio) is not None:
+        yield onwards("hand_over", "Hand it over")
+
+
+# ── what it is ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _about(studio: Studio) -> Html:
+    about = studio.work.about
+    inputs = (
+        labelled(name, typed(key, getattr(about, key) or "", id=key, maxlength=str(_LONGEST)),
+                 note=note)
+        for key, (name, note) in _FIELDS.items()
+    )  # fmt: skip
+    seal = ticked(
+        "certificate", "Write a certificate: others can check the release with it",
+        on=studio.work.certificate, id="certificate",
+    )  # fmt: skip
+    return form("answer/about", element("div", *inputs, class_="about-form"), seal, live=True,
+                label="what the release is")  # fmt: skip
+
+
+async def _set_about(studio: Studio, sent: FormData) -> str | None:
+    texts = {each.name: text_of(sent, each.name)[:_LONGEST] or None for each in fields(About)}
+    studio.history.change(about=About(**texts), certificate=text_of(sent, "certificate") == "on")
+    return None
+
+
+# ── the checklist ───────────────────────────────────────────────────────────────────────────────
+
+
+def _points(report: Report) -> dict[str, str]:
+    """What the custodian should check, by a name that holds nothing of the text."""
+    found = [*report.warnings, *report.reminders]
+    return {f"point-{zlib.crc32(text.encode()):08x}": text for text in found}
+
+
+def _checklist(studio: Studio, report: Report) -> Iterator[Part]:
+    release = written_before(studio)
+    points = _points(report if release is None else release.report)
+    left = [name for name in points if name not in studio.work.checked]
+    boxes = [
+        element("li", ticked("point", text[:1].upper() + text[1:] + ".",
+                             on=name not in left, value=name, id=name))
+        for name, text in points.items()
+    ]  # fmt: skip
+    said = (
+        "You have checked every point."
+        if not left
+        else f"{len(left)} of {count(len(points), 'point')} still to check. Tick each when you "
+        "have thought about it; the ticks are saved with your work."
+    )
+    yield element("p", said, class_="quiet")
+    yield form("answer/check", element("ul", *boxes, class_="points"), live=True,
+               label="points to check")  # fmt: skip
+
+
+async def _check(studio: Studio, sent: FormData) -> str | None:
+    if studio.release is None:
+        raise UsageError("there is no release of the work as it is now: make it first")
+    release = written_before(studio)
+    points = _points(studio.release.report if release is None else release.report)
+    ticks = {str(value) for value in sent.getlist("point")} & {*points}
+    studio.history.change(checked=frozenset((studio.work.checked - {*points}) | ticks))
+    return None
+
+
+# ── earlier releases ────────────────────────────────────────────────────────────────────────────
+
+
+async def _earlier(studio: Studio) -> Html:
+    release = written_before(studio)
+    try:
+        entries = await asyncio.to_thread(_entries)
+    except UsageError as error:
+        said = str(error)
+        return element("p", said[:1].upper() + said[1:], class_="told mind")
+    return together((_together_with(release), _listed(entries, release)))
+
+
+def _entries() -> list[Entry]:
+    register = Register.of(None)
+    return [] if register is None else register.releases()
+
+
+def _together_with(release: Written | None) -> Html:
+    if release is None:
+        return element(
+            "p", "When covey writes the release, it compares it with all earlier ones in your "
+            "register: two releases of the same people can be combined, and someone hidden in "
+            "each may be alone in both.",
+        )  # fmt: skip
+    found = release.report.composition
+    if found is None:
+        return element("p", "Earlier releases could not be checked: the register cannot be used.",
+                       class_="told mind")  # fmt: skip
+    kind, said = _kept(found)
+    return element("p", said, class_=f"told {kind}")
+
+
+def _kept(found: Composition) -> tuple[str, str]:
+    if not found.holds:
+        text = found.figures()
+        return "bad", f"{text[:1].upper()}{text[1:]}."
+    if found.incomparable:
+        return "mind", found.unknown()[:1].upper() + found.unknown()[1:] + "."
+    if not found.earlier:
+        return "good", "No earlier release in your register has people of this one."
+    return "good", (
+        f"Together with {count(found.earlier, 'earlier release')}, which share "
+        f"{percent(found.shared)} of the people, everyone still hides among at least "
+        f"{found.fewest or found.k:,}."
+    )
+
+
+def _listed(entries: list[Entry], release: Written | None) -> Html:
+    if not entries:
+        return element("p", "Your register is empty.", class_="quiet")
+    own = None if release is None or release.report.output is None else release.report.output.sha256
+    lines = [
+        (entry.name + (" (this release)" if entry.sha256 == own else ""), entry.date[:10],
+         f"{entry.k:,}", f"{entry.rows:,}", _forgotten(entry, is_own=entry.sha256 == own))
+        for entry in reversed(entries)
+    ]  # fmt: skip
+    head = ("release", "date", "k", "rows", "")
+    grid = scrolled(table(head, lines, numbers=(2, 3)), "releases in your register")
+    more = element("summary", f"All releases in your register ({len(entries):,})")
+    return element("details", more, grid, id="register")
+
+
+def _forgotten(entry: Entry, *, is_own: bool) -> Html | None:
+    if is_own:
+        return None
+    return push("answer/forget", "Never published: forget it", kind="quiet", release=entry.id,
+                label=f"forget the release {entry.id}")  # fmt: skip
+
+
+async def _forget(studio: Studio, sent: FormData) -> str | None:
+    """Remove a release that nobody has got from the register."""
+    register = Register.of(None)
+    id_ = text_of(sent, "release")
+    if register is None or not id_:
+        raise UsageError("there is no such release")
+    await asyncio.to_thread(register.forget, id_)
+    studio.results.pop("written", None)  # what it says of earlier releases is out of date
+    studio.tell("Forgotten. Write the release again, so that its report says so.", "good")
+    return None
+
+
+# ── the report ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _report(studio: Studio) -> Iterator[Part]:
+    release, before = written(studio), written_before(studio)
+    if release is None and before is not None:
+        yield element("p", "You have changed the texts or the certificate since the report was "
+                           "written: write it again.", class_="told mind")  # fmt: skip
+    if release is None:
+        yield push("answer/write", "Write the release", kind="main")
+        yield element("p", "covey writes the release into its own folder, reads it back, checks "
+                           "it once more and enters it in your register. You hand it over in the "
+                           "next step.", class_="quiet small")  # fmt: skip
+        return
+    shown = address(release.folder, REPORTS[0])
+    assert release.report.output is not None
+    links = [
+        element("a", text, href=f"files/{address(release.folder, name)}", download=True)
+        for name, text in _downloads(release)
+    ]
+    yield element(
+        "div",
+        element("button", "Print or save as PDF", type="button", class_="button",
+                data_prints="report-page"),
+        *links,
+        class_="row",
+    )  # fmt: skip
+    yield element("p", "SHA-256 of the release: ", element("code", release.report.output.sha256),
+                  class_="small")  # fmt: skip
+    yield element(
+        "iframe", src=f"files/{shown}?show=1", title="The report", id="report-page",
+        class_="report", sandbox="allow-same-origin allow-modals",
+    )  # fmt: skip
+
+
+def _downloads(release: Written) -> list[tuple[str, str]]:
+    found = [(REPORTS[0], "Report as a page"), (REPORTS[1], "Report as JSON")]
+    return found + ([(release.certificate, "Certificate")] if release.certificate else [])
+
+
+async def _write(studio: Studio, _: FormData) -> str | None:
+    await write(studio)
+    studio.tell("The release and its report are written.", "good")
+    return None
+
+
+def state(studio: Studio) -> str:
+    """How far the step is."""
+    if studio.release is None:
+        return BLOCKED
+    release = written(studio)
+    if release is None:
+        return NEXT
+    return DONE if {*_points(release.report)} <= studio.work.checked else NEEDS
+
+
+STEP = Step(
+    "answer",
+    "Answer for it",
+    page,
+    state,
+    {"about": _set_about, "check": _check, "write": _write, "forget": _forget},
+)

@@ -1,0 +1,411 @@
+"""Step 4: how safe, at what price: choose k, and what must hold of sensitive columns."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from starlette.datastructures import FormData
+
+from covey.errors import UsageError, count, percent
+from covey.schema import Role, Schema
+from covey.studies.curves import KS
+from covey.studies.marks import MARKS
+from covey.studio.prices import SHARES, People, Priced, curve_of
+from covey.studio.session import Studio, number, prices_in, text_of, whole
+from covey.studio.steps import (
+    BLOCKED,
+    DONE,
+    NEXT,
+    Step,
+    again,
+    button,
+    card,
+    form,
+    heading,
+    hidden,
+    labelled,
+    onwards,
+    typed,
+)
+from covey.studio.workers import Job
+from covey.tables.html import Html, Part, element, facts, figure, scrolled, table, together
+
+_DRAWN = (3, 8, 15, 22, 29, 41)  # pieces of prices after which the curve is drawn again
+_SWAPS = "answer line rail same"  # what a move of k changes; the slider itself stays
+
+
+async def page(studio: Studio) -> Html:
+    """The page of the step."""
+    if not studio.schema.quasi:
+        told = "No column is one that others may know: give one this role in step 2."
+        return together((heading("How safe, at what price?"),
+                         element("p", told, class_="told mind")))  # fmt: skip
+    if studio.schema.require.k is None:
+        studio.history.change(schema=studio.schema.requiring(k=min(10, studio.table.rows)))
+    _look_for_prices(studio)
+    return together(
+        (
+            heading(
+                "How safe, at what price?",
+                "Everyone will look like at least k people. A larger k is safer, and shows less.",
+            ),
+            _choice(studio),
+            _answer(studio),
+            await _requirements(studio),
+            _rules(),
+            onwards("make", "Make it"),
+        )
+    )
+
+
+def _look_for_prices(studio: Studio) -> None:
+    """Begin to compute the prices, unless a release is being made."""
+    if "make" not in studio.jobs:
+        job = studio.find_prices()
+        if job.is_done and job.error is None:
+            studio.find_savings()
+
+
+def _ks(studio: Studio) -> list[int]:
+    """The k of the slider: those of a curve that the table allows, and the chosen one."""
+    rows = studio.table.rows
+    return sorted({k for k in KS if k <= max(rows, 2)} | {_k(studio)})
+
+
+def _k(studio: Studio) -> int:
+    return studio.schema.require.k or 2
+
+
+def _choice(studio: Studio) -> Html:
+    ks, k = _ks(studio), _k(studio)
+    slider = element(
+        "input", type="range", name="place", min="0", max=str(len(ks) - 1),
+        value=str(ks.index(k)), id="k-slider", aria_label="k", aria_valuetext=f"k = {k}",
+        step="1",
+    )  # fmt: skip
+    slide = form(
+        "price/slide",
+        *(hidden("ks", ",".join(map(str, ks))),),
+        element("span", "safer →", class_="quiet small"),
+        slider,
+        live=True,
+        swaps=_SWAPS + " k-typed",
+        class_="slide",
+    )
+    write = form(
+        "price/k",
+        labelled("k", typed("k", k, kind="number", id="k-typed", min="2")),
+        live=True,
+        class_="k",
+    )
+    return element("section", element("h2", "k: how many look the same"), write, slide,
+                   class_="card choose-k")  # fmt: skip
+
+
+# ── the answer ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _answer(studio: Studio) -> Html:
+    """What the chosen k means: asked for again until all prices are known."""
+    job: Job | None = studio.result("prices", studio.work.priced_by)
+    inside = together(_told(studio, job))
+    if job is None or (job.is_done and _savings_done(studio)):
+        return element("div", inside, id="answer")
+    return again("price/piece/answer", inside, id="answer", milliseconds=700)
+
+
+def _savings_done(studio: Studio) -> bool:
+    job = _savings(studio)
+    return job is not None and job.is_done
+
+
+def _savings(studio: Studio) -> Job | None:
+    job: Job | None = studio.result("savings", (*studio.work.priced_by, studio.schema.require.k))
+    return job
+
+
+def _told(studio: Studio, job: Job | None) -> Iterator[Part]:
+    if job is not None and job.error is not None and not job.was_stopped:
+        yield element("p", str(job.error), class_="told bad", role="alert")
+        return
+    priced, known = studio.price, {} if job is None else prices_in(job)
+    yield facts(_figures(studio, priced))
+    if len(known) > 1:
+        yield _curve(studio, len(job.pieces) if job else 0)
+    if job is not None and not job.is_done:
+        yield element(
+            "p", f"{len(known)} points so far; {job.stage} …", class_="quiet small", role="status"
+        )
+    people = next((p for p in (job.pieces if job else []) if isinstance(p, People)), None)
+    if people is not None and priced is not None:
+        yield card(f"Three people at k = {priced.point.k:,}", _examples(people, priced))
+    yield _suppression(studio)
+
+
+def _figures(studio: Studio, priced: Priced | None) -> Iterator[tuple[str, str, str]]:
+    k = _k(studio)
+    counted = "persons" if studio.schema.require.person else "rows"
+    if priced is None:
+        yield "highest risk", f"≤ {percent(1 / k)}", f"each group has at least {k:,} {counted}"
+        yield "information lost", "…", "is being computed"
+        return
+    point = priced.point
+    said = "chance that someone who knows a person picks their row"
+    yield "highest risk", percent(point.highest_risk), said
+    yield "on average", percent(point.average_risk), "the same chance, over all people"
+    about = "per cell, on average" + ("" if point.k == k else f"; that of k = {point.k:,}")
+    yield "information lost", f"about {percent(point.loss)}", about
+    yield "groups", f"{point.groups:,}", f"the largest has {count(point.largest, 'row')}"
+
+
+def _curve(studio: Studio, pieces: int) -> Html:
+    # A picture takes longer than a point, so it is drawn again only after several.
+    version = max((many for many in _DRAWN if many <= pieces), default=0)
+    address = f"price/piece/curve?pieces={version}&k={_k(studio)}"
+    return element("div", element("span", "drawing …", class_="quiet small"), data_src=address,
+                   class_="later curve", id="curve")  # fmt: skip
+
+
+async def _curve_piece(studio: Studio, _: Mapping[str, str]) -> str:
+    job: Job | None = studio.result("prices", studio.work.priced_by)
+    known = {} if job is None else prices_in(job)
+    if len(known) < 2:
+        raise UsageError("the first points are being computed")
+    curve = curve_of(known.values(), studio.table.rows, studio.schema)
+    svg = await studio.reader.ask("curve_picture", curve, _k(studio))
+    numbers = table(
+        ("k", "highest risk", "average risk", "information lost", "groups"),
+        [
+            (f"{p.k:,}", percent(p.highest_risk), percent(p.average_risk), percent(p.loss),
+             f"{p.groups:,}")
+            for p in curve.points
+        ],
+        numbers=range(1, 5),
+    )  # fmt: skip
+    return figure(svg, "Risk and loss for each k", numbers=numbers, wide=True)
+
+
+async def _answer_piece(studio: Studio, _: Mapping[str, str]) -> str:
+    _look_for_prices(studio)
+    return _answer(studio)
+
+
+def _examples(people: People, priced: Priced) -> Html:
+    head = ("", *people.columns)
+    rows: list[tuple[Part, ...]] = []
+    for place, (before, after) in enumerate(zip(people.cells, priced.shown, strict=True), 1):
+        rows.append((f"person {place}", *before))
+        rows.append((element("span", "shown as", class_="quiet"), *after))
+    return scrolled(table(head, rows), "three people before and after")
+
+
+def _suppression(studio: Studio) -> Html:
+    """How many rows may be left out, and what that saves."""
+    job, now = _savings(studio), studio.work.max_suppressed
+    known = {} if job is None else {p.share: p for p in job.pieces if isinstance(p, Priced)}
+    shares = sorted({0.0, *SHARES, now})
+    ticks = [
+        element(
+            "label",
+            element("input", type="radio", name="share", value=f"{share:g}", checked=share == now,
+                    id=f"share-{place}"),
+            " ",
+            "none" if not share else percent(share),
+            element("span", _saved(known, share), class_="note"),
+            class_="tick tall",
+        )
+        for place, share in enumerate(shares)
+    ]  # fmt: skip
+    return card(
+        "May covey leave out a few people?",
+        element("p", "A few unusual people can cost everyone else much detail.", class_="quiet"),
+        form("price/suppress", element("fieldset", element("legend", "Leave out at most"), *ticks,
+                                       class_="row"), live=True),
+    )  # fmt: skip
+
+
+def _saved(known: Mapping[float, Priced], share: float) -> str:
+    if not share:
+        return "everyone is released"
+    if share not in known or 0.0 not in known:
+        return "…"
+    before, after = known[0.0].point, known[share].point
+    gain = 1 - after.total_il / before.total_il if before.total_il else 0.0
+    left_out = count(after.suppressed, "row")
+    return f"saves {percent(gain)}, {left_out}" if gain > 0 else "saves nothing"
+
+
+# ── requirements in words ───────────────────────────────────────────────────────────────────────
+
+_LEVELS: dict[str, tuple[Any, ...]] = {
+    "l": (2, 3, 4, 5, 7, 10),
+    "alpha": (0.9, 0.75, 0.67, 0.5, 0.4, 0.33, 0.25, 0.2, 0.1),
+    "t": (0.5, 0.3, 0.2, 0.15, 0.1),
+}
+_WORDS = {
+    "l": "Each group has at least this many different values",
+    "alpha": "Nobody learns a value with more certainty than",
+    "t": "The values of each group look like those of the whole table, up to a distance of",
+}
+_NOTES = {
+    "l": "l-diversity",
+    "alpha": "(α, k)-anonymity",
+    "t": "t-closeness: 0 is exactly alike, 1 has nothing in common",
+}
+
+
+async def _requirements(studio: Studio) -> Html:
+    names = studio.schema.names(Role.SENSITIVE)
+    if not names:
+        told = "No column is sensitive, so k is all that is required."
+        return card("Sensitive columns", element("p", told, class_="quiet"))
+    known = await studio.known("sensitive", names)
+    forms = [_of_column(studio, name, known[name]) for name in names]
+    return card(
+        "Sensitive columns",
+        element("p", "k alone does not hide a value that a whole group shares. Requirements on a "
+                "column limit what anyone can learn of it, and cost detail elsewhere."),
+        *forms,
+    )  # fmt: skip
+
+
+def _of_column(studio: Studio, name: str, known: tuple[int, float]) -> Html:
+    place = studio.table.names.index(name)
+    fields = [
+        labelled(
+            _WORDS[model],
+            _levels(studio.schema, model, name, known, f"{model}-{place}"),
+            note=_NOTES[model],
+        )
+        for model in _LEVELS
+    ]
+    more = [
+        labelled(model, typed(model, _setting(studio.schema, model, name), id=f"{model}-{place}"))
+        for model in ("beta", "delta")
+    ]
+    return form(
+        "price/require",
+        hidden("column", place),
+        element("h3", name),
+        element("div", *fields, class_="chips"),
+        element("details", element("summary", "More requirements"),
+                element("p", "β-likeness and δ-disclosure, as in a schema file: 1, enhanced:1, 0.7",
+                        class_="quiet small"),
+                element("div", *more, class_="chips"), button("Set"), id=f"more-{place}"),
+        live=True,
+        label=f"requirements on {name}",
+    )  # fmt: skip
+
+
+def _setting(schema: Schema, model: str, name: str) -> str:
+    """The setting of a column as text; several with spaces between."""
+    found = getattr(schema.require, model).get(name)
+    several = found if isinstance(found, list | tuple) else [] if found is None else [found]
+    return " ".join(f"{one:g}" if isinstance(one, float) else str(one) for one in several)
+
+
+def _levels(schema: Schema, model: str, name: str, known: tuple[int, float], id: str) -> Html:
+    """A list of levels; those that no release can keep are grey, with the reason."""
+    now = _setting(schema, model, name)
+    levels = [f"{level:g}" for level in _LEVELS[model]]
+    options = [element("option", "no limit", value="", selected=not now)]
+    for level in levels if now in levels or not now else [now, *levels]:
+        why = _why_not(model, level, known)
+        text = percent(float(level)) if model == "alpha" and _is_number(level) else level
+        options.append(
+            element("option", f"{text}: {why}" if why else text, value=level,
+                    selected=level == now, disabled=bool(why) and level != now)
+        )  # fmt: skip
+    return element("select", *options, name=model, id=id)
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdecimal()
+
+
+def _why_not(model: str, level: str, known: tuple[int, float]) -> str:
+    """Why no release of this table can keep a requirement."""
+    values, most = known
+    if not _is_number(level):
+        return ""
+    if model == "l" and float(level) > values:
+        return f"the column has only {count(values, 'value')}"
+    if model == "alpha" and float(level) < most:
+        return f"{percent(most)} of all rows have the same value"
+    return ""
+
+
+# ── published rules ─────────────────────────────────────────────────────────────────────────────
+
+
+def _rules() -> Html:
+    """Rules to compare a k with, and where they are from."""
+    rows = [(f"{mark.k}", mark.says, f"{mark.title}. {mark.cited}") for mark in MARKS]
+    return element(
+        "details",
+        element("summary", "What others use"),
+        element("p", "Made for other purposes: points of comparison, no advice.", class_="quiet"),
+        scrolled(table(("k", "rule", "source"), rows), "published rules"),
+        id="rules",
+    )
+
+
+# ── actions ─────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _set_k(studio: Studio, sent: FormData) -> str | None:
+    k = whole(sent, "k", "k")
+    studio.history.change(schema=studio.schema.requiring(k=k))
+    return None
+
+
+async def _slide(studio: Studio, sent: FormData) -> str | None:
+    # The page says which k its places mean: another one may have been typed in another window.
+    place, ks = whole(sent, "place", "the place"), text_of(sent, "ks").split(",")
+    if place >= len(ks) or not ks[place].isdecimal():
+        raise UsageError("there is no such k")
+    studio.history.move("k", schema=studio.schema.requiring(k=int(ks[place])))
+    return None
+
+
+async def _suppress(studio: Studio, sent: FormData) -> str | None:
+    studio.history.change(max_suppressed=number(sent, "share", "the share"))
+    return None
+
+
+async def _require(studio: Studio, sent: FormData) -> str | None:
+    name, schema = studio.column(sent), studio.schema
+    for model in ("l", "alpha", "t", "beta", "delta"):
+        given = text_of(sent, model)
+        if given == _setting(schema, model, name):
+            continue
+        settings = {on: s for on, s in getattr(schema.require, model).items() if on != name}
+        if given:
+            several = [_read(one) for one in given.split()]
+            settings[name] = several[0] if len(several) == 1 else several
+        schema = schema.requiring(**{model: settings})
+    studio.history.change(schema=schema)
+    return None
+
+
+def _read(setting: str) -> int | float | str:
+    """A setting as a schema file has it: a number if it is one."""
+    if setting.isdecimal():
+        return int(setting)
+    return float(setting) if _is_number(setting) else setting
+
+
+def state(studio: Studio) -> str:
+    """How far the step is."""
+    if not studio.schema.quasi:
+        return BLOCKED
+    return DONE if studio.price is not None or studio.release is not None else NEXT
+
+
+STEP = Step(
+    "price",
+    "How safe, at what price?",
+    page,
+    state,
+    {"k": _set_k, "slide": _slide, "suppress": _suppress, "require": _require},
+    {"answer": _answer_piece, "curve": _curve_piece},
+)

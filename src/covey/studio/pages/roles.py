@@ -1,0 +1,405 @@
+"""Step 2: who could recognise whom? The role of every column, and what k counts."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from starlette.datastructures import FormData
+
+from covey.errors import UsageError, percent
+from covey.inspection.draft import ColumnDraft
+from covey.inspection.findings import Finding
+from covey.inspection.relations import Uniqueness
+from covey.schema import Column, Role, Schema
+from covey.schema.requirements import SENSITIVE_MODELS
+from covey.studio.session import Result, Studio, text_of
+from covey.studio.steps import (
+    DONE,
+    NEEDS,
+    Step,
+    button,
+    card,
+    chosen_from,
+    form,
+    heading,
+    hidden,
+    labelled,
+    later,
+    typed,
+)
+from covey.tables.html import Html, Part, element, figure, together
+
+_MANY = 8  # columns, from which on a list leads to each
+_NAMED = 5  # columns that the verdict names
+
+
+class _Meaning(NamedTuple):
+    """A role in the custodian's words."""
+
+    icon: str
+    name: str
+    effect: str
+
+
+_MEANINGS = {
+    Role.IDENTIFIER: _Meaning("✕", "Names the person", "The column is removed."),
+    Role.QUASI: _Meaning("◐", "Others may know it", "Its values are made coarser."),
+    Role.SENSITIVE: _Meaning("▲", "Must not be linked", "Kept, but nobody may learn whose it is."),
+    Role.INSENSITIVE: _Meaning("○", "Harmless", "Kept as it is."),
+}
+# Whoever knows a value can look for its row; what nobody knows can only be learnt from the release.
+_KNOWN_BY = {
+    "neighbour": Role.QUASI,
+    "employer": Role.QUASI,
+    "register": Role.QUASI,
+    "nobody": Role.SENSITIVE,
+}
+
+
+async def page(studio: Studio) -> Html:
+    """The page of the step."""
+    unique = await _unique(studio)
+    drafts = studio.table.draft.columns
+    links = _links(studio)
+    cards = (
+        _column(studio, place, draft, unique, links.get(draft.name, ()))
+        for place, draft in enumerate(drafts)
+    )
+    return together(
+        (
+            heading(
+                "Who could recognise whom?",
+                "Someone who knows a few facts about a person can look for the row that fits them. "
+                "Say of each column whether others may know it. covey has made a proposal.",
+            ),
+            _verdict(studio, unique),
+            _confirm(studio),
+            _whom(studio),
+            *(_jumps(studio) if len(drafts) > _MANY else ()),
+            element("div", *cards, class_="cards"),
+            _confirm(studio),
+        )
+    )
+
+
+def _confirm(studio: Studio) -> Html:
+    able = bool(studio.schema.quasi) and not _is_undecided(studio)
+    return form(
+        "roles/confirm",
+        button("These roles are right →", kind="main", disabled=not able),
+        class_="onwards",
+    )
+
+
+# ── together ────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _unique(studio: Studio) -> Uniqueness | None:
+    """How many rows are unique by the quasi-identifiers, counted once for each set of them."""
+    names = tuple(studio.schema.quasi)
+    if not names:
+        return None
+    made_of = studio.table.number, names
+    key = f"unique {hash(made_of)}"
+    found: Uniqueness | None = studio.result(key, made_of)
+    if found is None:
+        found = await studio.ask("uniqueness", names)
+        studio.results[key] = Result(made_of, found)
+    return found
+
+
+def _verdict(studio: Studio, unique: Uniqueness | None) -> Html:
+    """The sentence that the step is about."""
+    if unique is None:
+        text = "Nobody could be recognised yet, because no column counts as known to others."
+        todo = "Choose at least one: without it there is nothing to protect."
+        return element("p", element("strong", text), " ", todo, class_="told mind", id="unique")
+    share = unique.together / unique.rows
+    who = "people" if studio.table.draft.repeats is None else "rows"
+    of = f"a sample of {unique.rows:,} {who}" if unique.sampled else f"{unique.rows:,} {who}"
+    figure = element("strong", f"{unique.together:,} of {of}", class_="large")
+    meter = _meter("unique together", unique.together, unique.rows)
+    said = element("p", figure, f" are unique by {_listed(studio.schema)}.")
+    meaning = (
+        f"Anyone who knows this about one of them finds the row: {percent(share)}."
+        if unique.together
+        else "Nobody stands out by these columns alone."
+    )
+    return element("div", said, meter, element("p", meaning, class_="quiet small"),
+                   class_="verdict-box", id="unique")  # fmt: skip
+
+
+def _listed(schema: Schema) -> str:
+    names = list(schema.quasi)
+    if len(names) > _NAMED + 1:
+        names = [*names[:_NAMED], f"{len(names) - _NAMED} more"]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _meter(name: str, part: int, whole: int) -> Html:
+    return element("meter", value=str(part), min="0", max=str(max(whole, 1)), aria_label=name)
+
+
+def _jumps(studio: Studio) -> Iterator[Html]:
+    """A list of all columns with their roles, and a field that leaves some of them."""
+    links = (
+        element(
+            "li",
+            element(
+                "a",
+                element("span", _MEANINGS[column.role].icon, aria_hidden="true", class_="icon"),
+                " ",
+                name,
+                href=f"#column-{place}",
+                class_=f"jump {column.role}",
+            ),
+            data_filter=name,
+        )
+        for place, (name, column) in enumerate(_in_order(studio))
+    )
+    find = typed("filter", id="filter", kind="search", data_filters=True, label="find a column",
+                 placeholder="Find a column")  # fmt: skip
+    yield element(
+        "nav", find, element("ul", *links), class_="jumps", aria_label="Columns", id="jumps"
+    )
+
+
+def _in_order(studio: Studio) -> list[tuple[str, Column]]:
+    """The columns in the order of the table, which is how addresses and forms name them."""
+    return [(name, studio.schema.columns[name]) for name in studio.table.names]
+
+
+# ── one column ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _column(
+    studio: Studio, place: int, draft: ColumnDraft, unique: Uniqueness | None,
+    links: tuple[Finding, ...],
+) -> Html:  # fmt: skip
+    role = studio.schema.columns[draft.name].role
+    address = f"roles/piece/histogram?column={place}&read={studio.table.number}"
+    return element(
+        "section",
+        element("h2", draft.name),
+        later(address, "picture", class_="later histogram"),
+        _switch(place, draft.name, role),
+        _why(draft, role),
+        *(_link(studio, place, finding) for finding in links),
+        _meters(studio, draft, unique),
+        _asked(place, draft.name),
+        class_=f"card column {role}",
+        id=f"column-{place}",
+        data_filter=draft.name,
+    )
+
+
+def _switch(place: int, name: str, role: Role) -> Html:
+    """The four roles, one of which is chosen."""
+    choices = (
+        element(
+            "label",
+            element("input", type="radio", name="role", value=each.value, checked=each is role,
+                    id=f"role-{place}-{each}"),
+            element("span", meaning.icon, class_="icon", aria_hidden="true"),
+            element("span", meaning.name),
+            class_=f"choice {each}",
+        )
+        for each, meaning in _MEANINGS.items()
+    )  # fmt: skip
+    chosen = element("p", _MEANINGS[role].effect, class_="effect small")
+    legend = element("legend", f"Role of {name}", class_="unseen")
+    return form("roles/set", hidden("column", place),
+                element("fieldset", legend, *choices, class_="switch"), chosen,
+                live=True)  # fmt: skip
+
+
+def _why(draft: ColumnDraft, role: Role) -> Html:
+    """The reason for the proposal, and the proposal itself if the custodian chose otherwise."""
+    proposed = draft.column.role
+    reason = draft.reason[:1].upper() + draft.reason[1:]
+    if role is proposed:
+        return element("p", reason, ".", class_="quiet small why")
+    return element("p", f"covey proposed “{_MEANINGS[proposed].name}”: {draft.reason}.",
+                   class_="quiet small why")  # fmt: skip
+
+
+def _meters(studio: Studio, draft: ColumnDraft, unique: Uniqueness | None) -> Html:
+    rows = studio.table.rows
+    lines: list[Part] = [_measured("Unique alone", draft.unique, rows)]
+    if unique is not None and draft.name in unique.without:
+        lines.append(_measured("Unique only with it", unique.added_by(draft.name), unique.rows))
+    return element("div", *lines, class_="meters")
+
+
+def _measured(name: str, part: int, whole: int) -> Html:
+    figure = element("span", f"{part:,}", class_="number")
+    return element("div", element("span", name), _meter(name, part, whole), figure)
+
+
+def _asked(place: int, name: str) -> Html:
+    """A question that is easier to answer than which role a column has."""
+    answers = (
+        button(who, kind="quiet", name="knows", value=who, id=f"knows-{place}-{who}",
+               label=f"{who} knows {name}")
+        for who in _KNOWN_BY
+    )  # fmt: skip
+    return form("roles/knows", hidden("column", place),
+                element("span", "Who knows this?", class_="small quiet"), *answers,
+                class_="row asked")  # fmt: skip
+
+
+def _links(studio: Studio) -> dict[str, tuple[Finding, ...]]:
+    """For each column, what says that it tells the same as another; both columns have it."""
+    found: dict[str, tuple[Finding, ...]] = {}
+    for finding in studio.table.draft.findings:
+        if finding.kind == "dependent" and finding.column and finding.source:
+            for name in (finding.column, finding.source):
+                found[name] = (*found.get(name, ()), finding)
+    return found
+
+
+def _link(studio: Studio, place: int, finding: Finding) -> Html | None:
+    names = studio.table.names
+    if finding.column == names[place]:
+        other, text = finding.source, finding.text
+    else:
+        other, text = finding.column, f"{finding.column!r} {finding.text}"
+    assert other is not None
+    link = element("a", f"Go to {other}", href=f"#column-{names.index(other)}")
+    text = text[:1].upper() + text[1:]
+    return element("p", element("span", "⇄ ", aria_hidden="true"), text, ". ", link,
+                   class_="small linked")  # fmt: skip
+
+
+# ── what k counts ───────────────────────────────────────────────────────────────────────────────
+
+
+def _whom(studio: Studio) -> Html:
+    """Whether a row is a person; if people have several rows, which column tells whose they are."""
+    person = studio.schema.require.person
+    others = [
+        (str(place), f"No: rows with the same {name} are one person")
+        for place, (name, column) in enumerate(_in_order(studio))
+        if column.role is not Role.QUASI
+    ]
+    chosen = "rows"
+    options = [("rows", "Yes: each row is one person"), *others]
+    if _is_undecided(studio):
+        chosen = ""
+        options = [("", "Please choose"), *options]
+    elif person:
+        chosen = str(studio.table.names.index(person))
+    ask = form(
+        "roles/person",
+        labelled("Is each row one person?", chosen_from("person", options, chosen, id="person")),
+        live=True,
+    )
+    return card("Whom to hide", element("p", *_found(studio), class_="quiet"), ask, id="whom")
+
+
+def _found(studio: Studio) -> Iterator[Part]:
+    """What the draft found about people with several rows."""
+    draft = studio.table.draft
+    yield "Everyone will hide among at least k people. "
+    if draft.repeats is None:
+        yield "No column suggests that a person has several rows."
+        return
+    yield f"{draft.repeats.named[:1].upper()}{draft.repeats.named[1:]}: {draft.repeats}. "
+    if draft.own_number:
+        yield f"But {draft.own_number!r} differs in each row, so each row seems to be a person."
+    elif draft.repeats.by_chance:
+        yield "That may be a coincidence."
+
+
+def _is_undecided(studio: Studio) -> bool:
+    """Whether covey would refuse to count rows, because people seem to repeat."""
+    found = studio.table.draft.repeats
+    unsaid = studio.schema.require.person is None
+    return unsaid and found is not None and not found.by_chance
+
+
+# ── pieces and actions ──────────────────────────────────────────────────────────────────────────
+
+
+async def _histogram(studio: Studio, asked: Mapping[str, str]) -> str:
+    name = studio.column(asked)
+    key, made_of = f"histogram {asked['column']}", studio.table.number
+    if studio.result(key, made_of) is None:
+        studio.results[key] = Result(made_of, await studio.ask("histogram", name) or "")
+    svg = studio.result(key, made_of)
+    return figure(svg, f"values of {name}") if svg else ""
+
+
+async def _set(studio: Studio, sent: FormData) -> str | None:
+    given = text_of(sent, "role")
+    if given not in list(Role):
+        raise UsageError("there is no such role")
+    await _give_role(studio, studio.column(sent), Role(given))
+    return None
+
+
+async def _knows(studio: Studio, sent: FormData) -> str | None:
+    who = text_of(sent, "knows")
+    if who not in _KNOWN_BY:
+        raise UsageError("choose who knows this")
+    await _give_role(studio, studio.column(sent), _KNOWN_BY[who])
+    return None
+
+
+async def _give_role(studio: Studio, name: str, role: Role) -> None:
+    if studio.schema.columns[name].role is role:
+        return
+    drafted = studio.table.schema.columns[name]
+    settings: dict[str, object] = {}
+    if drafted.role is not role and role is Role.QUASI:
+        drafted = await studio.ask("drafted", name, studio.schema.require.k or studio.table.draft.k)
+    if drafted.role is role:
+        settings = {s: getattr(drafted, s) for s in drafted.model_fields_set - {"role"}}
+    schema = _without_requirements(studio.schema, name, role)
+    studio.history.change(schema=schema.with_role(name, role, **settings))
+
+
+def _without_requirements(schema: Schema, name: str, role: Role) -> Schema:
+    """The schema without what is asked of a column in another role than its new one."""
+    require = schema.require
+    asked: dict[str, object] = {}
+    if role is Role.QUASI and require.person == name:
+        asked["person"] = None
+    if role is not Role.SENSITIVE:
+        for model in SENSITIVE_MODELS:
+            settings = getattr(require, model)
+            asked[model] = {on: setting for on, setting in settings.items() if on != name}
+    return schema.model_copy(update={"require": require.model_copy(update=asked)})
+
+
+async def _person(studio: Studio, sent: FormData) -> str | None:
+    given = text_of(sent, "person")
+    if not given:
+        return None
+    person = False if given == "rows" else studio.column({"column": given})
+    studio.history.change(schema=studio.schema.requiring(person=person))
+    return None
+
+
+async def _confirmed(studio: Studio, _: FormData) -> str | None:
+    if not studio.schema.quasi:
+        raise UsageError("choose at least one column that others may know")
+    if _is_undecided(studio):
+        raise UsageError("say whether each row is one person")
+    studio.history.change(checked=studio.work.checked | {"roles"})
+    return "shown"
+
+
+def state(studio: Studio) -> str:
+    """How far the step is."""
+    decided = studio.schema.quasi and not _is_undecided(studio)
+    return DONE if decided and "roles" in studio.work.checked else NEEDS
+
+
+STEP = Step(
+    "roles",
+    "Who could recognise whom?",
+    page,
+    state,
+    {"set": _set, "knows": _knows, "person": _person, "confirm": _confirmed},
+    {"histogram": _histogram},
+)

@@ -1,0 +1,91 @@
+"""The controls of numbers and dates: a picture with cuts, sliders, and fields to type in."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from covey.schema import Column, ColumnType
+from covey.studio import scales
+from covey.studio.columns import Scale
+from covey.studio.steps import chosen_from, form, hidden, labelled, typed
+from covey.tables.html import Html, element
+
+_AROUND = "line same undo rail"  # what shows decisions elsewhere on the page
+
+
+def controls(place: int, column: Column, scale: Scale, picture: Html) -> Html:
+    """All of them."""
+    lower, upper = scales.bottoms(scale, column), scales.tops(scale, column)
+    return element(
+        "div",
+        element(
+            "div",
+            element("div", picture, id=f"cuts-{place}", class_="cuts"),
+            _slider(place, "bottom", "Lower end", lower, column.bottom),
+            _slider(place, "top", "Upper end", upper, column.top),
+            _slider(place, "grid", "Step", scales.grids(scale, column), column.grid),
+        ),
+        _typed(place, column),
+        class_="scale",
+    )
+
+
+def _slider(place: int, which: str, text: str, options: Sequence[Any], value: Any) -> Html:
+    """A slider that posts while it moves; everything else in the card follows."""
+    parts = [f"{part}-{place}" for part in ("cuts", "told", "typed", "bottom", "top", "grid")]
+    others = [part for part in parts if part != f"{which}-{place}"]
+    at = scales.position(options, value)
+    slider = element(
+        "input", type="range", name="position", min="0", max=str(max(len(options) - 1, 1)),
+        value=str(at), id=f"slide-{which}-{place}", aria_valuetext=_text(options[at]),
+    )  # fmt: skip
+    return form(
+        "shown/slide",
+        hidden("column", place),
+        hidden("which", which),
+        element("label", element("span", text, class_="label"), slider, class_="slide"),
+        live=True,
+        swaps=" ".join([*others, _AROUND]),
+        id=f"{which}-{place}",
+    )
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _typed(place: int, column: Column) -> Html:
+    """The same settings as numbers and dates."""
+
+    def field(name: str, text: str, value: Any, kind: str = "text", note: str = "") -> Html:
+        shown = "" if value is None else _text(value)
+        return labelled(text, typed(name, shown, kind=kind, id=f"{name}-typed-{place}"), note=note)
+
+    is_date = column.type is ColumnType.DATE
+    kind = "date" if is_date else "text"
+    less, more = ("earlier", "later") if is_date else ("less", "more")
+    if is_date:
+        units = (("", "none"), *((unit, unit) for unit in scales.UNITS))
+        step = labelled(
+            "Step", chosen_from("grid", units, str(column.grid or ""), id=f"grid-typed-{place}")
+        )
+        domain: tuple[Html, ...] = ()
+    else:
+        step = field("grid", "Step", column.grid, note="intervals end on its multiples")
+        low, high = column.domain or (None, None)
+        domain = (
+            field("least", "Possible from", low, note="the domain, if it is known"),
+            field("most", "to", high),
+        )
+    return form(
+        "shown/scale",
+        hidden("column", place),
+        step,
+        field("bottom", "Lower end", column.bottom, kind, f"shown as “… and {less}”"),
+        field("top", "Upper end", column.top, kind, f"shown as “… and {more}”"),
+        *domain,
+        live=True,
+        id=f"typed-{place}",
+        class_="typed",
+    )

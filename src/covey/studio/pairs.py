@@ -1,0 +1,231 @@
+"""The original beside the release, row by row, for the custodian alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from covey import tables
+from covey._core.arrays import Floats, Longs
+from covey.custody.ordering import people_as_read
+from covey.encoding import EncodedTable, encode
+from covey.encoding.lookups import as_labels
+from covey.encoding.selection import Selection
+from covey.generalisation import View
+from covey.generalisation.classes import index_of_rows, written_cells
+from covey.schema import Column, ColumnType, Role, Schema
+from covey.tables import Table
+from covey.tables.cells import as_days, as_numbers
+from covey.tables.csv_files import Dialect
+
+if TYPE_CHECKING:
+    from covey.release import Kept, Release
+    from covey.studio.desk import MadeHere
+
+Texts = list[str | None]  # of cells, None if missing
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pair:
+    """A release and its original."""
+
+    release: "Release"
+    kept: "Kept"
+    schema: Schema
+    read: Table  # as the file has it, all rows
+    original: Table  # as the schema reads it, all rows
+    people: Selection  # the rows that no missing-value policy dropped
+    encoded: EncodedTable  # of these
+
+    @classmethod
+    def of(cls, made: "MadeHere") -> "Pair":
+        """Encode the original once more: a release keeps nothing of it."""
+        roles = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
+        original = tables.original(made.original, made.schema, *roles)
+        people = people_as_read(original, made.schema)
+        return cls(
+            made.release,
+            made.release._own,
+            made.schema,
+            made.original,
+            original,
+            people.selection,
+            encode(people.table, made.schema),
+        )
+
+    # ── columns ─────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def released(self) -> Table:
+        """The released table."""
+        return self.kept.released
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The quasi-identifiers, in the order of the table."""
+        return tuple(name for name in self.read.frame.columns if name in self.schema.quasi)
+
+    @cached_property
+    def carried(self) -> tuple[str, ...]:
+        """The columns that are released as they are, sensitive ones first."""
+        named = self.schema.names(Role.SENSITIVE) + self.schema.names(Role.INSENSITIVE)
+        return tuple(name for name in named if name in self.released.frame.columns)
+
+    def attribute(self, name: str) -> int:
+        """The place of a quasi-identifier among the attributes."""
+        return [attribute.name for attribute in self.encoded.attributes].index(name)
+
+    @cached_property
+    def view(self) -> View:
+        """The distinct released cells, read once."""
+        return View.of(self.released, self.encoded)
+
+    @cached_property
+    def cells(self) -> tuple[NDArray[Any], ...]:
+        """For each attribute, the distinct cell of each released row."""
+        return index_of_rows(self.released, self.view.classes.cells)
+
+    def exact(self, name: str) -> pl.Series:
+        """The values of a column of the original: numbers, days or labels."""
+        return exact(self.original.cells(name), self.schema.columns[name], self.original.dialect)
+
+    # ── rows ────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def rows(self) -> int:
+        """Rows of the original, with those that were dropped or suppressed."""
+        return self.people.total
+
+    @cached_property
+    def place(self) -> Longs:
+        """The released row of each row of the original, -1 if it has none."""
+        place = np.full(self.rows, -1, dtype=np.int64)
+        place[self.release.rows] = np.arange(len(self.release.rows))
+        return place
+
+    @cached_property
+    def cell_losses(self) -> Floats:
+        """The loss of each released cell, from 0 to 1, by row and attribute."""
+        weights = np.array(list(self.kept.losses.weights.values()))
+        losses: Floats = self.kept.losses.each(self.released) / weights
+        return losses
+
+    @cached_property
+    def losses(self) -> Floats:
+        """The loss of each row of the original, from 0 to 1; NaN if a policy dropped it."""
+        costs = self.release.costs["loss"].to_numpy()
+        losses: Floats = costs / sum(self.kept.losses.weights.values())
+        return losses
+
+
+def exact(cells: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
+    """Cells by their meaning, exactly as known: numbers, days since 1970-01-01, or labels."""
+    match column.type:
+        case ColumnType.NUMERIC:
+            return as_numbers(cells, dialect)
+        case ColumnType.DATE:
+            hours = column.role is Role.QUASI and column.grid == "hour"
+            return as_days(cells, column.format, hours=hours).cast(pl.Float64)
+        case _:
+            return as_labels(cells)
+
+
+def texts(cells: pl.Series) -> Texts:
+    """The cells as the page shows them."""
+    return cells.cast(pl.String, strict=False).to_list()
+
+
+def released_texts(released: Table, name: str, rows: Sequence[int] | Longs) -> Texts:
+    """Released cells as the page shows them; low and high ends in one text."""
+    both = [texts(cells[rows]) for cells in written_cells(released, name)]
+    if len(both) == 1:
+        return both[0]
+    return [
+        None if low is None and high is None else f"{low or '…'} – {high or '…'}"
+        for low, high in zip(*both, strict=True)
+    ]
+
+
+# ── few values that stand for many ──────────────────────────────────────────────────────────────
+
+OTHERS, MISSING = "other values", "missing"
+_MOST = 12  # values that are named
+_PARTS = 5  # of a range of numbers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Binned:
+    """The values of a column in a few bins: labels, single numbers, or ranges of numbers.
+
+    Bins of numbers come first and have a first and a last value. The last bin may be MISSING.
+    """
+
+    labels: tuple[str, ...]
+    of_rows: Longs  # the bin of each row
+    first: Floats | None = None
+    last: Floats | None = None
+
+    @property
+    def missing(self) -> int:
+        """The bin of missing values; if there is none, the place after all bins."""
+        return len(self.labels) - (self.labels[-1:] == (MISSING,))
+
+
+def binned(pair: Pair, name: str) -> Binned:
+    """The values of a column of the original."""
+    column, cells = pair.schema.columns[name], pair.original.cells(name)
+    values = exact(cells, column, pair.original.dialect)
+    if column.type is None and numbers_in(pair.original, name) is not None:
+        values = as_numbers(cells, pair.original.dialect)
+    if values.dtype.is_float():
+        return _ranges(values.fill_null(float("nan")).to_numpy(), column)
+    return _labels(values.cast(pl.String).alias("value"))
+
+
+def numbers_in(table: Table, name: str) -> pl.Series | None:
+    """The numbers of a column, null if missing; None if some of its cells are no numbers."""
+    cells = table.cells(name)
+    if not cells.dtype.is_numeric() and cells.dtype != pl.String:
+        return None
+    numbers = as_numbers(cells, table.dialect)
+    return numbers if numbers.null_count() == cells.null_count() < len(cells) else None
+
+
+def _labels(text: pl.Series) -> Binned:
+    """The most frequent values, all others, and missing ones."""
+    counted = text.drop_nulls().value_counts(name="rows")
+    counted = counted.sort(["rows", "value"], descending=[True, False])
+    named = counted["value"].head(_MOST).to_list()
+    labels = [*named, *([OTHERS] if counted.height > len(named) else [])]
+    labels += [MISSING] if text.null_count() else []
+    place = {value: place for place, value in enumerate(named)}
+    gone = len(labels) - 1
+    own = [gone if value is None else place.get(value, len(named)) for value in text.to_list()]
+    return Binned(tuple(labels), np.array(own, dtype=np.int64))
+
+
+def _ranges(numbers: Floats, column: Column) -> Binned:
+    """Single numbers if they are few; ranges with about the same number of rows if not."""
+    gone = np.isnan(numbers)
+    known = np.sort(numbers[~gone])
+    distinct = np.unique(known)
+    parts = [len(known) * part // _PARTS for part in range(_PARTS)]
+    first = distinct if len(distinct) <= _MOST else np.unique(known[parts])
+    behind = [*np.searchsorted(known, first[1:]).tolist(), len(known)]
+    last = known[np.array(behind, dtype=np.int64) - 1]
+    labels = [_range(low, high, column) for low, high in zip(first, last, strict=True)]
+    own = np.where(gone, len(labels), np.searchsorted(first, numbers, side="right") - 1)
+    return Binned((*labels, *([MISSING] if gone.any() else [])), own, first, last)
+
+
+def _range(low: float, high: float, column: Column) -> str:
+    def spelled(value: float) -> str:
+        if column.type is ColumnType.DATE:
+            return str(np.datetime64(int(np.floor(value)), "D"))
+        return f"{value:,.2f}".rstrip("0").rstrip(".")
+
+    return spelled(low) if low == high else f"{spelled(low)} to {spelled(high)}"

@@ -1,0 +1,87 @@
+"""Start the server of covey studio, on this machine alone, and end it without leaving anything."""
+
+import contextlib
+import logging
+import os
+import secrets
+import shutil
+import socket
+import tempfile
+import webbrowser
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from covey.errors import UsageError
+
+ADDRESS = "127.0.0.1"
+
+
+@contextlib.contextmanager
+def _own_folder() -> Iterator[Path]:
+    """A folder that only this user can read, and all in it, removed at the end."""
+    usual = os.umask(0o077)  # the processes that do the work inherit it
+    folder = Path(tempfile.mkdtemp(prefix="covey-studio-"))
+    tempfile.tempdir = str(folder)  # uploads are kept there while they arrive
+    try:
+        yield folder
+    finally:
+        tempfile.tempdir = None
+        shutil.rmtree(folder, ignore_errors=True)
+        os.umask(usual)
+
+
+def run(table: str | None, *, port: int, open_browser: bool, say: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C. `say` is called with the address once the page answers."""
+    refuse_without_server()
+    import uvicorn
+
+    from covey.studio.app import application
+    from covey.studio.guard import Guard
+
+    token = secrets.token_urlsafe(24)
+    with _own_folder() as folder, _listening(port) as listener:
+        number = listener.getsockname()[1]
+        address = f"http://{ADDRESS}:{number}/{token}/"
+
+        def ready() -> None:
+            say(address)
+            if open_browser:
+                webbrowser.open(address)
+
+        app = application(folder, table, ready)
+        # Neither requests nor errors are logged: both may hold what is in a cell.
+        logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)
+        config = uvicorn.Config(
+            Guard(app, token, number), log_config=None, access_log=False, lifespan="on",
+            server_header=False, date_header=False, ws="none", timeout_graceful_shutdown=2,
+            h11_max_incomplete_event_size=65_536,
+        )  # fmt: skip
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def refuse_without_server() -> None:
+    """Refuse to start if the packages of the extra are not installed."""
+    try:
+        import python_multipart  # noqa: F401
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise UsageError("covey studio needs a server: install covey[studio]") from None
+
+
+@contextlib.contextmanager
+def _listening(port: int) -> Iterator[socket.socket]:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((ADDRESS, port))
+        except (OSError, OverflowError):
+            raise UsageError(
+                f"port {port} is taken or not allowed: pass another --port, or none"
+            ) from None
+        listener.listen(128)  # so that nobody is refused before the server is up
+        yield listener
+    finally:
+        listener.close()

@@ -1,0 +1,317 @@
+"""One studio: its work, the processes that do it, and what they have found so far."""
+
+import asyncio
+import contextlib
+import re
+import secrets
+import time
+import unicodedata
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from starlette.datastructures import FormData
+
+from covey import tables
+from covey.clustering.progress import loss_in
+from covey.errors import CoveyError, OutputError, UsageError, percent
+from covey.schema import Schema, TableFormat
+from covey.studio.desk import Made, Opened
+from covey.studio.prices import Priced
+from covey.studio.work import History, Source, Work
+from covey.studio.workers import Job, Worker
+from covey.tables import sources
+from covey.tables.html import Html
+
+_LONGEST_NAME = 120
+
+
+class Message(NamedTuple):
+    """What the page tells once, after an action."""
+
+    text: str
+    kind: str = "bad"  # or good
+
+
+class Result(NamedTuple):
+    """What a job found, and what it was found for: it is out of date once that changes."""
+
+    made_of: Any
+    found: Any
+
+
+@dataclass(eq=False)
+class Studio:
+    """All that the server keeps in memory; it is gone when the server ends."""
+
+    folder: Path
+    reader: Worker  # answers questions about the table at once
+    maker: Worker  # makes the release, and then knows it
+    pricer: Worker  # finds what each k costs, meanwhile
+    history: History = field(default_factory=History)
+    choices: tuple[str, ...] = ()  # the sheets or tables of a file, if one must be chosen
+    waiting: Source | None = None  # the file that they are in
+    read: dict[Any, Opened] = field(default_factory=dict)  # tables, by place and format
+    jobs: dict[str, Job] = field(default_factory=dict)  # long ones, by what they are for
+    results: dict[str, Result] = field(default_factory=dict)
+    files: dict[str, Path] = field(default_factory=dict)  # those that may be downloaded
+    messages: list[Message] = field(default_factory=list)
+    losses: list[tuple[float, float]] = field(default_factory=list)  # seconds and shares
+    falling: Html | None = None  # the picture of these
+    began: float = 0.0
+    _answers: dict[Any, Any] = field(default_factory=dict)
+    _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
+
+    @property
+    def work(self) -> Work:
+        """The decisions so far."""
+        return self.history.now
+
+    @property
+    def schema(self) -> Schema:
+        """The schema; an error if no table is open."""
+        return self.work.described
+
+    @property
+    def opened(self) -> Opened | None:
+        """The open table, if there is one."""
+        return self.read.get((self.work.source, self.work.format))
+
+    @property
+    def output(self) -> str:
+        """The name of the released file: of the format of the input where covey writes it."""
+        ending = Path(sources.of(self.work.opened.place).place).suffix.lower()
+        try:
+            kept = tables.writer_of(f"released{ending}") is not None or ending == ".csv"
+        except OutputError:
+            kept = False
+        return f"{self.work.opened.stem}-released{ending if kept else '.csv'}"
+
+    @property
+    def release(self) -> Made | None:
+        """The release of the work as it is now."""
+        made: Made | None = self.result("release", (self.work.made_of, self.maker.started))
+        return made
+
+    @property
+    def release_before(self) -> Made | None:
+        """The last release, whatever has changed since."""
+        found = self.results.get("release")
+        return None if found is None else found.found
+
+    def figures(self) -> list[str]:
+        """The risk and the loss of the release or, before there is one, of the curve."""
+        if self.release is not None:
+            report = self.release.report
+            risk, loss = report.verdict.risks.prosecutor, report.mean_loss
+            return [*([f"risk {percent(risk)}"] if risk else []), f"{percent(loss)} lost"]
+        priced = self.price
+        if priced is None:
+            return []
+        point = priced.point
+        return [f"risk {percent(point.highest_risk)}", f"about {percent(point.loss)} lost"]
+
+    @property
+    def table(self) -> Opened:
+        """The open table; an error if there is none."""
+        if self.opened is None:
+            raise UsageError("no table is open: open one first")
+        return self.opened
+
+    def tell(self, text: str, kind: str = "bad") -> None:
+        """Show a message on the next page."""
+        self.messages.append(Message(text, kind))
+
+    def column(self, form: Any) -> str:
+        """The column that a form names by its place: names do not belong in addresses."""
+        names = self.table.names
+        place = str(form.get("column", ""))
+        if not place.isdecimal() or int(place) >= len(names):
+            raise UsageError("there is no such column")
+        return names[int(place)]
+
+    async def ask(self, job: str, *arguments: Any) -> Any:
+        """Ask about the open table, read as the work says."""
+        return await self.reader.ask(job, self.work.opened.place, self.work.format, *arguments)
+
+    async def known(self, job: str, *arguments: Any) -> Any:
+        """The same, asked only once for the same table and arguments."""
+        key = (job, self.work.source, self.work.format, repr(arguments))
+        if key not in self._answers:
+            self._answers[key] = await self.ask(job, *arguments)
+        return self._answers[key]
+
+    def result(self, name: str, made_of: Any) -> Any:
+        """What was found for this state of the work; None if nothing, or something else."""
+        found = self.results.get(name)
+        return found.found if found is not None and found.made_of == made_of else None
+
+    # ── opening ─────────────────────────────────────────────────────────────────────────────────
+
+    async def open(self, source: Source, declared: TableFormat | None = None) -> None:
+        """Read a table; its draft becomes the schema."""
+        declared = declared or TableFormat()
+        await self.pricer.stop()
+        await self.maker.stop()
+        job = self.jobs["open"] = self.reader.give("open", source.place, declared)
+        self.choices, self.waiting = (), None
+        try:
+            opened: Opened = await job.wait()
+        except UsageError as error:
+            self.choices = error.choices
+            self.waiting = source if error.choices else None
+            raise
+        finally:
+            self.jobs.pop("open", None)
+        self.read[source, declared] = opened
+        self.results.clear()
+        self.history.decide(
+            replace(
+                self.work,
+                source=source,
+                format=declared,
+                schema=opened.schema,
+                checked=frozenset(),
+            )
+        )
+
+    async def reread(self) -> None:
+        """Read the table as the work says, if it was never read so; no decision changes."""
+        work = self.work
+        if work.source is not None and self.opened is None:
+            opened = await self.reader.ask("open", work.source.place, work.format)
+            self.read[work.source, work.format] = opened
+
+    async def upload(self, name: str, copy: Callable[[Path], Awaitable[None]]) -> Source:
+        """Keep an uploaded file in the studio's own folder, under a harmless name."""
+        folder = self.folder / "uploads" / secrets.token_hex(8)
+        folder.mkdir(parents=True, mode=0o700)
+        path = folder / harmless(name)
+        await copy(path)
+        return Source(str(path), is_upload=True)
+
+    # ── long work ───────────────────────────────────────────────────────────────────────────────
+
+    async def make(self) -> None:
+        """Begin to make the release; whatever else the maker does ends."""
+        work = self.work
+        self.jobs["make"] = Job("make")  # from here on nobody else gives the maker a job
+        await self.pricer.stop()
+        await self.maker.stop()
+        self.losses, self.falling, self.began = [], None, time.monotonic()
+        self.results.pop("release", None)
+        self.results.pop("failed", None)
+        job = self.maker.give(
+            *("make", work.opened.place, work.toml, work.options, work.style), heard=self._note_loss
+        )
+        self.jobs["make"] = job
+        self._go_on(self._until_made(job, work))
+
+    def _note_loss(self, stage: str) -> None:
+        """Note the loss as a share, and the seconds since the start, if it has fallen."""
+        found = loss_in(stage)
+        weights = sum(column.weight for column in self.schema.quasi.values())
+        if found is not None and weights:
+            share = min(found / (self.table.rows * weights), 1.0)
+            if not self.losses or share < self.losses[-1][1]:
+                self.losses.append((round(time.monotonic() - self.began, 2), share))
+
+    def draw_losses(self) -> None:
+        """Let the picture of the losses be drawn again, unless that is being done."""
+        if len(self.losses) > 1 and "draw" not in self.jobs:
+            self.jobs["draw"] = self.reader.give("falling", list(self.losses))
+            self._go_on(self._until_drawn(self.jobs["draw"]))
+
+    async def _until_drawn(self, job: Job) -> None:
+        with contextlib.suppress(CoveyError):
+            self.falling = Html(await job.wait())
+        del self.jobs["draw"]
+
+    async def _until_made(self, job: Job, work: Work) -> None:
+        try:
+            made = await job.wait()
+            self.results["release"] = Result((work.made_of, self.maker.started), made)
+        except CoveyError as error:
+            if not job.was_stopped:
+                self.results["failed"] = Result(work.made_of, str(error))
+        finally:
+            if self.jobs.get("make") is job:
+                del self.jobs["make"]
+
+    def find_prices(self) -> Job:
+        """The job that finds the price of each k; it begins if nobody has asked before."""
+        return self._found("prices", self.work.priced_by)
+
+    def find_savings(self) -> Job:
+        """The job that finds what it saves to suppress a few rows at the chosen k."""
+        return self._found("savings", (*self.work.priced_by, self.schema.require.k))
+
+    def _found(self, name: str, key: tuple[Any, ...]) -> Job:
+        """The job of this name for this state of the work, which begins if there is none."""
+        job: Job | None = self.result(name, key)
+        if job is None or job.was_stopped:
+            job = self.pricer.give(name, self.work.opened.place, *key[1:])
+            self.results[name] = Result(key, job)
+        return job
+
+    @property
+    def price(self) -> "Priced | None":
+        """What the chosen k costs, as far as it is known: the price of the next larger k known."""
+        job: Job | None = self.result("prices", self.work.priced_by)
+        k = None if self.work.schema is None else self.work.schema.require.k
+        if job is None or k is None:
+            return None
+        known = prices_in(job)
+        return next((known[each] for each in sorted(known) if each >= k), None)
+
+    def _go_on(self, work: Coroutine[Any, Any, None]) -> None:
+        """Let something go on in the background; the loop alone would forget it."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """End the processes."""
+        for worker in (self.reader, self.maker, self.pricer):
+            await asyncio.to_thread(worker.close)
+
+
+def prices_in(job: Job) -> dict[int, Priced]:
+    """The price of each k, as well as it is known: a later one took more effort."""
+    return {piece.point.k: piece for piece in job.pieces if isinstance(piece, Priced)}
+
+
+def harmless(name: str) -> str:
+    """The last part of a file's name, without signs that mean something to a system or a page."""
+    last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
+    kept = "".join(sign if sign.isprintable() and sign not in '<>:"|?*' else "_" for sign in last)
+    kept = kept.strip(". ")
+    with contextlib.suppress(UnicodeEncodeError):
+        while len(kept.encode()) > _LONGEST_NAME:  # the ending says what kind of file it is
+            middle = len(kept) // 2
+            kept = kept[: middle - 1] + kept[middle + 1 :]
+        return kept or "table"
+    return "table"
+
+
+def text_of(form: FormData, name: str) -> str:
+    """A text that was typed."""
+    given = form.get(name)
+    return given.strip() if isinstance(given, str) else ""
+
+
+def whole(form: FormData, name: str, what: str) -> int:
+    """A whole number that was typed."""
+    given = text_of(form, name)
+    if not re.fullmatch(r"[0-9]{1,9}", given):
+        raise UsageError(f"{what} must be a whole number")
+    return int(given)
+
+
+def number(form: FormData, name: str, what: str) -> float:
+    """A number that was typed, with a point or a comma."""
+    given = text_of(form, name).replace(",", ".")
+    if not re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{0,9})?|-?\.[0-9]{1,9}", given):
+        raise UsageError(f"{what} must be a number")
+    return float(given)

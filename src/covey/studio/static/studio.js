@@ -1,0 +1,225 @@
+/* The script of covey studio.
+
+   The page works without it: every form posts and leads to a page. The script spares the reload.
+   It posts in the background, puts the answer in place, and keeps the focus and the scrolled place.
+   It stores nothing and talks to nobody but its own server. */
+"use strict";
+
+const pieces = new Map(); // pictures that have come already, by their address
+let posting = 0;
+
+/* Put the new page in place of the old one, or only some elements of it. */
+function put(text, ids) {
+  const fresh = new DOMParser().parseFromString(text, "text/html");
+  const here = document.activeElement;
+  const focus = here && here.id ? here.id : null;
+  const ends = here && "selectionStart" in here ? textEnds(here) : null;
+  const open = [...document.querySelectorAll("details[open]")].map((one) => one.id).filter(Boolean);
+  const drawn = new Map(); // old pictures stay until the new ones have come
+  for (const one of document.querySelectorAll("[data-src][id]:not([data-every])"))
+    drawn.set(one.id, one.innerHTML);
+  const sought = document.querySelector("[data-filters]")?.value;
+  for (const id of ids) {
+    const old = document.getElementById(id);
+    const now = fresh.getElementById(id);
+    if (old && now) old.replaceWith(document.adoptNode(now));
+  }
+  for (const [id, inside] of drawn) {
+    const place = document.getElementById(id);
+    if (place && !place.dataset.asked) place.innerHTML = inside;
+  }
+  document.title = fresh.title || document.title;
+  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+  const again = focus && document.getElementById(focus);
+  if (again && again !== document.activeElement) {
+    again.focus({ preventScroll: true });
+    if (ends && again.type === "text") again.setSelectionRange(...ends);
+  }
+  filter(sought);
+  const told = document.querySelector("#main .told");
+  if (told) document.getElementById("announce").textContent = told.textContent;
+  load();
+}
+
+function textEnds(field) {
+  try {
+    return [field.selectionStart, field.selectionEnd];
+  } catch {
+    return null; // a field without text, such as a slider
+  }
+}
+
+/* Post a form and show the page that it leads to. */
+async function post(form, sender) {
+  const mine = ++posting;
+  const body = new FormData(form, sender);
+  const ids = (form.dataset.swaps || "studio").split(" ");
+  form.setAttribute("aria-busy", "true");
+  try {
+    // Without a file, a form is sent as text, which is quicker to read.
+    const sent = form.enctype === "multipart/form-data" ? body : new URLSearchParams(body);
+    const answer = await fetch(form.action, { method: "POST", body: sent, redirect: "follow" });
+    const text = await answer.text();
+    if (mine !== posting && form.dataset.swaps) return; // a later one has overtaken this one
+    const moved = new URL(answer.url).pathname !== location.pathname;
+    put(text, moved ? ["studio"] : ids);
+    if (moved) {
+      history.pushState(null, "", answer.url);
+      window.scrollTo(0, 0);
+      document.getElementById("main")?.focus({ preventScroll: true });
+    } else if (document.querySelector("#main > .told.bad")) {
+      document.querySelector("#main > .told.bad").scrollIntoView({ block: "center" });
+    }
+  } catch {
+    say("The studio does not answer. Was it ended in the terminal?");
+  } finally {
+    form.removeAttribute("aria-busy");
+  }
+}
+
+function say(text) {
+  document.getElementById("announce").textContent = text;
+  const main = document.getElementById("main");
+  if (!main || main.querySelector(".told.lost")) return;
+  const told = document.createElement("p");
+  told.className = "told bad lost";
+  told.textContent = text;
+  main.prepend(told);
+}
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.dataset.plain !== undefined) return;
+  event.preventDefault();
+  post(form, event.submitter);
+});
+
+/* A form that is live posts when something in it changes; while a slider moves, not too often. */
+document.addEventListener("change", (event) => {
+  const form = event.target.form;
+  if (form && form.dataset.live !== undefined && event.target.type !== "range") post(form);
+});
+
+let moving = null;
+document.addEventListener("input", (event) => {
+  const field = event.target;
+  if (field.type !== "range" || !field.form || field.form.dataset.live === undefined) return;
+  for (const shown of field.form.querySelectorAll(`output[for="${field.id}"]`))
+    shown.textContent = field.value;
+  clearTimeout(moving);
+  moving = setTimeout(() => post(field.form), 40);
+});
+
+/* Pieces of the page that come later, once they are nearly in sight: a table may have many columns.
+   Some come again and again, until the work is done. */
+const near = new IntersectionObserver(
+  (places) => {
+    for (const { target, isIntersecting } of places)
+      if (isIntersecting) {
+        near.unobserve(target);
+        piece(target);
+      }
+  },
+  { rootMargin: "400px" },
+);
+
+function load() {
+  for (const place of document.querySelectorAll("[data-src]")) {
+    const every = place.dataset.every;
+    if (place.dataset.asked) continue;
+    place.dataset.asked = "yes";
+    if (every) setTimeout(() => piece(place), Number(every));
+    else if (pieces.has(place.dataset.src)) piece(place);
+    else near.observe(place);
+  }
+  const page = document.querySelector("[data-page]");
+  if (page && !page.dataset.asked) {
+    page.dataset.asked = "yes";
+    setTimeout(refresh, Number(page.dataset.every));
+  }
+}
+
+async function refresh() {
+  try {
+    const answer = await fetch(location.href);
+    put(await answer.text(), ["studio"]);
+  } catch {
+    say("The studio does not answer. Was it ended in the terminal?");
+  }
+}
+
+async function piece(place) {
+  const address = place.dataset.src;
+  const known = pieces.get(address);
+  if (known && !place.dataset.every) {
+    place.innerHTML = known;
+    return;
+  }
+  try {
+    await new Promise((wake) => setTimeout(wake, 60));
+    if (!place.isConnected) return; // the page has moved on
+    const answer = await fetch(address);
+    const text = await answer.text();
+    if (!place.isConnected) return;
+    if (!place.dataset.every) {
+      if (answer.ok) {
+        if (pieces.size > 400) pieces.clear();
+        pieces.set(address, text);
+      }
+      place.innerHTML = text;
+    } else if (text === "reload") {
+      await refresh();
+    } else {
+      put(text, [place.id]);
+    }
+  } catch {
+    if (place.dataset.every) say("The studio does not answer. Was it ended in the terminal?");
+  }
+}
+
+/* Buttons that do something in the browser. */
+document.addEventListener("click", async (event) => {
+  const copy = event.target.closest("[data-copies]");
+  if (copy) {
+    const text = document.getElementById(copy.dataset.copies).textContent;
+    await navigator.clipboard.writeText(text);
+    document.getElementById("announce").textContent = "Copied.";
+    copy.textContent = "Copied";
+  }
+  const print = event.target.closest("[data-prints]");
+  if (print) document.getElementById(print.dataset.prints).contentWindow.print();
+});
+
+/* A field that leaves only what has a text in it. */
+function filter(text) {
+  const field = document.querySelector("[data-filters]");
+  if (!field || text === undefined) return;
+  field.value = text;
+  for (const one of document.querySelectorAll("[data-filter]"))
+    one.hidden = !one.dataset.filter.toLowerCase().includes(text.trim().toLowerCase());
+}
+document.addEventListener("input", (event) => {
+  if (event.target.dataset.filters !== undefined) filter(event.target.value);
+});
+
+/* Values that are dragged onto another node of a tree: the same as choosing the node in the list. */
+document.addEventListener("dragstart", (event) => {
+  const value = event.target.closest?.("[data-drags]");
+  if (value) event.dataTransfer.setData("application/x-covey", value.dataset.drags);
+});
+document.addEventListener("dragover", (event) => {
+  if (event.target.closest?.("[data-takes]")) event.preventDefault();
+});
+document.addEventListener("drop", (event) => {
+  const node = event.target.closest?.("[data-takes]");
+  const value = event.dataTransfer.getData("application/x-covey");
+  if (!node || !value) return;
+  event.preventDefault();
+  const form = document.getElementById(node.dataset.form);
+  form.elements.value.value = value;
+  form.elements.node.value = node.dataset.takes;
+  post(form);
+});
+
+window.addEventListener("popstate", () => location.reload());
+load();

@@ -1,0 +1,249 @@
+"""What the custodian has decided so far: the table, its schema, and the request for a release.
+
+A work is a value. Each decision makes a new one, and the old ones are what undo goes back to. It
+holds no cell, only what a schema file and a command line would hold, so it can be saved and opened
+again.
+"""
+
+import shlex
+import tomllib
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import tomlkit
+
+from covey.clustering.covey import PLANS
+from covey.errors import SchemaError, UsageError
+from covey.generalisation import Style
+from covey.report import About
+from covey.schema import Schema, TableFormat
+from covey.tables import sources
+
+EFFORTS = tuple(PLANS)
+SCHEMA_FILE = "covey.toml"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the table is, and what the page calls it."""
+
+    place: str = field(repr=False)  # a path, or the address of a database; may have a part
+    is_upload: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the file, without its folders, and its part."""
+        return sources.of(self.place).name
+
+    @property
+    def stem(self) -> str:
+        """The name of the file without folders, part and endings, for names of other files."""
+        name = Path(sources.of(self.place).place).name
+        return name.split(".")[0] or "table"
+
+    @property
+    def typed(self) -> str:
+        """How a command names it: an upload by its name alone, since its own folder is unknown."""
+        place = sources.of(self.place)
+        if not self.is_upload:
+            return sources.typed(self.place)
+        return Path(place.place).name + (f"::{place.part}" if place.part else "")
+
+    def part(self, name: str) -> "Source":
+        """The part of the same file with this name."""
+        return replace(self, place=f"{sources.of(self.place).place}::{name}")
+
+
+@dataclass(frozen=True)
+class Work:
+    """All decisions, in the order of the steps."""
+
+    source: Source | None = None
+    format: TableFormat = field(default_factory=TableFormat)  # what was corrected by hand
+    schema: Schema | None = None
+    effort: str = "balanced"
+    max_suppressed: float = 0.0
+    value_sets: bool = False
+    low_high: bool = False
+    about: About = field(default_factory=About)
+    certificate: bool = True
+    checked: frozenset[str] = frozenset()  # steps and points that the custodian has confirmed
+
+    def __post_init__(self) -> None:
+        if self.effort not in EFFORTS:
+            raise UsageError(f"the effort must be one of {', '.join(EFFORTS)}")
+        if not 0 <= self.max_suppressed <= 0.5:
+            raise UsageError("at most half of the rows may be suppressed")
+
+    @property
+    def described(self) -> Schema:
+        """The schema, which there must be."""
+        if self.schema is None:
+            raise UsageError("no table is open: open one first")
+        return self.schema
+
+    @property
+    def opened(self) -> Source:
+        """The table, which there must be."""
+        if self.source is None:
+            raise UsageError("no table is open: open one first")
+        return self.source
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the method that differ from their defaults."""
+        said: dict[str, Any] = {} if self.effort == "balanced" else {"effort": self.effort}
+        return said | ({"max_suppressed": self.max_suppressed} if self.max_suppressed else {})
+
+    @cached_property
+    def toml(self) -> str:
+        """The text of the schema file."""
+        return "" if self.schema is None else self.schema.to_toml()
+
+    @cached_property
+    def made_of(self) -> tuple[Any, ...]:
+        """All that a release depends on: two works with the same value give the same bytes."""
+        return self.source, self.toml, tuple(sorted(self.options.items())), self.style
+
+    @cached_property
+    def priced_by(self) -> tuple[Any, ...]:
+        """All that the price of each k depends on."""
+        if self.schema is None:
+            return None, ""
+        asked = self.schema.require
+        alone = self.schema.model_copy(update={"require": type(asked)(person=asked.person)})
+        return self.source, alone.to_toml()
+
+    @property
+    def style(self) -> Style:
+        """How the cells of a group are written."""
+        return Style(
+            "values" if self.value_sets else "ancestor", "columns" if self.low_high else "text"
+        )
+
+    def command(self, output: str) -> str:
+        """The command that makes the same release."""
+        said = ["covey", "anonymize", self.opened.typed, "--schema", SCHEMA_FILE, "-o", output]
+        for name, value in self.options.items():
+            said += [f"--{name.replace('_', '-')}", f"{value:g}" if name != "effort" else value]
+        said += ["--value-sets"] * self.value_sets + ["--low-high"] * self.low_high
+        said += ["--report", "report.html", "--report", "report.json"]
+        said += ["--certificate"] * self.certificate
+        for each in fields(self.about):
+            if text := getattr(self.about, each.name):
+                said += [f"--{each.name}", text]
+        return shlex.join(said)
+
+    # ── saved and opened again ──────────────────────────────────────────────────────────────────
+
+    def to_toml(self) -> str:
+        """The work as a file: the schema and the request, no cell of the table.
+
+        Trees are written out, since their files may not be there when the work is opened again.
+        """
+        document = tomlkit.document()
+        document.add(tomlkit.comment("The work of covey studio: the schema and the request."))
+        document.add("studio", 1)
+        if self.source is not None and not self.source.is_upload:
+            document.add("table", sources.typed(self.source.place))
+        request = {"effort": self.effort, "max_suppressed": self.max_suppressed}
+        request |= {"value_sets": self.value_sets, "low_high": self.low_high}
+        document.add("request", request | {"certificate": self.certificate})
+        document.add("checked", sorted(self.checked))
+        said = {name: text for name, text in asdict(self.about).items() if text}
+        document.add("about", said)
+        document.add("schema", self.toml)
+        return tomlkit.dumps(document)
+
+    def reopened(self, text: str) -> Self:
+        """This work's table with the decisions of a saved one."""
+        try:
+            saved = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError):
+            raise SchemaError("this is no saved work of covey studio") from None
+        if saved.get("studio") != 1:
+            return self._described_by(text)
+        return self._with_saved(saved)
+
+    def _with_saved(self, saved: dict[str, Any]) -> Self:
+        try:
+            about = About(**saved.get("about", {}))
+            request = {
+                name: saved["request"][name] for name in _REQUEST if name in saved["request"]
+            }
+            opened = replace(self, about=about, checked=frozenset(saved["checked"]), **request)
+            text = saved["schema"]
+            return opened._described_by(text)
+        except (KeyError, TypeError, AttributeError):
+            raise SchemaError("this is no saved work of covey studio") from None
+
+    def _described_by(self, text: str) -> Self:
+        """With the schema in this text, as a schema file holds it."""
+        schema = schema_of(text)
+        return replace(self, schema=schema, format=schema.table)
+
+
+def written_out(schema: Schema) -> Schema:
+    """The schema as its file describes it, with the trees of taxonomy files written out.
+
+    So what the studio shows and uses is what the file says, wherever it will be.
+    """
+    trees = {
+        name: column.taxonomy_over([])
+        for name, column in schema.columns.items()
+        if isinstance(column.taxonomy, Path)
+    }
+    for name, tree in trees.items():
+        schema = schema.with_settings(name, taxonomy=tree)
+    return schema_of(schema.to_toml())
+
+
+_REQUEST = ("effort", "max_suppressed", "value_sets", "low_high", "certificate")
+
+
+def schema_of(toml: str) -> Schema:
+    """The schema in the text of a schema file."""
+    try:
+        return Schema.from_dict(tomllib.loads(toml))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        raise SchemaError("the schema is not valid TOML") from None
+
+
+@dataclass
+class History:
+    """The work now, and the works before it."""
+
+    now: Work = field(default_factory=Work)
+    _before: list[Work] = field(default_factory=list)
+    _moving: str | None = None  # what is being moved, as a slider is
+
+    def decide(self, work: Work, moving: str | None = None) -> None:
+        """Go on with this work. Undo takes all moves of the same thing in a row as one."""
+        if work == self.now:
+            return
+        if moving is None or moving != self._moving:
+            self._before = [*self._before[-(_MOST - 1) :], self.now]
+        self.now, self._moving = work, moving
+
+    def change(self, **decided: Any) -> None:
+        """Decide one thing."""
+        self.decide(replace(self.now, **decided))
+
+    def move(self, what: str, **decided: Any) -> None:
+        """Decide one thing that is being moved, as a slider is."""
+        self.decide(replace(self.now, **decided), moving=what)
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is a work to go back to."""
+        return bool(self._before)
+
+    def undo(self) -> None:
+        """Go back to the work before the last decision."""
+        if self._before:
+            self.now, self._moving = self._before.pop(), None
+
+
+_MOST = 200  # works that undo can go back to

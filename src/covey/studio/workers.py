@@ -1,0 +1,301 @@
+"""A process that does the work, so that the page always answers.
+
+The server hands jobs to a worker, one after another. A long job reports its progress and pieces of
+its result while it runs, and can be told to stop: with what it has ("enough"), or for good. If it
+does not hear that in time, the process is ended and another one takes its place.
+
+Errors come back as covey's own messages, which hold no cell. Of any other error only its kind is
+told.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import multiprocessing
+import os
+import pickle
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from covey.clustering.progress import loss_in
+from covey.errors import CoveyError, GuaranteeError, UsageError
+
+_PATIENCE = 3.0  # seconds until a job that was told to stop is ended
+_SPAWN = multiprocessing.get_context("spawn")  # a forked copy of polars' threads would hang
+
+
+class Stopped(BaseException):
+    """Raised in a job that was told to stop for good."""
+
+
+class ServerGone(BaseException):
+    """Raised in a job whose result nobody waits for any more."""
+
+
+@dataclass(eq=False)
+class Job:
+    """A job as the server sees it."""
+
+    name: str
+    stage: str = "waiting"
+    share: float = 0.0
+    pieces: list[Any] = field(default_factory=list)
+    result: Any = None
+    error: CoveyError | None = None
+    is_done: bool = False
+    was_stopped: bool = False
+    heard: Callable[[str], None] | None = None  # called with each stage, in another thread
+    _ended: "asyncio.Event | None" = None
+    _loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended yet."""
+        return not self.is_done
+
+    async def wait(self) -> Any:
+        """The result, once there is one; raise the job's error."""
+        assert self._ended is not None
+        await self._ended.wait()
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+    def note(self, what: str, told: Any) -> None:
+        """Take in what the process tells about the job."""
+        match what:
+            case "stage":
+                self.stage, self.share = told
+                if self.heard is not None:
+                    self.heard(self.stage)
+            case "piece":
+                self.pieces.append(told)
+            case "result":
+                self.result = told
+                self._end()
+            case "error":
+                self.error = _as_error(*told)
+                self._end()
+
+    def _end(self) -> None:
+        self.is_done = True
+        if self._loop is not None and self._ended is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits
+                self._loop.call_soon_threadsafe(self._ended.set)
+
+
+class Worker:
+    """A process and the jobs that it has been given."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._numbers = itertools.count()
+        self._lock = threading.Lock()
+        self._jobs: dict[int, Job] = {}
+        self._process: BaseProcess | None = None
+        self._is_lost = False
+        self.started = 0  # how often: what an earlier process had before it is gone
+
+    def _start(self) -> None:
+        """Start a process; the first one when there is a job for it."""
+        self.started += 1
+        self._jobs = {}
+        self._is_lost = False
+        ours, theirs = _SPAWN.Pipe()
+        # The number of the last job that should end, with what it has or for good.
+        self._enough, self._stop = _SPAWN.Value("q", -1), _SPAWN.Value("q", -1)
+        self._waiting: SimpleQueue[bytes] = SimpleQueue()
+        self._process = _SPAWN.Process(
+            target=serve, args=(theirs, self._enough, self._stop, str(self._folder)), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+        threading.Thread(target=_post, args=(ours, self._waiting), daemon=True).start()
+        # It keeps its own jobs: those of another process that takes over are not lost with it.
+        threading.Thread(target=self._listen, args=(ours, self._jobs), daemon=True).start()
+
+    def give(self, name: str, *arguments: Any, heard: Callable[[str], None] | None = None) -> Job:
+        """Hand over a job; it begins when those before it have ended."""
+        loop = asyncio.get_running_loop()
+        job = Job(name, heard=heard, _ended=asyncio.Event(), _loop=loop)
+        with self._lock:
+            if self._is_lost or self._process is None or not self._process.is_alive():
+                self._start()
+            number = next(self._numbers)
+            self._jobs[number] = job
+            self._waiting.put(pickle.dumps((number, name, arguments)))
+        return job
+
+    async def ask(self, name: str, *arguments: Any) -> Any:
+        """Hand over a job and wait for its result."""
+        return await self.give(name, *arguments).wait()
+
+    def enough(self) -> None:
+        """End the running job with what it has."""
+        with self._lock:
+            if self._jobs:
+                self._enough.value = min(self._jobs)
+
+    async def stop(self) -> None:
+        """End all jobs for good."""
+        with self._lock:
+            running = list(self._jobs.values())
+            if not running:
+                return
+            self._stop.value = max(self._jobs)
+        for job in running:
+            job.was_stopped = True
+        waiting = (job._ended.wait() for job in running if job._ended is not None)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*waiting), _PATIENCE)
+            return
+        self.close()
+
+    def close(self) -> None:
+        """End the process; what it was doing is lost."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+
+    def _listen(self, connection: "Connection[Any, Any]", jobs: dict[int, Job]) -> None:
+        """Note what the process tells; if it ends, so do its jobs."""
+        try:
+            while True:
+                number, what, told = connection.recv()
+                with self._lock:
+                    job = jobs[number] if what in ("stage", "piece") else jobs.pop(number)
+                job.note(what, told)
+        except (EOFError, OSError):
+            connection.close()
+        with self._lock:
+            lost = [jobs.pop(number) for number in list(jobs)]
+            self._is_lost = self._is_lost or jobs is self._jobs  # it may still seem alive
+        for job in lost:
+            job.note("error", ("CoveyError", "stopped" if job.was_stopped else _ENDED, ()))
+
+
+def _post(connection: "Connection[Any, Any]", waiting: "SimpleQueue[bytes]") -> None:
+    """Send jobs to the process, in a thread: while it works, it may not take in another one."""
+    with contextlib.suppress(OSError):
+        while True:
+            connection.send_bytes(waiting.get())
+
+
+_ENDED = "the process that does the work has ended, perhaps for lack of memory"
+
+
+def _as_error(kind: str, message: str, choices: tuple[str, ...]) -> CoveyError:
+    if kind == "UsageError":
+        error = UsageError(message)
+        error.choices = choices
+        return error
+    return GuaranteeError(message) if kind == "GuaranteeError" else CoveyError(message)
+
+
+# ── in the process ──────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Telling:
+    """How a job reports, and hears that it should stop."""
+
+    send: Callable[[str, Any], None]
+    is_enough: Callable[[], bool]
+    is_stopped: Callable[[], bool]
+
+    def progress(self, stage: str, share: float) -> None:
+        """Report progress as covey's functions do.
+
+        An interruption raised here ends the refinement of groups with the best ones so far; a
+        stage that tells the loss is one of those.
+        """
+        if self.is_stopped():
+            raise Stopped
+        self.send("stage", (stage, share))
+        if loss_in(stage) is not None and self.is_enough():
+            raise KeyboardInterrupt
+
+    def piece(self, piece: Any) -> None:
+        """Report a piece of the result."""
+        if self.is_stopped():
+            raise Stopped
+        self.send("piece", piece)
+
+
+@dataclass
+class _Once:
+    """Whether a job has enough: only the first time, or what follows would be interrupted too."""
+
+    enough: Any
+    number: int
+    was_told: bool = False
+
+    def __call__(self) -> bool:
+        if self.was_told or self.enough.value != self.number:
+            return False
+        self.was_told = True
+        return True
+
+
+def serve(connection: "Connection[Any, Any]", enough: Any, stop: Any, folder: str) -> None:
+    """Do jobs until the server is gone; then remove its folder, if it could not do so itself."""
+    # Ctrl-C and a closed terminal are for the server; this process outlives it to tidy up.
+    for name in ("SIGINT", "SIGHUP"):
+        if number := getattr(signal, name, None):
+            signal.signal(number, signal.SIG_IGN)
+    _silence()
+    tempfile.tempdir = folder
+    desk = import_module("covey.studio.desk").Desk(Path(folder))
+    with contextlib.suppress(ServerGone, EOFError, OSError):
+        while True:
+            number, name, arguments = connection.recv()
+            _do(desk, name, arguments, _telling(connection, number, enough, stop))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _silence() -> None:
+    """Let nothing that a library prints reach the terminal: it may quote a cell."""
+    with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device
+        for stream in (1, 2):
+            os.dup2(nowhere.fileno(), stream)
+
+
+def _telling(connection: "Connection[Any, Any]", number: int, enough: Any, stop: Any) -> Telling:
+    def send(what: str, told: Any) -> None:
+        try:
+            connection.send((number, what, told))
+        except OSError:
+            raise ServerGone from None
+
+    return Telling(send, _Once(enough, number), lambda: bool(stop.value >= number))
+
+
+def _do(desk: Any, name: str, arguments: tuple[Any, ...], telling: Telling) -> None:
+    try:
+        telling.send("result", getattr(desk, name)(telling, *arguments))
+    except ServerGone:
+        raise
+    except BaseException as error:
+        telling.send("error", _told(error))
+
+
+def _told(error: BaseException) -> tuple[str, str, tuple[str, ...]]:
+    """The kind, the message and the choices of an error, none of which holds a cell."""
+    if isinstance(error, Stopped | KeyboardInterrupt):
+        return "CoveyError", "stopped", ()
+    if isinstance(error, UsageError):
+        return "UsageError", str(error), error.choices
+    if isinstance(error, CoveyError):
+        kind = "GuaranteeError" if isinstance(error, GuaranteeError) else "CoveyError"
+        return kind, str(error), ()
+    return "CoveyError", f"internal error ({type(error).__name__})", ()

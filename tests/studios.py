@@ -1,0 +1,175 @@
+"""Studios to test: one inside this process, behind its door, and one as people start it."""
+
+import contextlib
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx2 as httpx
+from starlette.testclient import TestClient
+
+from covey.studio.app import application
+from covey.studio.guard import Guard
+from covey.studio.session import Studio
+
+TOKEN, PORT = "a-secret-of-the-tests", 8000
+PATIENCE = 60.0  # seconds until a test gives up waiting
+ILLS = ("flu", "gout", "mumps")
+PEOPLE = "name,age,sex,town,diagnosis\n" + "".join(
+    f"Person {i},{20 + i * 7 % 60},{'fm'[i % 2]},{'ABC'[i % 3]}town,{ILLS[i % 3]}\n"
+    for i in range(60)
+)
+
+
+# ── inside this process ─────────────────────────────────────────────────────────────────────────
+
+
+@dataclass
+class Inside:
+    """A studio in this process, asked as a browser asks it."""
+
+    client: TestClient
+    studio: Studio
+    folder: Path
+
+    def get(self, path: str, **settings: Any) -> httpx.Response:
+        return self.client.get(f"/{TOKEN}/{path}", **settings)
+
+    def post(self, path: str, fields: Any = None, **settings: Any) -> httpx.Response:
+        """Post to an action; the answer is the page that it leads to."""
+        return self.client.post(f"/{TOKEN}/{path}", data=fields or {}, **settings)
+
+    def upload(self, name: str, data: bytes, action: str = "open/upload") -> httpx.Response:
+        return self.client.post(f"/{TOKEN}/{action}", files={"file": (name, data)})
+
+    def opening(self, path: Path | str) -> httpx.Response:
+        return self.post("open/path", {"path": str(path)})
+
+    def ask(self, job: str, *arguments: Any) -> Any:
+        """Let the reader do a job."""
+        assert self.client.portal is not None
+        return self.client.portal.call(self.studio.reader.ask, job, *arguments)
+
+    def wait(self, until: Callable[[], Any]) -> Any:
+        """Wait until something is the case; return it."""
+        return wait(until)
+
+
+@contextlib.contextmanager
+def inside(folder: Path, table: str | None = None) -> Iterator[Inside]:
+    """A studio that keeps its files in this folder."""
+    app = application(folder, table, lambda: None)
+    guarded = Guard(app, TOKEN, PORT)
+    with TestClient(guarded, f"http://127.0.0.1:{PORT}", raise_server_exceptions=False) as client:
+        yield Inside(client, app.state.studio, folder)
+
+
+def told(answer: httpx.Response) -> list[str]:
+    """The messages on a page."""
+    found = re.findall(r'<p class="told bad"[^>]*>(.*?)</p>', answer.text, re.DOTALL)
+    return [unescape(text) for text in found]
+
+
+def wait(until: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+    """Wait until something is the case; return it."""
+    end = time.monotonic() + seconds
+    while not (found := until()):
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.02)
+    return found
+
+
+# ── as people start it ──────────────────────────────────────────────────────────────────────────
+
+
+class Answer(NamedTuple):
+    """The answer to a request that was written by hand."""
+
+    status: int
+    text: str
+
+
+@dataclass
+class Served:
+    """A studio that runs as a process of its own."""
+
+    process: subprocess.Popen[bytes]
+    address: str
+    home: Path  # all that it may write to is in here
+
+    @property
+    def port(self) -> int:
+        return httpx.URL(self.address).port or 0
+
+    @property
+    def token(self) -> str:
+        return self.address.rstrip("/").rpartition("/")[2]
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its own files."""
+        (found,) = (self.home / "tmp").glob("covey-studio-*")
+        return found
+
+    def ask(self, *lines: str) -> Answer:
+        """Send the lines of a request as they are; PORT and TOKEN stand for those of the studio."""
+        text = "\r\n".join((*lines, "Connection: close", "", ""))
+        data = text.replace("PORT", str(self.port)).replace("TOKEN", self.token).encode("latin-1")
+        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as line:
+            line.sendall(data)
+            answer = b"".join(iter(lambda: line.recv(65_536), b"")).decode("latin-1")
+        return Answer(int(answer.split()[1]), answer)
+
+    def client(self) -> httpx.Client:
+        """A browser, as it were."""
+        return httpx.Client(base_url=self.address, follow_redirects=True, timeout=PATIENCE)
+
+    def children(self) -> list[int]:
+        """The processes that it has started."""
+        number = self.process.pid
+        listed = Path(f"/proc/{number}/task/{number}/children").read_text(encoding="ascii")
+        return [int(one) for one in listed.split()]
+
+    def words(self) -> str:
+        """All that it has said."""
+        said = (self.home / name for name in ("out.txt", "err.txt"))
+        return "".join(path.read_text(encoding="utf-8", errors="replace") for path in said)
+
+
+def surroundings(home: Path) -> dict[str, str]:
+    """Variables by which covey writes to this folder alone."""
+    for name in ("tmp", "work"):
+        (home / name).mkdir(parents=True, exist_ok=True)
+    own = {"HOME": home, "TMPDIR": home / "tmp", "XDG_STATE_HOME": home / "state",
+           "XDG_CONFIG_HOME": home / "config", "XDG_DATA_HOME": home / "data"}  # fmt: skip
+    return {**os.environ, **{name: str(path) for name, path in own.items()}}
+
+
+@contextlib.contextmanager
+def served(home: Path, *arguments: object, **variables: str) -> Iterator[Served]:
+    """Start a studio; end it, unless the test has done so."""
+    command = [sys.executable, "-m", "covey", "studio", "--no-browser", *map(str, arguments)]
+    environment = {**surroundings(home), **variables}
+    said = home / "out.txt"
+    with said.open("wb") as out, (home / "err.txt").open("wb") as err:
+        process = subprocess.Popen(
+            command, cwd=home / "work", env=environment, stdin=subprocess.DEVNULL, stdout=out,
+            stderr=err, start_new_session=True,
+        )  # fmt: skip
+    try:
+        wait(lambda: said.read_bytes().count(b"\n") or process.poll() is not None)
+        yield Served(process, said.read_text(encoding="utf-8").partition("\n")[0], home)
+    finally:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(20)
+        process.kill()
+        process.wait()
