@@ -36,8 +36,8 @@ COMMANDS = {
         "--alpha --beta --budget --certificate --class-column --costs --count-rows --curve "
         "--delta --dry-run --effort --engine --formulas --json --keep-order --key --low-high "
         "--max-suppressed --method --no-register --objective --option --output --part-rows "
-        "--person --purpose --recipient --refine --refuse-composition --register --report --responsible "
-        "--resume --schema --seed --title --value-sets -O -k -l -o -s -t table"
+        "--person --purpose --recipient --refine --refuse-composition --register --report "
+        "--responsible --resume --schema --seed --title --value-sets -O -k -l -o -s -t table"
     ),
     "releases": "--json --register",
     "forget": "--register ids",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 import numpy as np
 
 from covey._core.arrays import Cells, Floats, Forest, Ints, Longs
+from covey.clustering import discernibility
 from covey.clustering.objectives import LOSS, Asked, Objective
 from covey.clustering.progress import STOPPED, Progress, silent, watched, with_loss
 from covey.encoding import EncodedTable
@@ -103,6 +104,7 @@ def covey(  # noqa: PLR0913 - the options of the method
     end = float("inf") if budget is None else time.monotonic() + budget
     effort = effort or ("balanced" if budget is None else "best")
     plan = PLANS[effort]
+    aim = LOSS
     if objective is not None:
         aim = Objective.of(objective)
         if aim.sse:
@@ -127,7 +129,10 @@ def covey(  # noqa: PLR0913 - the options of the method
             if going_on:
                 _rounds(work, threads, plan, end)
     progress("clustering", 1.0)
-    return Groups(_numbered(work.labels))
+    groups = Groups(_numbered(work.labels))
+    if not aim.is_discernibility or groups.suppressed:
+        return groups
+    return refined(table, k, groups, objective=aim, seed=seed)
 
 
 def keep_constraints(
@@ -152,18 +157,23 @@ def refined(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Groups:
-    """Refine the groups of any method as the covey method does, while that lowers what is asked."""
+    """Refine the groups of any method as the covey method does, while that lowers the objective."""
     weights = objective.penalty, objective.evenness
     work, plan = _Work(table, k, seed, *weights, progress=progress), PLANS["balanced"]
     work.take_over(groups)
     before = Groups(_numbered(work.labels))
     if objective.sse:
         return _with_smaller_squares(table, k, before, seed, progress)
+    even = objective.is_discernibility and table.constraints is None
+    if even:
+        work.take_over(discernibility.evened(table, before, k))
     with ThreadPoolExecutor(workers()) as threads:
         _rounds(work, threads, plan, float("inf"))
     found = Groups(_numbered(work.labels))
-    # What decides between equals must not outweigh what was asked for.
-    worse = objective.cost(table, found, k) > objective.cost(table, before, k)
+    if even:
+        found = discernibility.apart(table, found, seed)
+    # The loss that only decides between equals must not outweigh what was asked for.
+    worse = not objective.loss and objective.cost(table, found) > objective.cost(table, before)
     return before if worse else found
 
 

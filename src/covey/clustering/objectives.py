@@ -13,6 +13,7 @@ import numpy as np
 
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
+from covey.encoding.released import classes_of
 from covey.errors import UsageError, nearest
 
 Name = Literal["loss", "sse", "discernibility", "classification"]
@@ -61,18 +62,24 @@ class Objective:
         """The price, in units of loss, of a row in a group of 2k rows."""
         return self.discernibility / (self.loss or _TIE)
 
-    def cost(self, table: EncodedTable, groups: Groups, k: int) -> float:
-        """What was asked for, of these groups; without what only decides between equals."""
-        sizes, total = groups.sizes, 0.0
+    @property
+    def is_discernibility(self) -> bool:
+        """Whether the sizes of classes alone count."""
+        return not (self.loss or self.sse or self.classification)
+
+    def cost(self, table: EncodedTable, groups: Groups) -> float:
+        """What was asked for, of the classes that these groups form in a release."""
+        total = 0.0
         if self.loss:
             losses = [one.fold(groups).losses(table.measure) for one in table.attributes]
-            total += self.loss * float(sizes @ (table.weights @ np.array(losses)))
-        if self.discernibility:
-            total += self.discernibility * float(sizes @ (sizes - k)) / k
+            total += self.loss * float(groups.sizes @ (table.weights @ np.array(losses)))
+        own = classes_of(table, groups)
+        sizes = np.bincount(own, groups.sizes)
+        total += self.discernibility * float(sizes @ sizes)
         if self.classification and table.classes is not None:
             kept = groups.labels >= 0
-            counts = np.zeros((groups.count, int(table.classes.max(initial=0)) + 1), dtype=np.int64)
-            np.add.at(counts, (groups.labels[kept], table.classes[kept]), 1)
+            counts = np.zeros((len(sizes), int(table.classes.max(initial=0)) + 1))
+            np.add.at(counts, (own[groups.labels[kept]], table.classes[kept]), 1)
             total += self.classification * float((sizes - counts.max(axis=1)).sum())
         return total
 
