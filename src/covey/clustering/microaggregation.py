@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 BLOCK = 8_192  # rows that are looked at together
 NEAR = 40  # rows, or 2k if that is more, that may change places with a row
 HOT, COLD = 1.0, 3e-3  # heat at first and at last, as a share of what a row costs at first
-RUNS = 4  # from hot to cold; the best result is kept
 STILL = 10  # sweeps without any heat at the end of each
 _ASIDE = 3.0  # standard deviations between missing numbers and all others
 _DRAWS = 3  # makes these random numbers independent of others
@@ -42,6 +41,7 @@ class Plan:
 
     sweeps: int  # over a block of any size
     steps: int  # over all its rows at least, since small blocks need little time
+    runs: int = 1  # that the sweeps are divided into, from hot to cold; the best result is kept
 
     def over(self, rows: int) -> int:
         """Sweeps over a block with so many rows."""
@@ -51,8 +51,8 @@ class Plan:
 PLANS: dict[Effort, Plan] = {
     "fast": Plan(sweeps=30, steps=100_000),
     "quick": Plan(sweeps=250, steps=1_000_000),
-    "balanced": Plan(sweeps=2_000, steps=8_000_000),
-    "best": Plan(sweeps=20_000, steps=300_000_000),
+    "balanced": Plan(sweeps=2_000, steps=8_000_000, runs=2),
+    "best": Plan(sweeps=20_000, steps=300_000_000, runs=4),
 }
 _PARTS = 64  # of the work, between which progress is reported and the clock is looked at
 
@@ -140,8 +140,9 @@ class _Part(NamedTuple):
 
 def _parts(sweeps: int) -> Iterator[_Part]:
     """So many sweeps, part by part."""
-    for part in range(_PARTS):
-        yield _Part(max(sweeps // _PARTS, 1), part / _PARTS, (part + 1) / _PARTS)
+    parts = min(_PARTS, sweeps)
+    for part in range(parts):
+        yield _Part(sweeps // parts, part / parts, (part + 1) / parts)
 
 
 def _timed_parts(end: float) -> Iterator[_Part]:
@@ -161,15 +162,15 @@ def _anneal(work: Sequence[_Block], plan: Plan, end: float, progress: Progress) 
     from covey._core import kernels
 
     watch, began = kernels.Watch(), time.monotonic()
-    sweeps = plan.over(max(len(block.best) for block in work)) // RUNS
+    sweeps = max(plan.over(max(len(block.best) for block in work)) // plan.runs, 1)
     with ThreadPoolExecutor(workers()) as threads:
         try:
-            for run in range(RUNS):
-                share = (run + 1) / RUNS
+            for run in range(plan.runs):
+                share = (run + 1) / plan.runs
                 timed = _timed_parts(began + share * (end - began)) if end < math.inf else None
                 for part in timed or _parts(sweeps):
                     list(threads.map(lambda block: block.run(part, watch), work))  # noqa: B023
-                    progress("clustering", (run + part.last) / RUNS)
+                    progress("clustering", (run + part.last) / plan.runs)
                 list(threads.map(lambda block: block.settle(watch), work))
         except KeyboardInterrupt:
             watch.stop()
