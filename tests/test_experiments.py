@@ -685,9 +685,9 @@ def test_a_quick_run_writes_points_pictures_and_a_page(ran: Path) -> None:
         *expected, "points.csv", "summary.csv", "index.html"
     }  # fmt: skip
     points = pl.read_csv(ran / "points.csv")
-    assert points.height == 3 * (1 + 3 * 3) + 3 * (2 + 4 * 3)
+    assert points.height == 3 * (1 + 4 * 3) + 3 * (2 + 4 * 3)
     summary = pl.read_csv(ran / "summary.csv")
-    assert summary.height == 3 * 4 * 2 + 3 * 6
+    assert summary.height == 3 * (4 + 5) + 3 * 6
     for figure, line, measure in (("byun-6", "k-member", "total_il"),
                                   ("wang-5a", "OKA", "precision")):  # fmt: skip
         rows = summary.filter(pl.col("figure") == figure, pl.col("line") == line).sort("x")

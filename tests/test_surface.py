@@ -35,9 +35,9 @@ COMMANDS = {
         f"{FORMAT} {ROLES} "
         "--alpha --beta --budget --certificate --class-column --costs --count-rows --curve "
         "--delta --dry-run --effort --engine --formulas --json --keep-order --key --low-high "
-        "--max-suppressed --method --no-register --option --output --part-rows --person "
-        "--purpose --recipient --refine --refuse-composition --register --report --responsible "
-        "--resume --schema --seed --title --value-sets -O -k -l -o -s -t table"
+        "--max-suppressed --method --no-register --objective --option --output --part-rows "
+        "--person --purpose --recipient --refine --refuse-composition --register --report "
+        "--responsible --resume --schema --seed --title --value-sets -O -k -l -o -s -t table"
     ),
     "releases": "--json --register",
     "forget": "--register ids",

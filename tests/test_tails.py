@@ -267,7 +267,10 @@ def test_cells_hold_all_values_and_name_none_beyond(case: tuple[Table, Schema, l
 
 
 def read_rows(interval: Interval, released: Table) -> Ranges:
-    return interval.parse([released.cells(n) for n in released.frame.columns], released.dialect)
+    cells = [released.cells(n) for n in released.frame.columns]
+    read = interval.parse(cells, released.dialect)
+    assert isinstance(read, Ranges)
+    return read
 
 
 @examples(100)
@@ -281,6 +284,7 @@ def test_cells_are_read_as_they_were_written(
     released = generalise(table, encoded, groups, style)
     read = read_rows(interval, released)
     made = interval.fold(groups)
+    assert isinstance(made, Ranges)
     shown = groups.place[groups.place >= 0]
     state = made.state[shown]
     if style is ENDS:  # a pair of nulls is both

@@ -21,6 +21,7 @@ import polars as pl
 from covey import part, tables
 from covey.clustering import refuse_infeasible
 from covey.clustering.covey import Effort
+from covey.clustering.objectives import Asked as Objective
 from covey.clustering.progress import STOPPED, Progress, silent
 from covey.clustering.request import PLAIN, Asked, Request, options_among, required
 from covey.custody.footprints import footprint
@@ -36,7 +37,7 @@ from covey.encoding.encode import class_codes, domain_of
 from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.encoding.selection import Selection
 from covey.errors import SchemaError, UsageError, count
-from covey.generalisation import Style, View, beside, cells_of, filled_in, generalise
+from covey.generalisation import Behind, Style, View, beside, cells_of, filled_in, generalise
 from covey.inspection.named import Names, described
 from covey.inspection.persons import refuse_unsaid, whose_rows
 from covey.measures import loss
@@ -75,6 +76,7 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
     method: str | Callable[..., Any] = "covey",
     effort: Effort | None = None,
     budget: float | None = None,
+    objective: Objective | None = None,
     max_suppressed: float | None = None,
     key: Key | bytes | str | Path | None = None,
     seed: int | None = None,
@@ -100,6 +102,9 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
     is enough if there is only one. All of them replace those of the schema. `require` takes
     requirements as objects.
 
+    `objective` is what groups are formed for: "loss", "sse" (means), "discernibility" or
+    "classification", or several with weights, as `{"loss": 1, "classification": 0.5}`.
+
     `method` is a name in `METHODS` or such a function; `effort` ("fast", "quick", "balanced" or
     "best"), `budget` in seconds, `max_suppressed` as a share of the rows, and `options` are its
     options. Random choices are drawn with the custodian's `key` (a file, 32 bytes, or by
@@ -107,9 +112,10 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
     without the key can repeat it. A `seed` replaces the key in experiments; anyone who guesses it
     can repeat the run. The groups avoid mixing the values of `class_column`, if the method supports
     that. With `refine`, the covey method improves the groups of another method while that lowers
-    the loss. `keep_order` releases the rows in the input's order, which reveals whose row is whose
-    to anyone who knows that order. With `remember` off, nothing is computed for the register: it
-    takes less time, and writing the release neither compares it with earlier ones nor records it.
+    the loss, or the `objective`. `keep_order` releases the rows in the input's order, which reveals
+    whose row is whose to anyone who knows that order. With `remember` off, nothing is computed for
+    the register: it takes less time, and writing the release neither compares it with earlier ones
+    nor records it.
     """
     roles = {
         "quasi": quasi, "sensitive": sensitive, "identifier": identifier,
@@ -127,6 +133,7 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
         {name: value for name, value in options.items() if value is not None},
         class_column=class_column,
         refine=refine,
+        objective=objective,
         style=style,
         keep_order=keep_order,
     )
@@ -284,7 +291,8 @@ def _shown_by(
     some = people.take(Selection.where(kept.of(shown)))
     encoded, own = encode(some.table, schema), groups.released()
     released = generalise(some.table, encoded, own, PLAIN)
-    view = View.of(released, encoded, class_column=class_column)
+    behind = Behind.of(encoded, own)
+    view = View.of(released, encoded, class_column=class_column, behind=behind)
     left_out = len(kept.rows) - int(shown.sum())
     return view, _losses(view, encoded, own, left_out, k=k)
 
@@ -568,7 +576,8 @@ def _findings(
     persons: Mapping[str, pl.Series],
 ) -> Findings:
     asked, encoded = made.request, draft.encoded
-    view = View.of(draft.released, encoded, class_column=asked.class_column)
+    behind = Behind.of(encoded, draft.groups)
+    view = View.of(draft.released, encoded, class_column=asked.class_column, behind=behind)
     losses = _losses(view, encoded, draft.groups, rows.suppressed, k=asked.k)
     whose = _first(_of(draft.people, persons))
     counted = None if whose is None else Persons.of(whose, encoded)

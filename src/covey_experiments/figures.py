@@ -223,8 +223,17 @@ _BYUN_K = Grid((2, 5, 10, 25, 50, 75, 100), (5, 25, 100))
 
 
 def _byun(
-    number: int, title: str, y: Axis, claim: str, parts: Sequence[Part], *, by_rows: bool = False
+    number: int,
+    title: str,
+    y: Axis,
+    claim: str,
+    parts: Sequence[Part],
+    *,
+    by_rows: bool = False,
+    asked: str = "",
 ) -> Figure:
+    """A figure of the paper; `asked` is an objective by which the covey method is a line more."""
+    own = (Line(f"{OWN}, asked for this", f"covey:objective={asked}"),) if asked else ()
     return Figure(
         name=f"byun-{number}",
         number=f"Figure {number}",
@@ -233,7 +242,7 @@ def _byun(
         x="rows" if by_rows else "k",
         grid=_ADULT_ROWS if by_rows else _BYUN_K,
         y=y,
-        lines=_BYUN_LINES,
+        lines=(*_BYUN_LINES, *own),
         claim=claim,
         parts=tuple(parts),
         k=5 if by_rows else 0,
@@ -266,6 +275,7 @@ _BYUN = (
             groups_of_k("k-member", 0.1),
             groups_of_k("modified k-member", 0.1),
         ],
+        asked="discernibility",
     ),
     _byun(
         8,
@@ -276,6 +286,7 @@ _BYUN = (
             best("modified k-member", ["k-member", "Mondrian"], low=True),
             below("k-member", "Mondrian"),
         ],
+        asked="classification",
     ),
     _byun(
         9,

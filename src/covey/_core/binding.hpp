@@ -84,5 +84,6 @@ void bind_mondrian(nb::module_ &m);
 void bind_cb(nb::module_ &m);
 void bind_nh(nb::module_ &m);
 void bind_refinement(nb::module_ &m);
+void bind_annealing(nb::module_ &m);
 
 }  // namespace covey

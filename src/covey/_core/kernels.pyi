@@ -199,3 +199,26 @@ class Block:
     def labels(self) -> Longs: ...
     @property
     def cost(self) -> float: ...
+
+# The covey method, for the sum of squares.
+
+class Annealing:
+    """Points in groups of k or more, changed at random while it grows colder.
+
+    The number of coordinates is a multiple of 4. Labels are 0 … rows // k - 1. A change concerns a
+    row and one of so many `near` it.
+    """
+
+    def __init__(self, points: Floats, labels: Longs, k: int, near: int) -> None: ...
+    def run(
+        self, sweeps: int, heat: float, fall: float, random: np.random.Generator, watch: Watch
+    ) -> None:
+        """Look at each row so many times; each time the heat is multiplied by `fall`.
+
+        If it is stopped, the groups are valid.
+        """
+    @property
+    def labels(self) -> Longs: ...
+    @property
+    def cost(self) -> float:
+        """The sum of the squared distances of all points to the means of their groups."""

@@ -96,4 +96,5 @@ NB_MODULE(kernels, m) {
     bind_cb(m);
     bind_nh(m);
     bind_refinement(m);
+    bind_annealing(m);
 }

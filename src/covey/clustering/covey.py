@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 import numpy as np
 
 from covey._core.arrays import Cells, Floats, Forest, Ints, Longs
+from covey.clustering import discernibility
+from covey.clustering.objectives import LOSS, Asked, Objective
 from covey.clustering.progress import STOPPED, Progress, silent, watched, with_loss
 from covey.encoding import EncodedTable
 from covey.encoding.constraints import Constraints, no_rules
@@ -71,6 +73,7 @@ def covey(  # noqa: PLR0913 - the options of the method
     seed: int = 0,
     effort: Effort | None = None,
     budget: float | None = None,
+    objective: Asked | None = None,
     penalty: float = 1.0,
     evenness: float = 0.0,
     max_suppressed: float = 0.0,
@@ -91,6 +94,10 @@ def covey(  # noqa: PLR0913 - the options of the method
     only stops it earlier. The result then depends on the speed of the machine. If refinement is
     interrupted, the best groups so far are returned.
 
+    `objective` says what the groups are formed for: "loss", "sse", "discernibility" or
+    "classification", or several with their weights. By default it is the loss, with the `penalty`
+    and the `evenness` below. For "sse", see `microaggregation`; no row is then suppressed.
+
     If the table has classes, each row outside its group's most frequent class costs `penalty` units
     of loss. With `evenness` above 0, groups stay close to k: a row in a group of 2k costs that many
     units, a row in a group of 3k twice as many. `max_suppressed` is the largest share of rows that
@@ -106,9 +113,23 @@ def covey(  # noqa: PLR0913 - the options of the method
         _is_number(max_suppressed) and max_suppressed < 1, "max_suppressed", "from 0 to below 1"
     )
     end = math.inf if budget is None else time.monotonic() + budget
-    plan = PLANS[effort or ("balanced" if budget is None else "best")]
-    if effort is None and budget is not None:
-        plan = replace(plan, rounds=math.inf)
+    is_timed = effort is None and budget is not None
+    effort = effort or ("balanced" if budget is None else "best")
+    plan = replace(PLANS[effort], rounds=math.inf) if is_timed else PLANS[effort]
+    aim = LOSS
+    if objective is not None:
+        aim = Objective.of(objective)
+        if aim.sse:
+            from covey.clustering import microaggregation
+
+            squares = microaggregation.PLANS[effort]
+            groups = microaggregation.microaggregated(
+                table, k, seed=seed, plan=squares, end=end, progress=progress
+            )
+            if table.constraints is None:
+                return groups
+            return keep_constraints(table, k, groups, seed=seed, progress=progress)
+        penalty, evenness = aim.penalty, aim.evenness
     work = _Work(table, k, seed, penalty, evenness, max_suppressed, progress)
     with ThreadPoolExecutor(workers()) as threads:
         work.start(threads, plan)
@@ -120,7 +141,10 @@ def covey(  # noqa: PLR0913 - the options of the method
             if going_on:
                 _rounds(work, threads, plan, end)
     progress("clustering", 1.0)
-    return Groups(_numbered(work.labels))
+    groups = Groups(_numbered(work.labels))
+    if not aim.is_discernibility or groups.suppressed:
+        return groups
+    return refined(table, k, groups, objective=aim, seed=seed)
 
 
 def keep_constraints(
@@ -137,14 +161,45 @@ def keep_constraints(
 
 
 def refined(
-    table: EncodedTable, k: int, groups: Groups, *, seed: int = 0, progress: Progress = silent
+    table: EncodedTable,
+    k: int,
+    groups: Groups,
+    *,
+    objective: Objective = LOSS,
+    seed: int = 0,
+    progress: Progress = silent,
 ) -> Groups:
-    """Refine the groups of any method as the covey method does, while that lowers the loss."""
-    work, plan = _Work(table, k, seed, progress=progress), PLANS["balanced"]
+    """Refine the groups of any method as the covey method does, while that lowers the objective."""
+    weights = objective.penalty, objective.evenness
+    work, plan = _Work(table, k, seed, *weights, progress=progress), PLANS["balanced"]
     work.take_over(groups)
+    before = Groups(_numbered(work.labels))
+    if objective.sse:
+        return _with_smaller_squares(table, k, before, seed, progress)
+    even = objective.is_discernibility and table.constraints is None
+    if even:
+        work.take_over(discernibility.evened(table, before, k))
     with ThreadPoolExecutor(workers()) as threads:
         _rounds(work, threads, plan, math.inf)
-    return Groups(_numbered(work.labels))
+    found = Groups(_numbered(work.labels))
+    if even:
+        found = discernibility.apart(table, found, seed)
+    # The loss that only decides between equals must not outweigh what was asked for.
+    worse = not objective.loss and objective.cost(table, found) > objective.cost(table, before)
+    return before if worse else found
+
+
+def _with_smaller_squares(
+    table: EncodedTable, k: int, groups: Groups, seed: int, progress: Progress
+) -> Groups:
+    """The groups with smaller sums of squares, which meet the constraints, too."""
+    from covey.clustering.microaggregation import microaggregated, sum_of_squares
+
+    found = microaggregated(table, k, seed=seed, start=groups, progress=progress)
+    if table.constraints is not None:
+        found = keep_constraints(table, k, found, seed=seed, progress=progress)
+    better = sum_of_squares(table, found) < sum_of_squares(table, groups)
+    return found if better else groups
 
 
 @dataclass(frozen=True)

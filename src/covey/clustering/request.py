@@ -10,6 +10,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from covey.clustering import Method, as_method
+from covey.clustering.objectives import LOSS, Objective
+from covey.clustering.objectives import Asked as AskedObjective
 from covey.clustering.progress import Progress
 from covey.encoding import EncodedTable, Style
 from covey.encoding.groups import Groups, Rings
@@ -81,6 +83,7 @@ class Request(Asked):
     method: Method
     options: Mapping[str, Any]
     refine: bool = False
+    objective: AskedObjective | None = None  # of the covey method, or of the refinement
     style: Style = PLAIN
     keep_order: bool = False
 
@@ -93,6 +96,7 @@ class Request(Asked):
         options: Mapping[str, Any] | None = None,
         *,
         class_column: str | None = None,
+        objective: AskedObjective | None = None,
         **choices: Any,
     ) -> "Request":
         """Check a request as far as possible without the table.
@@ -100,36 +104,53 @@ class Request(Asked):
         Guarantees that follow from the options of the method are verified like requirements.
         """
         found, options = as_method(method), dict(options or {})
+        if found.name == "covey":
+            objective = options.pop("objective", objective)
+        if objective is not None:
+            refuse_objective(objective, found, class_column, refine=bool(choices.get("refine")))
+            options |= {"objective": objective} if found.name == "covey" else {}
         refuse_wrong_options(found, options)
         requirements = required(schema, require)
         if class_column is not None:
             refuse_class_column(schema, class_column)
+        if not found.alike and any(column.render for column in schema.quasi.values()):
+            raise UsageError(
+                f"the method {found.name!r} shows intervals only: remove render from the schema"
+            )
         kept = found.keeps(options, schema.names(Role.SENSITIVE)) if found.keeps else ()
         return cls(
             requirements=(*requirements, *(one for one in kept if one not in requirements)),
             class_column=class_column,
             method=found,
             options=options,
+            objective=objective,
             **choices,
         )
+
+    @property
+    def aim(self) -> Objective:
+        """What a refinement is for."""
+        return LOSS if self.objective is None else Objective.of(self.objective)
 
     @property
     def seeded(self) -> list[Any]:
         """All that the seed depends on, other than the table and the key."""
         asked = [(one.name, asdict(one)) for one in self.besides]
-        refined = ["refined"] if self.refine else []
+        refined: list[Any] = ["refined"] if self.refine else []
+        if self.refine and self.objective is not None:
+            refined.append(self.objective)
         options = dict(sorted(self.options.items()))
         return [self.method.name, options, self.k, self.class_column, *asked, *refined]
 
     @property
     def published(self) -> dict[str, Any]:
         """The options for a report; of a user's method, only numbers, which hold no cell values."""
+        aim = {} if self.objective is None else {"objective": self.objective}
         if self.method.is_own:
-            return dict(self.options)
+            return {**self.options, **aim}
         plain = bool | int | float | None
-        return {
-            name: value if isinstance(value, plain) else "…" for name, value in self.options.items()
-        }
+        told = {n: value if isinstance(value, plain) else "…" for n, value in self.options.items()}
+        return {**told, **aim}
 
     def cluster(self, table: EncodedTable, seed: int, progress: Progress) -> Groups | Rings:
         """Form groups with the method, which sees the table without gaps."""
@@ -192,10 +213,21 @@ def refuse_class_column(schema: Schema, name: str) -> None:
         raise SchemaError(f"the class column {name!r} must be a sensitive or insensitive column")
 
 
+def refuse_objective(
+    objective: AskedObjective, method: Method, class_column: str | None, *, refine: bool
+) -> None:
+    """Refuse an objective that nothing would look at."""
+    aim = Objective.of(objective)
+    if method.name != "covey" and not refine:
+        raise UsageError("objective is for the method covey, or for refine")
+    if aim.classification and class_column is None:
+        raise UsageError("the objective 'classification' needs a class column")
+
+
 # What `anonymize` takes beside the options of a method.
 KEYWORDS = (
     "frame", "schema", "quasi", "sensitive", "identifier", "insensitive", "rest", "k", "l", "t",
-    "person", "require", "method", "effort", "budget", "max_suppressed", "key", "seed",
+    "person", "require", "method", "effort", "budget", "objective", "max_suppressed", "key", "seed",
     "class_column", "refine", "style", "keep_order", "remember", "progress",
 )  # fmt: skip
 

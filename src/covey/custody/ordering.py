@@ -75,11 +75,16 @@ class Secret:
         return hashlib.sha256(text.encode()).digest()
 
     def seed_of(self, content: "Content", schema: Schema, request: Sequence[Any]) -> int:
-        """A number determined by the quasi-identifiers, the request and the secret."""
+        """A number determined by the quasi-identifiers, the request and the secret.
+
+        Groups are the same whether intervals or means are shown: different ones could be combined.
+        """
         if self.seed is not None:
             return self.seed
         settings = [
-            schema.columns[name].model_dump(mode="json", exclude={"taxonomy", *_SEEN_IN_THE_CELLS})
+            schema.columns[name].model_dump(
+                mode="json", exclude={"taxonomy", "render", *_SEEN_IN_THE_CELLS}
+            )
             for name in sorted(schema.quasi)
         ]
         asked = json.dumps([settings, schema.loss, request], default=str).encode()

@@ -4,7 +4,7 @@ from covey.encoding.attributes import Attribute, Shown, Style
 from covey.encoding.categories import MISSING_LEAF, Category, Nodes
 from covey.encoding.domain import Domain, Scan
 from covey.encoding.encode import EncodedTable, encode, encode_values
-from covey.encoding.intervals import Interval, Ranges
+from covey.encoding.intervals import Centres, Interval, Ranges
 from covey.encoding.tally import Counted, Tally
 from covey.encoding.values import Values, rows_to_keep
 
@@ -12,6 +12,7 @@ __all__ = [
     "MISSING_LEAF",
     "Attribute",
     "Category",
+    "Centres",
     "Counted",
     "Domain",
     "EncodedTable",

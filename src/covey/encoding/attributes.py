@@ -113,6 +113,11 @@ class Shown(ABC):
         return np.zeros(len(self), dtype=np.bool_)
 
     @property
+    def is_loose(self) -> bool:
+        """Whether a cell may stand for values that it does not name."""
+        return False
+
+    @property
     def ends_exactly(self) -> bool:
         """Whether all ends of intervals are original values."""
         return False

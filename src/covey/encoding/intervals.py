@@ -9,11 +9,15 @@ beyond a declared bound are replaced by the bound here, so no later stage sees t
 A group shows the interval from its lowest to its highest member. An interval that reaches a bound
 of its column is open there, whether or not any value is beyond it: "70 and more", "20 and less",
 "1990-12-31 and earlier".
+
+With `render`, a group shows the mean or the median of its numbers instead. The ends of its interval
+then measure what it lost, and are not released.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from functools import cached_property
 
 import numpy as np
@@ -23,7 +27,7 @@ from numpy.typing import NDArray
 from covey._core.arrays import Floats, Longs
 from covey.encoding.attributes import Attribute, Mask, Shown, Style
 from covey.encoding.groups import Groups, Rings
-from covey.errors import TableError, about_cells
+from covey.errors import TableError, UsageError, about_cells
 from covey.schema import Column, ColumnType
 from covey.schema.taxonomy import ROOT, Measure
 from covey.tables.cells import parse_dates, parse_numbers
@@ -111,18 +115,62 @@ class Interval(Attribute):
         found: Floats = self.values[order[middle]]
         return found
 
-    def fold(self, groups: Groups | Rings) -> "Ranges":
+    def fold(self, groups: Groups | Rings) -> "Ranges | Centres":
         """The interval of each group, with ends moved outwards to the grid, but not beyond a bound.
 
         A member whose missing cell matches any value shows the interval of the others.
         """
-        low, high = self.snap(*(groups.fold(by, self.values) for by in (np.fmin, np.fmax)))
+        if self.column.render is not None:
+            return self._centres(groups)
+        low, high = self.snap(*self._extremes(groups))
         below, above = self._open(low, high)
         some = groups.fold(np.logical_or, self.absent & ~self.matches_anything) | (below & above)
         every = groups.fold(np.logical_and, self.absent)
         state = np.select([every, some], [MISSING, HIDDEN], SHOWN)
         low[state != SHOWN] = high[state != SHOWN] = np.nan
         return Ranges(self, low, high, state.astype(np.int8))
+
+    def _extremes(self, groups: Groups | Rings) -> tuple[Floats, Floats]:
+        return groups.fold(np.fmin, self.values), groups.fold(np.fmax, self.values)
+
+    def _centres(self, groups: Groups | Rings) -> "Centres":
+        """The mean or median of each group, rounded; a missing cell that matches any counts not.
+
+        Values are sorted before they are added up, so that no sum depends on the order of the rows.
+        """
+        refuse_rings(groups)
+        assert isinstance(groups, Groups)
+        low, high = self.reach(*self._extremes(groups))
+        present = groups.fold(np.add, (~self.absent).astype(np.int64))
+        order = np.lexsort((self.values, groups.labels))[groups.suppressed :]
+        values, (_, begin) = np.nan_to_num(self.values[order]), groups.by_group
+        if self.column.render == "mean":
+            centre = np.add.reduceat(values, begin) / np.maximum(present, 1)
+        else:
+            lower, upper = np.maximum(present - 1, 0) // 2, present // 2
+            centre = (values[begin + lower] + values[begin + upper]) / 2
+        some = groups.fold(np.logical_or, self.absent & ~self.matches_anything)
+        shown = (present > 0) & ~some
+        state = np.where(shown, SHOWN, np.where(present > 0, HIDDEN, MISSING)).astype(np.int8)
+        centre = np.clip(self._rounded(centre), *self.column.bounds)
+        lost = np.where(shown, high - low, 0.0)
+        return Centres(self, np.where(shown, centre, np.nan), lost, self.width, state)
+
+    @property
+    def unit(self) -> float | None:
+        """What means and medians are multiples of: the grid, or a power of ten.
+
+        That is at most 1, and at most 1/100,000 of the width of the domain. None if all values are
+        equal, so that a mean needs no rounding.
+        """
+        if isinstance(self.column.grid, float):
+            return self.column.grid
+        if not self.width:
+            return None
+        return float(f"1e{min(0, math.floor(math.log10(self.width)) - 5)}")
+
+    def _rounded(self, centre: Floats) -> Floats:
+        return centre if self.unit is None else _multiple(centre, self.unit, ROUND_HALF_EVEN)
 
     def _open(self, low: Floats, high: Floats) -> tuple[Mask, Mask]:
         """The intervals that are open below, and those that are open above."""
@@ -137,8 +185,10 @@ class Interval(Attribute):
         bottom, top = self.column.bounds
         return np.clip(low, bottom, top), np.clip(high, bottom, top)
 
-    def parse(self, cells: Sequence[pl.Series], dialect: Dialect) -> "Ranges":
+    def parse(self, cells: Sequence[pl.Series], dialect: Dialect) -> "Ranges | Centres":
         """Read released cells."""
+        if len(cells) == 1 and self.column.render is not None:
+            return self._parse_centres(cells[0], dialect)
         if len(cells) == 1:
             low, high, state = self._parse_text(cells[0].cast(pl.String), dialect)
         else:
@@ -146,6 +196,13 @@ class Interval(Attribute):
             # Two nulls do not say whether all or only some were missing, so they match any value.
             state = np.where(np.isnan(low) & np.isnan(high), HIDDEN, SHOWN)
         return self._checked(low, high, state)
+
+    def _parse_centres(self, cells: pl.Series, dialect: Dialect) -> "Centres":
+        """Means and medians; a null does not say whether all or only some were missing."""
+        bare = pl.select(pl.when(cells.cast(pl.String) != ROOT).then(cells)).to_series()
+        centre = self._parse_ends(bare.alias(self.name), dialect)
+        state = np.where(np.isnan(centre), HIDDEN, SHOWN).astype(np.int8)
+        return Centres(self, centre, np.full(len(centre), np.nan), self.width, state)
 
     def _parse_text(
         self, text: pl.Series, dialect: Dialect
@@ -197,6 +254,12 @@ class Interval(Attribute):
             remedy = "an open end needs bottom or top of the column in the schema"
             raise about_cells(TableError, self.name, wrong, what, remedy)
         return Ranges(self, low, high, state.astype(np.int8))
+
+
+def refuse_rings(groups: Groups | Rings) -> None:
+    """Refuse means if each row is shown with neighbours of its own: no row fits a mean."""
+    if isinstance(groups, Rings):
+        raise UsageError("rings show intervals only: remove render from the schema")
 
 
 def within_domain(column: Column, numbers: pl.Series) -> pl.Series:
@@ -384,6 +447,79 @@ class Ranges(Shown):
         distinct = series.unique().drop_nulls()
         spelled = [spell_number(number, dialect) for number in distinct.to_list()]
         return series.replace_strict(distinct, pl.Series(spelled, dtype=pl.String), default=None)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Centres(Shown):
+    """Means or medians of groups; NaN if nothing is shown.
+
+    A reader does not learn how far the values behind a mean are spread. So the width of their range
+    is known only where the groups are, and NaN if the cells were read from a release. Since readers
+    know no width, a share of the original domain tells them nothing about its ends.
+    """
+
+    attribute: Interval
+    centre: Floats
+    width: Floats  # of the range of the values behind each cell, on average over its rows
+    domain: float  # the width of the original one
+    state: NDArray[np.int8]  # as of `Ranges`
+
+    def __len__(self) -> int:
+        return len(self.state)
+
+    @property
+    def hidden(self) -> Mask:
+        """The cells that match any value, or a missing one."""
+        hidden: Mask = self.state == HIDDEN
+        return hidden
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether a cell may stand for values that it does not name."""
+        return True
+
+    @property
+    def ends(self) -> tuple[Floats, Floats]:
+        """The value nearest to each centre, as an analyst would take it, or the whole domain."""
+        interval = self.attribute
+        nearest = np.rint(self.centre) if interval.step else self.centre
+        low, high = np.clip([interval.low, interval.high], *interval.column.bounds)
+        return np.where(self.hidden, low, nearest), np.where(self.hidden, high, nearest)
+
+    @property
+    def places(self) -> tuple[Longs, Longs]:
+        """All places: the values behind a centre may be any."""
+        known, missing = len(self.attribute.known), self.state == MISSING
+        behind = np.select([missing, self.hidden], [known + 1] * 2, known)
+        return np.where(missing, known, 0), behind
+
+    def losses(self, _measure: Measure) -> Floats:
+        """The width of the range of the values behind each cell, divided by that of the domain."""
+        shown = self.state == SHOWN
+        if np.isnan(self.width[shown]).any():
+            raise TableError(
+                f"column {self.attribute.name!r} shows a {self.attribute.column.render} of each "
+                "group. Its loss is known only when the release is made, because the release does "
+                "not say whose values it stands for"
+            )
+        if self.attribute.absent.all():
+            return np.zeros(len(self))
+        whole = self.domain
+        lost = np.minimum(self.width, whole) / whole if whole else np.zeros(len(self))
+        return np.select([shown, self.hidden], [lost, 1.0], 0.0)
+
+    def on_shown_scale(self, rows: Longs) -> "Centres":
+        """The same, with the declared domain, or else the usual range of what is released."""
+        if self.attribute.column.domain is not None:
+            low, high = self.attribute.column.domain
+        else:
+            shown = self.state == SHOWN
+            low, high = usual_range(self.centre[shown], rows[shown])
+        return replace(self, attribute=replace(self.attribute, low=low, high=high))
+
+    def render(self, _groups: Groups | Rings, _dialect: Dialect, _style: Style) -> list[pl.Series]:
+        """Write one column of numbers, null if nothing is shown."""
+        return [pl.Series(self.attribute.name, self.centre).fill_nan(None)]
 
 
 def _moments(days: pl.Series, *, hours: bool = False) -> pl.Series:

@@ -16,6 +16,7 @@ import polars as pl
 
 from covey import tables
 from covey.clustering.covey import Effort
+from covey.clustering.objectives import Asked as Objective
 from covey.clustering.progress import Progress, silent
 from covey.clustering.request import PLAIN, Request, options_among
 from covey.custody.footprints import Footprint, FootprintPart
@@ -69,6 +70,7 @@ def anonymize_dataset(  # noqa: PLR0913 - each is a choice of the custodian's
     require: Requirement | Sequence[Requirement] | None = None,
     method: str | Callable[..., Any] = "covey",
     effort: Effort | None = None,
+    objective: Objective | None = None,
     max_suppressed: float | None = None,
     key: Key | bytes | str | Path | None = None,
     seed: int | None = None,
@@ -108,6 +110,7 @@ def anonymize_dataset(  # noqa: PLR0913 - each is a choice of the custodian's
         {name: value for name, value in options.items() if value is not None},
         class_column=class_column,
         refine=refine,
+        objective=objective,
         style=style,
         keep_order=keep_order,
     )

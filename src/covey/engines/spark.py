@@ -452,7 +452,7 @@ class SparkFiles:
         """The release beside its original, and the columns that it carries."""
         task = self.run.task
         tally = Tally.of_scan(summary.scan, task.schema, task.dialect)
-        view = View.counted(tally, self.seen.classes, (), task.dialect)
+        view = View.counted(tally, self.seen.classes, (), task.dialect, summary.behind)
         return view, self.seen.carried
 
     def persons(self) -> Persons | None:

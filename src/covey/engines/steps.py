@@ -35,7 +35,7 @@ from covey.engines import repeating
 from covey.engines.cuts import Cuts, learn, uncut
 from covey.engines.repeating import Repeating
 from covey.errors import UsageError
-from covey.generalisation import cells_of, filled_in
+from covey.generalisation import Behind, cells_of, filled_in
 from covey.inspection.persons import whose_rows
 from covey.measures.entropy import InGroups
 from covey.part import Grouping
@@ -494,6 +494,7 @@ class Summary:
     in_groups: InGroups
     filled_in: Counter[str]  # missing cells that show the values of others, by column
     mended: Counter[tuple[str, str]]  # mended cells of released rows
+    behind: Behind
 
     @classmethod
     def of(cls, rows: Rows, groups: Groups, job: Job) -> "Summary":
@@ -508,6 +509,7 @@ class Summary:
             InGroups.of(table, own),
             Counter({a.name: filled_in(a, own) for a in table.attributes}),
             Counter(dict(zip(job.mends, mended, strict=True))),
+            Behind.of(table.encoded_within(job.domain), own),
         )
 
     def __add__(self, other: "Summary") -> "Summary":
@@ -517,6 +519,7 @@ class Summary:
             self.in_groups + other.in_groups,
             self.filled_in + other.filled_in,
             self.mended + other.mended,
+            self.behind + other.behind,
         )
 
 

@@ -135,7 +135,7 @@ class Files:
         schema = self.order.schema
         tally = Tally.of_scan(summary.scan, schema, self.task.dialect)
         target = self.order.request.class_column
-        return in_counts(tally, self.batches(), schema, class_column=target)
+        return in_counts(tally, self.batches(), schema, class_column=target, behind=summary.behind)
 
     def listed(self) -> Mapping[str, pl.Series]:
         """The distinct cells of sensitive columns that a certificate describes."""

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from covey._core.arrays import Longs
-from covey.encoding import MISSING_LEAF, Nodes, Ranges, Shown
+from covey.encoding import MISSING_LEAF, Centres, Nodes, Ranges, Shown
 from covey.encoding.categories import members_of
 from covey.schema import LARGEST, Column, TaxonomyBuilder
 from covey.schema.taxonomy import ROOT, Taxonomy
@@ -25,9 +25,10 @@ def as_released(shown: Shown, rows: Longs, written: Sequence[pl.Series], dialect
 
     It has one value for each cell, the first that the cell covers. `rows` have each cell.
     """
-    if isinstance(shown, Ranges):
+    if isinstance(shown, Ranges | Centres):
         own = shown.on_shown_scale(rows)
-        values = np.where(own.hidden, own.attribute.low, own.low)
+        first = own.low if isinstance(own, Ranges) else own.centre
+        values = np.where(own.hidden, own.attribute.low, first)
         return replace(own, attribute=replace(own.attribute, values=values))
     assert isinstance(shown, Nodes)
     tree = _tree(shown.attribute.column, written[0])

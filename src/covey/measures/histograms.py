@@ -156,7 +156,7 @@ def _distribution(
     # An empty bin that no cell covers is omitted: a suppressed person may have been in it.
     there = bins.covers.any(axis=0) | (before > 0 if same_rows else False)
     whole = column.hidden | _open(attribute, column)
-    one = np.isnan(column.low) | (column.low == column.high) & ~whole
+    one = np.isnan(column.low) | (column.low == column.high) & ~whole & (not column.loose)
     anything = ~one & (column.hidden | (column.high - column.low >= attribute.width))
     return Distribution(
         column=attribute.name,

@@ -31,8 +31,10 @@ DEFINITIONS = {
     "total_il": "Total information loss: the sum of the losses of all cells of quasi-identifiers, "
     "each times the weight of its column. A number loses the width of its released interval, "
     "divided by that of the declared domain or, without one, of the range of all released cells. A "
-    "category loses the height of its released node, divided by the height of its tree. A "
-    "suppressed row loses the weight of every column.",
+    "mean or median loses the width of the range of the numbers behind it, divided by that of the "
+    "declared domain or of the range of all released rows. A category loses the height of its "
+    "released node, divided by the height of its tree. A suppressed row loses the weight of every "
+    "column.",
     "columns": "Columns: for each column, the mean loss of its cells by the measure of the schema, "
     "by NCP and by LM, and its share: the losses of its cells, times its weight, divided by the "
     "Total-IL.",
@@ -61,6 +63,9 @@ DEFINITIONS = {
     "of these rows that the cell covers.",
     "non_uniform_entropy": "Non-uniform entropy: the same with the bits needed to identify the "
     "true value: minus log2 of its share among those of these rows that the cell covers.",
+    "sse": "SSE / SST: the sum of the squared differences between the original numbers and the "
+    "means or medians shown for them, divided by that between the numbers and the mean of their "
+    "column; the weighted mean over the columns that show means or medians.",
     "information": "Information lost: the mean over columns of the entropy of the original column "
     "within groups, divided by its entropy in all grouped rows; a suppressed row loses everything.",
     "queries": "Query error: random queries count the rows within two ranges of values. The error "
@@ -96,7 +101,8 @@ class WorstRows:
 class Losses:
     """The losses of a released table; `DEFINITIONS` defines each figure.
 
-    A figure is None if it is unknown: without classes, a class column, groups or queries. The
+    A figure is None if it is unknown: without classes, a class column, groups, means or queries. If
+    a column shows means, no cell says which values it covers, and all entropies are None. The
     non-uniform entropy is also None if a cell covers no original value, or if a missing original
     cell matches any value. If rows were suppressed and it is unknown which, all entropies are None,
     and so are the figures that count the leaves of a tree built from the values of its column.
@@ -122,6 +128,7 @@ class Losses:
     non_uniform_entropy_share: float | None
     # Known only with the groups; all other losses can be computed from the release.
     information: float | None = field(default=None, compare=False)
+    sse: float | None = field(default=None, compare=False)
     queries: QueryError | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -148,6 +155,7 @@ class Losses:
                 ("non-uniform entropy, bits per row", self.non_uniform_entropy, ".3f"),
                 ("  share of all bits", self.non_uniform_entropy_share, ".4f"),
                 ("information lost in groups", self.information, ".4f"),
+                ("SSE / SST of means", self.sse, ".4f"),
                 ("query error, median", None if queries is None else queries.median, "%"),
                 ("query error, mean", None if queries is None else queries.mean, "%"),
             )
@@ -214,7 +222,8 @@ def measure(
 
     il, ncp, lm = means(original.measure), leaf_means("ncp"), leaf_means("lm")
     mean_il = weighted(weights, il)
-    bits = bits_lost(view.columns, suppressed) if view.same_rows else None
+    loose = any(column.shown.is_loose for column in columns)
+    bits = bits_lost(view.columns, suppressed) if view.same_rows and not loose else None
     non_uniform = bits and bits.non_uniform
     return Losses(
         rows=rows,
@@ -250,7 +259,22 @@ def measure(
         information=(
             None if in_groups is None else in_groups.information_lost(original, suppressed)
         ),
+        sse=_sse(view) if view.behind.squares and view.same_rows else None,
     )
+
+
+def _sse(view: View) -> float | None:
+    """The share of the variance of the columns with means that these do not show."""
+    squares = view.behind.squares
+    shares, weights = [], []
+    for attribute, rows in view.original.columns:
+        if attribute.name in squares:
+            values, counts = attribute.values[~attribute.absent], rows[~attribute.absent]
+            mean = float(counts @ values) / max(int(counts.sum()), 1)
+            shares.append(_ratio(squares[attribute.name], float(counts @ (values - mean) ** 2)))
+            weights.append(attribute.column.weight)
+    sse = weighted(weights, shares) / sum(weights)
+    return None if np.isnan(sse) else sse
 
 
 def _refuse_counting_leaves(table: Tally) -> None:

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from covey._core.arrays import Floats, Longs
-from covey.encoding import MISSING_LEAF, Category, Interval, Nodes, Ranges
+from covey.encoding import MISSING_LEAF, Category, Centres, Interval, Nodes, Ranges
 from covey.encoding.attributes import Mask
 from covey.encoding.categories import members_of
 from covey.encoding.intervals import MISSING
@@ -24,7 +24,7 @@ from covey.generalisation import ShownColumn, View
 from covey.schema import TaxonomyBuilder
 from covey.schema.taxonomy import ROOT
 
-Kind = Literal["width", "characters", "values"]
+Kind = Literal["width", "characters", "values", "mean", "median"]
 
 # Words in the name of a column that say in what its numbers are counted; the first line counts.
 _WORDS = {
@@ -49,7 +49,8 @@ class Resolution:
     ends or one value, half have at most the one, and nine of ten at most the other. For codes, they
     are characters: of the rows that show any, half and nine of ten show at least that many. For
     other categories, `typical` is the number of values that a cell stands for, among cells that
-    show neither one value nor nothing. None means that there are no such rows.
+    show neither one value nor nothing. None means that there are no such rows. Means and medians
+    have no width.
     """
 
     column: str
@@ -82,6 +83,8 @@ class Resolution:
             self._share("open at one end in", self.open),
             self._share("not shown in", self.nothing),
         ]
+        if self.kind in ("mean", "median"):
+            return [f"the {self.kind} of each group", *less]
         if self.kind == "values":
             return [self._share("shown exactly in", self.exact), self._as_one_of(), *less]
         shown = self._width() if self.kind == "width" else self._characters()
@@ -132,6 +135,8 @@ def _resolution(column: ShownColumn, *, known: bool) -> Resolution:
     shown = column.shown
     if isinstance(shown, Ranges):
         return _of_ranges(shown, column.counts)
+    if isinstance(shown, Centres):
+        return _of_centres(shown, column.counts)
     assert isinstance(shown, Nodes)
     built = shown.attribute.column.taxonomy
     if isinstance(built, TaxonomyBuilder) and built.build == "prefixes":
@@ -180,6 +185,24 @@ def _of_ranges(shown: Ranges, rows: Longs) -> Resolution:
         nothing=_part(rows, shown.hidden),
         missing=_part(rows, missing),
         relative_to=_range(interval),
+    )
+
+
+def _of_centres(shown: Centres, rows: Longs) -> Resolution:
+    interval = shown.attribute
+    assert interval.column.render is not None
+    return Resolution(
+        column=interval.name,
+        kind=interval.column.render,
+        unit=unit_of(interval.name),
+        typical=None,
+        most=None,
+        of=None,
+        exact=0.0,
+        open=0.0,
+        nothing=_part(rows, shown.hidden),
+        missing=_part(rows, shown.state == MISSING),
+        relative_to=_range(interval) if interval.column.domain else "the range of its values",
     )
 
 

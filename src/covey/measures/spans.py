@@ -24,9 +24,12 @@ class Spans(NamedTuple):
     cell: NDArray[Any]  # index, for each row or class
     step: float  # between neighbouring values: 1 for whole numbers, days and leaves, else 0
     hidden: Mask  # cells that match any number, or a missing one
+    loose: bool = False  # whether the ends are means: the values behind them may be any
 
     def covers(self, low: float, high: float) -> Mask:
-        """The distinct cells that cover a value between two ends, both included."""
+        """The distinct cells that may stand for a value between two ends, both included."""
+        if self.loose:
+            return self.hidden | ~np.isnan(self.low)
         return self.hidden | (np.minimum(self.high, high) >= np.maximum(self.low, low))
 
     def shares(self, low: float, high: float) -> Floats:
@@ -54,6 +57,6 @@ def original_spans(original: EncodedTable) -> list[Spans]:
 def released_spans(columns: Sequence[ShownColumn], cells: Sequence[NDArray[Any]]) -> list[Spans]:
     """The released cells; a hidden cell covers the whole domain, or all leaves."""
     return [
-        Spans(*c.shown.ends, cell, c.attribute.step, c.shown.hidden)
+        Spans(*c.shown.ends, cell, c.attribute.step, c.shown.hidden, c.shown.is_loose)
         for c, cell in zip(columns, cells, strict=True)
     ]

@@ -5,6 +5,7 @@ or merges with one, by the moves of the covey method. Groups that meet the const
 if another group needs their rows.
 """
 
+from functools import partial
 from typing import overload
 
 from covey.clustering import keep_constraints, refined
@@ -57,5 +58,5 @@ def repair(
         return groups
     kept = Selection.released(groups)
     some = table if kept.is_all else table.take(kept.rows)
-    finish = refined if request.refine else keep_constraints
+    finish = partial(refined, objective=request.aim) if request.refine else keep_constraints
     return kept.back(finish(some, request.k, groups.released(), seed=seed, progress=progress))

@@ -97,6 +97,23 @@ def of_release(view: View, carried: Carried, verdict: Verdict, rows: Rows) -> It
         )
 
 
+_CENTRES = {
+    "mean": "the release shows the mean of each group. Anyone who knows all values in a group but "
+    "one can compute the last one, and an extreme value is visible in the mean of its group: set "
+    "bottom or top in the schema if there are such values",
+    "median": "the release shows the median of each group, which often is the exact value of a "
+    "person in it: set a grid in the schema to round it",
+}
+
+
+def of_centres(view: View) -> Iterator[str]:
+    """What means and medians reveal that intervals do not."""
+    for render, warning in _CENTRES.items():
+        names = [a.name for a in view.original.intervals if a.column.render == render]
+        if names:
+            yield f"{', '.join(names)}: {warning}"
+
+
 _NEARLY_ALL, _MUCH = 0.9, 1 / 3  # of a column, and of all cells on average
 
 

@@ -12,6 +12,7 @@ import polars as pl
 from covey.encoding import Scan, Tally, Values, encode, rows_to_keep
 from covey.errors import TableError
 from covey.generalisation import ReleasedClasses, View
+from covey.generalisation.behind import NOTHING_BEHIND, Behind
 from covey.inspection.persons import whose_rows
 from covey.measures.histograms import Persons
 from covey.report.carried import Carried
@@ -72,14 +73,20 @@ class Compared:
 
 
 def in_counts(
-    original: Tally, released: Batches, schema: Schema, *, class_column: str | None = None
+    original: Tally,
+    released: Batches,
+    schema: Schema,
+    *,
+    class_column: str | None = None,
+    behind: Behind = NOTHING_BEHIND,
 ) -> tuple[View, Carried]:
     """A release that may not fit into memory, beside the values of its original."""
     names = [attribute.name for attribute in original.attributes]
     found = merged(_afterwards(released, names, schema, class_column))
     if found is None:
         raise TableError("the released table has no rows")
-    return View.counted(original, found.classes, released, released.dialect), found.carried
+    view = View.counted(original, found.classes, released, released.dialect, behind)
+    return view, found.carried
 
 
 def _needed(before: Batches, schema: Schema, persons: Sequence[str]) -> list[str]:

@@ -58,7 +58,8 @@ class Findings:
         least = rows_of(self.asked.k, self.persons)
         found = caveats.of_release(self.view, self.carried, self.verdict, self.rows)
         labels = caveats.of_labels(self.view, self.carried, least=least)
-        warnings = (*caveats.of_losses(rounded(self.losses)), *found, *labels)
+        centres = caveats.of_centres(self.view)
+        warnings = (*caveats.of_losses(rounded(self.losses)), *centres, *found, *labels)
         if self.made is not None:
             making = caveats.of_making(self.made, least=least)
             warnings = (*self.made.doubts, *making, *warnings)

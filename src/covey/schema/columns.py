@@ -76,6 +76,7 @@ SMALLEST_GRID = 1e-9
 _BELONGS_TO = {
     "taxonomy": (ColumnType.CATEGORICAL,),
     "domain": (ColumnType.NUMERIC,),
+    "render": (ColumnType.NUMERIC,),
     "normalise": (ColumnType.CATEGORICAL,),
     "recode": (ColumnType.CATEGORICAL,),
     "format": (ColumnType.DATE,),
@@ -83,6 +84,7 @@ _BELONGS_TO = {
 }
 
 DateGrid = Literal["hour", "day", "week", "month", "quarter", "year"]
+Render = Literal["mean", "median"]
 
 
 class _Model(BaseModel):
@@ -185,6 +187,7 @@ class Column(_Model):
     bottom: Bound = None  # lower values are replaced by it, and shown as "20 and less"
     top: Bound = None
     domain: tuple[FiniteFloat, FiniteFloat] | None = None
+    render: Render | None = None  # one number for a group, instead of an interval
     taxonomy: Annotated[TaxonomySource | None, PlainValidator(_taxonomy_source)] = None
     format: str | None = None
     normalise: tuple[Step, ...] | None = None
@@ -197,6 +200,8 @@ class Column(_Model):
         if self.domain is not None and not -LARGEST < self.domain[0] < self.domain[1] < LARGEST:
             wrong.append("a domain must be a lower and a higher number, both within ±2^53")
         wrong += self._misfits_of_bounds()
+        if self.render is not None and self.role in (Role.SENSITIVE, Role.INSENSITIVE):
+            wrong.append(f'"render" is only for role = "quasi"; {self.role} cells never change')
         if wrong:
             raise ValueError("; ".join(wrong))
         return self

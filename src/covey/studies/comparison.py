@@ -292,7 +292,7 @@ def _contender(asked: Asked, class_column: str | None) -> _Contender:
 
 _CLASS_OPTIONS = {"penalty", "penalise_leftovers"}
 # Options of methods that are also parameters of `anonymize`.
-_METHOD_OPTIONS = {"effort", "budget", "max_suppressed", "l", "sensitive"}
+_METHOD_OPTIONS = {"effort", "budget", "objective", "max_suppressed", "l", "sensitive"}
 
 
 def parse_options(written: Iterable[str]) -> dict[str, Any]:

@@ -31,7 +31,8 @@ def population_risks(verdict: Verdict, released: Any, population: Any, schema: S
     quasi-identifiers. If a class matches fewer people than it has rows, people are missing from
     the population; the class is counted as `uncovered`, and its own rows are used. If the release
     counts persons, the risks against the population stay unknown, since the population does not
-    say which rows belong to the same person.
+    say which rows belong to the same person. So they do if a column shows means, which may stand
+    for anyone.
     """
     people = tables.original(_quasi_only(tables.read(population, schema), schema), schema)
     encoded = encode(people, schema)
@@ -43,7 +44,7 @@ def population_risks(verdict: Verdict, released: Any, population: Any, schema: S
         for column, cell in zip(view.columns, view.classes.indices, strict=True)
     ]
     first, after = (np.stack(each, axis=1) for each in zip(*ends, strict=True))
-    if verdict.risks.person is not None:
+    if verdict.risks.person is not None or any(c.render for c in schema.quasi.values()):
         risks = replace(verdict.risks, journalist=None, marketer=None, population=len(points))
         return replace(verdict, risks=risks)
     covered = _count(points, first, after - 1)

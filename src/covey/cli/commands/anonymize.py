@@ -71,7 +71,10 @@ class Beside(AboutRelease):
         if not self.curve:
             return None
         shown = table.with_frame(table.frame[sorted(release.rows.tolist())])
-        needed = {n: v for n, v in request.items() if n not in ("budget", "max_suppressed")}
+        left_out = {"budget", "max_suppressed"}
+        if request["method"] != "covey":  # then the objective is that of a refinement
+            left_out.add("objective")
+        needed = {n: v for n, v in request.items() if n not in left_out}
         return curves.curve(shown, schema, progress=progress, **needed)
 
     def files(self, output: str, method: str) -> list[str | Path]:
@@ -135,6 +138,14 @@ class Clustering:
     budget: Annotated[
         float | None, Option(metavar="SECONDS", help="Time limit in seconds (covey method only).")
     ] = None
+    objective: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            help="loss, sse (for means), discernibility or classification, or several with "
+            "weights, as loss=1,classification=0.5 (covey method, or --refine).",
+        ),
+    ] = None
     max_suppressed: Annotated[
         float | None,
         Option(metavar="SHARE", help="Share of rows it may suppress to lower the loss, as 0.01."),
@@ -159,7 +170,13 @@ class Clustering:
             "key": custodian(self.key),
             "seed": self.seed,
             "class_column": self.class_column,
+            **self._objective(),
         }
+
+    def _objective(self) -> dict[str, Any]:
+        from covey.clustering import objectives
+
+        return {} if self.objective is None else {"objective": objectives.read(self.objective)}
 
     def options(self) -> dict[str, Any]:
         """The options of the method; refuse one that is given twice."""

@@ -1,0 +1,244 @@
+"""Groups for means: the covey method for the objective sse.
+
+Rows are points, and groups are formed so that the sum of the squared distances to their means is
+small. MDAV forms the first groups. Then rows move, change places, leave a group that is dissolved
+or form a new one, at random. At first, changes that raise the sum are accepted too; the heat that
+decides how many falls until none are. This is simulated annealing.
+
+Large tables are worked on in blocks of similar rows, in parallel.
+"""
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from covey._core.arrays import Floats, Longs
+from covey.clustering.covey import Effort, _large_enough, _tiles, workers
+from covey.clustering.progress import STOPPED, Progress, silent
+from covey.encoding import EncodedTable
+from covey.encoding.groups import Groups
+
+if TYPE_CHECKING:
+    from covey._core import kernels
+
+BLOCK = 8_192  # rows that are looked at together
+NEAR = 40  # rows, or 2k if that is more, that may change places with a row
+HOT, COLD = 1.0, 3e-3  # heat at first and at last, as a share of what a row costs at first
+STILL = 10  # sweeps without any heat at the end of each
+_ASIDE = 3.0  # standard deviations between missing numbers and all others
+_DRAWS = 3  # makes these random numbers independent of others
+_LANES = 4  # the kernel adds up so many coordinates side by side
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The amount of work of an effort: how often a row is looked at."""
+
+    sweeps: int  # over a block of any size
+    steps: int  # over all its rows at least, since small blocks need little time
+    runs: int = 1  # that the sweeps are divided into, from hot to cold; the best result is kept
+
+    def over(self, rows: int) -> int:
+        """Sweeps over a block with so many rows."""
+        return max(self.sweeps, self.steps // rows)
+
+
+PLANS: dict[Effort, Plan] = {
+    "fast": Plan(sweeps=30, steps=100_000),
+    "quick": Plan(sweeps=250, steps=1_000_000),
+    "balanced": Plan(sweeps=2_000, steps=8_000_000, runs=2),
+    "best": Plan(sweeps=20_000, steps=300_000_000, runs=4),
+}
+_PARTS = 64  # of the work, between which progress is reported and the clock is looked at
+
+
+def microaggregated(
+    table: EncodedTable,
+    k: int,
+    *,
+    seed: int = 0,
+    plan: Plan = PLANS["balanced"],
+    end: float = math.inf,
+    start: Groups | None = None,
+    progress: Progress = silent,
+) -> Groups:
+    """Groups with a small sum of squares, never larger than that of the groups at the `start`.
+
+    If there is an `end`, the heat falls so that the work takes until then.
+    """
+    points = points_of(table)
+    everyone = np.arange(table.rows, dtype=np.int32)
+    if start is None:
+        blocks = _large_enough(_tiles(table.core, everyone, max(BLOCK, 8 * k)), k)
+        labels = [_mdav(points[own], k) for own in blocks]
+    else:
+        blocks, labels = _whole_groups(table, start, max(BLOCK, 8 * k))
+    work = [
+        _Block(points[own], known, k, np.random.default_rng((seed, _DRAWS, number)))
+        for number, (own, known) in enumerate(zip(blocks, labels, strict=True))
+    ]
+    _anneal(work, plan, end, progress)
+    found = np.empty(table.rows, dtype=np.int64)
+    before = 0
+    for own, block in zip(blocks, work, strict=True):
+        found[own] = block.best + before
+        before += int(block.best.max()) + 1
+    progress("clustering", 1.0)
+    return Groups(np.unique(found, return_inverse=True)[1])
+
+
+def sum_of_squares(table: EncodedTable, groups: Groups) -> float:
+    """The sum of the squared distances of all points to the means of their groups."""
+    return _sum_of_squares(points_of(table), groups.labels)
+
+
+def _sum_of_squares(points: Floats, labels: Longs) -> float:
+    sizes = np.bincount(labels)
+    sums = np.stack([np.bincount(labels, column) for column in points.T], axis=1)
+    means = sums / np.maximum(sizes, 1)[:, None]
+    return math.fsum(((points - means[labels]) ** 2).ravel())
+
+
+class _Block:
+    """Some rows, and the best of their groups so far."""
+
+    def __init__(self, points: Floats, labels: Longs, k: int, random: np.random.Generator) -> None:
+        from covey._core import kernels
+
+        self.points, self.best, self.random = points, labels, random
+        self.cost = _sum_of_squares(points, labels)
+        self.heat = HOT * self.cost / len(labels)
+        self.inner = kernels.Annealing(points, labels, k, max(NEAR, 2 * k))
+
+    def run(self, part: "_Part", watch: "kernels.Watch") -> None:
+        """Do some sweeps, while the heat falls as the work goes on."""
+        whole = COLD / HOT
+        fall = whole ** ((part.last - part.first) / part.sweeps)
+        self.inner.run(part.sweeps, self.heat * whole**part.first, fall, self.random, watch)
+
+    def settle(self, watch: "kernels.Watch") -> None:
+        """Without any heat, the squares only fall. Keep the groups if they are the best so far."""
+        self.inner.run(STILL, 0.0, 1.0, self.random, watch)
+        found = self.inner.labels
+        cost = _sum_of_squares(self.points, found)
+        if cost < self.cost:
+            self.best, self.cost = found, cost
+
+
+class _Part(NamedTuple):
+    """A part of the work: sweeps, and the share of the work that is done before and after."""
+
+    sweeps: int
+    first: float
+    last: float
+
+
+def _parts(sweeps: int) -> Iterator[_Part]:
+    """So many sweeps, part by part."""
+    parts = min(_PARTS, sweeps)
+    for part in range(parts):
+        yield _Part(sweeps // parts, part / parts, (part + 1) / parts)
+
+
+def _timed_parts(end: float) -> Iterator[_Part]:
+    """As many sweeps as there is time for; each part is expected to take as long as the last."""
+    began, sweeps, done, step = time.monotonic(), 1, 0.0, 0.0
+    while done < 1.0:
+        before = time.monotonic()
+        yield _Part(sweeps, done, min(done + step, 1.0))
+        now, time_given = time.monotonic(), max(end - began, 1e-9)
+        done, step = (now - began) / time_given, (now - before) / time_given
+        if step < 0.5 / _PARTS:
+            sweeps, step = 2 * sweeps, 2 * step
+
+
+def _anneal(work: Sequence[_Block], plan: Plan, end: float, progress: Progress) -> None:
+    """Do all of the work; if interrupted, keep the best groups so far and report it."""
+    from covey._core import kernels
+
+    watch, began = kernels.Watch(), time.monotonic()
+    sweeps = max(plan.over(max(len(block.best) for block in work)) // plan.runs, 1)
+    with ThreadPoolExecutor(workers()) as threads:
+        try:
+            for run in range(plan.runs):
+                share = (run + 1) / plan.runs
+                timed = _timed_parts(began + share * (end - began)) if end < math.inf else None
+                for part in timed or _parts(sweeps):
+                    list(threads.map(lambda block: block.run(part, watch), work))  # noqa: B023
+                    progress("clustering", (run + part.last) / plan.runs)
+                list(threads.map(lambda block: block.settle(watch), work))
+        except KeyboardInterrupt:
+            watch.stop()
+            for block in work:
+                block.settle(watch)
+            progress(STOPPED, 1.0)
+
+
+# ── rows as points ──────────────────────────────────────────────────────────────────────────────
+
+
+def points_of(table: EncodedTable) -> Floats:
+    """The rows as points; squared distances add up over the columns, each times its weight.
+
+    A number is in standard deviations from the mean of its column. Missing ones stand aside in a
+    coordinate of their own. A category has a coordinate for each node above it, so that the squared
+    distance of two is the loss of their common ancestor.
+    """
+    columns: list[Floats] = []
+    for interval in table.intervals:
+        weight, values = math.sqrt(interval.column.weight), interval.values
+        columns.append(weight * np.nan_to_num(_standardised(values)))
+        if interval.absent.any():
+            columns.append(weight * _ASIDE * interval.absent.astype(np.float64))
+    nodes = table.features[:, 2 * len(table.intervals) :]
+    columns += [np.sqrt(column) for column in nodes.T if column.any()]
+    points = np.zeros((table.rows, -(-max(len(columns), 1) // _LANES) * _LANES))
+    for place, column in enumerate(columns):
+        points[:, place] = column
+    return points
+
+
+def _standardised(values: Floats) -> Floats:
+    """Values in standard deviations from their mean, both summed exactly; NaN stays."""
+    known = values[~np.isnan(values)]
+    if len(known) < 2:
+        return values - values
+    centred = values - math.fsum(known) / len(known)
+    squares = centred[~np.isnan(centred)] ** 2
+    deviation = math.sqrt(math.fsum(squares) / (len(known) - 1))
+    return centred / deviation if deviation else centred * 0.0
+
+
+def _mdav(points: Floats, k: int) -> Longs:
+    """The first groups: those of MDAV."""
+    from covey._core import kernels
+
+    rows, width = points.shape
+    none = np.empty(0, dtype=np.int32)
+    table = kernels.Table(
+        points,
+        np.ones(width),
+        np.empty((rows, 0), dtype=np.int32),
+        np.empty((0, 1), dtype=np.int32),
+        *(none, np.empty(0), none, none, none, none),
+    )
+    far = np.full(width, np.inf)
+    return kernels.mdav(table, k, far, far, kernels.Watch())
+
+
+def _whole_groups(
+    table: EncodedTable, groups: Groups, most: int
+) -> tuple[list[Longs], list[Longs]]:
+    """Blocks of whole groups, by the place of a row of each; and the labels in each block."""
+    _, first = np.unique(groups.labels, return_index=True)
+    room = max(most * groups.count // max(table.rows, 1), 1)
+    found = []
+    for own in _tiles(table.core, first.astype(np.int32), room):
+        rows = np.flatnonzero(np.isin(groups.labels, groups.labels[own]))
+        found.append((rows, np.unique(groups.labels[rows], return_inverse=True)[1]))
+    return [rows for rows, _ in found], [labels for _, labels in found]

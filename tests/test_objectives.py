@@ -1,0 +1,203 @@
+"""What groups are formed for: each objective is better at what it was asked for."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import covey
+from covey import Schema, UsageError
+from covey.clustering import METHODS, refined
+from covey.clustering.discernibility import apart, evened
+from covey.clustering.objectives import Objective, read
+from covey.encoding import EncodedTable, encode
+from covey.encoding.groups import Groups
+from covey.encoding.released import classes_of
+from covey.measures.loss import Losses
+from covey.reference import discernibility as reference
+from covey.tables import Table
+from examples import examples
+from oracles import metrics
+from tables_of_people import People, people
+
+KEY = bytes(range(32))
+
+
+def crowd(rows: int = 400, seed: int = 3) -> pl.DataFrame:
+    """People of whom many are equal."""
+    random = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "age": random.integers(20, 40, rows),
+            "sex": random.choice(["f", "m"], rows),
+            "town": random.choice(list("abcdef"), rows),
+            "pay": random.choice(["low", "high"], rows, p=[0.7, 0.3]),
+        }
+    )
+
+
+def schema() -> Schema:
+    quasi = {"age": "numeric", "sex": "categorical", "town": "categorical"}
+    return Schema.of(quasi=quasi, sensitive=["pay"])
+
+
+def losses(k: int = 5, **options: Any) -> Losses:
+    frame = crowd()
+    groups = covey.cluster(frame, schema(), k=k, class_column="pay", **options)
+    assert groups.smallest >= k
+    return covey.measure(frame, groups, schema(), k=k, class_column="pay")
+
+
+# ── each objective ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 12])
+def test_each_objective_is_better_at_what_it_was_asked_for(k: int) -> None:
+    found = {
+        name: losses(k, objective=name) for name in ("loss", "discernibility", "classification")
+    }
+    assert found["loss"].total_il == min(one.total_il for one in found.values())
+    least = min(one.discernibility or 0 for one in found.values())
+    assert found["discernibility"].discernibility == least
+    assert found["classification"].classification == min(
+        one.classification or 0.0 for one in found.values()
+    )
+    others = [losses(k, method=name) for name in ("mondrian", "k-member", "mdav")]
+    assert least <= min(one.discernibility or 0 for one in others)
+    best = found["classification"].classification
+    assert best is not None
+    assert best < min(one.classification or 0.0 for one in others)
+
+
+def test_weights_are_those_of_penalty_and_evenness() -> None:
+    asked = {"loss": 2, "classification": 1, "discernibility": 3}
+    encoded = encode(Table(crowd()), schema(), class_column="pay")
+    by_name = METHODS["covey"](encoded, 5, objective=asked)
+    by_option = METHODS["covey"](encoded, 5, penalty=0.5, evenness=1.5)
+    assert (by_name.labels == by_option.labels).all()
+
+
+def test_classes_that_are_as_small_as_possible_are_not_beaten() -> None:
+    """Without equal rows, all classes have k rows or one more."""
+    frame = pl.DataFrame({"x": np.random.default_rng(1).permutation(103)})
+    known = Schema.of(quasi={"x": "numeric"})
+    groups = covey.cluster(frame, known, k=5, objective="discernibility")
+    assert covey.measure(frame, groups, known, k=5).discernibility == 17 * 25 + 3 * 36
+
+
+# ── discernibility and its reference ────────────────────────────────────────────────────────────
+
+
+@given(people(least=2, most=24, columns=3), st.data())
+@examples(60)
+def test_even_groups_are_those_of_the_reference(table: People, data: st.DataObject) -> None:
+    encoded, k = table.encoded(), data.draw(st.integers(1, table.rows))
+    start = _some_groups(table.rows, k, data)
+    found = evened(encoded, start, k)
+    assert found.labels.tolist() == reference.evened(encoded.plain, start.labels.tolist(), k)
+    assert found.count == table.rows // k
+    assert found.smallest >= k
+    assert found.sizes.max() - found.sizes.min() <= 1 or found.count < k
+
+
+@given(people(least=4, most=30, columns=2), st.data())
+@examples(60)
+def test_groups_apart_are_those_of_the_reference(table: People, data: st.DataObject) -> None:
+    encoded, k = table.encoded(), data.draw(st.integers(1, 4))
+    start = evened(encoded, _some_groups(table.rows, k, data), k)
+    seed = data.draw(st.integers(0, 2**64))
+    found = apart(encoded, start, seed)
+    assert found.labels.tolist() == reference.apart(encoded.plain, start.labels.tolist(), seed)
+    assert sorted(found.sizes) == sorted(start.sizes)
+    assert _discernibility(encoded, found) <= _discernibility(encoded, start)
+
+
+def _some_groups(rows: int, k: int, data: st.DataObject) -> Groups:
+    numbers = np.arange(rows) % data.draw(st.integers(1, max(rows // k, 1)))
+    order = np.random.default_rng(data.draw(st.integers(0, 2**32))).permutation(rows)
+    return Groups(numbers[order])
+
+
+def _discernibility(encoded: EncodedTable, groups: Groups) -> int:
+    sizes = np.bincount(classes_of(encoded, groups), groups.sizes)
+    return int((sizes * sizes).sum())
+
+
+# ── refinement ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("objective", ["loss", "discernibility", "classification", "sse"])
+@given(table=people(least=4, most=40, columns=3), data=st.data())
+@examples(40)
+def test_a_refinement_never_makes_worse_what_it_was_asked_for(
+    objective: str, table: People, data: st.DataObject
+) -> None:
+    encoded, k = table.encoded(classes=True), data.draw(st.integers(1, table.rows // 2))
+    start = _some_groups(table.rows, k, data)
+    found = refined(encoded, k, start, objective=Objective.of(objective))
+    assert found.smallest >= k
+    before, after = (_asked(objective, encoded, groups) for groups in (start, found))
+    assert after <= before + 1e-9
+
+
+def _asked(objective: str, encoded: EncodedTable, groups: Groups) -> float:
+    if objective == "sse":
+        from covey.clustering.microaggregation import points_of
+
+        points, labels = points_of(encoded), groups.labels
+        parts = [points[labels == one] for one in range(groups.count)]
+        return sum(float(((part - part.mean(axis=0)) ** 2).sum()) for part in parts)
+    if objective == "discernibility":
+        return float(_discernibility(encoded, groups))
+    if objective == "classification":
+        assert encoded.classes is not None
+        own = classes_of(encoded, groups)[groups.labels]
+        marks = encoded.classes.tolist()
+        within = [[marks[i] for i in np.flatnonzero(own == one)] for one in np.unique(own)]
+        return float(sum(len(part) - max(map(part.count, part)) for part in within))
+    labels = groups.labels.tolist()
+    return float(metrics.total_il(encoded.plain, labels, encoded.measure))
+
+
+def test_the_report_says_what_was_optimised() -> None:
+    asked = {"loss": 1.0, "classification": 0.5}
+    found = covey.anonymize(
+        crowd(), schema(), k=5, objective=asked, class_column="pay", key=KEY, remember=False
+    )
+    assert found.report.options["objective"] == asked
+    plain = covey.anonymize(crowd(), schema(), k=5, key=KEY, remember=False)
+    assert "objective" not in plain.report.options
+
+
+# ── refusals ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("objective", "said"),
+    [
+        ("losss", "loss"),
+        ({}, "objective"),
+        ({"loss": 0}, "'loss'"),
+        ({"loss": float("nan")}, "'loss'"),
+        ({"sse": 1, "loss": 1}, "'sse'"),
+        ("classification", "class column"),
+    ],
+)
+def test_what_is_no_objective_is_refused(objective: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        covey.anonymize(crowd(), schema(), k=5, objective=objective, key=KEY)
+
+
+def test_an_objective_that_nothing_looks_at_is_refused() -> None:
+    with pytest.raises(UsageError, match="refine"):
+        covey.anonymize(crowd(), schema(), k=5, method="mdav", objective="sse", key=KEY)
+
+
+def test_the_command_line_reads_weights() -> None:
+    assert read("sse") == "sse"
+    assert read("loss=1, classification=0.5") == {"loss": 1.0, "classification": 0.5}
+    with pytest.raises(UsageError, match="loss=1"):
+        read("loss=much")
