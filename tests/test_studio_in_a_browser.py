@@ -287,7 +287,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def make(client: Any) -> None:
     client.post("price/k", data={"k": str(K)})
     client.post("make/start")
-    wait(lambda: "verified" in client.get("make").text)
+    wait(lambda: 'class="verdict good"' in client.get("make").text)
     client.post("answer/about", data={"title": "Odd", "certificate": "on"})
     client.post("answer/write")
     client.post("look/attack", data={"random": "yes"})
