@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from covey.errors import count, percent
+from covey.errors import count
 from covey.studio.steps import Step, button, form
 from covey.tables.html import Html, Part, element, together
 
@@ -135,9 +135,3 @@ def _as_command(studio: "Studio | None") -> Html | None:
         id="same",
     )  # fmt: skip
     return element("aside", told, aria_label="The same as a command")
-
-
-def risk_and_loss(risk: float | None, loss: float | None) -> list[str]:
-    """Two figures in words."""
-    told = [] if risk is None else [f"risk {percent(risk)}"]
-    return told + ([] if loss is None else [f"{percent(loss)} lost"])
