@@ -290,6 +290,7 @@ def make(client: Any) -> None:
     wait(lambda: 'class="verdict good"' in client.get("make").text)
     client.post("answer/about", data={"title": "Odd", "certificate": "on"})
     client.post("answer/write")
+    wait(lambda: "For the recipient" in client.get("hand_over").text)
     client.post("look/attack", data={"random": "yes"})
 
 

@@ -273,8 +273,8 @@ def test_a_release_leaves_its_entry_in_the_register_and_nothing_else(tmp_path: P
         client.post("price/k", data={"k": "5"})
         client.post("make/start")
         wait(lambda: 'class="verdict good"' in client.get("make").text)
-        client.post("answer/write")
-        assert "For the recipient" in client.get("hand_over").text
+        assert told(client.post("answer/write")) == []
+        wait(lambda: "For the recipient" in client.get("hand_over").text)
         client.post("hand_over/prove")
         wait(lambda: "The same bytes" in client.get("hand_over").text)
         outside = [path for path in files_in(tmp_path) if running.folder not in path.parents]
