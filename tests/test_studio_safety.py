@@ -181,6 +181,7 @@ def marked() -> str:
 MARKS = re.compile(r"Zq[0-9]|Hq[0-9]")
 
 
+@pytest.mark.slow
 def test_no_address_holds_a_cell_or_a_column(studio: Inside) -> None:
     studio.upload("people.csv", marked().encode())
     studio.post("price/k", {"k": "5"})

@@ -97,6 +97,7 @@ def test_jobs_that_are_stopped_end_and_the_next_one_is_done(worker: Worker) -> N
     assert done(ask) == 3
 
 
+@pytest.mark.slow
 def test_a_job_that_does_not_hear_is_ended(worker: Worker) -> None:
     async def ask() -> int:
         deaf = worker.give("deaf", 60.0)
