@@ -19,6 +19,7 @@ from command_line import Folder
 from covey import Schema
 from covey.errors import CoveyError
 from covey.report import About
+from covey.studio.outgoing import written
 from covey.studio.work import Source, Work
 from covey.studio.workers import Worker
 from patient import Patient
@@ -303,6 +304,7 @@ def released_by(studio: Inside, posts: tuple[tuple[str, dict[str, str]], ...]) -
     wait(lambda: "make" not in studio.studio.jobs)
     assert studio.studio.release is not None, studio.get("make").text
     assert told(studio.post("answer/write")) == []
+    wait(lambda: written(studio.studio))
     page = studio.get("hand_over").text
     found = re.search(rf'href="(files/\w+)"[^>]*>{re.escape(escape(studio.studio.output))}<', page)
     assert found is not None

@@ -146,6 +146,13 @@ def heading(title: Part, *lead: Part) -> Html:
     return together((element("h1", title), element("p", *lead, class_="lead") if lead else None))
 
 
+def nothing_known(title: str) -> Html:
+    """What a step shows as long as no column has the role that it is about."""
+    said = "No column is one that others may know. Give at least one this role."
+    return together((heading(title), element("p", said, class_="told mind"),
+                     onwards("roles", "Who could recognise whom?")))  # fmt: skip
+
+
 def card(title: Part, *inside: Part, id: str | None = None, class_: str = "card") -> Html:
     """A part of a page with a title."""
     return element("section", element("h2", title), *inside, class_=class_, id=id)

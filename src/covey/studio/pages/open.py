@@ -38,27 +38,27 @@ async def page(studio: Studio) -> Html:
         said = element("p", f"{job.stage} …", role="status")
         return element("div", heading("Open a table"), said, data_every="400", id="opening",
                        data_page=True)  # fmt: skip
-    if studio.opened is None:
-        return together((_start(), *_choices(studio), _ways_in()))
-    return together(_opened(studio))
+    shown = (_start(), _ways_in()) if studio.opened is None else _opened(studio)
+    return together((*_choices(studio), *shown))
 
 
 def _start() -> Html:
     return heading(
         "Open a table of people",
-        "covey groups similar people and shows each group as one, so that everyone hides among at "
-        "least k others. Nothing leaves this machine.",
+        "covey groups similar people and shows each group as one, so that everyone looks like at "
+        "least k people. Nothing leaves this machine.",
     )
 
 
 def _choices(studio: Studio) -> Iterator[Part]:
     """The sheets of a file, if it has several."""
-    if not studio.choices:
+    if studio.waiting is None:
         return
     sheets = [
         button(name, name="part", value=str(place)) for place, name in enumerate(studio.choices)
     ]
-    yield card("Which part?", form("open/part", *sheets, class_="row"))
+    said = f"{studio.waiting.name} has several sheets or tables. Choose one."
+    yield card("Which part?", element("p", said), form("open/part", *sheets, class_="row"))
 
 
 def _ways_in() -> Html:

@@ -70,7 +70,8 @@ async def page(studio: Studio) -> Html:
             heading(
                 "Who could recognise whom?",
                 "Someone who knows a few facts about a person can look for the row that fits them. "
-                "Say of each column whether others may know it. covey has made a proposal.",
+                "Say of each column whether others may know it. covey has made a proposal. Reports "
+                "call a column that others may know a quasi-identifier.",
             ),
             _verdict(studio, unique),
             _confirm(studio),

@@ -30,6 +30,7 @@ from covey.studio.steps import (
     hidden,
     labelled,
     later,
+    nothing_known,
     push,
     ticked,
     typed,
@@ -55,7 +56,7 @@ async def page(studio: Studio) -> Html:
     """The page of the step."""
     title = "How may it be shown?"
     if not studio.schema.quasi:
-        return heading(title, "First choose at least one column that others may know.")
+        return nothing_known(title)
     cards = [await _card(studio, name) for name in studio.schema.quasi]
     lead = (
         "covey groups similar people and shows the same cell for all of a group. Here you decide "
