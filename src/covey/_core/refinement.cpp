@@ -57,6 +57,26 @@ template <bool Marked> void Extremes::measure(Partition<Marked> &parts, i64 grou
 template void Extremes::measure(Partition<false> &, i64);
 template void Extremes::measure(Partition<true> &, i64);
 
+// Only attributes in which the row was at an end, or next to it, are measured again.
+template <bool Marked> void Extremes::forget(Partition<Marked> &parts, i64 group, i64 row) {
+    const Block &rows = *parts.rows;
+    auto known = [&](auto &low, auto &high, auto lowest, auto highest, auto cell) {
+        if (low.forget(cell(row)) & high.forget(cell(row))) return true;
+        low.clear(lowest), high.clear(highest);
+        for (i64 member = parts.head[group]; member >= 0; member = parts.next[member])
+            low.extend(cell(member), lower), high.extend(cell(member), higher);
+        return false;
+    };
+    for (size_t j = 0; j < lows_.size(); ++j) {
+        if (known(lows_[j], highs_[j], INF, -INF, [&](i64 member) { return rows.number(member)[j]; })) continue;
+        parts.low(group)[j] = low_[j] = lows_[j].value, parts.high(group)[j] = high_[j] = highs_[j].value;
+    }
+    for (size_t j = 0; j < firsts_.size(); ++j) {
+        if (known(firsts_[j], lasts_[j], FAR, -1, [&](i64 member) { return rows.code(member)[j]; })) continue;
+        parts.first(group)[j] = first_[j] = firsts_[j].value, parts.last(group)[j] = last_[j] = lasts_[j].value;
+    }
+}
+
 void Extremes::leave(const Block &rows, i64 row, Extremes &into) const {
     into.resize(*rows.space);
     const double *numbers = rows.number(row);
@@ -65,15 +85,6 @@ void Extremes::leave(const Block &rows, i64 row, Extremes &into) const {
         into.low_[j] = lows_[j].without(numbers[j]), into.high_[j] = highs_[j].without(numbers[j]);
     for (size_t j = 0; j < firsts_.size(); ++j)
         into.first_[j] = firsts_[j].without(codes[j]), into.last_[j] = lasts_[j].without(codes[j]);
-}
-
-bool Extremes::forget(const Block &rows, i64 row) {
-    const double *numbers = rows.number(row);
-    const i32 *codes = rows.code(row);
-    bool known = true;
-    for (size_t j = 0; j < lows_.size(); ++j) known &= lows_[j].forget(numbers[j]) & highs_[j].forget(numbers[j]);
-    for (size_t j = 0; j < firsts_.size(); ++j) known &= firsts_[j].forget(codes[j]) & lasts_[j].forget(codes[j]);
-    return known;
 }
 
 double Extremes::loss_without(const Block &rows, i64 row) const {
@@ -260,7 +271,7 @@ template <bool Marked> void Moves<Marked>::relocate(Parts &parts, i64 group, con
         if (!parts.complies(group, {row})) continue;
         parts.detach(row);
         parts.size[group] -= 1;
-        if (!ends_.forget(*parts.rows, row)) ends_.measure(parts, group);
+        ends_.forget(parts, group, row);
         parts.weigh(group);
         if (choice >= 0) parts.join(choice, row);
         else parts.leave_out(row);

@@ -30,10 +30,11 @@ template <class T> struct End {
 // The ends of a group and what is next to them: what it would lose without any one member.
 class Extremes {
   public:
-    template <bool Marked> void measure(Partition<Marked> &parts, i64 group);  // also tightens its hull
+    // Both also tighten the hull of the group.
+    template <bool Marked> void measure(Partition<Marked> &parts, i64 group);
+    template <bool Marked> void forget(Partition<Marked> &parts, i64 group, i64 row);  // a member that has left
     void extend(const Block &rows, i64 row);
 
-    bool forget(const Block &rows, i64 row);  // whether what remains is known without measuring again
     double loss_without(const Block &rows, i64 row) const;
     void leave(const Block &rows, i64 row, Extremes &into) const;  // only the hull of what remains
     double loss_with(const Block &rows, i64 row) const;

@@ -282,8 +282,8 @@ def workers() -> int:
 class _Work:
     """A table, data shared by its blocks, and the groups so far.
 
-    A group is labelled by one of its rows, so blocks need no communication: no label occurs in two
-    blocks.
+    A group is labelled by its lowest row, so blocks need no communication: no label occurs in two
+    blocks, even if the time is up before some blocks of a round have begun.
     """
 
     def __init__(
@@ -449,7 +449,9 @@ class _Work:
 
     def _save(self, own: Longs, block: "kernels.Block") -> None:
         labels = block.labels
-        self.labels[own] = np.where(labels < 0, SUPPRESSED, own[labels])
+        lowest = np.full(len(own) + 1, self.table.rows)
+        np.minimum.at(lowest, labels, own)
+        self.labels[own] = np.where(labels < 0, SUPPRESSED, lowest[labels])
 
     def _return_rows(self, threads: ThreadPoolExecutor, blocks: list[Longs]) -> None:
         """Take back the rows whose suppression gains least, until the limit is met."""

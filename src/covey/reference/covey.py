@@ -392,10 +392,10 @@ class Block:
         return total + len(self.suppressed) * price if self.suppressed else total
 
     def labels(self) -> dict[int, int]:
-        """Return the label of each row. The label of a slot is the row at that place."""
+        """Return the label of each row. The label of a group is its lowest row."""
         labels = dict.fromkeys(self.suppressed, SUPPRESSED)
-        for group, label in zip(self.slots, self.rows, strict=False):
-            labels.update(dict.fromkeys(group.rows, label))
+        for group in self.slots:
+            labels.update(dict.fromkeys(group.rows, min(group.rows, default=0)))
         return labels
 
 
