@@ -120,14 +120,14 @@ DIGESTS = {
     "a class column": "b0ec50d2bb16a9ef",
     "wildcards": "a7621b3782fe2e01",
     "dropped": "ce9a88c09a31fb2e",
-    "persons": "076827bba0b49dbe",
+    "persons": "f351f0c754bc86da",
     "l": "88721e752c93080a",
     "l by another": "112729130c6a6d18",
-    "t": "82de95e82347e989",
-    "alpha": "9fde30f5cf9037b7",
-    "beta": "48c703569f564866",
-    "delta": "075702c597409076",
-    "all of it": "2bbab77b1559e351",
+    "t": "291d35dc9af52db1",
+    "alpha": "5c208fd6a278cd08",
+    "beta": "d3614f10a1c71859",
+    "delta": "5fee5bc3bb80fabd",
+    "all of it": "4ef692db9a1182ca",
 }
 
 

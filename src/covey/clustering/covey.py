@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 import numpy as np
@@ -38,8 +38,19 @@ class Plan:
     block: int = 8_192  # rows in a block in which groups are refined
     pool: int = 20  # rows that are re-formed together, but at least three groups
     tries: int = 4
+    least: float = 0.02  # as `gain`, under requirements beyond k
     whole: int = 0  # largest table, in rows, that is also re-formed as a whole
     restarts: int = 500  # how often it is re-formed
+
+    @property
+    def first(self) -> "Plan":
+        """The rounds for k alone, before requirements beyond k are met: more of them do not pay."""
+        return replace(self, rounds=min(self.rounds, 1))
+
+    @property
+    def constrained(self) -> "Plan":
+        """The rounds under such requirements, each of which takes several times as long."""
+        return replace(self, gain=self.least)
 
     def neighbours(self, k: int) -> int:
         """Number of groups that are re-formed together with each group."""
@@ -50,7 +61,7 @@ PLANS: dict[Effort, Plan] = {
     "fast": Plan(rounds=0, gain=1.0),
     "quick": Plan(rounds=2, gain=0.01, tries=1),
     "balanced": Plan(rounds=5, gain=0.01),
-    "best": Plan(rounds=40, gain=0.001, tries=8, block=16_384, whole=100),
+    "best": Plan(rounds=40, gain=0.001, tries=8, block=16_384, least=0.002, whole=100),
 }
 _SMALLEST_BLOCK = 8  # groups of k
 
@@ -102,10 +113,9 @@ def covey(  # noqa: PLR0913 - the options of the method
         if table.constraints is None:
             _rounds(work, threads, plan, end)
         else:
-            going_on = _rounds(work, threads, plan, (time.monotonic() + end) / 2)
-            work.comply()
-            if going_on:
-                _rounds(work, threads, plan, end)
+            going_on = _rounds(work, threads, plan.first, (time.monotonic() + end) / 2)
+            if work.comply() and going_on:
+                _rounds(work, threads, plan.constrained, end)
     progress("clustering", 1.0)
     return Groups(_numbered(work.labels))
 
@@ -128,9 +138,9 @@ def refined(
 ) -> Groups:
     """Refine the groups of any method as the covey method does, while that lowers the loss."""
     work, plan = _Work(table, k, seed, progress=progress), PLANS["balanced"]
-    work.take_over(groups)
-    with ThreadPoolExecutor(workers()) as threads:
-        _rounds(work, threads, plan, float("inf"))
+    if work.take_over(groups):
+        with ThreadPoolExecutor(workers()) as threads:
+            _rounds(work, threads, plan, float("inf"))
     return Groups(_numbered(work.labels))
 
 
@@ -261,26 +271,32 @@ class _Work:
             self.cost += cost
             self._tell("clustering", number / len(blocks) / (plan.rounds + 1))
 
-    def take_over(self, groups: Groups) -> None:
+    def take_over(self, groups: Groups) -> bool:
         """Start with the groups of another method, and repair those that miss the constraints."""
         _, first, own = np.unique(groups.labels, return_index=True, return_inverse=True)
         self.labels = np.where(groups.labels < 0, SUPPRESSED, first[own])
-        self.comply()
+        return self.comply()
 
-    def comply(self) -> None:
+    def comply(self) -> bool:
         """Repair groups that miss the constraints; from here on every move must meet them.
 
-        Groups search the whole table, because similar rows often have similar sensitive values.
+        Groups search the whole table, because similar rows often have similar sensitive values. If
+        interrupted, the groups that still miss the constraints merge with those around them, and
+        the answer is False.
         """
         self.marks = self._marks(self.table.constraints)
         self._permit(self.allowed)
         self.stage = self.stages - 1
         everyone = np.arange(self.table.rows)
         block = self._load(everyone)
+        finished = True
         if self.table.constraints is not None:
-            watched(block.repair, self._tell)
+            finished = watched(block.repair, self._tell, keeps_result=True)
             self._save(everyone, block)
+            if not finished:
+                self.progress(STOPPED, 1.0)
         self.cost = block.cost
+        return finished
 
     def _tell(self, stage: str, share: float) -> None:
         self.progress(stage, (self.stage + share) / self.stages)
