@@ -7,17 +7,17 @@ Total-IL divided by that of k alone on the same quasi-identifiers.
 `census`: 600,000 rows of the census, k = 100, and no occupation in more than 1/l of a group. He's
 cb has its own construction for this, by splitting; losses of the covey method are divided by cb's.
 
-`binary`: the first 320,000 rows of the census with four quasi-identifiers, k = 10, and t-closeness of
-"earns more than 60,000": a binary column that depends on the quasi-identifiers.
+`binary`: the first 320,000 rows of the census with four quasi-identifiers, k = 10, and t-closeness
+of "earns more than 60,000": a binary column that depends on the quasi-identifiers.
 
-`persons`: 105,000 rows of 35,000 persons, drawn at random, each with the quasi-identifiers of one row
-of the census: k = 10 persons instead of 10 rows.
+`persons`: 105,000 rows of 35,000 persons, drawn at random, each with the quasi-identifiers of one
+row of the census: k = 10 persons instead of 10 rows.
 
-`bounds`: a lower bound of the loss under t-closeness on Adult, and one of the same kind for k alone.
-A row of a group loses at least its distance from each other member, so at least that from the k-th
-nearest row and the mean of that from the members with the other value. If at least a share s of each
-group has that value, no row of it serves more than (1 - s) / s others: this is a transport problem,
-and every choice of prices for the rows gives a bound from below. It is far below what is possible.
+`bounds`: a lower bound of the loss under t-closeness on Adult, and one of the same kind for k
+alone. A row loses at least its distance from each other member of its group: so at least that from
+the k-th nearest row, and the mean distance from the members with the other value. If at least a
+share s of each group has that value, no row of it serves more than (1 - s) / s others. This is a
+transport problem, and any prices for the rows that serve give a bound from below. Takes minutes.
 
 Times are processor seconds for clustering only, in one run.
 Run: python -m benchmarks.requirements [--part PART ...] [--data FOLDER]
@@ -34,9 +34,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 from benchmarks import tables
+from numpy.typing import NDArray
 
 from covey import METHODS, KAnonymity, LDiversity, Schema, TCloseness
-from covey._core.arrays import Floats, Longs
+from covey._core.arrays import Longs
 from covey.clustering import keep_constraints
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups
@@ -47,7 +48,7 @@ from covey.tables import Table
 PARTS = ("adult", "census", "binary", "persons", "bounds")
 K, CENSUS_K = 10, 100
 RICH = 60_000
-STEPS = 60  # to find prices
+STEPS = 20  # to find prices
 LS = (2, 4, 6, 8, 10)
 EFFORTS = ("fast",)  # more effort would take minutes for each l, and is not needed to beat cb
 ASKED: tuple[tuple[str, float, Requirement], ...] = (
@@ -148,7 +149,7 @@ def binary(folder: Path | None) -> None:
     schema = Schema.of(quasi=kinds, sensitive=["rich"])
     head("t, in addition to k = 10", "k alone", "balanced")
     for t in (0.3, 0.1):
-        asked = [KAnonymity(K), TCloseness(t, on="rich", distance="equal")]
+        asked: list[Requirement] = [KAnonymity(K), TCloseness(t, on="rich", distance="equal")]
         compared(str(t), encode(Table(frame), schema, require=asked))
 
 
@@ -195,7 +196,7 @@ def bounds(folder: Path | None) -> None:
 
 
 def transported(
-    table: EncodedTable, own: Longs, other: Longs, nearest: Floats, most: float
+    table: EncodedTable, own: Longs, other: Longs, nearest: NDArray[np.float32], most: float
 ) -> float:
     """A lower bound of what `own` rows lose, if each `other` row serves at most so many of them."""
     prices, best = np.zeros(len(other), dtype=np.float32), 0.0
@@ -214,7 +215,7 @@ def transported(
     return best
 
 
-def distances(table: EncodedTable, rows: Longs, others: Longs | None = None) -> Floats:
+def distances(table: EncodedTable, rows: Longs, others: Longs | None = None) -> NDArray[np.float32]:
     """What each of some rows would lose in a group with each other row."""
     others = np.arange(table.rows) if others is None else others
     cells, forest = table.cells, table.forest
