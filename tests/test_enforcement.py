@@ -32,6 +32,7 @@ from covey import (
     TCloseness,
     demo,
 )
+from covey._core import kernels
 from covey.cli import main as cli
 from covey.clustering.progress import STOPPED, Progress
 from covey.encoding import EncodedTable
@@ -43,7 +44,7 @@ from covey.schema.requirements import Requirement
 from examples import examples
 from oracles.constrained import Asked, constrained_optimum, is_feasible, keeps
 from oracles.metrics import total_il
-from tables_of_people import cells_of, people
+from tables_of_people import People, cells_of, people
 
 own = importlib.import_module("covey.clustering.covey")
 
@@ -546,6 +547,32 @@ def test_stopped_early_it_keeps_what_was_asked_for(request_: list[Requirement]) 
 
 
 @enforced
+@pytest.mark.parametrize("method", ["covey", "mondrian"])
+def test_interrupted_while_groups_are_repaired_it_merges_them(
+    request_: list[Requirement], method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(work: Callable[[kernels.Watch], bool], progress: Progress, **options: bool) -> bool:
+        watch = kernels.Watch()
+        watch.stop()
+        return work(watch)
+
+    frame, schema = invented(300)
+    told: list[str] = []
+    monkeypatch.setattr(own, "watched", stopped)
+    release = covey.anonymize(
+        frame,
+        schema,
+        require=request_,
+        seed=1,
+        method=method,
+        progress=lambda stage, _: told.append(stage),
+    )
+    check(release, frame, schema, request_)
+    assert STOPPED in told
+    assert release.groups.count >= 1
+
+
+@enforced
 def test_the_number_of_threads_does_not_matter(
     request_: list[Requirement], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -780,6 +807,25 @@ def test_rows_left_out_do_not_make_the_others_cost_more() -> None:
         check(release, frame, schema, request_)
         assert (release.report.losses.total_il, release.report.rows.suppressed) == (0, 0)
         assert calls == [share, 0.0]
+
+
+@given(people(most=40), st.data())
+@examples(20)
+def test_who_allows_suppression_does_not_lose_more(table: People, data: st.DataObject) -> None:
+    k = data.draw(st.integers(2, max(2, table.rows // 3)), "k")
+    seed = data.draw(st.integers(0, 999), "seed")
+    assume(table.rows >= k)
+    lost = []
+    for share in (0.0, data.draw(st.sampled_from([0.1, 0.3]), "share")):
+        release = covey.anonymize(
+            table.frame,
+            table.schema,
+            require=KAnonymity(k, person=False),
+            max_suppressed=share,
+            seed=seed,
+        )
+        lost.append(total_il(table.oracle, release.groups.labels.tolist(), table.schema.loss))
+    assert lost[1] <= lost[0] + 1e-9
 
 
 # ── persons ─────────────────────────────────────────────────────────────────────────────────────

@@ -1,5 +1,6 @@
 """Methods that run in one call of compiled code say how far they are, and can be stopped."""
 
+import time
 from itertools import pairwise
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from covey import demo
 from covey._core import kernels
 from covey.clustering import METHODS
+from covey.clustering.progress import watched
 from covey.encoding import EncodedTable, encode
 from covey.tables import Table
 
@@ -100,3 +102,17 @@ def test_a_kernel_stops_within_a_group(
     with pytest.raises(kernels.Stopped):
         METHODS[name](table, 1_000)
     assert watch.done < 0.001
+
+
+def test_an_interrupt_leaves_what_a_kernel_can_still_give() -> None:
+    def work(watch: kernels.Watch) -> str:
+        while not watch.stopped:
+            time.sleep(0.001)
+        return "coarse"
+
+    def interrupt(stage: str, done: float) -> None:
+        raise KeyboardInterrupt
+
+    assert watched(work, interrupt, keeps_result=True) == "coarse"
+    with pytest.raises(KeyboardInterrupt):
+        watched(work, interrupt)

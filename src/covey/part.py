@@ -36,12 +36,8 @@ def form(
     order = Selection(keyed_order(table, others, seed), table.rows)
     rest, possible, left = without_surplus(table.take(order.rows), request)
     groups = left.cluster(possible, seed, progress)
-    behind = order.then(rest)
-    formed = behind.back(groups)
     repaired = repair(possible, groups, left, seed, progress)
-    if repaired is groups:
-        return Grouping.of(table, formed)
-    return Grouping.of(table, behind.back(repaired), formed)
+    return Grouping.of(table, order.then(rest).back(repaired))
 
 
 def settle(
@@ -72,12 +68,10 @@ class Grouping:
     outcome: "Outcome"
 
     @classmethod
-    def of(
-        cls, table: EncodedTable, groups: Groups | Rings, before: Groups | Rings | None = None
-    ) -> "Grouping":
-        """The outcome of groups, and of those `before` the repair, if there was one."""
+    def of(cls, table: EncodedTable, groups: Groups | Rings) -> "Grouping":
+        """The outcome of groups."""
         if isinstance(groups, Rings):
-            return cls(groups, Outcome(0.0, 0.0, groups.suppressed, {}))
+            return cls(groups, Outcome(0.0, groups.suppressed, {}))
         kept = groups.labels != SUPPRESSED
         columns = {} if table.constraints is None else table.constraints.columns
         released = {
@@ -85,15 +79,8 @@ class Grouping:
             for name, column in columns.items()
             if column.totals is not None
         }
-        cost = _cost(table, groups)
-        asked = _cost(table, before) if isinstance(before, Groups) else cost
-        return cls(groups, Outcome(cost, asked, groups.suppressed, released))
-
-
-def _cost(table: EncodedTable, groups: Groups) -> float:
-    if table.constraints is None:
-        return 0.0  # nothing will be compared
-    return objective(table, groups) if groups.count else float("inf")
+        cost = objective(table, groups) if groups.count else float("inf")
+        return cls(groups, Outcome(cost, groups.suppressed, released))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,18 +88,12 @@ class Outcome:
     """What the groups of some rows cost and leave: outcomes of parts add up."""
 
     cost: float
-    before: float  # the repair
     suppressed: int
     released: Mapping[str, Longs]  # rows with each value of the constrained columns
 
     def __add__(self, other: "Outcome") -> "Outcome":
         both = {name: rows + other.released[name] for name, rows in self.released.items()}
-        return Outcome(
-            self.cost + other.cost,
-            self.before + other.before,
-            self.suppressed + other.suppressed,
-            both,
-        )
+        return Outcome(self.cost + other.cost, self.suppressed + other.suppressed, both)
 
 
 class Formed(Protocol):
@@ -129,16 +110,14 @@ F = TypeVar("F", bound=Formed)
 def chosen(request: Request, form: Callable[[Request], F], settle: Callable[[F], F]) -> F:
     """The groups to release.
 
-    If rows were suppressed, groups that met a requirement before may have to change, and that may
-    cost more than suppressing saved: then groups of all rows are formed as well, and the cheaper
-    ones are taken.
+    Whoever allows rows to be suppressed must not lose more for it. Each suppressed row lowered the
+    loss, but the groups of all rows may happen to be better, or groups that met a requirement
+    before may have to change. So groups of all rows are formed as well, and the cheaper ones taken.
     """
     first = form(request)
-    if not (first.outcome.suppressed and request.suppresses and request.constrained):
+    if not (first.outcome.suppressed and request.suppresses):
         return first
     repaired = settle(first) if request.relative else first
-    if repaired.outcome.cost <= first.outcome.before:
-        return repaired
     try:
         whole = form(request.suppressing(0.0))
     except InfeasibleError:  # only without some rows do the others meet the requirements

@@ -124,9 +124,14 @@ class Watch {
         if (stopped()) throw Stopped{};
     }
 
+    // Say how much is done.
+    void tell(i64 part, i64 whole) {
+        done_.store(whole > 0 ? double(part) / double(whole) : 1.0, std::memory_order_relaxed);
+    }
+
     // Say how much is done, and go on.
     void reach(i64 part, i64 whole) {
-        done_.store(whole > 0 ? double(part) / double(whole) : 1.0, std::memory_order_relaxed);
+        tell(part, whole);
         go_on();
     }
 

@@ -189,7 +189,7 @@ class Block:
         self, price: float, tries: int, random: np.random.Generator, watch: Watch
     ) -> None:
         """Form all groups again, if that pays."""
-    def repair(self, watch: Watch) -> None:
+    def repair(self, watch: Watch) -> bool:
         """Change groups until all meet the constraints."""
     def offers(self) -> Floats:
         """What the return of each suppressed row would cost, in their order."""

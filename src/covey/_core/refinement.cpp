@@ -382,7 +382,7 @@ template <bool Marked> class BlockRefinery : public Refinery {
     i64 groups() const override { return parts_.groups(); }
     double cost() const override { return parts_.total_cost(aim_.price); }
     const std::vector<i64> &labels() const override { return parts_.labels; }
-    void repair(Watch &watch) override { moves_.repair(parts_, watch); }
+    bool repair(Watch &watch) override { return moves_.repair(parts_, watch); }
 
     std::vector<double> offers() override {
         std::vector<double> rises;
@@ -671,7 +671,7 @@ void bind_refinement(nb::module_ &m) {
             "repair",
             [](BoundBlock &self, Watch &watch) {
                 nb::gil_scoped_release release;
-                self.block->repair(watch);
+                return self.block->repair(watch);
             },
             "watch"_a)
         .def("offers", [](BoundBlock &self) { return give(unlocked([&] { return self.block->offers(); })); })

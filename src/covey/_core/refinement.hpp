@@ -65,8 +65,9 @@ template <bool Marked> class Moves {
     // Put groups that miss the rules together with others until all keep them; whether they do.
     bool merge(Parts &parts);
 
-    // Change groups that miss the rules until all keep them, rows by rows or group by group.
-    void repair(Parts &parts, Watch &watch);
+    // Change groups that miss the rules until all keep them, rows by rows or group by group. If it is
+    // stopped, groups that still miss them merge with all around them, and the answer is false.
+    bool repair(Parts &parts, Watch &watch);
 
     void take_back(Parts &parts);
 
@@ -93,8 +94,8 @@ template <bool Marked> class Moves {
     std::vector<char> fits_;   // (sorts,) whether it fitted then
 };
 
-template <> void Moves<true>::repair(Parts &parts, Watch &watch);
-template <> void Moves<false>::repair(Parts &parts, Watch &watch);
+template <> bool Moves<true>::repair(Parts &parts, Watch &watch);
+template <> bool Moves<false>::repair(Parts &parts, Watch &watch);
 
 // How groups are formed again.
 struct Regrouping {
@@ -113,7 +114,7 @@ class Refinery {
     virtual void sweep(double price, const Watch &watch) = 0;
     virtual void refine(double price, const Regrouping &how, const Random &random, const Watch &watch) = 0;
     virtual void start_over(double price, i64 tries, const Random &random, const Watch &watch) = 0;
-    virtual void repair(Watch &watch) = 0;
+    virtual bool repair(Watch &watch) = 0;
     virtual std::vector<double> offers() = 0;           // what the return of each row left out would cost
     virtual void settle(const bool *returning) = 0;     // let some of them join the cheapest groups
     virtual i64 rows() const = 0;

@@ -31,8 +31,8 @@ struct Near {
 // Finds the rows of a block that widen a hull least, of those that are acceptable.
 class Finder {
   public:
-    Finder(const Block &rows, Watch &watch)
-        : rows_(rows), space_(*rows.space), boxes_(split(rows, watch)), low_(boxes_.first.size() * space_.intervals),
+    explicit Finder(const Block &rows)
+        : rows_(rows), space_(*rows.space), boxes_(split(rows)), low_(boxes_.first.size() * space_.intervals),
           high_(low_), first_(boxes_.first.size() * space_.categories), last_(first_),
           takes_(boxes_.first.size(), 0), point_(space_.intervals), leaf_(space_.categories),
           home_(rows.count) {
@@ -97,7 +97,7 @@ class Finder {
         return all;
     }
 
-    static Boxes split(const Block &rows, Watch &watch) {
+    static Boxes split(const Block &rows) {
         const Space &space = *rows.space;
         Table table{{rows.numbers.data(), space.cells.weights, rows.codes.data(), rows.count, space.intervals,
                      space.categories},
@@ -105,7 +105,7 @@ class Finder {
                     {}};
         std::vector<i32> everyone(rows.count);
         for (i64 row = 0; row < rows.count; ++row) everyone[row] = i32(row);
-        return split_into_boxes(table, std::move(everyone), table.shape.leaf_rows, watch);
+        return split_into_boxes(table, std::move(everyone), table.shape.leaf_rows);
     }
 
     void enclose(i64 box) {
@@ -194,16 +194,18 @@ class Memo {
 class Repair {
   public:
     Repair(Partition<true> &parts, Watch &watch)
-        : parts_(parts), watch_(watch), rows_(*parts.rows), finder_(rows_, watch), after_(rows_.sort_count),
+        : parts_(parts), watch_(watch), rows_(*parts.rows), finder_(rows_), after_(rows_.sort_count),
           steps_(rows_.sort_count), takes_(parts.groups(), 0), missed_(parts.groups(), 0.0) {}
 
-    void run() {
-        for (i64 group = 0; group < parts_.groups(); ++group) watch_.go_on(), judge(group);
+    // Whether it was left to finish.
+    bool run() {
+        for (i64 group = 0; group < parts_.groups(); ++group) judge(group);
         finder_.update_all([&](i64 row) { return takes(row); });
         for (i64 group = 0; group < parts_.groups(); ++group) {
             mend(group);
-            watch_.reach(group + 1, parts_.groups());
+            watch_.tell(group + 1, parts_.groups());
         }
+        return !watch_.stopped();
     }
 
   private:
@@ -220,7 +222,7 @@ class Repair {
 
     void mend(i64 group) {
         for (double missed; parts_.size[group] > 0 && (missed = missed_[group]) > 0.0;) {
-            watch_.go_on();
+            if (watch_.stopped()) return merge_around(group);
             find_candidates(group, missed);
             Union both = best_union(group, missed);
             if (take_in(group, missed, both.rate)) continue;
@@ -332,8 +334,7 @@ class Repair {
     // Take rows in as long as these are the cheapest steps; whether any was taken.
     bool take_in(i64 group, double missed, double merging) {
         bool took = false;
-        while (missed > 0.0) {
-            watch_.go_on();
+        while (missed > 0.0 && !watch_.stopped()) {
             ends_.measure(parts_, group);
             Step best;
             best.rate = merging;
@@ -392,7 +393,6 @@ class Repair {
     void merge_around(i64 group) {
         finder_.around(parts_.head[group], [&](const i32 *rows, i64 count) {
             for (i64 i = 0; i < count; ++i) {
-                watch_.go_on();
                 i64 other = parts_.labels[rows[i]];
                 if (other < 0 || other == group) continue;
                 // The smaller one moves, so that no row moves often.
@@ -419,10 +419,10 @@ class Repair {
 
 }  // namespace
 
-template <> void Moves<true>::repair(Parts &parts, Watch &watch) {
-    if (parts.has_rules()) Repair(parts, watch).run();
+template <> bool Moves<true>::repair(Parts &parts, Watch &watch) {
+    return !parts.has_rules() || Repair(parts, watch).run();
 }
 
-template <> void Moves<false>::repair(Parts &, Watch &) {}
+template <> bool Moves<false>::repair(Parts &, Watch &) { return true; }
 
 }  // namespace covey

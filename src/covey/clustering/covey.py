@@ -38,6 +38,7 @@ class Plan:
     rounds: float  # at most
     gain: float  # share of the loss that a round must gain to be followed by another
     tries: int = 4
+    least: float = 0.02  # as `gain`, under requirements beyond k
     heat: float = 0.0  # by how much a new group may cost more at first, as a share of its cost
     start: int = 512  # rows in a block in which groups are grown
     block: int = 4_096  # rows in a block in which groups are refined
@@ -45,6 +46,16 @@ class Plan:
     hosts: int = 6  # more groups, which stay but may take in some of these rows
     whole: int = 0  # largest table, in rows, that is re-formed as a whole and not annealed
     restarts: int = 500  # how often it is re-formed
+
+    @property
+    def first(self) -> "Plan":
+        """The rounds for k alone, before requirements beyond k are met: more of them do not pay."""
+        return replace(self, rounds=min(self.rounds, 1), heat=0.0)
+
+    @property
+    def constrained(self) -> "Plan":
+        """The rounds under such requirements, each of which takes several times as long."""
+        return replace(self, gain=self.least)
 
     def neighbours(self, k: int) -> int:
         """Number of groups that are re-formed together with each group."""
@@ -59,7 +70,9 @@ PLANS: dict[Effort, Plan] = {
     "fast": Plan(rounds=1, gain=0.0, tries=1),
     "quick": Plan(rounds=2, gain=0.01, tries=2),
     "balanced": Plan(rounds=12, gain=0.002),
-    "best": Plan(rounds=60, gain=0.001, tries=2, heat=0.15, block=8_192, pool=30, whole=100),
+    "best": Plan(
+        rounds=60, gain=0.001, tries=2, least=0.002, heat=0.15, block=8_192, pool=30, whole=100
+    ),
 }
 _SMALLEST_START = 8  # groups of k that a block has room for when groups are grown
 _SMALLEST_BLOCK = 128  # groups in a block in which they are refined
@@ -136,10 +149,9 @@ def covey(  # noqa: PLR0913 - the options of the method
         if table.constraints is None:
             _rounds(work, threads, plan, end)
         else:
-            going_on = _rounds(work, threads, plan, (time.monotonic() + end) / 2)
-            work.comply()
-            if going_on:
-                _rounds(work, threads, plan, end)
+            going_on = _rounds(work, threads, plan.first, (time.monotonic() + end) / 2)
+            if work.comply() and going_on:
+                _rounds(work, threads, plan.constrained, end)
     progress("clustering", 1.0)
     groups = Groups(_numbered(work.labels))
     if not aim.is_discernibility or groups.suppressed:
@@ -172,8 +184,10 @@ def refined(
     """Refine the groups of any method as the covey method does, while that lowers the objective."""
     weights = objective.penalty, objective.evenness
     work, plan = _Work(table, k, seed, *weights, progress=progress), PLANS["balanced"]
-    work.take_over(groups)
+    finished = work.take_over(groups)
     before = Groups(_numbered(work.labels))
+    if not finished:
+        return before
     if objective.sse:
         return _with_smaller_squares(table, k, before, seed, progress)
     even = objective.is_discernibility and table.constraints is None
@@ -364,26 +378,32 @@ class _Work:
             self.cost += cost
             self._tell("clustering", number / len(blocks) / (plan.rounds + 1))
 
-    def take_over(self, groups: Groups) -> None:
+    def take_over(self, groups: Groups) -> bool:
         """Start with the groups of another method, and repair those that miss the constraints."""
         _, first, own = np.unique(groups.labels, return_index=True, return_inverse=True)
         self.labels = np.where(groups.labels < 0, SUPPRESSED, first[own])
-        self.comply()
+        return self.comply()
 
-    def comply(self) -> None:
+    def comply(self) -> bool:
         """Repair groups that miss the constraints; from here on every move must meet them.
 
-        Groups search the whole table, because similar rows often have similar sensitive values.
+        Groups search the whole table, because similar rows often have similar sensitive values. If
+        interrupted, the groups that still miss the constraints merge with those around them, and
+        the answer is False.
         """
         self.marks = self._marks(self.table.constraints)
         self._permit(self.allowed)
         self.stage = self.stages - 1
         everyone = np.arange(self.table.rows)
         block = self._load(everyone)
+        finished = True
         if self.table.constraints is not None:
-            watched(block.repair, self._tell)
+            finished = watched(block.repair, self._tell, keeps_result=True)
             self._save(everyone, block)
+            if not finished:
+                self.progress(STOPPED, 1.0)
         self.cost = block.cost
+        return finished
 
     def _tell(self, stage: str, share: float) -> None:
         self.progress(stage, (self.stage + share) / self.stages)

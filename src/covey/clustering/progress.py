@@ -45,22 +45,27 @@ def part_of(progress: Progress, stage: str, done: int, total: int) -> Progress:
 _SECONDS_BETWEEN_REPORTS = 0.1
 
 
-def watched(work: "Callable[[kernels.Watch], T]", progress: Progress) -> T:
+def watched(
+    work: "Callable[[kernels.Watch], T]", progress: Progress, *, keeps_result: bool = False
+) -> T:
     """Run a kernel in a thread of its own and report its progress.
 
     Compiled code hears no signals. This thread does: an interrupt stops the kernel, and so does an
-    error that `progress` raises.
+    error that `progress` raises. A kernel that `keeps_result` has one soon after an interrupt too;
+    only a second interrupt then aborts the work.
     """
     from covey._core import kernels
 
     watch = kernels.Watch()
     with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(work, watch)
         try:
-            running = thread.submit(work, watch)
             while wait([running], _SECONDS_BETWEEN_REPORTS).not_done:
                 progress("clustering", watch.done)
-        except BaseException:
+        except BaseException as stopping:
             watch.stop()
-            raise
+            if not (keeps_result and isinstance(stopping, KeyboardInterrupt)):
+                raise
+            return running.result()
     progress("clustering", 1.0)
     return running.result()
