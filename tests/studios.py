@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import unescape
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ PEOPLE = "name,age,sex,town,diagnosis\n" + "".join(
 # ── inside this process ─────────────────────────────────────────────────────────────────────────
 
 
-@dataclass
+@dataclass(repr=False)
 class Inside:
     """A studio in this process, asked as a browser asks it."""
 
@@ -74,7 +75,7 @@ def inside(folder: Path, table: str | None = None) -> Iterator[Inside]:
 
 def told(answer: httpx.Response) -> list[str]:
     """The messages on a page."""
-    found = re.findall(r'<p class="told bad"[^>]*>(.*?)</p>', answer.text, re.DOTALL)
+    found = re.findall(r'<p class="told bad" role="alert">(.*?)</p>', answer.text, re.DOTALL)
     return [unescape(text) for text in found]
 
 
@@ -97,7 +98,7 @@ class Answer(NamedTuple):
     text: str
 
 
-@dataclass
+@dataclass(repr=False)
 class Served:
     """A studio that runs as a process of its own."""
 
@@ -173,3 +174,54 @@ def served(home: Path, *arguments: object, **variables: str) -> Iterator[Served]
             process.wait(20)
         process.kill()
         process.wait()
+
+
+# ── what is on a page ───────────────────────────────────────────────────────────────────────────
+
+
+@dataclass
+class Form:
+    """A form of a page: its action, and the values that each of its fields can have."""
+
+    action: str
+    fields: dict[str, list[str]]
+    free: set[str]  # fields to type in
+
+
+class _Reader(HTMLParser):
+    """Notes forms and addresses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forms: list[Form] = []
+        self.addresses: list[str] = []
+        self._chosen = ""  # the list that options belong to
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        said = dict(attrs)
+        for name in ("href", "src", "action", "formaction", "data-src"):
+            if (address := said.get(name)) is not None:
+                self.addresses.append(address)
+        if tag == "form":
+            self.forms.append(Form(said["action"] or "", {}, set()))
+        elif tag == "select":
+            self._chosen = said.get("name") or ""
+        elif self.forms and "disabled" not in said:
+            self._control(tag, said)
+
+    def _control(self, tag: str, said: dict[str, str | None]) -> None:
+        name = self._chosen if tag == "option" else said.get("name")
+        if not name or tag not in ("option", "input", "button", "textarea"):
+            return
+        form = self.forms[-1]
+        values = form.fields.setdefault(name, [])
+        values.append(said.get("value") or ("on" if said.get("type") == "checkbox" else ""))
+        if said.get("type") in ("text", "number", "range") or tag == "textarea":
+            form.free.add(name)
+
+
+def read(page: str) -> _Reader:
+    """The forms and addresses of a page."""
+    reader = _Reader()
+    reader.feed(page)
+    return reader

@@ -324,7 +324,7 @@ class Span(NamedTuple):
 
 
 _DAY = 86_400_000  # milliseconds, in which charts count time
-_LONG, _FLAT = 560, 110  # pixels of a scale
+_LONG, _FLAT = 440, 95  # pixels of a scale
 
 
 def cut_spans(

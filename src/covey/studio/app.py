@@ -18,6 +18,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from covey.errors import CoveyError
+from covey.studio.desk import Desk
 from covey.studio.frame import framed
 from covey.studio.pages import STEPS
 from covey.studio.session import Studio
@@ -33,7 +34,8 @@ def application(folder: Path, table: str | None, ready: Callable[[], None]) -> S
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        studio = app.state.studio = Studio(folder, Worker(folder), Worker(folder), Worker(folder))
+        reader, maker, pricer = (Worker(folder, Desk) for _ in range(3))
+        studio = app.state.studio = Studio(folder, reader, maker, pricer)
         first = asyncio.create_task(_begin(studio, table))
         ready()
         yield

@@ -182,8 +182,7 @@ def _values_of(nodes: Nodes, written: list[str | None]) -> list[list[str]]:
             found.append([])
         else:
             first = int(tree.first_leaf[node])
-            leaves = tree.leaves[first : first + int(tree.leaves_below[node])]
-            found.append([leaf for leaf in leaves if leaf])
+            found.append(list(tree.leaves[first : first + int(tree.leaves_below[node])]))
     return found
 
 

@@ -361,18 +361,26 @@ def _cut(numbers: _Numbers, column: Column) -> "alt.LayerChart":
     low, high = min([low, *inside]), max([high, *inside])
     whole = bool((numbers.values % 1 == 0).all())
     width = round_step(max(high - low, 1e-9) / _FINE, whole=whole)
-    bins = np.floor(np.clip(numbers.values, low, high) / width).astype(np.int64)
-    first = int(bins[0])
-    heights = np.bincount(bins - first, weights=numbers.rows)
+    begin, end = _whole_steps(low, high, column, width)
+    bins = np.floor((np.clip(numbers.values, low, high) - begin) / width).astype(np.int64)
+    heights = np.bincount(bins, weights=numbers.rows)
     bottom, top = column.bounds
     spans = [
-        charts.Span(left, left + width, float(rows), beyond=left + width <= bottom or left > top)
-        for left, rows in zip((np.arange(len(heights)) + first) * width, heights, strict=True)
+        charts.Span(left, left + width, float(rows), beyond=left + width <= bottom or left >= top)
+        for left, rows in zip(begin + np.arange(len(heights)) * width, heights, strict=True)
         if rows
     ]
-    ends = first * width, max(high, (first + len(heights)) * width)
-    cuts = _cuts(column, max(ends[0], bottom), min(ends[1], top))
+    ends = begin, max(end, begin + len(heights) * width)
+    cuts = _cuts(column, max(begin, bottom), min(ends[1], top))
     return charts.cut_spans(spans, cuts, bounds, ends=ends, dates=column.type == "date")
+
+
+def _whole_steps(low: float, high: float, column: Column, width: float) -> tuple[float, float]:
+    """The range widened to whole steps, like those of the sliders below the picture."""
+    if column.grid is None:
+        return float(np.floor(low / width) * width), high
+    begin, end = snapped(np.array([low]), np.array([high]), column.grid)
+    return float(begin[0]), float(end[0])
 
 
 def _cuts(column: Column, low: float, high: float) -> list[float]:

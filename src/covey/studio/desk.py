@@ -57,6 +57,7 @@ class Made:
     """What the server knows of a release."""
 
     report: Report
+    number: int = field(default_factory=time.time_ns)  # another one each time a release is made
 
     @property
     def verdict(self) -> Verdict:
@@ -86,6 +87,7 @@ class Desk(Columns, Prices, Looks):
     def open(self, telling: Telling, place: str, declared: TableFormat) -> Opened:
         """Read a table, and draft a schema."""
         telling.progress("reading", 0.0)
+        self._read = None  # the file may have changed since
         table = self.table(place, declared)
         telling.progress("looking at the columns", 0.5)
         draft = inspection.inspect(table, taxonomies=trees_beside(place)).declaring(declared)

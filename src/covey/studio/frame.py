@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from covey.errors import count, percent
+from covey.errors import count
 from covey.studio.steps import Step, button, form
 from covey.tables.html import Html, Part, element, together
 
@@ -118,7 +118,7 @@ def _as_command(studio: "Studio | None") -> Html | None:
     work = studio.work
     toml = element("pre", element("code", work.toml), tabindex="0",
                    aria_label="schema file")  # fmt: skip
-    return element(
+    told = element(
         "details",
         element("summary", "The same as a command"),
         element("p", "Save this as ", element("code", "covey.toml"), " beside the table:"),
@@ -134,9 +134,4 @@ def _as_command(studio: "Studio | None") -> Html | None:
         class_="command",
         id="same",
     )  # fmt: skip
-
-
-def risk_and_loss(risk: float | None, loss: float | None) -> list[str]:
-    """Two figures in words."""
-    told = [] if risk is None else [f"risk {percent(risk)}"]
-    return told + ([] if loss is None else [f"{percent(loss)} lost"])
+    return element("aside", told, aria_label="The same as a command")

@@ -1,21 +1,16 @@
-"""The jobs that write a release and what goes with it, into the studio's own folder."""
+"""Write a release and what goes with it into the studio's own folder."""
 
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from covey.errors import UsageError
+from covey.release import Release
 from covey.report import About, Report
 from covey.report import certificate as certificates
 from covey.studio.dictionary import Line, as_csv, dictionary
+from covey.studio.pairs import Pair
 from covey.studio.scripts import REPORTS
-from covey.studio.workers import Telling
-
-if TYPE_CHECKING:
-    from covey.studio.desk import MadeHere
-    from covey.studio.pairs import Pair
 
 DICTIONARY = "data-dictionary.csv"
 FOR_OTHERS, FOR_YOU = "for-the-recipient.zip", "for-your-files.zip"
@@ -46,51 +41,33 @@ class Handed:
     dictionary: tuple[Line, ...]
 
 
-class Handing:
-    """The jobs about files."""
+def written(
+    release: Release, folder: Path, output: str, about: About | None, *, certificate: bool
+) -> Written:
+    """Write a release, its reports and its certificate, as `covey anonymize` does.
 
-    made: "MadeHere | None"
-    folder: Path
+    The folder is for this release and no other: writing it again replaces its entry in the
+    register, and another release gets an entry of its own.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    seal = certificates.beside(folder / output)
+    seal.unlink(missing_ok=True)  # of an earlier writing, for other bytes of the report
+    reports = [folder / name for name in REPORTS]
+    report = release.write(folder / output, report=reports, certificate=certificate, about=about)
+    return Written(report, folder, output, seal.name if certificate else None)
 
-    def _pair(self) -> "Pair":
-        raise NotImplementedError
 
-    def write_release(
-        self, telling: Telling, where: str, output: str, about: About | None, certificate: bool
-    ) -> Written:
-        """Write the release, its reports and its certificate, as `covey anonymize` does.
-
-        `where` names a folder for this release and no other: writing it again replaces its entry
-        in the register, and another release gets an entry of its own.
-        """
-        if self.made is None:
-            raise UsageError("the release is no longer in memory: make it again")
-        telling.progress("writing", 0.0)
-        folder = self.folder / "handover" / where
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        seal = Path(certificates.beside(folder / output))
-        seal.unlink(missing_ok=True)  # of an earlier writing, for other bytes of the report
-        report = self.made.release.write(
-            folder / output,
-            report=[folder / name for name in REPORTS],
-            certificate=certificate,
-            about=about,
-        )
-        return Written(report, folder, output, seal.name if certificate else None)
-
-    def hand_over(self, telling: Telling, written: Written, texts: Mapping[str, str]) -> Handed:
-        """Add the dictionary and these texts to a written release, and pack all files."""
-        telling.progress("packing", 0.0)
-        lines = dictionary(self._pair())
-        folder = written.folder
-        (folder / DICTIONARY).write_bytes(as_csv(lines))
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        others = (written.output, DICTIONARY, *written.names[1:])
-        yours = (*others, *texts)
-        _pack(folder / FOR_OTHERS, folder, others)
-        _pack(folder / FOR_YOU, folder, yours)
-        return Handed(others, yours, lines)
+def packed(pair: Pair, release: Written, texts: Mapping[str, str]) -> Handed:
+    """Add the dictionary and these texts to a written release, and pack all files."""
+    lines, folder = dictionary(pair), release.folder
+    (folder / DICTIONARY).write_bytes(as_csv(lines))
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    others = (release.output, DICTIONARY, *release.names[1:])
+    yours = (*others, *texts)
+    _pack(folder / FOR_OTHERS, folder, others)
+    _pack(folder / FOR_YOU, folder, yours)
+    return Handed(others, yours, lines)
 
 
 def _pack(path: Path, folder: Path, names: tuple[str, ...]) -> None:

@@ -4,6 +4,7 @@ They run in the process that made the release. What they return shows cells of t
 custodian on purpose, and to nobody else.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,12 +16,12 @@ from covey.encoding import Category, Nodes, Style
 from covey.encoding.attributes import Attribute, Shown
 from covey.encoding.groups import SUPPRESSED, Groups
 from covey.errors import UsageError
-from covey.report import charts
+from covey.report import About, charts
 from covey.report.charts import LINE, Bar
 from covey.schema import ColumnType
 from covey.studio.asking import Answer, Question, answered
 from covey.studio.attacking import Attacked, attacked
-from covey.studio.handing import Handing
+from covey.studio.handing import Handed, Written, packed, written
 from covey.studio.pairs import Pair, Texts, binned, numbers_in, released_texts, texts
 from covey.studio.workers import Telling
 from covey.tables.csv_files import Dialect
@@ -117,18 +118,23 @@ class Payers:
     columns: tuple[str, ...]
 
 
-class Looks(Handing):
+class Looks:
     """The jobs about the release that was made."""
 
     made: "MadeHere | None"
     folder: Path
     _paired: "tuple[MadeHere, Pair] | None" = None
 
-    def _pair(self) -> Pair:
+    def _made(self) -> "MadeHere":
         if self.made is None:
             raise UsageError("the release is no longer in memory: make it again")
-        if self._paired is None or self._paired[0] is not self.made:
-            self._paired = self.made, Pair.of(self.made)
+        return self.made
+
+    def _pair(self) -> Pair:
+        made = self._made()
+        if self._paired is None or self._paired[0] is not made:
+            self._paired = None  # before reading: memory for one is enough
+            self._paired = made, Pair.of(made)
         return self._paired[1]
 
     def known_columns(self, _: Telling) -> tuple[Known, ...]:
@@ -172,16 +178,29 @@ class Looks(Handing):
         """The answer of the original and that of the release."""
         return answered(self._pair(), asked)
 
-    def random_person(self, _: Telling) -> tuple[int, dict[str, str]]:
-        """The number of a random released row, and what the original says of it."""
+    def random_person(self, _: Telling) -> dict[str, str]:
+        """What the original says of a random released row."""
         pair = self._pair()
         row = int(np.random.default_rng().choice(pair.release.rows))
         known = {name: texts(pair.read.cells(name)[[row]])[0] for name in pair.names}
-        return row, {name: cell for name, cell in known.items() if cell is not None}
+        return {name: cell for name, cell in known.items() if cell is not None}
 
     def attack(self, _: Telling, known: dict[str, str]) -> Attacked:
         """What someone who knows this finds in the release, and in the original."""
         return attacked(self._pair(), known)
+
+    def write_release(
+        self, telling: Telling, where: str, output: str, about: About | None, certificate: bool
+    ) -> Written:
+        """Write the release into a folder of its own, named `where`."""
+        telling.progress("writing", 0.0)
+        folder = self.folder / "handover" / where
+        return written(self._made().release, folder, output, about, certificate=certificate)
+
+    def hand_over(self, telling: Telling, release: Written, texts: Mapping[str, str]) -> Handed:
+        """Pack the written release, its dictionary and these texts."""
+        telling.progress("packing", 0.0)
+        return packed(self._pair(), release, texts)
 
 
 # ── columns ─────────────────────────────────────────────────────────────────────────────────────

@@ -1,7 +1,7 @@
 """The original beside the release, row by row, for the custodian alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,7 @@ class Pair:
     original: Table  # as the schema reads it, all rows
     people: Selection  # the rows that no missing-value policy dropped
     encoded: EncodedTable  # of these
+    _exact: dict[str, pl.Series] = field(default_factory=dict)  # by column, once it is asked for
 
     @classmethod
     def of(cls, made: "MadeHere") -> "Pair":
@@ -91,7 +92,10 @@ class Pair:
 
     def exact(self, name: str) -> pl.Series:
         """The values of a column of the original: numbers, days or labels."""
-        return exact(self.original.cells(name), self.schema.columns[name], self.original.dialect)
+        if name not in self._exact:
+            column, table = self.schema.columns[name], self.original
+            self._exact[name] = exact(table.cells(name), column, table.dialect)
+        return self._exact[name]
 
     # ── rows ────────────────────────────────────────────────────────────────────────────────────
 
@@ -178,7 +182,7 @@ class Binned:
 def binned(pair: Pair, name: str) -> Binned:
     """The values of a column of the original."""
     column, cells = pair.schema.columns[name], pair.original.cells(name)
-    values = exact(cells, column, pair.original.dialect)
+    values = pair.exact(name)
     if column.type is None and numbers_in(pair.original, name) is not None:
         values = as_numbers(cells, pair.original.dialect)
     if values.dtype.is_float():

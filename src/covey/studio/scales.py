@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import date, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any, get_args
 
 import numpy as np
@@ -24,34 +25,30 @@ Bound = float | date | None
 def grids(scale: Scale, column: Column) -> tuple[Grid, ...]:
     """No grid, and then wider and wider steps."""
     if column.type is ColumnType.DATE:
-        return (None, *(unit for unit in UNITS if unit != "hour" or column.grid == "hour"))
+        return (None, *UNITS[1:])  # hours are chosen from the list
     width = max(scale.high - scale.low, 1.0 if scale.is_whole else 1e-6)
     steps = [round_step(width / _FINEST, whole=scale.is_whole)]
     while steps[-1] < width / 2:
         steps.append(round_step(steps[-1] * 1.01, whole=scale.is_whole))
-    if isinstance(column.grid, float) and column.grid not in steps:
-        steps = sorted([*steps, column.grid])
     return (None, *steps)
 
 
 def bottoms(scale: Scale, column: Column) -> tuple[Bound, ...]:
-    """No lower end, and then those that lie on the grid, from the lowest value on."""
+    """No lower end, and then the ends of steps: equal distances, as in a picture of the scale."""
     return (None, *(end for _, end in _steps(scale, column)))
 
 
 def tops(scale: Scale, column: Column) -> tuple[Bound, ...]:
-    """Those upper ends that lie on the grid, up to the highest value, and then none."""
+    """The beginnings of steps, and then no upper end."""
     return (*(begin for begin, _ in _steps(scale, column)), None)
 
 
 def position(options: Sequence[Any], value: Any) -> int:
     """The place of a setting among the options, or of the one next to it."""
-    if value in options:
-        return options.index(value)
-    real = [
-        (abs(option - value), place) for place, option in enumerate(options) if option is not None
-    ]
-    return min(real)[1] if real else 0
+    if value in options or isinstance(value, str):
+        return options.index(value) if value in options else 1
+    away = [(abs(one - value), place) for place, one in enumerate(options) if one is not None]
+    return min(away)[1] if away else 0
 
 
 def _steps(scale: Scale, column: Column) -> list[tuple[Bound, Bound]]:
@@ -63,8 +60,7 @@ def _steps(scale: Scale, column: Column) -> list[tuple[Bound, Bound]]:
         unit = max(unit, round_step((scale.high - scale.low) / _MOST, whole=scale.is_whole))
     first, last = int(np.floor(scale.low / unit)), int(np.ceil(scale.high / unit))
     exact = Decimal(str(unit))
-    ends = [float(exact * place) for place in range(first, last + 1)]
-    return [(end, end) for end in ends]
+    return list(pairwise(float(exact * at) for at in range(first, max(last, first + 1) + 1)))
 
 
 def _dates(scale: Scale, column: Column) -> list[tuple[Bound, Bound]]:

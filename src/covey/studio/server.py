@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import os
 import secrets
 import shutil
 import socket
@@ -18,16 +17,14 @@ ADDRESS = "127.0.0.1"
 
 @contextlib.contextmanager
 def _own_folder() -> Iterator[Path]:
-    """A folder that only this user can read, and all in it, removed at the end."""
-    usual = os.umask(0o077)  # the processes that do the work inherit it
-    folder = Path(tempfile.mkdtemp(prefix="covey-studio-"))
+    """A folder that only this user can read, removed at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="covey-studio-"))  # made with mode 0700
     tempfile.tempdir = str(folder)  # uploads are kept there while they arrive
     try:
         yield folder
     finally:
         tempfile.tempdir = None
         shutil.rmtree(folder, ignore_errors=True)
-        os.umask(usual)
 
 
 def run(table: str | None, *, port: int, open_browser: bool, say: Callable[[str], None]) -> None:

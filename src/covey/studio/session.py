@@ -8,6 +8,7 @@ import time
 import unicodedata
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -126,8 +127,8 @@ class Studio:
     def column(self, form: Any) -> str:
         """The column that a form names by its place: names do not belong in addresses."""
         names = self.table.names
-        place = str(form.get("column", ""))
-        if not place.isdecimal() or int(place) >= len(names):
+        place = text_of(form, "column")
+        if not is_whole(place) or int(place) >= len(names):
             raise UsageError("there is no such column")
         return names[int(place)]
 
@@ -137,7 +138,7 @@ class Studio:
 
     async def known(self, job: str, *arguments: Any) -> Any:
         """The same, asked only once for the same table and arguments."""
-        key = (job, self.work.source, self.work.format, repr(arguments))
+        key = (job, self.table.number, repr(arguments))
         if key not in self._answers:
             self._answers[key] = await self.ask(job, *arguments)
         return self._answers[key]
@@ -150,7 +151,7 @@ class Studio:
     # ── opening ─────────────────────────────────────────────────────────────────────────────────
 
     async def open(self, source: Source, declared: TableFormat | None = None) -> None:
-        """Read a table; its draft becomes the schema."""
+        """Read a table; its draft becomes the schema. Of a file with several, wait for a choice."""
         declared = declared or TableFormat()
         await self.pricer.stop()
         await self.maker.stop()
@@ -159,13 +160,15 @@ class Studio:
         try:
             opened: Opened = await job.wait()
         except UsageError as error:
-            self.choices = error.choices
-            self.waiting = source if error.choices else None
-            raise
+            if not error.choices:
+                raise
+            self.choices, self.waiting = error.choices, source
+            return
         finally:
             self.jobs.pop("open", None)
         self.read[source, declared] = opened
         self.results.clear()
+        self._answers.clear()
         self.history.decide(
             replace(
                 self.work,
@@ -185,8 +188,8 @@ class Studio:
 
     async def upload(self, name: str, copy: Callable[[Path], Awaitable[None]]) -> Source:
         """Keep an uploaded file in the studio's own folder, under a harmless name."""
-        folder = self.folder / "uploads" / secrets.token_hex(8)
-        folder.mkdir(parents=True, mode=0o700)
+        folder = self.folder / f"upload-{secrets.token_hex(8)}"
+        folder.mkdir(mode=0o700)
         path = folder / harmless(name)
         await copy(path)
         return Source(str(path), is_upload=True)
@@ -196,6 +199,9 @@ class Studio:
     async def make(self) -> None:
         """Begin to make the release; whatever else the maker does ends."""
         work = self.work
+        # Known from now on: decisions may be undone while the release is made.
+        weights = sum(column.weight for column in work.described.quasi.values())
+        heard = partial(self._note_loss, self.table.rows * weights)
         self.jobs["make"] = Job("make")  # from here on nobody else gives the maker a job
         await self.pricer.stop()
         await self.maker.stop()
@@ -203,17 +209,16 @@ class Studio:
         self.results.pop("release", None)
         self.results.pop("failed", None)
         job = self.maker.give(
-            *("make", work.opened.place, work.toml, work.options, work.style), heard=self._note_loss
+            *("make", work.opened.place, work.toml, work.options, work.style), heard=heard
         )
         self.jobs["make"] = job
         self._go_on(self._until_made(job, work))
 
-    def _note_loss(self, stage: str) -> None:
-        """Note the loss as a share, and the seconds since the start, if it has fallen."""
+    def _note_loss(self, most: float, stage: str) -> None:
+        """Note the loss as a share of the most, and the seconds since the start, if it fell."""
         found = loss_in(stage)
-        weights = sum(column.weight for column in self.schema.quasi.values())
-        if found is not None and weights:
-            share = min(found / (self.table.rows * weights), 1.0)
+        if found is not None and most:
+            share = min(found / most, 1.0)
             if not self.losses or share < self.losses[-1][1]:
                 self.losses.append((round(time.monotonic() - self.began, 2), share))
 
@@ -241,11 +246,28 @@ class Studio:
 
     def find_prices(self) -> Job:
         """The job that finds the price of each k; it begins if nobody has asked before."""
-        return self._found("prices", self.work.priced_by)
+        return self._found("prices", self._priced_by)
 
     def find_savings(self) -> Job:
         """The job that finds what it saves to suppress a few rows at the chosen k."""
-        return self._found("savings", (*self.work.priced_by, self.schema.require.k))
+        return self._found("savings", (*self._priced_by, self.schema.require.k))
+
+    @property
+    def prices(self) -> Job | None:
+        """The job that finds the price of each k, if it has begun."""
+        job: Job | None = self.result("prices", self._priced_by)
+        return job
+
+    @property
+    def savings(self) -> Job | None:
+        """The job that finds what it saves to suppress a few rows, if it has begun."""
+        job: Job | None = self.result("savings", (*self._priced_by, self.schema.require.k))
+        return job
+
+    @property
+    def _priced_by(self) -> tuple[Any, ...]:
+        """All that prices depend on; the file may have changed since it was read before."""
+        return *self.work.priced_by, self.opened and self.opened.number
 
     def _found(self, name: str, key: tuple[Any, ...]) -> Job:
         """The job of this name for this state of the work, which begins if there is none."""
@@ -258,11 +280,10 @@ class Studio:
     @property
     def price(self) -> "Priced | None":
         """What the chosen k costs, as far as it is known: the price of the next larger k known."""
-        job: Job | None = self.result("prices", self.work.priced_by)
         k = None if self.work.schema is None else self.work.schema.require.k
-        if job is None or k is None:
+        if self.prices is None or k is None:
             return None
-        known = prices_in(job)
+        known = prices_in(self.prices)
         return next((known[each] for each in sorted(known) if each >= k), None)
 
     def _go_on(self, work: Coroutine[Any, Any, None]) -> None:
@@ -301,12 +322,24 @@ def text_of(form: FormData, name: str) -> str:
     return given.strip() if isinstance(given, str) else ""
 
 
+def at_home(path: str) -> str:
+    """A path with the folder that a ~ at its beginning stands for; as it is if there is none."""
+    with contextlib.suppress(RuntimeError):
+        return str(Path(path).expanduser()) if path.startswith("~") else path
+    return path
+
+
 def whole(form: FormData, name: str, what: str) -> int:
     """A whole number that was typed."""
     given = text_of(form, name)
-    if not re.fullmatch(r"[0-9]{1,9}", given):
+    if not is_whole(given):
         raise UsageError(f"{what} must be a whole number")
     return int(given)
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is a whole number, and not so long that nothing has so many."""
+    return re.fullmatch(r"[0-9]{1,9}", text) is not None
 
 
 def number(form: FormData, name: str, what: str) -> float:

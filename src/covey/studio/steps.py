@@ -122,10 +122,13 @@ def ticked(name: str, text: Part, *, on: bool, value: str = "on", id: str | None
     return element("label", box, " ", text, class_="tick")
 
 
-def later(address: str, name: str, *, class_: str = "later") -> Html:
-    """A place for a piece of the page that the script asks for once the page is there."""
+def later(address: str, name: str, *, class_: str = "later", id: str | None = None) -> Html:
+    """A place for a piece of the page that the script asks for once the page is there.
+
+    With an id, what was there before stays until the piece has come.
+    """
     return element("div", element("span", f"{name} …", class_="quiet small"), data_src=address,
-                   class_=class_)  # fmt: skip
+                   class_=class_, id=id)  # fmt: skip
 
 
 def again(address: str, inside: Part, *, milliseconds: int = 500, id: str) -> Html:
@@ -141,6 +144,13 @@ def onwards(step: str, text: str) -> Html:
 def heading(title: Part, *lead: Part) -> Html:
     """The title of a page and what it is about."""
     return together((element("h1", title), element("p", *lead, class_="lead") if lead else None))
+
+
+def nothing_known(title: str) -> Html:
+    """What a step shows as long as no column has the role that it is about."""
+    said = "No column is one that others may know. Give at least one this role."
+    return together((heading(title), element("p", said, class_="told mind"),
+                     onwards("roles", "Who could recognise whom?")))  # fmt: skip
 
 
 def card(title: Part, *inside: Part, id: str | None = None, class_: str = "card") -> Html:

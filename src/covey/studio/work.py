@@ -10,9 +10,10 @@ import tomllib
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import tomlkit
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from covey.clustering.covey import PLANS
 from covey.errors import SchemaError, UsageError
@@ -47,9 +48,9 @@ class Source:
     def typed(self) -> str:
         """How a command names it: an upload by its name alone, since its own folder is unknown."""
         place = sources.of(self.place)
-        if not self.is_upload:
-            return sources.typed(self.place)
-        return Path(place.place).name + (f"::{place.part}" if place.part else "")
+        part = f"::{place.part}" if place.part else ""
+        name = Path(place.place).name + part if self.is_upload else sources.typed(self.place)
+        return f"./{name}" if name.startswith("-") else name  # or it would be read as an option
 
     def part(self, name: str) -> "Source":
         """The part of the same file with this name."""
@@ -127,7 +128,7 @@ class Work:
         """The command that makes the same release."""
         said = ["covey", "anonymize", self.opened.typed, "--schema", SCHEMA_FILE, "-o", output]
         for name, value in self.options.items():
-            said += [f"--{name.replace('_', '-')}", f"{value:g}" if name != "effort" else value]
+            said += [f"--{name.replace('_', '-')}", str(value)]
         said += ["--value-sets"] * self.value_sets + ["--low-high"] * self.low_high
         said += ["--report", "report.html", "--report", "report.json"]
         said += ["--certificate"] * self.certificate
@@ -169,20 +170,46 @@ class Work:
 
     def _with_saved(self, saved: dict[str, Any]) -> Self:
         try:
-            about = About(**saved.get("about", {}))
-            request = {
-                name: saved["request"][name] for name in _REQUEST if name in saved["request"]
-            }
-            opened = replace(self, about=about, checked=frozenset(saved["checked"]), **request)
-            text = saved["schema"]
-            return opened._described_by(text)
-        except (KeyError, TypeError, AttributeError):
+            read = _Saved.model_validate(saved)
+        except ValidationError:
             raise SchemaError("this is no saved work of covey studio") from None
+        about, checked = About(**read.about), frozenset(read.checked)
+        opened = replace(self, about=about, checked=checked, **dict(read.request))
+        return opened._described_by(read.text)
 
     def _described_by(self, text: str) -> Self:
         """With the schema in this text, as a schema file holds it."""
         schema = schema_of(text)
+        files = [n for n, column in schema.columns.items() if isinstance(column.taxonomy, Path)]
+        if files:
+            raise SchemaError(
+                f"column {files[0]!r} takes its tree from a file, which does not come with a "
+                "schema: remove the line, and read the tree from its file in step 3"
+            )
         return replace(self, schema=schema, format=schema.table)
+
+
+class _Request(BaseModel):
+    """The request in a saved work."""
+
+    model_config = ConfigDict(strict=True)
+
+    effort: str = "balanced"
+    max_suppressed: float = 0.0
+    value_sets: bool = False
+    low_high: bool = False
+    certificate: bool = True
+
+
+class _Saved(BaseModel):
+    """A saved work."""
+
+    model_config = ConfigDict(strict=True)
+
+    request: _Request
+    about: dict[Literal["title", "purpose", "recipient", "responsible"], str] = {}
+    checked: list[str]
+    text: str = Field(alias="schema")
 
 
 def written_out(schema: Schema) -> Schema:
@@ -198,9 +225,6 @@ def written_out(schema: Schema) -> Schema:
     for name, tree in trees.items():
         schema = schema.with_settings(name, taxonomy=tree)
     return schema_of(schema.to_toml())
-
-
-_REQUEST = ("effort", "max_suppressed", "value_sets", "low_high", "certificate")
 
 
 def schema_of(toml: str) -> Schema:

@@ -20,7 +20,6 @@ import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -58,11 +57,6 @@ class Job:
     _ended: "asyncio.Event | None" = None
     _loop: asyncio.AbstractEventLoop | None = None
 
-    @property
-    def is_running(self) -> bool:
-        """Whether it has not ended yet."""
-        return not self.is_done
-
     async def wait(self) -> Any:
         """The result, once there is one; raise the job's error."""
         assert self._ended is not None
@@ -97,13 +91,13 @@ class Job:
 class Worker:
     """A process and the jobs that it has been given."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, desk: Callable[[Path], Any]) -> None:
+        self._folder, self._desk = folder, desk
         self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._jobs: dict[int, Job] = {}
         self._process: BaseProcess | None = None
-        self._is_lost = False
+        self._is_lost = False  # whether the process has gone
         self.started = 0  # how often: what an earlier process had before it is gone
 
     def _start(self) -> None:
@@ -116,7 +110,9 @@ class Worker:
         self._enough, self._stop = _SPAWN.Value("q", -1), _SPAWN.Value("q", -1)
         self._waiting: SimpleQueue[bytes] = SimpleQueue()
         self._process = _SPAWN.Process(
-            target=serve, args=(theirs, self._enough, self._stop, str(self._folder)), daemon=True
+            target=serve,
+            args=(theirs, self._enough, self._stop, self._folder, self._desk),
+            daemon=True,
         )
         self._process.start()
         theirs.close()
@@ -247,15 +243,22 @@ class _Once:
         return True
 
 
-def serve(connection: "Connection[Any, Any]", enough: Any, stop: Any, folder: str) -> None:
+def serve(
+    connection: "Connection[Any, Any]",
+    enough: Any,
+    stop: Any,
+    folder: Path,
+    at: Callable[[Path], Any],
+) -> None:
     """Do jobs until the server is gone; then remove its folder, if it could not do so itself."""
     # Ctrl-C and a closed terminal are for the server; this process outlives it to tidy up.
     for name in ("SIGINT", "SIGHUP"):
         if number := getattr(signal, name, None):
             signal.signal(number, signal.SIG_IGN)
     _silence()
-    tempfile.tempdir = folder
-    desk = import_module("covey.studio.desk").Desk(Path(folder))
+    tempfile.tempdir = str(folder)
+    os.umask(0o077)  # what it writes is for nobody else
+    desk = at(folder)
     with contextlib.suppress(ServerGone, EOFError, OSError):
         while True:
             number, name, arguments = connection.recv()

@@ -2,7 +2,7 @@
 
 import asyncio
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
 from starlette.datastructures import FormData
@@ -12,6 +12,7 @@ from covey.custody.register import Entry, Register
 from covey.errors import UsageError, count, percent
 from covey.report import About, Report
 from covey.studio.handing import Written
+from covey.studio.outgoing import address, begin_writing, writing, written, written_before
 from covey.studio.pages.look import no_release
 from covey.studio.scripts import REPORTS
 from covey.studio.session import Studio, text_of
@@ -21,6 +22,7 @@ from covey.studio.steps import (
     NEEDS,
     NEXT,
     Step,
+    again,
     card,
     form,
     heading,
@@ -30,7 +32,6 @@ from covey.studio.steps import (
     ticked,
     typed,
 )
-from covey.studio.written import address, write, written, written_before
 from covey.tables.html import Html, Part, element, scrolled, table, together
 
 _FIELDS = {
@@ -179,21 +180,37 @@ def _listed(entries: list[Entry], release: Written | None) -> Html:
     if not entries:
         return element("p", "Your register is empty.", class_="quiet")
     own = None if release is None or release.report.output is None else release.report.output.sha256
+    found = None if release is None else release.report.composition
+    weakening = () if found is None else (*found.delete, *found.incomparable)
     lines = [
-        (entry.name + (" (this release)" if entry.sha256 == own else ""), entry.date[:10],
-         f"{entry.k:,}", f"{entry.rows:,}", _forgotten(entry, is_own=entry.sha256 == own))
+        (
+            _called(entry, is_own=entry.sha256 == own, weakens=entry.id in weakening),
+            entry.date[:10],
+            f"{entry.k:,}",
+            f"{entry.rows:,}",
+            _forgotten(entry, is_own=entry.sha256 == own),
+        )
         for entry in reversed(entries)
-    ]  # fmt: skip
-    head = ("release", "date", "k", "rows", "")
+    ]
+    head = ("release", "date", "k", "rows", "never published?")
     grid = scrolled(table(head, lines, numbers=(2, 3)), "releases in your register")
     more = element("summary", f"All releases in your register ({len(entries):,})")
-    return element("details", more, grid, id="register")
+    advice = "Forget a release only if nobody has got it: a release that is out cannot be recalled."
+    return element("details", more, element("p", advice, class_="quiet small"), grid,
+                   id="register", open=bool(weakening))  # fmt: skip
+
+
+def _called(entry: Entry, *, is_own: bool, weakens: bool) -> Html:
+    if is_own:
+        return together((entry.name, element("span", "this release", class_="note")))
+    said = element("span", "weakens this one, or may do so", class_="note not")
+    return together((entry.name, said if weakens else None))
 
 
 def _forgotten(entry: Entry, *, is_own: bool) -> Html | None:
     if is_own:
         return None
-    return push("answer/forget", "Never published: forget it", kind="quiet", release=entry.id,
+    return push("answer/forget", "Forget it", kind="quiet", release=entry.id,
                 label=f"forget the release {entry.id}")  # fmt: skip
 
 
@@ -213,6 +230,9 @@ async def _forget(studio: Studio, sent: FormData) -> str | None:
 
 
 def _report(studio: Studio) -> Iterator[Part]:
+    if writing(studio) is not None:
+        yield _under_way()
+        return
     release, before = written(studio), written_before(studio)
     if release is None and before is not None:
         yield element("p", "You have changed the texts or the certificate since the report was "
@@ -250,9 +270,18 @@ def _downloads(release: Written) -> list[tuple[str, str]]:
 
 
 async def _write(studio: Studio, _: FormData) -> str | None:
-    await write(studio)
-    studio.tell("The release and its report are written.", "good")
+    begin_writing(studio)
     return None
+
+
+async def _writing_piece(studio: Studio, _: Mapping[str, str]) -> str:
+    return "reload" if writing(studio) is None else _under_way()
+
+
+def _under_way() -> Html:
+    said = element("p", "Writing, reading back and checking …", role="status")
+    drawn = element("progress", aria_label="writing the release")
+    return again("answer/piece/writing", together((said, drawn)), id="writing", milliseconds=300)
 
 
 def state(studio: Studio) -> str:
@@ -271,4 +300,5 @@ STEP = Step(
     page,
     state,
     {"about": _set_about, "check": _check, "write": _write, "forget": _forget},
+    {"writing": _writing_piece},
 )

@@ -12,6 +12,10 @@ from covey.studio.session import Studio, text_of
 from covey.studio.steps import button, chosen_from, form, labelled, typed
 from covey.tables.html import Html, Part, element, scrolled, table, together
 
+_HOW = (
+    "A released row matches if each known value lies in its interval or under its label; * matches "
+    "anything. A row of the original matches if it has the same values."
+)
 _LISTED = 3  # values of a sensitive column in a sentence
 
 
@@ -60,6 +64,7 @@ def _found(studio: Studio, state: Looked) -> Iterator[Part]:
     )
     yield element("p", _verdict(found, k), class_="claim")
     yield _narrowing(found)
+    yield element("p", _HOW, class_="quiet small")
     yield from _learnt(found)
 
 
@@ -92,24 +97,32 @@ def _verdict(found: Attacked, k: int) -> str:
 
 
 def _narrowing(found: Attacked) -> Html:
-    first = ("knows nothing", "", f"{found.rows_before:,}", f"{found.rows_after:,}")
+    first = ("nothing", "", f"{found.rows_before:,}", f"{found.rows_after:,}")
     lines: list[Sequence[Part]] = [first]
     lines += [(one.name, one.known, f"{one.before:,}", f"{one.after:,}") for one in found.steps]
-    head = ("knows", "", "rows left in the original", "in the release")
-    return scrolled(table(head, lines, numbers=(2, 3)), "how each thing known narrows it down")
+    head = ("known", "value", "original", "release")
+    caption = "Rows that are left after each thing known"
+    return scrolled(table(head, lines, numbers=(2, 3), caption=caption), caption)
 
 
 def _learnt(found: Attacked) -> Iterator[Part]:
     if not found.learnt or not found.after:
         return
     yield element("h3", "What the attacker learns")
-    lines = [
-        (one.name, _values(one.before, found.before), _values(one.after, found.after),
-         _sentence(one, found.after))
-        for one in found.learnt
-    ]  # fmt: skip
-    head = ("column", "from the original", "from the release", "")
-    yield scrolled(table(head, lines), "what the attacker learns")
+    yield element("ul", *(_of_column(one, found) for one in found.learnt), class_="whys")
+
+
+def _of_column(one: Learnt, found: Attacked) -> Html:
+    return element(
+        "li",
+        element("p", element("strong", one.name), ": ", _values(one.after, found.after)),
+        element("p", _sentence(one, found.after), " ", _from_original(one, found),
+                class_="advice"),
+    )  # fmt: skip
+
+
+def _from_original(one: Learnt, found: Attacked) -> str:
+    return f"In the original: {_values(one.before, found.before)}." if found.before else ""
 
 
 def _values(values: Sequence[tuple[str | None, int]], rows: int) -> str:
@@ -129,7 +142,7 @@ def _sentence(one: Learnt, rows: int) -> Html | str:
     if one.distinct_after > 1:
         most = one.after[0][1] / rows
         different = count(one.distinct_after, "different value")
-        return f"{different}; the best guess is right in {percent(most)} of cases"
+        return f"{different}; the best guess is right in {percent(most)} of cases."
     return element(
         "span",
         f"All {rows:,} rows have the same value, so the attacker learns it without knowing which "
@@ -146,11 +159,11 @@ def _sentence(one: Learnt, rows: int) -> Html | str:
 async def act(studio: Studio, sent: FormData) -> str | None:
     """Attack with what was typed, or with all that the original says of a random person."""
     state = await with_columns(studio)
-    state.attacked, state.person, state.known = None, None, {}
+    state.attacked, state.known = None, {}
     if text_of(sent, "clear"):
         return None
     if text_of(sent, "random"):
-        state.person, state.known = await studio.maker.ask("random_person")
+        state.known = await studio.maker.ask("random_person")
     else:
         typed_in = {one.name: text_of(sent, f"known-{i}") for i, one in enumerate(state.quasi)}
         state.known = {name: text for name, text in typed_in.items() if text}

@@ -9,9 +9,20 @@ from starlette.datastructures import FormData
 from covey.errors import UsageError, count
 from covey.studio.dictionary import HEAD
 from covey.studio.handing import DICTIONARY, FOR_OTHERS, FOR_YOU, Handed, Written
+from covey.studio.outgoing import (
+    NOTEBOOK,
+    SCRIPT,
+    Proof,
+    address,
+    handed,
+    proof,
+    prove,
+    save,
+    written,
+)
 from covey.studio.pages.look import no_release
 from covey.studio.scripts import REPORTS
-from covey.studio.session import Studio, text_of
+from covey.studio.session import Studio, at_home, text_of
 from covey.studio.steps import (
     BLOCKED,
     DONE,
@@ -29,17 +40,6 @@ from covey.studio.steps import (
     typed,
 )
 from covey.studio.work import SCHEMA_FILE
-from covey.studio.written import (
-    NOTEBOOK,
-    SCRIPT,
-    Proof,
-    address,
-    handed,
-    proof,
-    prove,
-    save,
-    written,
-)
 from covey.tables import sources
 from covey.tables.html import Html, Part, element, scrolled, table, together
 
@@ -198,7 +198,7 @@ async def _save_files(studio: Studio, sent: FormData) -> str | None:
         raise UsageError("type the path of a folder")
     files = await handed(studio)
     names = files.for_you if text_of(sent, "all") else files.for_others
-    folder = Path(typed_in).expanduser()
+    folder = Path(at_home(typed_in))
     replaced = bool(text_of(sent, "replace"))
     number = await asyncio.to_thread(save, studio, folder, names, replace=replaced)
     studio.tell(f"Saved {count(number, 'file')} in that folder.", "good")

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from starlette.datastructures import FormData
 
 from covey.errors import UsageError, count, percent
-from covey.measures.loss import ColumnLoss
 from covey.report import Report
 from covey.studio.looked import Looked, looked, with_columns
 from covey.studio.looking import (
@@ -19,7 +18,7 @@ from covey.studio.looking import (
     Widened,
 )
 from covey.studio.pages import attack, question
-from covey.studio.session import Studio, text_of, whole
+from covey.studio.session import Studio, is_whole, text_of, whole
 from covey.studio.steps import (
     BLOCKED,
     DONE,
@@ -195,9 +194,9 @@ def _cell(row: RowShown, place: int) -> Html:
     picker = element(
         "button", text, type="submit", name="pick", value=f"{row.number}-{place}", tabindex="-1",
         class_=f"after lost-{shade(lost)}", title=f"{percent(lost)} lost",
+        aria_label=f"{text}, {percent(lost)} lost",
     )  # fmt: skip
-    unseen = element("span", f" ({percent(lost)} lost)", class_="unseen")
-    return element("td", _before(row.before[place]), picker, unseen)
+    return element("td", _before(row.before[place]), picker)
 
 
 def shade(lost: float) -> str:
@@ -225,21 +224,49 @@ def _paging(found: RowsShown) -> Html:
 
 
 def _group(group: GroupShown) -> Html:
-    lead = [one for one in group.columns if one.share > 0][:2]
-    named = " and ".join(one.name for one in lead)
-    share = percent(sum(one.share for one in lead))
-    why = f" Most of that is in {named}: {share} of it." if lead else ""
+    # The chosen column first, then those that have lost most.
     columns = sorted(group.columns, key=lambda one: one.name != group.chosen)
+    first, rest = columns[:_MANY], columns[_MANY:]
+    more = element(
+        "details",
+        element("summary", f"{count(len(rest), 'more column')}"),
+        element("ul", *(_why(one, group) for one in rest), class_="whys"),
+        id="more-columns",
+    )
+    members = element(
+        "details",
+        element("summary", f"All rows of the group ({group.size:,})"),
+        _members(group),
+        id="members",
+    )
+    others = count(group.size - 1, "other row")
+    said = element("strong", f"Row {group.number + 1:,} is shown together with {others}.")
     return element(
         "div",
-        element("p", element("strong", f"Row {group.number + 1:,} is shown together with "
-                                       f"{count(group.size - 1, 'other row')}."),
-                f" It loses {percent(group.loss)}.{why}"),
-        element("ul", *(_why(one, group) for one in columns), class_="whys"),
-        element("details", element("summary", f"All rows of the group ({group.size:,})"),
-                _members(group), id="members"),
+        element("p", said, f" It loses {percent(group.loss)}. ", *_where(group)),
+        element("ul", *(_why(one, group) for one in first), class_="whys"),
+        more if rest else None,
+        members,
         class_="group",
-    )  # fmt: skip
+    )
+
+
+_MANY = 10  # columns that are shown at once
+
+
+def _where(group: GroupShown) -> Iterator[Part]:
+    """In which columns most of the loss is."""
+    lost = [one for one in group.columns if one.share > 0]
+    named: list[Widened] = []
+    while lost and sum(one.share for one in named) < 0.5:
+        named.append(lost.pop(0))
+    if len(named) > 3:
+        yield f"The loss is spread over {count(len(named) + len(lost), 'column')}."
+    elif named:
+        yield "Most of that is in "
+        for place, one in enumerate(named):
+            yield together((" and " if place else "", element("bdi", one.name)))
+        yield "."
 
 
 def _why(one: Widened, group: GroupShown) -> Html:
@@ -306,25 +333,19 @@ def _members(group: GroupShown) -> Html:
 
 def _shown(report: Report) -> Html:
     lost = {one.name: one for one in report.losses.columns}
-    lines = [
-        (one.column, _sentence(str(one)), bar(lost[one.column].il), _lost(lost[one.column]))
-        for one in report.shown
-    ]
-    head = ("column", "what it shows", "", "lost")
-    return scrolled(table(head, lines, numbers=(3,)), "what each column still shows")
+    lines = [(one.column, _sentence(str(one)), bar(lost[one.column].il)) for one in report.shown]
+    head = ("column", "what it shows", "lost")
+    return scrolled(table(head, lines, numbers=(2,)), "what each column still shows")
 
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _lost(column: ColumnLoss) -> str:
-    return percent(column.il)
-
-
 def bar(share: float) -> Html:
-    """A share as a bar beside its number."""
-    return element("meter", min="0", max="1", value=f"{share:.4f}", aria_hidden="true")
+    """A share as a bar and a number."""
+    drawn = element("meter", min="0", max="1", value=f"{share:.4f}", aria_hidden="true")
+    return together((drawn, element("span", percent(share), class_="share")))
 
 
 def _groups(studio: Studio, state: Looked) -> Html:
@@ -348,23 +369,23 @@ def _payers(_: Studio, state: Looked) -> Html:
 
 def _of_payers(found: Payers) -> Iterator[Part]:
     yield element("p", f"On average a row loses {percent(found.mean)}. These lose most:")
-    yield _dear(found.most, with_column=True)
+    yield _dear(found.most, named=True)
     options = [("", "choose a column"), *((str(i), n) for i, n in enumerate(found.columns))]
     chosen = "" if found.by is None else str(found.columns.index(found.by))
     select = chosen_from("column", options, chosen, id="payers-by")
     yield form("look/payers", labelled("By the values of", select), live=True, class_="narrow",
                label="by column")  # fmt: skip
     if found.each:
-        yield _dear(found.each, with_column=False)
+        yield _dear(found.each, named=False)
 
 
-def _dear(payers: tuple[Payer, ...], *, with_column: bool) -> Html:
+def _dear(payers: tuple[Payer, ...], *, named: bool) -> Html:
     lines = [
-        (f"{one.column}: {one.label}" if with_column else one.label, f"{one.rows:,}",
-         bar(one.loss), percent(one.loss))
+        (f"{one.column}: {one.label}" if named else one.label, f"{one.rows:,}", bar(one.loss))
         for one in payers
     ]  # fmt: skip
-    return scrolled(table(("who", "rows", "", "lost"), lines, numbers=(1, 3)), "who loses most")
+    region = "who loses most" if named else "what each value loses"
+    return scrolled(table(("who", "rows", "lost"), lines, numbers=(1, 2)), region)
 
 
 # ── pieces and actions ──────────────────────────────────────────────────────────────────────────
@@ -422,7 +443,7 @@ async def _choose_rows(studio: Studio, sent: FormData) -> str | None:
 async def _choose_group(studio: Studio, sent: FormData) -> str | None:
     state = looked(studio)
     row, _, column = text_of(sent, "pick").partition("-")
-    if not (row.isdecimal() and (column.isdecimal() or not column)):
+    if not (is_whole(row) and (is_whole(column) or not column)):
         raise UsageError("there is no such row")
     if state.group is not None and state.group.number == int(row) and not column:
         state.group = None  # the second click closes it

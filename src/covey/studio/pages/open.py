@@ -11,7 +11,7 @@ from starlette.datastructures import FormData, UploadFile
 from covey.errors import SchemaError, UsageError, count
 from covey.inspection.findings import Finding
 from covey.schema import Schema
-from covey.studio.session import Studio, text_of, whole
+from covey.studio.session import Studio, at_home, text_of, whole
 from covey.studio.steps import (
     DONE,
     NEEDS,
@@ -38,27 +38,27 @@ async def page(studio: Studio) -> Html:
         said = element("p", f"{job.stage} …", role="status")
         return element("div", heading("Open a table"), said, data_every="400", id="opening",
                        data_page=True)  # fmt: skip
-    if studio.opened is None:
-        return together((_start(), *_choices(studio), _ways_in()))
-    return together(_opened(studio))
+    shown = (_start(), _ways_in()) if studio.opened is None else _opened(studio)
+    return together((*_choices(studio), *shown))
 
 
 def _start() -> Html:
     return heading(
         "Open a table of people",
-        "covey groups similar people and shows each group as one, so that everyone hides among at "
-        "least k others. Nothing leaves this machine.",
+        "covey groups similar people and shows each group as one, so that everyone looks like at "
+        "least k people. Nothing leaves this machine.",
     )
 
 
 def _choices(studio: Studio) -> Iterator[Part]:
     """The sheets of a file, if it has several."""
-    if not studio.choices:
+    if studio.waiting is None:
         return
     sheets = [
         button(name, name="part", value=str(place)) for place, name in enumerate(studio.choices)
     ]
-    yield card("Which part?", form("open/part", *sheets, class_="row"))
+    said = f"{studio.waiting.name} has several sheets or tables. Choose one."
+    yield card("Which part?", element("p", said), form("open/part", *sheets, class_="row"))
 
 
 def _ways_in() -> Html:
@@ -134,7 +134,7 @@ def _preview(studio: Studio) -> Html:
         (str(place), *(gone if cell is None else cell for cell in row))
         for place, row in enumerate(opened.head, 1)
     ]
-    return scrolled(table(("", *opened.names), lines), "first rows")
+    return scrolled(table(("row", *opened.names), lines), "first rows")
 
 
 _DELIMITERS = ((",", "comma"), (";", "semicolon"), ("\t", "tab"), ("|", "bar"), (" ", "space"))
@@ -240,7 +240,7 @@ async def _path(studio: Studio, sent: FormData) -> str | None:
     path = text_of(sent, "path")
     if not path:
         raise UsageError("type the path of a file")
-    await studio.open(Source(str(Path(path).expanduser()) if path.startswith("~") else path))
+    await studio.open(Source(at_home(path)))
     return None
 
 

@@ -7,7 +7,7 @@ from starlette.datastructures import FormData
 from covey.errors import UsageError, percent
 from covey.studio.asking import Answer, Line, Measure, Question
 from covey.studio.looked import Looked, with_columns
-from covey.studio.session import Studio, text_of, whole
+from covey.studio.session import Studio, is_whole, text_of, whole
 from covey.studio.steps import button, chosen_from, form, labelled, typed
 from covey.tables.html import Html, Part, element, figure, table, together
 
@@ -104,7 +104,7 @@ async def act(studio: Studio, sent: FormData) -> str | None:
     state = await with_columns(studio)
     measure, _, place = text_of(sent, "figure").partition("-")
     by = state.column(whole(sent, "by", "the column")).name
-    of = state.column(int(place)).name if place.isdecimal() else None
+    of = state.column(int(place)).name if is_whole(place) else None
     asked = {
         "count": Question("count", by),
         "mean": Question("mean", by, of),

@@ -11,7 +11,7 @@ from covey.inspection.findings import Finding
 from covey.inspection.relations import Uniqueness
 from covey.schema import Column, Role, Schema
 from covey.schema.requirements import SENSITIVE_MODELS
-from covey.studio.session import Result, Studio, text_of
+from covey.studio.session import Studio, text_of
 from covey.studio.steps import (
     DONE,
     NEEDS,
@@ -29,6 +29,7 @@ from covey.studio.steps import (
 from covey.tables.html import Html, Part, element, figure, together
 
 _MANY = 8  # columns, from which on a list leads to each
+_VERY_MANY = 20  # from which on their pictures are small
 _NAMED = 5  # columns that the verdict names
 
 
@@ -69,13 +70,14 @@ async def page(studio: Studio) -> Html:
             heading(
                 "Who could recognise whom?",
                 "Someone who knows a few facts about a person can look for the row that fits them. "
-                "Say of each column whether others may know it. covey has made a proposal.",
+                "Say of each column whether others may know it. covey has made a proposal. Reports "
+                "call a column that others may know a quasi-identifier.",
             ),
             _verdict(studio, unique),
             _confirm(studio),
             _whom(studio),
             *(_jumps(studio) if len(drafts) > _MANY else ()),
-            element("div", *cards, class_="cards"),
+            element("div", *cards, class_="cards many" if len(drafts) > _VERY_MANY else "cards"),
             _confirm(studio),
         )
     )
@@ -98,12 +100,7 @@ async def _unique(studio: Studio) -> Uniqueness | None:
     names = tuple(studio.schema.quasi)
     if not names:
         return None
-    made_of = studio.table.number, names
-    key = f"unique {hash(made_of)}"
-    found: Uniqueness | None = studio.result(key, made_of)
-    if found is None:
-        found = await studio.ask("uniqueness", names)
-        studio.results[key] = Result(made_of, found)
+    found: Uniqueness = await studio.known("uniqueness", names)
     return found
 
 
@@ -118,7 +115,7 @@ def _verdict(studio: Studio, unique: Uniqueness | None) -> Html:
     of = f"a sample of {unique.rows:,} {who}" if unique.sampled else f"{unique.rows:,} {who}"
     figure = element("strong", f"{unique.together:,} of {of}", class_="large")
     meter = _meter("unique together", unique.together, unique.rows)
-    said = element("p", figure, f" are unique by {_listed(studio.schema)}.")
+    said = element("p", figure, " are unique by ", *_listed(studio.schema), ".")
     meaning = (
         f"Anyone who knows this about one of them finds the row: {percent(share)}."
         if unique.together
@@ -128,11 +125,14 @@ def _verdict(studio: Studio, unique: Uniqueness | None) -> Html:
                    class_="verdict-box", id="unique")  # fmt: skip
 
 
-def _listed(schema: Schema) -> str:
+def _listed(schema: Schema) -> Iterator[Part]:
+    """The names of the quasi-identifiers, each in its own direction of writing."""
     names = list(schema.quasi)
     if len(names) > _NAMED + 1:
         names = [*names[:_NAMED], f"{len(names) - _NAMED} more"]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    for place, name in enumerate(names):
+        yield "" if not place else " and " if place == len(names) - 1 else ", "
+        yield element("bdi", name)
 
 
 def _meter(name: str, part: int, whole: int) -> Html:
@@ -148,19 +148,23 @@ def _jumps(studio: Studio) -> Iterator[Html]:
                 "a",
                 element("span", _MEANINGS[column.role].icon, aria_hidden="true", class_="icon"),
                 " ",
-                name,
+                element("bdi", name),
                 href=f"#column-{place}",
                 class_=f"jump {column.role}",
             ),
-            data_filter=name,
+            data_filter=_sought_by(name, column.role),
         )
         for place, (name, column) in enumerate(_in_order(studio))
     )
     find = typed("filter", id="filter", kind="search", data_filters=True, label="find a column",
-                 placeholder="Find a column")  # fmt: skip
+                 placeholder="Find a column, or a role")  # fmt: skip
     yield element(
         "nav", find, element("ul", *links), class_="jumps", aria_label="Columns", id="jumps"
     )
+
+
+def _sought_by(name: str, role: Role) -> str:
+    return f"{name} {_MEANINGS[role].name}"
 
 
 def _in_order(studio: Studio) -> list[tuple[str, Column]]:
@@ -179,7 +183,7 @@ def _column(
     address = f"roles/piece/histogram?column={place}&read={studio.table.number}"
     return element(
         "section",
-        element("h2", draft.name),
+        element("h2", element("bdi", draft.name)),
         later(address, "picture", class_="later histogram"),
         _switch(place, draft.name, role),
         _why(draft, role),
@@ -188,7 +192,7 @@ def _column(
         _asked(place, draft.name),
         class_=f"card column {role}",
         id=f"column-{place}",
-        data_filter=draft.name,
+        data_filter=_sought_by(draft.name, role),
     )
 
 
@@ -322,10 +326,7 @@ def _is_undecided(studio: Studio) -> bool:
 
 async def _histogram(studio: Studio, asked: Mapping[str, str]) -> str:
     name = studio.column(asked)
-    key, made_of = f"histogram {asked['column']}", studio.table.number
-    if studio.result(key, made_of) is None:
-        studio.results[key] = Result(made_of, await studio.ask("histogram", name) or "")
-    svg = studio.result(key, made_of)
+    svg = await studio.known("histogram", name)
     return figure(svg, f"values of {name}") if svg else ""
 
 

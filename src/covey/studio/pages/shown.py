@@ -1,8 +1,10 @@
 """Step 3: how may it be shown? The steps, ends and trees of the columns that others may know."""
 
 import re
+import zlib
 from collections.abc import Iterator, Mapping
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 from starlette.datastructures import FormData, UploadFile
@@ -28,6 +30,7 @@ from covey.studio.steps import (
     hidden,
     labelled,
     later,
+    nothing_known,
     push,
     ticked,
     typed,
@@ -53,7 +56,7 @@ async def page(studio: Studio) -> Html:
     """The page of the step."""
     title = "How may it be shown?"
     if not studio.schema.quasi:
-        return heading(title, "First choose at least one column that others may know.")
+        return nothing_known(title)
     cards = [await _card(studio, name) for name in studio.schema.quasi]
     lead = (
         "covey groups similar people and shows the same cell for all of a group. Here you decide "
@@ -69,7 +72,10 @@ def _jumps(studio: Studio) -> Html | None:
         return None
     places = studio.table.names
     links = (
-        element("li", element("a", name, href=f"#column-{places.index(name)}", class_="jump"))
+        element(
+            "li",
+            element("a", element("bdi", name), href=f"#column-{places.index(name)}", class_="jump"),
+        )
         for name in names
     )
     return element("nav", element("ul", *links), class_="jumps", aria_label="Columns")
@@ -97,8 +103,7 @@ async def _card(studio: Studio, name: str) -> Html:
         await _look(studio, name),
     )
     if look.scale is not None:
-        picture = await _picture(studio, name)
-        inside = shown_scale.controls(place, column, look.scale, picture)
+        inside = shown_scale.controls(place, column, look.scale, _picture(studio, place, column))
     elif look.branches is not None:
         inside = shown_tree.controls(place, column, look.branches, _sought(studio, place))
     else:
@@ -107,7 +112,7 @@ async def _card(studio: Studio, name: str) -> Html:
     kind = element("span", _KINDS[column.type], class_="kind")
     return element(
         "section",
-        element("h2", name, " ", kind),
+        element("h2", element("bdi", name), " ", kind),
         _told(studio, place, name, look),
         inside,
         _common(place, name, column, look),
@@ -147,22 +152,11 @@ def _found(studio: Studio, name: str) -> Iterator[Finding]:
             yield found
 
 
-async def _picture(studio: Studio, name: str) -> Html:
-    """The distribution with its cuts; drawn at once if it was there before, so nothing flickers."""
-    place, column = _place(studio, name), studio.schema.columns[name]
-    key = f"cuts {place}"
-    if key not in studio.results:
-        address = f"shown/piece/cuts?column={place}&read={studio.table.number}"
-        return later(address, "picture", class_="later")
-    return await _drawn(studio, name, column, key)
-
-
-async def _drawn(studio: Studio, name: str, column: Column, key: str) -> Html:
-    made_of = studio.table.number, column
-    if studio.result(key, made_of) is None:
-        studio.results[key] = Result(made_of, await studio.ask("cuts", name, column) or "")
-    svg = studio.result(key, made_of)
-    return figure(svg, f"values of {name} and where they are cut") if svg else Html("")
+def _picture(studio: Studio, place: int, column: Column) -> Html:
+    """The distribution with its cuts; its address changes whenever the picture does."""
+    state = zlib.crc32(repr(column).encode())
+    address = f"shown/piece/cuts?column={place}&read={studio.table.number}&state={state}"
+    return later(address, "picture", class_="later cuts", id=f"cuts-{place}")
 
 
 # ── what all columns have ───────────────────────────────────────────────────────────────────────
@@ -218,7 +212,14 @@ def _more(place: int, column: Column) -> Html:
             labelled("Dates are written", typed("format", column.format or "", id=f"format-{place}",
                      placeholder="%d.%m.%Y"), note="Empty: 2024-05-31")
         )  # fmt: skip
-    if column.type is ColumnType.CATEGORICAL:
+    if column.is_ordered:
+        what = "date" if column.type is ColumnType.DATE else "number"
+        parts.append(hidden("cells", "yes"))
+        parts.append(
+            ticked("unreadable", f"A cell that is no {what} counts as missing",
+                   on=column.unreadable == "missing", id=f"unreadable-{place}")
+        )  # fmt: skip
+    else:
         parts.append(hidden("labels", "yes"))
         parts.append(
             ticked("normalise", "Labels that look the same are the same (m, M, “ m”)",
@@ -263,6 +264,8 @@ async def _set(studio: Studio, sent: FormData) -> str | None:
         settings["format"] = text_of(sent, "format") or None
     if "labels" in sent:
         settings["normalise"] = STEPS if "normalise" in sent else None
+    if "cells" in sent:
+        settings["unreadable"] = "missing" if "unreadable" in sent else None
     _change(studio, name, **settings)
     return None
 
@@ -306,7 +309,8 @@ async def _slide(studio: Studio, sent: FormData) -> str | None:
     if place >= len(values):
         raise UsageError("the position is beyond the end")
     if place != scales.position(values, getattr(column, which)):
-        _change(studio, name, **{which: values[place]})
+        schema = studio.schema.with_settings(name, **{which: values[place]})
+        studio.history.move(f"{which} of {name}", schema=schema)
     return None
 
 
@@ -418,6 +422,7 @@ async def _build(studio: Studio, sent: FormData) -> str | None:
             builder["widths"] = [float(width) for width in widths if width]
         except ValueError:
             raise UsageError("widths must be numbers, such as 5 10 20") from None
+        builder["origin"] = number(sent, "origin", "the beginning") if "origin" in sent else 0
     _change(studio, name, taxonomy=None if how == "flat" else builder)
     return None
 
@@ -431,12 +436,16 @@ async def _read(studio: Studio, sent: FormData) -> str | None:
     if len(data) > _LARGEST_TREE:
         raise UsageError("the file is too large for a tree")
 
-    async def copy(path: Any) -> None:
+    async def copy(path: Path) -> None:
         path.write_bytes(data)
         path.chmod(0o600)
 
     source = await studio.upload("tree.csv", copy)
-    _plant(studio, name, await studio.reader.ask("tree_file", source.place))
+    try:
+        tree = await studio.reader.ask("tree_file", source.place)
+    finally:
+        Path(source.place).unlink()
+    _plant(studio, name, tree)
     studio.tell(f"The tree of {name} was read.", "good")
     return None
 
@@ -461,7 +470,8 @@ async def _confirmed(studio: Studio, _: FormData) -> str | None:
 
 async def _cuts(studio: Studio, asked: Mapping[str, str]) -> str:
     name = _asked(studio, asked)
-    return await _drawn(studio, name, studio.schema.columns[name], f"cuts {_place(studio, name)}")
+    svg = await studio.ask("cuts", name, studio.schema.columns[name])
+    return figure(svg, f"values of {name} and where they are cut") if svg else ""
 
 
 def state(studio: Studio) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from covey.schema import Column, ColumnType
 from covey.studio import scales
 from covey.studio.columns import Scale
@@ -19,7 +21,7 @@ def controls(place: int, column: Column, scale: Scale, picture: Html) -> Html:
         "div",
         element(
             "div",
-            element("div", picture, id=f"cuts-{place}", class_="cuts"),
+            picture,
             _slider(place, "bottom", "Lower end", lower, column.bottom),
             _slider(place, "top", "Upper end", upper, column.top),
             _slider(place, "grid", "Step", scales.grids(scale, column), column.grid),
@@ -42,7 +44,7 @@ def _slider(place: int, which: str, text: str, options: Sequence[Any], value: An
         "shown/slide",
         hidden("column", place),
         hidden("which", which),
-        element("label", element("span", text, class_="label"), slider, class_="slide"),
+        element("label", element("span", text, class_="label"), slider, class_="sliding"),
         live=True,
         swaps=" ".join([*others, _AROUND]),
         id=f"{which}-{place}",
@@ -52,7 +54,8 @@ def _slider(place: int, which: str, text: str, options: Sequence[Any], value: An
 def _text(value: Any) -> str:
     if value is None:
         return "none"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    # Exactly, and without an exponent: the form sends it back as it is.
+    return np.format_float_positional(value, trim="-") if isinstance(value, float) else str(value)
 
 
 def _typed(place: int, column: Column) -> Html:
@@ -87,5 +90,5 @@ def _typed(place: int, column: Column) -> Html:
         *domain,
         live=True,
         id=f"typed-{place}",
-        class_="typed",
+        class_="typed dates" if is_date else "typed",
     )

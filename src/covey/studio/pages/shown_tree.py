@@ -73,6 +73,9 @@ def _built(place: int, column: Column, tree: Taxonomy) -> Html:
             labelled("Widths", typed("widths", widths, id=f"widths-{place}"),
                      note="each a multiple of the one before")
         )  # fmt: skip
+        parts.append(
+            labelled("Beginning at", typed("origin", f"{builder.origin:g}", id=f"origin-{place}"))
+        )
     return form("shown/build", hidden("column", place), *parts, live=True)
 
 
@@ -240,7 +243,7 @@ class _Lister:
             "li",
             self._tick(node) if node != self.tree.root else None,
             folder,
-            class_="group",
+            class_="branch",
             data_takes=str(node),
             data_form=f"drag-{self._place}",
             draggable="true" if node != self.tree.root else None,

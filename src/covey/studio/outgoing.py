@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from covey.custody.register import VARIABLE
-from covey.errors import OutputError, UsageError
+from covey.errors import CoveyError, OutputError, UsageError
 from covey.report import About
 from covey.studio.handing import FOR_OTHERS, FOR_YOU, Handed, Written
 from covey.studio.scripts import notebook, script
 from covey.studio.session import Result, Studio
 from covey.studio.work import SCHEMA_FILE, Work
-from covey.tables import files
+from covey.tables import files, sources
 
 SCRIPT, NOTEBOOK = "release.py", "release.ipynb"
 
@@ -27,8 +27,12 @@ def said(work: Work) -> About | None:
 
 
 def _key(studio: Studio) -> Any:
-    """All that the written files depend on."""
-    return studio.work.made_of, studio.work.about, studio.work.certificate
+    """All that the written files depend on.
+
+    The release itself counts, not what it was made of: one that ended early has other bytes.
+    """
+    release = None if studio.release is None else studio.release.number
+    return release, studio.work.about, studio.work.certificate
 
 
 def written(studio: Studio) -> Written | None:
@@ -40,25 +44,48 @@ def written(studio: Studio) -> Written | None:
 def written_before(studio: Studio) -> Written | None:
     """The same release, perhaps with another title or without a certificate."""
     found = studio.results.get("written")
-    if found is None or found.made_of[0] != studio.work.made_of:
+    if found is None or studio.release is None or found.made_of[0] != studio.release.number:
         return None
     before: Written = found.found
     return before
 
 
-async def write(studio: Studio) -> Written:
-    """Write the release into the studio's own folder, and enter it in the register."""
+def writing(studio: Studio) -> "asyncio.Task[None] | None":
+    """The writing of the work as it is now, if it is under way."""
+    task: asyncio.Task[None] | None = studio.result("writing", _key(studio))
+    return None if task is None or task.done() else task
+
+
+def begin_writing(studio: Studio) -> None:
+    """Write the release in the background, and pack what goes with it."""
     if studio.release is None:
         raise UsageError("there is no release of the work as it is now: make it first")
+    if writing(studio) is None:
+        task = asyncio.create_task(_write_and_pack(studio))
+        studio.results["writing"] = Result(_key(studio), task)
+
+
+async def _write_and_pack(studio: Studio) -> None:
+    try:
+        await _write(studio)
+        if written(studio) is not None:  # no decision has changed meanwhile
+            await handed(studio)
+    except CoveyError as error:
+        studio.tell(str(error))
+    else:
+        studio.tell("The release and its report are written.", "good")
+
+
+async def _write(studio: Studio) -> None:
+    """Write the release into the studio's own folder, and enter it in the register."""
     key, work = _key(studio), studio.work
-    where = hashlib.sha256(repr(work.made_of).encode()).hexdigest()[:16]
-    about = said(work)
+    # A folder for each release, or it would take the place of another one in the register.
+    where = str(key[0])
     found: Written = await studio.maker.ask(
-        "write_release", where, studio.output, about, work.certificate
+        "write_release", where, studio.output, said(work), work.certificate
     )
     studio.results["written"] = Result(key, found)
     _offer(studio, found.folder, found.names)
-    return found
 
 
 async def handed(studio: Studio) -> Handed:
@@ -127,8 +154,22 @@ async def prove(studio: Studio) -> None:
 
 
 async def _run(place: str, release: Written) -> Proof:
+    try:
+        found = await _bytes_again(place, release)
+    except OSError:
+        found = None
+    if found is None:
+        return Proof("failed", None)
+    assert release.report.output is not None
+    return Proof("same" if found == release.report.output.sha256 else "different", found)
+
+
+async def _bytes_again(place: str, release: Written) -> str | None:
+    """The SHA-256 of what the script writes; None if it does not."""
     folder = release.folder / "again"
     folder.mkdir(mode=0o700, exist_ok=True)
+    output = folder / release.output
+    output.unlink(missing_ok=True)
     for name in (SCHEMA_FILE, SCRIPT):
         (folder / name).write_bytes((release.folder / name).read_bytes())
     # With a register of its own, so that the custodian's gets no second entry.
@@ -139,22 +180,23 @@ async def _run(place: str, release: Written) -> Proof:
         stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        await process.communicate(
-            str(Path(place).absolute() if _is_path(place) else place).encode()
-        )
+        await process.communicate(_absolute(place).encode())
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
-    output = folder / release.output
     if process.returncode or not output.is_file():
-        return Proof("failed", None)
-    found = await asyncio.to_thread(lambda: hashlib.sha256(output.read_bytes()).hexdigest())
-    assert release.report.output is not None
-    return Proof("same" if found == release.report.output.sha256 else "different", found)
+        return None
+    data = await asyncio.to_thread(output.read_bytes)
+    return hashlib.sha256(data).hexdigest()
 
 
-def _is_path(place: str) -> bool:
-    return Path(place).exists()
+def _absolute(place: str) -> str:
+    """The place of the table as seen from any folder."""
+    found = sources.of(place)
+    if found.is_address:
+        return place
+    path = str(Path(found.place).absolute())
+    return path if found.part is None else f"{path}::{found.part}"
 
 
 # ── saved where the custodian says ──────────────────────────────────────────────────────────────
@@ -165,10 +207,14 @@ def save(studio: Studio, folder: Path, names: tuple[str, ...], *, replace: bool)
     release = written(studio)
     if release is None:
         raise UsageError("write the release first")
-    if not folder.is_dir():
+    try:
+        targets = [folder / name for name in names]
+        there = [path for path in targets if os.path.lexists(path)]
+        is_there = folder.is_dir()
+    except (OSError, ValueError):  # no permission, or no path at all
+        is_there = False
+    if not is_there:
         raise OutputError("there is no such folder on this machine")
-    targets = [folder / name for name in names]
-    there = [path for path in targets if path.exists()]
     if there and not replace:
         listed = ", ".join(path.name for path in there)
         raise OutputError(f"already in that folder: {listed}; tick “replace” to replace them")

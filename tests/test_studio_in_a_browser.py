@@ -1,0 +1,400 @@
+"""covey studio in a real browser, as people use it: with a mouse, with keys, on any screen."""
+
+import io
+import zipfile
+from collections.abc import Container, Iterator
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, Protocol
+
+import openpyxl
+import polars as pl
+import pytest
+from make_report_picture import CHROMIUM, FOLDER, QUIETLY
+
+import covey
+from covey.studio.pages import STEPS
+from studios import Served, served, wait
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+pytestmark = pytest.mark.slow  # a browser and servers have to start
+
+WIDTHS = (390, 1280, 1920)
+K = 5
+PATIENCE = 60_000  # milliseconds
+
+# Bring every part into sight, so that its pictures come.
+SIGHT = """async () => {
+    for (const one of document.querySelectorAll("[data-src]")) {
+        one.scrollIntoView();
+        await new Promise(wake => setTimeout(wake, 30));
+    }
+    window.scrollTo(0, 0);
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium here")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=QUIETLY)
+        yield browser
+        browser.close()
+
+
+class Seen:
+    """A page of a studio, and what its browser was asked for and has said."""
+
+    def __init__(self, context: "BrowserContext", studio: Served) -> None:
+        context.set_default_timeout(PATIENCE)
+        self.page: Page = context.new_page()
+        self.studio = studio
+        self.told: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.told.append(message.text))
+        self.page.on("pageerror", lambda error: self.told.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.told.append(f"dialog: {dialog.message}"))
+        context.on("request", lambda request: self.asked.append(request.url))
+
+    def to(self, step: str, *, further: bool = True) -> "Page":
+        """Go to a step, and wait until its pictures are there; also those further below."""
+        self.page.goto(self.studio.address + step)
+        if not further:
+            return self.page
+        self.page.evaluate(SIGHT)
+        self.page.wait_for_selector(".later > span.quiet", state="detached")
+        return self.page
+
+    def is_quiet(self) -> bool:
+        """Whether nothing was complained about, and nobody else was asked."""
+        outside = [url for url in self.asked if not url.startswith((self.studio.address, "data:"))]
+        assert (self.told, outside) == ([], [])
+        return True
+
+
+@pytest.fixture
+def opened(browser: "Browser") -> Iterator[Any]:
+    contexts = []
+
+    def open_(studio: Served, width: int = 1280, light: Any = "light") -> Seen:
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=light, accept_downloads=True
+        )
+        contexts.append(context)
+        return Seen(context, studio)
+
+    yield open_
+    for context in contexts:
+        context.close()
+
+
+# ── tables ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def invented(rows: int = 80) -> list[list[object]]:
+    dice = Random(3)
+    head: list[object] = ["name", "age", "sex", "town", "diagnosis"]
+    return [head] + [
+        [f"Zq1name{i}", dice.randint(18, 90), dice.choice("fm"), f"Zq3{dice.choice('ABCD')}town",
+         f"Zq4{dice.choice(['flu', 'gout', 'mumps'])}"]
+        for i in range(rows)
+    ]  # fmt: skip
+
+
+def workbook(path: Path) -> Path:
+    book = openpyxl.Workbook()
+    for row in invented():
+        book.worksheets[0].append(row)
+    book.save(path)
+    return path
+
+
+ODD_NAMES = (
+    'say "it\'s"',
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(2)>",
+    "&amp;&lt;",
+    "👩‍👩‍👧‍👦 emoji",
+    "العمر والجنس",
+    "\u202egnihtemos\u202c",
+    "x" * 400,
+    "日本語の長い名前" * 8,
+    "a.b[0]=\\'c\\n",
+    "javascript:alert(3)",
+    "{{7*7}}${7*7}",
+)
+
+
+CELLS = ("<b>x</b>", '"><script>alert(4)</script>', "نعم", "y" * 200, "z")
+
+
+def odd(path: Path) -> Path:
+    """50 columns with odd names."""
+    dice, names = Random(4), [*ODD_NAMES, *(f"column {i}" for i in range(50 - len(ODD_NAMES)))]
+    columns = {
+        name: [dice.randint(0, 90) if place % 3 else dice.choice(CELLS) for _ in range(300)]
+        for place, name in enumerate(names)
+    }
+    pl.DataFrame(columns, strict=False).write_csv(path)
+    return path
+
+
+def many(path: Path) -> Path:
+    """10,000 categories."""
+    dice = Random(4)
+    towns = [f"town {i} 'of' <i>{i}</i>" for i in range(10_000)]
+    ages = [dice.randint(0, 90) for _ in towns]
+    pl.DataFrame({"town": towns, "age": ages, "ill": [*CELLS] * 2_000}).write_csv(path)
+    return path
+
+
+# ── the whole way ───────────────────────────────────────────────────────────────────────────────
+
+
+class Hand(Protocol):
+    """How somebody uses a page."""
+
+    def press(self, what: str) -> None: ...
+    def write(self, what: str, text: str) -> None: ...
+    def choose(self, what: str, path: Path) -> None: ...
+    def next_role(self, place: int) -> None: ...
+
+
+class Mouse:
+    def __init__(self, page: "Page") -> None:
+        self.page = page
+
+    def press(self, what: str) -> None:
+        self.page.locator(what).first.click()
+
+    def write(self, what: str, text: str) -> None:
+        self.page.locator(what).fill(text)
+        self.page.locator("h1").click()
+
+    def choose(self, what: str, path: Path) -> None:
+        with self.page.expect_file_chooser() as chooser:
+            self.page.locator(what).click()
+        chooser.value.set_files(path)
+
+    def next_role(self, place: int) -> None:
+        self.page.locator(f"label:has(#role-{place}-sensitive)").click()
+
+
+class Keys:
+    """No mouse: Tab, arrows, Enter, Space and letters."""
+
+    def __init__(self, page: "Page") -> None:
+        self.page = page
+
+    def reach(self, what: str) -> None:
+        for _ in range(400):
+            if self.page.evaluate("what => document.activeElement.matches(what)", what):
+                return
+            self.page.keyboard.press("Tab")
+        raise AssertionError(f"Tab does not reach {what}")
+
+    def press(self, what: str) -> None:
+        self.page.wait_for_selector(what)
+        self.reach(what)
+        self.page.keyboard.press("Enter")
+
+    def write(self, what: str, text: str) -> None:
+        self.page.wait_for_selector(what)
+        self.reach(what)
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.type(text)
+        self.page.keyboard.press("Tab")
+
+    def choose(self, what: str, path: Path) -> None:
+        self.reach(what)
+        with self.page.expect_file_chooser() as chooser:
+            self.page.keyboard.press("Enter")
+        chooser.value.set_files(path)
+
+    def next_role(self, place: int) -> None:
+        self.reach(f"#role-{place}-quasi")
+        self.page.keyboard.press("ArrowRight")
+
+
+def whole_way(hand: Hand, page: "Page", table: Path) -> bytes:
+    """From a workbook to a downloaded release and all that goes with it."""
+    hand.choose("#file", table)
+    page.wait_for_selector(f"h1:text-is('{table.name}')")
+    hand.press(".onwards a[href=roles]")
+    page.wait_for_selector("#role-3-quasi:checked")
+    hand.next_role(3)
+    page.wait_for_selector("#role-3-sensitive:checked")
+    hand.press("#undo")
+    page.wait_for_selector("#role-3-quasi:checked")
+    hand.press("form[action='roles/confirm'] button")
+    hand.press("form[action='shown/confirm'] button")
+    hand.write("#k-typed", str(K))
+    page.wait_for_selector(f"#line:has-text('k {K}')")
+    hand.press(".onwards a[href=make]")
+    hand.press("form[action='make/start'] button")
+    page.wait_for_selector(".verdict.good")
+    hand.press(".onwards a[href=look]")
+    hand.press("#random")
+    page.wait_for_selector(".versus")
+    hand.press(".onwards a[href=answer]")
+    hand.write("#title", "It's a “test”")
+    hand.press("form[action='answer/write'] button")
+    page.frame_locator("#report-page").locator("h1").wait_for()
+    hand.press(".onwards a[href=hand_over]")
+    page.wait_for_selector("#dictionary")
+    with page.expect_download() as download:
+        hand.press("a.button[download]")
+    return Path(download.value.path()).read_bytes()
+
+
+@pytest.mark.parametrize("kind", [Mouse, Keys])
+def test_the_whole_way(opened: Any, tmp_path: Path, kind: Any) -> None:
+    with served(tmp_path) as studio:
+        seen = opened(studio)
+        data = whole_way(kind(seen.to("")), seen.page, workbook(tmp_path / "people.xlsx"))
+        assert seen.is_quiet()
+        schema = tmp_path / "covey.toml"
+        with studio.client() as client:
+            schema.write_bytes(client.get("files/covey.toml").content)
+    with zipfile.ZipFile(io.BytesIO(data)) as packed:
+        packed.extractall(tmp_path)
+    verdict = covey.verify(
+        tmp_path / "people-released.xlsx",
+        covey.Schema.from_toml(schema),
+        require=covey.KAnonymity(K),
+    )
+    assert verdict.holds
+    assert "It’s a" in (tmp_path / "report.html").read_text(encoding="utf-8").replace("&#x27;", "’")
+
+
+# ── every step ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A studio with a release that is written."""
+    home = tmp_path_factory.mktemp("made")
+    with served(home, workbook(home / "people.xlsx")) as studio, studio.client() as client:
+        wait(lambda: "looks right" in client.get("open").text)
+        make(client)
+        yield studio
+
+
+def make(client: Any) -> None:
+    client.post("price/k", data={"k": str(K)})
+    client.post("make/start")
+    wait(lambda: "verified" in client.get("make").text)
+    client.post("answer/about", data={"title": "Odd", "certificate": "on"})
+    client.post("answer/write")
+    client.post("look/attack", data={"random": "yes"})
+
+
+SCROLLS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+UNFOLD = "document.querySelectorAll('details').forEach(one => one.open = true)"
+
+
+def fits(page: "Page") -> dict[int, int]:
+    """By how many pixels the page is too wide, on each screen."""
+    beyond = {}
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        beyond[width] = page.evaluate(SCROLLS)
+    return {width: pixels for width, pixels in beyond.items() if pixels > 0}
+
+
+@pytest.mark.parametrize("light", ["light", "dark"])
+def test_every_step_is_readable_for_everyone(opened: Any, made: Served, light: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is missing")
+    seen = opened(made, light=light)
+    found: dict[str, Any] = {}
+    for step in STEPS:
+        page = seen.to(step)
+        page.evaluate(UNFOLD)
+        beyond = fits(page)
+        page.set_viewport_size({"width": 1280, "height": 900})
+        faults = axe.Axe().run(page).response["violations"]
+        listed = [(rule["id"], [n["html"][:150] for n in rule["nodes"]]) for rule in faults]
+        if beyond or listed:
+            found[step] = beyond, listed
+    assert found == {}
+    assert seen.is_quiet()
+
+
+def test_a_step_that_is_too_wide_would_be_found(opened: Any, made: Served) -> None:
+    page = opened(made).to("open")
+    page.evaluate("document.querySelector('h1').style.width = '500px'")
+    assert 390 in fits(page)
+
+
+def test_the_browser_keeps_nothing(opened: Any, made: Served) -> None:
+    seen = opened(made)
+    for step in STEPS:
+        seen.to(step)
+    kept = seen.page.evaluate(
+        """async () => ({ local: localStorage.length, session: sessionStorage.length,
+            cookies: document.cookie, databases: (await indexedDB.databases()).length,
+            caches: (await caches.keys()).length,
+            workers: (await navigator.serviceWorker.getRegistrations()).length })"""
+    )
+    assert kept == {
+        "local": 0, "session": 0, "cookies": "", "databases": 0, "caches": 0, "workers": 0,
+    }  # fmt: skip
+    assert not any("Zq" in url or "town" in url or "diagnosis" in url for url in seen.asked)
+
+
+def test_reload_and_back_lose_nothing(opened: Any, made: Served) -> None:
+    seen = opened(made)
+    page = seen.to("price")
+    page.locator("#k-typed").fill("7")
+    page.locator("#k-typed").press("Enter")
+    page.wait_for_selector("#line:has-text('k 7')")
+    page.reload()
+    assert page.locator("#k-typed").input_value() == "7"
+    page.locator("#rail a[href=roles]").click()
+    page.wait_for_url("**/roles")
+    page.go_back()
+    page.wait_for_url("**/price")
+    assert page.locator("#k-typed").input_value() == "7"
+    page.locator("#undo").click()
+    page.wait_for_selector(f"#line:has-text('k {K}')")
+    assert page.locator("#k-typed").input_value() == str(K)
+    page.go_forward()
+    page.wait_for_url("**/roles")
+    assert page.locator("h1").inner_text() == "Who could recognise whom?"
+    assert seen.is_quiet()
+
+
+@pytest.mark.parametrize(
+    ("table", "shown", "drawn"),
+    [(odd, ODD_NAMES[1], ("look", "answer")), (many, "town 7 'of' <i>7</i>", STEPS)],
+    ids=["odd", "many"],
+)
+def test_odd_names_are_shown_and_never_run(
+    opened: Any, tmp_path: Path, table: Any, shown: str, drawn: Container[str]
+) -> None:
+    """Some pictures of 50 columns are left out: each takes a moment."""
+    with served(tmp_path, table(tmp_path / "odd.csv")) as studio, studio.client() as client:
+        wait(lambda: "looks right" in client.get("open").text)
+        client.post("roles/set", data={"column": "0", "role": "quasi"})
+        client.post("make/options", data={"effort": "fast"})
+        make(client)
+        seen, words = opened(studio), ""
+        for step in STEPS:
+            page = seen.to(step, further=step in drawn)
+            assert fits(page) == {}, step
+            page.set_viewport_size({"width": 1280, "height": 900})
+            words += page.locator("#main").inner_text()
+        assert shown in words
+        assert seen.is_quiet()
+
+
+@pytest.mark.parametrize("name", ["roles", "price", "look", "hand-over"])
+def test_the_pictures_of_the_documentation_are_small(name: str) -> None:
+    data = (FOLDER / f"studio-{name}.png").read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert len(data) < 300_000
+    assert f"](studio-{name}.png)" in (FOLDER / "studio.md").read_text(encoding="utf-8")

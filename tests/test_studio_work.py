@@ -1,0 +1,311 @@
+"""What the studio decides, does in other processes, and makes: the same as the command line."""
+
+import asyncio
+import contextlib
+import io
+import re
+import shlex
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from html import escape, unescape
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import openpyxl
+import pytest
+
+from command_line import Folder
+from covey import Schema
+from covey.errors import CoveyError
+from covey.report import About
+from covey.studio.outgoing import written
+from covey.studio.work import Source, Work
+from covey.studio.workers import Worker
+from patient import Patient
+from studios import Inside, inside, told, wait
+
+# ── a worker ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    found = Worker(tmp_path_factory.mktemp("own"), Patient)
+    yield found
+    found.close()
+
+
+def done(asked: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """What comes of it, within a minute."""
+    return asyncio.run(asyncio.wait_for(asked(), 60))
+
+
+def test_a_large_job_can_be_given_to_a_worker_that_is_busy(worker: Worker) -> None:
+    """A schema with ten thousand values is larger than what a pipe holds."""
+
+    async def ask() -> tuple[float, list[Any]]:
+        first = worker.give("sleep", 1.0)
+        begun = time.monotonic()
+        later = [worker.give("length", "x" * 3_000_000) for _ in range(3)]
+        given = time.monotonic() - begun
+        return given, [await first.wait(), *[await job.wait() for job in later]]
+
+    given, found = done(ask)
+    assert given < 0.5
+    assert found == ["slept", 3_000_000, 3_000_000, 3_000_000]
+
+
+@pytest.mark.parametrize("kind", ["EOFError", "BrokenPipeError", "KeyError", "MemoryError", "Kill"])
+def test_a_job_that_fails_is_told_by_its_kind_and_the_next_one_is_done(
+    worker: Worker, kind: str
+) -> None:
+    async def ask() -> tuple[str, int]:
+        with pytest.raises(CoveyError) as failed:
+            await worker.ask("fail", kind)
+        return str(failed.value), await worker.ask("length", "abc")
+
+    assert done(lambda: worker.ask("length", "")) == 0  # it has begun
+    before = worker.started
+    message, length = done(ask)
+    assert message == f"internal error ({'SystemExit' if kind == 'Kill' else kind})"
+    assert length == 3
+    assert worker.started == before
+
+
+def test_a_result_that_cannot_be_sent_is_an_error(worker: Worker) -> None:
+    async def ask() -> int:
+        with pytest.raises(CoveyError, match="internal error"):
+            await worker.ask("unsendable")
+        length: int = await worker.ask("length", "abc")
+        return length
+
+    assert done(ask) == 3
+
+
+def test_jobs_that_are_stopped_end_and_the_next_one_is_done(worker: Worker) -> None:
+    async def ask() -> int:
+        jobs = [worker.give("sleep", 60.0) for _ in range(3)]
+        await asyncio.sleep(0.1)
+        await worker.stop()
+        for job in jobs:
+            assert job.was_stopped
+            with pytest.raises(CoveyError, match="stopped"):
+                await job.wait()
+        length: int = await worker.ask("length", "abc")
+        return length
+
+    assert done(ask) == 3
+
+
+def test_a_job_that_does_not_hear_is_ended(worker: Worker) -> None:
+    async def ask() -> int:
+        deaf = worker.give("deaf", 60.0)
+        await asyncio.sleep(0.1)
+        await worker.stop()
+        with pytest.raises(CoveyError, match="stopped"):
+            await deaf.wait()
+        length: int = await worker.ask("length", "abc")
+        return length
+
+    assert done(ask) == 3
+
+
+def test_a_worker_that_is_killed_is_told_and_another_takes_its_place(worker: Worker) -> None:
+    async def ask() -> list[int]:
+        lost = worker.give("sleep", 60.0)
+        await asyncio.sleep(0.1)
+        worker.close()
+        with pytest.raises(CoveyError, match="has ended"):
+            await lost.wait()
+        return [await worker.ask("length", "x" * i) for i in range(3)]
+
+    assert done(ask) == [0, 1, 2]
+
+
+@pytest.mark.slow
+def test_a_job_given_at_the_moment_of_a_kill_is_done_or_told(worker: Worker) -> None:
+    async def ask() -> None:
+        for _ in range(3):
+            assert await worker.ask("length", "a") == 1
+            assert worker._process is not None
+            worker._process.kill()
+            for _ in range(5):
+                with contextlib.suppress(CoveyError):
+                    assert await worker.ask("length", "ab") == 2
+
+    done(ask)
+
+
+def test_pages_are_answered_while_every_worker_is_busy(tmp_path: Path) -> None:
+    with inside(tmp_path) as studio:
+        assert studio.client.portal is not None
+        for name in ("reader", "maker", "pricer"):
+            worker = Worker(tmp_path, Patient)
+            setattr(studio.studio, name, worker)
+            studio.client.portal.call(worker.give, "sleep", 60.0)
+        begun = time.monotonic()
+        for path in ("open", "make", "static/studio.js", "nowhere"):
+            assert studio.get(path).status_code in (200, 404)
+        assert time.monotonic() - begun < 2
+
+
+# ── a saved work ────────────────────────────────────────────────────────────────────────────────
+
+SCHEMA = Schema.of(quasi={"age": "numeric", "town": "categorical"}, sensitive=["ill"])
+WORK = Work(source=Source("people.csv"), format=SCHEMA.table, schema=SCHEMA)
+
+
+def test_a_saved_work_holds_all_decisions() -> None:
+    work = Work(
+        source=Source("people.csv"), format=SCHEMA.table, schema=SCHEMA.requiring(k=7),
+        effort="best", max_suppressed=0.0123456789, value_sets=True, low_high=True,
+        about=About("a\n“b”", "c", None, "\\ \u202e'"), certificate=False,
+        checked=frozenset({"roles", "x y"}),
+    )  # fmt: skip
+    assert WORK.reopened(work.to_toml()) == work
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ("studio = 1", "studio = 2"),
+        ("effort = .*", "effort = 'none'"),
+        ("effort = .*", "effort = [1]"),
+        ("max_suppressed = .*", "max_suppressed = 'x'"),
+        ("max_suppressed = .*", "max_suppressed = nan"),
+        ("max_suppressed = .*", "max_suppressed = 1.5"),
+        ("value_sets = .*", "value_sets = 1000000000000"),
+        ("value_sets = .*", "value_sets = 'yes'"),
+        ("low_high = .*", "low_high = [1, 2]"),
+        ("certificate = .*", "certificate = 'x'"),
+        ("checked = .*", "checked = [1, 'a']"),
+        ("checked = .*", "checked = 5"),
+        ("checked = .*", "checked = [[1]]"),
+        ("checked = .*", "checked = 'abc'"),
+        (r"\[about\]", "[about]\ntitle = 5"),
+        (r"\[about\]", "[about]\nnobody = 'x'"),
+        (r"\[request\]", "[other]"),
+        ("(?s)schema = .*", "schema = 5"),
+        ("(?s)schema = .*", "schema = '[columns'"),
+        ("(?s).*", "\0"),
+        ("(?s).*", "x = " + "[" * 10_000),
+        ("(?s).*", ""),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_saved_work_is_refused(line: str, instead: str) -> None:
+    text = re.sub(line, lambda _: instead, WORK.to_toml(), count=1)
+    assert text != WORK.to_toml()
+    with pytest.raises(CoveyError):
+        WORK.reopened(text)
+
+
+# ── the same as a command ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
+    with inside(tmp_path_factory.mktemp("own")) as found:
+        yield found
+
+
+def people(rows: int = 60) -> list[list[object]]:
+    """Some people, each with two rows."""
+    dice = Random(5)
+    head: list[object] = ["who", "age", "sex", "town", "ill"]
+    return [head] + [
+        [f"P{i // 2:03}", dice.randint(18, 90), dice.choice("fm"), f"{dice.choice('ABCD')}-town",
+         dice.choice(["flu", "gout", "mumps", "cold"])]
+        for i in range(rows)
+    ]  # fmt: skip
+
+
+def as_csv() -> bytes:
+    return "".join(",".join(map(str, row)) + "\n" for row in people()).encode()
+
+
+def as_workbook(*sheets: str) -> bytes:
+    book, saved = openpyxl.Workbook(), io.BytesIO()
+    book.remove(book.worksheets[0])
+    for name in sheets:
+        sheet = book.create_sheet(name)
+        for row in people():
+            sheet.append(row)
+    book.save(saved)
+    return saved.getvalue()
+
+
+class Way(NamedTuple):
+    """A way through the studio: the file, and what is posted before the release is made."""
+
+    name: str = "people.csv"
+    posts: tuple[tuple[str, dict[str, str]], ...] = ()
+    sheets: tuple[str, ...] = ()
+
+
+WAYS = {
+    "plain": Way(),
+    "workbook": Way("people.xlsx", sheets=("One",)),
+    "second sheet": Way("people.xlsx", (("open/part", {"part": "1"}),), sheets=("One", "Two")),
+    "odd name": Way("--it's (a) $HOME.csv"),
+    "suppression": Way(posts=(("price/suppress", {"share": "0.051234567"}),)),
+    "l": Way(posts=(("price/require", {"column": "4", "l": "2", "alpha": "0.75"}),)),
+    "styles": Way(posts=(("make/options", {"effort": "quick", "value_sets": "on"}),)),
+    "low and high": Way(posts=(("make/options", {"effort": "fast", "low_high": "on"}),)),
+    "persons": Way(posts=(("roles/set", {"column": "0", "role": "identifier"}),
+                           ("roles/person", {"person": "0"}))),
+    "roles": Way(posts=(("roles/set", {"column": "3", "role": "insensitive"}),)),
+    "about": Way(posts=(("answer/about", {"title": "It's “odd” -x", "purpose": "--all"}),)),
+    "format": Way(posts=(("open/format", {"delimiter": ",", "encoding": "utf-8", "decimal": ".",
+                                          "header": "yes", "skip": "0", "missing": "flu"}),)),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("way", "lies"),
+    [
+        *((way, True) for way in WAYS),
+        ("plain", False),
+        ("second sheet", False),
+        ("odd name", False),
+    ],
+)
+def test_the_shown_command_gives_the_same_bytes(
+    studio: Inside, folder: Folder, way: str, lies: bool
+) -> None:
+    name, posts, sheets = WAYS[way]
+    data = as_workbook(*sheets) if sheets else as_csv()
+    table = folder.write(name, data)
+    answer = studio.opening(table) if lies else studio.upload(name, data)
+    choices = told(answer)
+    assert bool(choices) == (len(sheets) > 1)
+    released = released_by(studio, posts)
+    page = studio.get("hand_over").text
+    (command,) = re.findall(r'<code id="command">(.*?)</code>', page, re.DOTALL)
+    folder.write("covey.toml", studio.get("files/covey.toml").content)
+    program, *arguments = shlex.split(unescape(command))
+    assert program == "covey"
+    ended = folder.covey(*arguments)
+    assert ended.code == 0, ended.err
+    output = folder.path / arguments[arguments.index("-o") + 1]
+    assert output.read_bytes() == released
+
+
+def released_by(studio: Inside, posts: tuple[tuple[str, dict[str, str]], ...]) -> bytes:
+    """Go the whole way; return the release as it is downloaded."""
+    opening = [post for post in posts if post[0].startswith("open/")]
+    for action, fields in opening:
+        assert told(studio.post(action, fields)) == []
+    studio.post("price/k", {"k": "4"})
+    for action, fields in posts:
+        if (action, fields) not in opening:
+            assert told(studio.post(action, fields)) == [], action
+    studio.post("make/start")
+    wait(lambda: "make" not in studio.studio.jobs)
+    assert studio.studio.release is not None, studio.get("make").text
+    assert told(studio.post("answer/write")) == []
+    wait(lambda: written(studio.studio))
+    page = studio.get("hand_over").text
+    found = re.search(rf'href="(files/\w+)"[^>]*>{re.escape(escape(studio.studio.output))}<', page)
+    assert found is not None
+    return studio.get(found[1]).content
