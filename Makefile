@@ -85,7 +85,8 @@ sanitize: $(VENV)/tools
 			$(or $(CXX),c++) -print-file-name=lib$$one.so; done | xargs)" \
 		$(BIN)/pytest -p no:cacheprovider -q --capture=sys $(KERNELS:%=tests/test_%.py)
 
-KERNELS := core k_member methods rings covey box_tree stopping enforcement reference_covey
+KERNELS := core k_member methods rings covey box_tree stopping enforcement reference_covey \
+	microaggregation
 
 format: $(VENV)/tools
 	$(BIN)/ruff format .

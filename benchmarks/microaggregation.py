@@ -119,8 +119,8 @@ def _first_triples(apart: Floats, labels: NDArray[np.int64]) -> set[tuple[int, i
 
 
 def _prices(apart: Floats, triples: set[tuple[int, int, int]]) -> Floats:
-    from scipy.optimize import linprog
-    from scipy.sparse import csc_matrix
+    from scipy.optimize import linprog  # type: ignore[import-untyped]
+    from scipy.sparse import csc_matrix  # type: ignore[import-untyped]
 
     columns = np.array(sorted(triples))
     a, b, c = columns.T
@@ -134,25 +134,32 @@ def _prices(apart: Floats, triples: set[tuple[int, int, int]]) -> Floats:
 
 
 def _cheaper_triples(apart: Floats, prices: Floats) -> tuple[set[tuple[int, int, int]], Floats]:
-    """Triples that cost less than their rows, and for each row by how much at most (below 0)."""
-    rows, dearest = len(apart), float(prices.max())
-    lowest, found = np.zeros(rows), set()
-    for row in range(rows):
-        others = np.arange(row + 1, rows)
-        near = others[apart[row, others] / 2 < prices[row] + prices[others] + dearest]
+    """Triples that cost less than their rows, and for each row by how much at most (below 0).
+
+    A triple is looked at with its dearest row. It costs at least half the squared distance of any
+    two of its rows, so only rows near the dearest one can be in it.
+    """
+    lowest, found = np.zeros(len(apart)), set()
+    order = np.argsort(-prices, kind="stable")
+    for place, row in enumerate(order.tolist()):
+        others = order[place + 1 :]
+        near = others[apart[row, others] / 2 < 2 * prices[row] + prices[others]]
         if len(near) < 2:
             continue
         alone = apart[row, near] / 3 - prices[near]
         gains = apart[np.ix_(near, near)] / 3 + alone[:, None] + alone[None, :] - prices[row]
-        gains[np.tril_indices(len(near))] = 0.0
-        least = np.minimum(gains.min(axis=0), gains.min(axis=1))
+        np.fill_diagonal(gains, 0.0)
+        least = gains.min(axis=0)
+        if least.min() >= -1e-9:
+            continue
         lowest[near] = np.minimum(lowest[near], least)
         lowest[row] = min(lowest[row], float(least.min()))
-        few = np.argsort(gains, axis=None)[:_KEEP]
-        for first, second in zip(*np.unravel_index(few, gains.shape), strict=True):
-            if gains[first, second] < -1e-9:
-                found.add((row, int(near[first]), int(near[second])))
-    return found, lowest
+        for first in np.argsort(least)[:_KEEP].tolist():
+            if least[first] < -1e-9:
+                second = int(gains[first].argmin())
+                triple = sorted((row, int(near[first]), int(near[second])))
+                found.add((triple[0], triple[1], triple[2]))
+    return found, np.minimum(lowest - 1e-9, 0.0)
 
 
 def main() -> None:

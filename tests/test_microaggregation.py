@@ -14,6 +14,7 @@ from covey._core import kernels
 from covey._core.arrays import Floats, Longs
 from covey.clustering import METHODS, microaggregation
 from covey.clustering.microaggregation import points_of, sum_of_squares
+from covey.clustering.progress import STOPPED
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups
 from covey.reference.microaggregation import Annealing
@@ -217,3 +218,19 @@ def test_other_requirements_hold_too() -> None:
 def test_sse_stands_alone() -> None:
     with pytest.raises(UsageError, match="sse"):
         covey.anonymize(people(), known(), k=4, objective={"sse": 1, "loss": 1}, key=KEY)
+
+
+def test_an_interruption_keeps_the_best_groups_so_far() -> None:
+    encoded, told = table(500), []
+
+    def progress(stage: str, share: float) -> None:
+        told.append(stage)
+        if stage == "clustering" and share > 0.2 and STOPPED not in told:
+            told.append(STOPPED)
+            raise KeyboardInterrupt
+
+    found = microaggregation.microaggregated(encoded, 3, seed=1, progress=progress)
+    mdav = Groups(METHODS["mdav"](encoded, 3).labels)
+    assert found.smallest >= 3
+    assert sum_of_squares(encoded, found) <= sum_of_squares(encoded, mdav)
+    assert told.count(STOPPED) == 2  # raised here once, and reported once

@@ -52,7 +52,7 @@ def apart(table: EncodedTable, groups: Groups, seed: int) -> Groups:
     while True:
         for _ in range(_TRIES):
             alike = _alike(groups, classes_of(table, groups), order)
-            if len(alike) < 2:
+            if not len(alike):
                 return groups
             passed = _passed_on(groups, alike, order, together, random)
             found = _discernibility(passed, classes_of(table, passed))
@@ -69,13 +69,19 @@ def _discernibility(groups: Groups, classes: Longs) -> int:
 
 
 def _alike(groups: Groups, classes: Longs, order: Longs) -> Longs:
-    """The groups that look like one with a lower label, in the order of their cells."""
+    """The groups that look like one with a lower label, in the order of their cells.
+
+    If they are few, each comes with the group that follows it: one alone could pass nothing on.
+    """
     _, first = np.unique(classes, return_index=True)
     later = np.ones(len(classes), dtype=np.bool_)
     later[first] = False
     _, seen = np.unique(groups.labels[order], return_index=True)
     in_order = np.argsort(seen)
-    return in_order[later[in_order]]
+    chosen = later[in_order]
+    if np.count_nonzero(chosen) < _FIRST:
+        chosen |= np.roll(chosen, 1)
+    return in_order[chosen]
 
 
 def _passed_on(

@@ -85,16 +85,22 @@ def discernibility(table: Table, groups: Sequence[Sequence[int]]) -> int:
 
 
 def alike(table: Table, groups: Sequence[Sequence[int]], order: Sequence[int]) -> list[int]:
-    """Return the groups that look like one with a lower number, by their first rows in order."""
+    """Return the groups that look like one with a lower number, by their first rows in order.
+
+    If they are fewer than 32, each comes with the group that follows it, the first after the last.
+    """
     seen: set[tuple[Cell, ...]] = set()
-    found = []
+    found = set()
     for number, rows in enumerate(groups):
         cells = shown(table, rows)
         if cells in seen:
-            found.append(number)
+            found.add(number)
         seen.add(cells)
     place = {row: place for place, row in enumerate(order)}
-    return sorted(found, key=lambda number: place[groups[number][0]])
+    line = sorted(range(len(groups)), key=lambda number: place[groups[number][0]])
+    if len(found) < FIRST:
+        found |= {line[(at + 1) % len(line)] for at, one in enumerate(line) if one in found}
+    return [number for number in line if number in found]
 
 
 def passed_on(
@@ -122,7 +128,7 @@ def apart(table: Table, labels: Sequence[int], seed: int) -> list[int]:
         for _ in range(TRIES):
             groups = members_of(best, order)
             some = alike(table, groups, order)
-            if len(some) < 2:
+            if not some:
                 return best
             tried = passed_on(best, groups, some, together, rng)
             if discernibility(table, members_of(tried, order)) < discernibility(table, groups):
