@@ -443,6 +443,13 @@ def test_a_scale_is_typed_and_slid(visitor: Visitor) -> None:
     assert visitor.column("age").bottom == 30
 
 
+def test_a_large_number_is_shown_as_it_was_typed(visitor: Visitor) -> None:
+    sent = {"grid": "0.25", "bottom": "-1234567.75", "top": "12345678.5", "least": "", "most": ""}
+    page = visitor.post("shown/scale", column=place("age"), **sent)
+    for text in ("0.25", "-1234567.75", "12345678.5"):
+        assert f'value="{text}"' in page
+
+
 def test_one_undo_takes_a_slide_back(visitor: Visitor) -> None:
     before = visitor.schema
     for position in (1, 2, 3):

@@ -333,7 +333,7 @@ def whole(form: FormData, name: str, what: str) -> int:
     """A whole number that was typed."""
     given = text_of(form, name)
     if not is_whole(given):
-        raise UsageError(f"{what} must be a whole number")
+        raise UsageError(f"{what} must be a whole number, and below 1,000,000,000")
     return int(given)
 
 

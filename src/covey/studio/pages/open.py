@@ -145,7 +145,10 @@ def _format(studio: Studio) -> Html | None:
     """How the file was read, to be corrected."""
     opened = studio.table
     if not opened.is_text:
-        return element("p", *opened.notes, class_="quiet small") if opened.notes else None
+        told = "; ".join(opened.notes)
+        return (
+            element("p", f"{told[:1].upper()}{told[1:]}.", class_="quiet small") if told else None
+        )
     dialect = opened.dialect
     encodings = dict.fromkeys((dialect.encoding, *_ENCODINGS))
     delimiters = dict.fromkeys((dialect.delimiter, *(sign for sign, _ in _DELIMITERS)))

@@ -39,6 +39,7 @@ function put(text, ids) {
     if (ends && again.type === "text") again.setSelectionRange(...ends);
   }
   filter(sought);
+  showStep();
   const told = document.querySelector("#main .told");
   if (told) document.getElementById("announce").textContent = told.textContent;
   load();
@@ -238,7 +239,12 @@ document.addEventListener("drop", (event) => {
 });
 
 /* On a phone, the rail is a line that scrolls: show the step that is open. */
-document.querySelector(".rail [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+function showStep() {
+  const step = document.querySelector(".rail [aria-current]");
+  const rail = step?.closest(".rail");
+  if (rail) rail.scrollLeft = step.offsetLeft - (rail.clientWidth - step.offsetWidth) / 2;
+}
 
 window.addEventListener("popstate", () => location.reload());
+showStep();
 load();
