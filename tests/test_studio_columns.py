@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import date
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -540,3 +541,10 @@ def test_odd_requests_change_nothing(visitor: Visitor, action: str, column: str)
     for odd in ("x", "-3x", "9" * 30, "\0", "²"):
         visitor.post(action, column=column, **dict.fromkeys(FIELDS, odd))
     assert visitor.schema == before
+
+
+def test_a_column_without_values_has_an_empty_tree(opened: Visitor, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age,sex\n" + ",f\n" * 30, encoding="utf-8")
+    opened.post("open/path", path=tmp_path / "people.csv")
+    opened.post("roles/set", column=0, role="quasi")
+    assert "tree of values" in opened.get("shown")
