@@ -21,7 +21,7 @@ from covey.studio.looking import Looks
 from covey.studio.prices import Prices
 from covey.studio.work import schema_of, written_out
 from covey.studio.workers import Telling
-from covey.tables import Table
+from covey.tables import Table, formats, sources
 from covey.tables.csv_files import Dialect
 from covey.verification import Verdict
 
@@ -101,6 +101,13 @@ class Desk(Columns, Prices, Looks):
             draft,
             written_out(draft.schema),
         )
+
+    def is_text(self, _: Telling, place: str) -> bool:
+        """Whether this is a text file, which can be read in another way."""
+        source = sources.of(place)
+        if source.is_address or source.part or not Path(source.place).is_file():
+            return False
+        return formats.kind_of_file(source.place) == "csv"
 
     def table(self, place: str, declared: TableFormat) -> Table:
         """The table, read again only if it is another one or to be read differently."""
