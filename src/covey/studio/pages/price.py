@@ -161,7 +161,7 @@ def _figures(studio: Studio, priced: Priced | None) -> Iterator[tuple[str, str, 
     yield "highest risk", percent(point.highest_risk), said
     yield "on average", percent(point.average_risk), "the same chance, over all people"
     about = "per cell, on average" + ("" if point.k == k else f"; that of k = {point.k:,}")
-    yield "information lost", f"about {percent(point.loss)}", about
+    yield "information lost", f"≈\u2009{percent(point.loss)}", about
     yield "groups", f"{point.groups:,}", f"the largest has {count(point.largest, 'row')}"
 
 
