@@ -4,12 +4,14 @@ Every public method of `Desk` is a job. Its first argument is how to report; wha
 pickled and goes to the server, which keeps it in memory and shows it to the custodian alone.
 """
 
+import contextlib
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from covey import inspection, pipeline, tables
+from covey.errors import CoveyError
 from covey.generalisation import Style
 from covey.inspection.draft import Draft
 from covey.inspection.facts import Facts, look
@@ -104,10 +106,10 @@ class Desk(Columns, Prices, Looks):
 
     def is_text(self, _: Telling, place: str) -> bool:
         """Whether this is a text file, which can be read in another way."""
-        source = sources.of(place)
-        if source.is_address or source.part or not Path(source.place).is_file():
-            return False
-        return formats.kind_of_file(source.place) == "csv"
+        with contextlib.suppress(CoveyError, OSError, ValueError):  # it is not there, or no file
+            file = sources.of(place).place
+            return Path(file).is_file() and formats.kind_of_file(file) == "csv"
+        return False
 
     def table(self, place: str, declared: TableFormat) -> Table:
         """The table, read again only if it is another one or to be read differently."""
