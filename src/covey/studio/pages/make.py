@@ -120,7 +120,7 @@ def _working(studio: Studio, job: Job) -> Html:
     losses = studio.losses
     now = job.stage.split(",")[0]
     names = list(_STAGES)
-    place = names.index(now) if now in names else -1
+    place = names.index(now) if now in names else 0  # until the process has started
     stages = element(
         "ol",
         *(

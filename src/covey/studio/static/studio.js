@@ -164,7 +164,7 @@ async function piece(place) {
     const text = await answer.text();
     if (!place.isConnected) return;
     if (text === "reload") await refresh();
-    else put(text, [place.id]);
+    else put(text, [place.id, "line"]); // it may bring the figures of the moment, too
   } catch {
     say("The studio does not answer. Was it ended in the terminal?");
   }
