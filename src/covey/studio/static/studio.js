@@ -242,7 +242,9 @@ document.addEventListener("drop", (event) => {
 function showStep() {
   const step = document.querySelector(".rail [aria-current]");
   const rail = step?.closest(".rail");
-  if (rail) rail.scrollLeft = step.offsetLeft - (rail.clientWidth - step.offsetWidth) / 2;
+  if (!rail) return;
+  const [inner, outer] = [step.getBoundingClientRect(), rail.getBoundingClientRect()];
+  rail.scrollLeft += inner.left - outer.left - (outer.width - inner.width) / 2;
 }
 
 window.addEventListener("popstate", () => location.reload());
