@@ -466,7 +466,8 @@ def test_labels_of_what_is_released_travel_and_no_others(
         return
     assert values["illness"] == {"1": "flu", "2": "cold", "3": "cough"}
     if ending != "dta":  # Stata has no labels of texts, and generalised cells are texts
-        assert {*values["sex"]} == {*found.frame["sex"]} - {"*", ""}
+        shown = {str(cell) for cell in found.frame["sex"]}  # whole numbers if no cell is wider
+        assert {*values["sex"]} == shown - {"*", ""}
 
 
 @pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
