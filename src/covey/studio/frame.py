@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from covey.errors import count, percent
+from covey.errors import count
 from covey.studio.steps import Step, button, form
 from covey.tables.html import Html, Part, element, together
 
@@ -64,12 +64,16 @@ def _top(studio: "Studio | None", step: Step | None) -> Html:
         button("Undo", kind="quiet", disabled=not studio.history.can_undo, id="undo"),
         class_="push",
     )  # fmt: skip
-    return element("header", brand, element("p", *line(studio), id="line", class_="line"), undo,
+    return element("header", brand, line(studio), undo,
                    class_="top")  # fmt: skip
 
 
-def line(studio: "Studio") -> Iterator[Part]:
+def line(studio: "Studio") -> Html:
     """The figures of the moment: "k 10 · risk 9 % · 31 % lost · 4,300 people"."""
+    return element("p", *_figures(studio), id="line", class_="line")
+
+
+def _figures(studio: "Studio") -> Iterator[Part]:
     work, opened = studio.work, studio.opened
     if opened is None or work.schema is None or work.source is None:
         yield "Nothing leaves this machine."
@@ -135,9 +139,3 @@ def _as_command(studio: "Studio | None") -> Html | None:
         id="same",
     )  # fmt: skip
     return element("aside", told, aria_label="The same as a command")
-
-
-def risk_and_loss(risk: float | None, loss: float | None) -> list[str]:
-    """Two figures in words."""
-    told = [] if risk is None else [f"risk {percent(risk)}"]
-    return told + ([] if loss is None else [f"{percent(loss)} lost"])

@@ -28,7 +28,6 @@ class Looked:
     payers: Payers | None = None
     answer: Answer | None = None
     known: dict[str, str] = field(default_factory=dict)  # what the attacker knows
-    person: int | None = None  # the row that it was taken from
     attacked: Attacked | None = None
 
     @property

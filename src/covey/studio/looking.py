@@ -178,12 +178,12 @@ class Looks:
         """The answer of the original and that of the release."""
         return answered(self._pair(), asked)
 
-    def random_person(self, _: Telling) -> tuple[int, dict[str, str]]:
-        """The number of a random released row, and what the original says of it."""
+    def random_person(self, _: Telling) -> dict[str, str]:
+        """What the original says of a random released row."""
         pair = self._pair()
         row = int(np.random.default_rng().choice(pair.release.rows))
         known = {name: texts(pair.read.cells(name)[[row]])[0] for name in pair.names}
-        return row, {name: cell for name, cell in known.items() if cell is not None}
+        return {name: cell for name, cell in known.items() if cell is not None}
 
     def attack(self, _: Telling, known: dict[str, str]) -> Attacked:
         """What someone who knows this finds in the release, and in the original."""

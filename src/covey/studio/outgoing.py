@@ -27,8 +27,12 @@ def said(work: Work) -> About | None:
 
 
 def _key(studio: Studio) -> Any:
-    """All that the written files depend on."""
-    return studio.work.made_of, studio.work.about, studio.work.certificate
+    """All that the written files depend on.
+
+    The release itself counts, not what it was made of: one that ended early has other bytes.
+    """
+    release = None if studio.release is None else studio.release.number
+    return release, studio.work.about, studio.work.certificate
 
 
 def written(studio: Studio) -> Written | None:
@@ -40,7 +44,7 @@ def written(studio: Studio) -> Written | None:
 def written_before(studio: Studio) -> Written | None:
     """The same release, perhaps with another title or without a certificate."""
     found = studio.results.get("written")
-    if found is None or found.made_of[0] != studio.work.made_of:
+    if found is None or studio.release is None or found.made_of[0] != studio.release.number:
         return None
     before: Written = found.found
     return before
@@ -75,10 +79,10 @@ async def _write_and_pack(studio: Studio) -> None:
 async def _write(studio: Studio) -> None:
     """Write the release into the studio's own folder, and enter it in the register."""
     key, work = _key(studio), studio.work
-    where = hashlib.sha256(repr(work.made_of).encode()).hexdigest()[:16]
-    about = said(work)
+    # A folder for each release, or it would take the place of another one in the register.
+    where = str(key[0])
     found: Written = await studio.maker.ask(
-        "write_release", where, studio.output, about, work.certificate
+        "write_release", where, studio.output, said(work), work.certificate
     )
     studio.results["written"] = Result(key, found)
     _offer(studio, found.folder, found.names)

@@ -53,29 +53,31 @@ class People(NamedTuple):
 class Prices:
     """The jobs about prices."""
 
-    _priced: "tuple[tuple[str, str], Task, _Examples] | None" = None
+    _priced: "tuple[tuple[str, str, int], Task, _Examples] | None" = None
 
-    def prices(self, telling: Telling, place: str, toml: str) -> None:
+    def prices(self, telling: Telling, place: str, toml: str, reading: int) -> None:
         """Report the price of each k, rough ones first."""
-        prepared, people = self._prepared(telling, place, toml)
+        prepared, people = self._prepared(telling, place, toml, reading)
         telling.piece(people.before)
         for effort in _EFFORTS:
             task = replace(prepared, request=_with_effort(prepared.request, effort))
             for point, groups in _points(task, telling.progress):
                 telling.piece(Priced(point, effort, people.shown(groups)))
 
-    def savings(self, telling: Telling, place: str, toml: str, k: int) -> None:
+    def savings(self, telling: Telling, place: str, toml: str, reading: int, k: int) -> None:
         """Report what it costs at `k` to suppress a few rows, or none."""
-        task, _ = self._prepared(telling, place, toml)
+        task, _ = self._prepared(telling, place, toml, reading)
         for done, share in enumerate((0.0, *SHARES)):
             tell = part_of(telling.progress, f"{share:.1%} suppressed", done, len(SHARES) + 1)
             asked = replace(task, request=task.request.suppressing(share))
             with contextlib.suppress(InfeasibleError):
                 telling.piece(Priced(asked.at(k, tell)[0], _EFFORTS[-1], share=share))
 
-    def _prepared(self, telling: Telling, place: str, toml: str) -> "tuple[Task, _Examples]":
-        """The table, ready for any k, and some of its people."""
-        if self._priced is None or self._priced[0] != (place, toml):
+    def _prepared(
+        self, telling: Telling, place: str, toml: str, reading: int
+    ) -> "tuple[Task, _Examples]":
+        """The table, ready for any k, and some of its people; another `reading`, another table."""
+        if self._priced is None or self._priced[0] != (place, toml, reading):
             self._priced = None
             schema = schema_of(toml)
             telling.progress("reading", 0.0)
@@ -84,7 +86,7 @@ class Prices:
             task = curves.prepare(
                 table, schema, request, ks=None, seed=None, progress=telling.progress
             )
-            self._priced = (place, toml), task, _Examples.of(task, table)
+            self._priced = (place, toml, reading), task, _Examples.of(task, table)
         return self._priced[1:]
 
     def curve_picture(self, _: Telling, curve: Curve, chosen: int | None) -> str:

@@ -8,6 +8,7 @@ import time
 import unicodedata
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,7 +52,7 @@ class Studio:
     pricer: Worker  # finds what each k costs, meanwhile
     history: History = field(default_factory=History)
     choices: tuple[str, ...] = ()  # the sheets or tables of a file, if one must be chosen
-    waiting: Source | None = None  # the file that they are in
+    waiting: Source | None = None  # the file that they are in, or one that is to be read otherwise
     read: dict[Any, Opened] = field(default_factory=dict)  # tables, by place and format
     jobs: dict[str, Job] = field(default_factory=dict)  # long ones, by what they are for
     results: dict[str, Result] = field(default_factory=dict)
@@ -150,7 +151,7 @@ class Studio:
     # ── opening ─────────────────────────────────────────────────────────────────────────────────
 
     async def open(self, source: Source, declared: TableFormat | None = None) -> None:
-        """Read a table; its draft becomes the schema."""
+        """Read a table; its draft becomes the schema. Of a file with several, wait for a choice."""
         declared = declared or TableFormat()
         await self.pricer.stop()
         await self.maker.stop()
@@ -158,10 +159,13 @@ class Studio:
         self.choices, self.waiting = (), None
         try:
             opened: Opened = await job.wait()
-        except UsageError as error:
-            self.choices = error.choices
-            self.waiting = source if error.choices else None
-            raise
+        except CoveyError as error:
+            self.choices = error.choices if isinstance(error, UsageError) else ()
+            other = source != self.work.source and await self.reader.ask("is_text", source.place)
+            self.waiting = source if self.choices or other else None
+            if not self.choices:
+                raise
+            return
         finally:
             self.jobs.pop("open", None)
         self.read[source, declared] = opened
@@ -197,6 +201,9 @@ class Studio:
     async def make(self) -> None:
         """Begin to make the release; whatever else the maker does ends."""
         work = self.work
+        # Known from now on: decisions may be undone while the release is made.
+        weights = sum(column.weight for column in work.described.quasi.values())
+        heard = partial(self._note_loss, self.table.rows * weights)
         self.jobs["make"] = Job("make")  # from here on nobody else gives the maker a job
         await self.pricer.stop()
         await self.maker.stop()
@@ -204,17 +211,16 @@ class Studio:
         self.results.pop("release", None)
         self.results.pop("failed", None)
         job = self.maker.give(
-            *("make", work.opened.place, work.toml, work.options, work.style), heard=self._note_loss
+            *("make", work.opened.place, work.toml, work.options, work.style), heard=heard
         )
         self.jobs["make"] = job
         self._go_on(self._until_made(job, work))
 
-    def _note_loss(self, stage: str) -> None:
-        """Note the loss as a share, and the seconds since the start, if it has fallen."""
+    def _note_loss(self, most: float, stage: str) -> None:
+        """Note the loss as a share of the most, and the seconds since the start, if it fell."""
         found = loss_in(stage)
-        weights = sum(column.weight for column in self.schema.quasi.values())
-        if found is not None and weights:
-            share = min(found / (self.table.rows * weights), 1.0)
+        if found is not None and most:
+            share = min(found / most, 1.0)
             if not self.losses or share < self.losses[-1][1]:
                 self.losses.append((round(time.monotonic() - self.began, 2), share))
 
@@ -242,11 +248,28 @@ class Studio:
 
     def find_prices(self) -> Job:
         """The job that finds the price of each k; it begins if nobody has asked before."""
-        return self._found("prices", self.work.priced_by)
+        return self._found("prices", self._priced_by)
 
     def find_savings(self) -> Job:
         """The job that finds what it saves to suppress a few rows at the chosen k."""
-        return self._found("savings", (*self.work.priced_by, self.schema.require.k))
+        return self._found("savings", (*self._priced_by, self.schema.require.k))
+
+    @property
+    def prices(self) -> Job | None:
+        """The job that finds the price of each k, if it has begun."""
+        job: Job | None = self.result("prices", self._priced_by)
+        return job
+
+    @property
+    def savings(self) -> Job | None:
+        """The job that finds what it saves to suppress a few rows, if it has begun."""
+        job: Job | None = self.result("savings", (*self._priced_by, self.schema.require.k))
+        return job
+
+    @property
+    def _priced_by(self) -> tuple[Any, ...]:
+        """All that prices depend on; the file may have changed since it was read before."""
+        return *self.work.priced_by, self.opened and self.opened.number
 
     def _found(self, name: str, key: tuple[Any, ...]) -> Job:
         """The job of this name for this state of the work, which begins if there is none."""
@@ -259,11 +282,10 @@ class Studio:
     @property
     def price(self) -> "Priced | None":
         """What the chosen k costs, as far as it is known: the price of the next larger k known."""
-        job: Job | None = self.result("prices", self.work.priced_by)
         k = None if self.work.schema is None else self.work.schema.require.k
-        if job is None or k is None:
+        if self.prices is None or k is None:
             return None
-        known = prices_in(job)
+        known = prices_in(self.prices)
         return next((known[each] for each in sorted(known) if each >= k), None)
 
     def _go_on(self, work: Coroutine[Any, Any, None]) -> None:
@@ -313,7 +335,7 @@ def whole(form: FormData, name: str, what: str) -> int:
     """A whole number that was typed."""
     given = text_of(form, name)
     if not is_whole(given):
-        raise UsageError(f"{what} must be a whole number")
+        raise UsageError(f"{what} must be a whole number, and below 1,000,000,000")
     return int(given)
 
 

@@ -136,6 +136,12 @@ def again(address: str, inside: Part, *, milliseconds: int = 500, id: str) -> Ht
     return element("div", inside, data_src=address, data_every=str(milliseconds), id=id)
 
 
+def sentence(text: str) -> str:
+    """What covey says, as a sentence. The name of k stays as it is."""
+    begin = text if text.startswith("k ") else text[:1].upper() + text[1:]
+    return begin.rstrip(".") + "."
+
+
 def onwards(step: str, text: str) -> Html:
     """The link to the next step."""
     return element("p", element("a", text, " →", href=step, class_="button main"), class_="onwards")
@@ -144,6 +150,13 @@ def onwards(step: str, text: str) -> Html:
 def heading(title: Part, *lead: Part) -> Html:
     """The title of a page and what it is about."""
     return together((element("h1", title), element("p", *lead, class_="lead") if lead else None))
+
+
+def nothing_known(title: str) -> Html:
+    """What a step shows as long as no column has the role that it is about."""
+    said = "No column is one that others may know. Give at least one this role."
+    return together((heading(title), element("p", said, class_="told mind"),
+                     onwards("roles", "Who could recognise whom?")))  # fmt: skip
 
 
 def card(title: Part, *inside: Part, id: str | None = None, class_: str = "card") -> Html:

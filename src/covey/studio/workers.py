@@ -57,11 +57,6 @@ class Job:
     _ended: "asyncio.Event | None" = None
     _loop: asyncio.AbstractEventLoop | None = None
 
-    @property
-    def is_running(self) -> bool:
-        """Whether it has not ended yet."""
-        return not self.is_done
-
     async def wait(self) -> Any:
         """The result, once there is one; raise the job's error."""
         assert self._ended is not None

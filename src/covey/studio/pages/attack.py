@@ -159,11 +159,11 @@ def _sentence(one: Learnt, rows: int) -> Html | str:
 async def act(studio: Studio, sent: FormData) -> str | None:
     """Attack with what was typed, or with all that the original says of a random person."""
     state = await with_columns(studio)
-    state.attacked, state.person, state.known = None, None, {}
+    state.attacked, state.known = None, {}
     if text_of(sent, "clear"):
         return None
     if text_of(sent, "random"):
-        state.person, state.known = await studio.maker.ask("random_person")
+        state.known = await studio.maker.ask("random_person")
     else:
         typed_in = {one.name: text_of(sent, f"known-{i}") for i, one in enumerate(state.quasi)}
         state.known = {name: text for name, text in typed_in.items() if text}

@@ -23,8 +23,10 @@ from covey.studio.steps import (
     form,
     heading,
     labelled,
+    nothing_known,
     onwards,
     push,
+    sentence,
     ticked,
 )
 from covey.studio.work import EFFORTS
@@ -55,6 +57,8 @@ async def page(studio: Studio) -> Html:
         return together((heading("Making it"), _working(studio, job)))
     if studio.release is not None:
         return together(_made(studio, studio.release))
+    if not studio.schema.quasi:
+        return nothing_known("Make the release")
     return together((*_before(studio), _options(studio)))
 
 
@@ -81,9 +85,9 @@ def _before(studio: Studio) -> Iterator[Part]:
 
 def _options(studio: Studio) -> Html:
     work = studio.work
-    blocked = _blocked(studio)
-    if blocked is not None:
-        return element("p", blocked, class_="told mind")
+    if studio.schema.require.k is None:
+        said = element("p", "No k is chosen yet.", class_="told mind")
+        return together((said, onwards("price", "How safe, at what price?")))
     effort = labelled(
         "How hard should it try?",
         chosen_from("effort", ((e, _EFFORTS[e]) for e in EFFORTS), work.effort, id="effort"),
@@ -103,13 +107,9 @@ def _options(studio: Studio) -> Html:
     return together((element("p", start), card("Options", chosen)))
 
 
-def _blocked(studio: Studio) -> str | None:
-    """Why no release can be made yet."""
-    if not studio.schema.quasi:
-        return "No column is one that others may know: give one this role in step 2."
-    if studio.schema.require.k is None:
-        return "No k is chosen: choose one in step 4."
-    return None
+def _is_blocked(studio: Studio) -> bool:
+    """Whether no release can be made yet."""
+    return not studio.schema.quasi or studio.schema.require.k is None
 
 
 # ── while it is made ────────────────────────────────────────────────────────────────────────────
@@ -120,7 +120,7 @@ def _working(studio: Studio, job: Job) -> Html:
     losses = studio.losses
     now = job.stage.split(",")[0]
     names = list(_STAGES)
-    place = names.index(now) if now in names else -1
+    place = names.index(now) if now in names else 0  # until the process has started
     stages = element(
         "ol",
         *(
@@ -167,15 +167,14 @@ async def _progress(studio: Studio, _: Mapping[str, str]) -> str:
 
 def _made(studio: Studio, made: Made) -> Iterator[Part]:
     report, verdict = made.report, made.verdict
-    headline = verdict.headline[:1].upper() + verdict.headline[1:].rstrip(".") + "."
     yield element("p", "✓ verified: the requirements hold", class_="verdict good")
-    yield heading(headline)
-    risk = verdict.risks.prosecutor
+    yield heading(sentence(verdict.headline))
+    risk, why = verdict.risks.prosecutor, verdict.why_higher
+    said = "chance that someone who knows a person picks their row" + (f": {why}" if why else "")
     yield facts(
         [
             ("information lost", percent(report.mean_loss), "per cell, on average"),
-            *([("highest risk", percent(risk),
-                "chance that someone who knows a person picks their row")] if risk else []),
+            *([("highest risk", percent(risk), said)] if risk else []),
             ("rows released", f"{report.rows.released:,}", f"of {count(report.rows.read, 'row')}"),
             ("groups", f"{verdict.classes:,}", "sets of rows that look the same"),
         ]
@@ -183,7 +182,7 @@ def _made(studio: Studio, made: Made) -> Iterator[Part]:
     yield onwards("look", "Look at it")
     yield card("The verifier's checks, one by one", _checks(verdict.checks))
     if report.warnings:
-        minded = [element("li", text[:1].upper() + text[1:]) for text in report.warnings]
+        minded = [element("li", sentence(text)) for text in report.warnings]
         yield card("Before you publish", element("ul", *minded, class_="minded"))
     if studio.falling:
         yield card("How the loss fell", element("div", studio.falling, class_="picture"))
@@ -219,7 +218,7 @@ def _remedies(studio: Studio, failed: str) -> Html:
     ]
     return card(
         "What stands in the way",
-        element("p", failed[:1].upper() + failed[1:], class_="told bad", role="alert"),
+        element("p", sentence(failed), class_="told bad", role="alert"),
         element("div", *ways, class_="row") if ways else None,
     )
 
@@ -276,7 +275,7 @@ async def _set_options(studio: Studio, sent: FormData) -> str | None:
 
 
 async def _start(studio: Studio, _: FormData) -> str | None:
-    if _blocked(studio) is None and "make" not in studio.jobs:
+    if not _is_blocked(studio) and "make" not in studio.jobs:
         await studio.make()
     return None
 
@@ -312,7 +311,7 @@ def state(studio: Studio) -> str:
     """How far the step is."""
     if studio.release is not None:
         return DONE
-    if _blocked(studio) is not None:
+    if _is_blocked(studio):
         return BLOCKED
     failed = studio.result("failed", studio.work.made_of) is not None
     return NEEDS if failed or studio.release_before is not None else NEXT

@@ -9,6 +9,7 @@ from covey.errors import UsageError, count, percent
 from covey.schema import Role, Schema
 from covey.studies.curves import KS
 from covey.studies.marks import MARKS
+from covey.studio.frame import line
 from covey.studio.prices import SHARES, People, Priced, curve_of
 from covey.studio.session import Studio, is_whole, number, prices_in, text_of, whole
 from covey.studio.steps import (
@@ -23,6 +24,7 @@ from covey.studio.steps import (
     heading,
     hidden,
     labelled,
+    nothing_known,
     onwards,
     typed,
 )
@@ -36,9 +38,7 @@ _SWAPS = "answer line rail same"  # what a move of k changes; the slider itself 
 async def page(studio: Studio) -> Html:
     """The page of the step."""
     if not studio.schema.quasi:
-        told = "No column is one that others may know: give one this role in step 2."
-        return together((heading("How safe, at what price?"),
-                         element("p", told, class_="told mind")))  # fmt: skip
+        return nothing_known("How safe, at what price?")
     if studio.schema.require.k is None:
         studio.history.change(schema=studio.schema.requiring(k=min(10, studio.table.rows)))
     _look_for_prices(studio)
@@ -106,26 +106,27 @@ def _choice(studio: Studio) -> Html:
 
 def _answer(studio: Studio) -> Html:
     """What the chosen k means: asked for again until all prices are known."""
-    job: Job | None = studio.result("prices", studio.work.priced_by)
-    inside = together(_told(studio, job))
-    if job is None or (job.is_done and _savings_done(studio)):
+    inside = together(_told(studio, studio.prices))
+    if _is_answered(studio):
         return element("div", inside, id="answer")
     return again("price/piece/answer", inside, id="answer", milliseconds=700)
 
 
-def _savings_done(studio: Studio) -> bool:
-    job = _savings(studio)
-    return job is not None and job.is_done
-
-
-def _savings(studio: Studio) -> Job | None:
-    job: Job | None = studio.result("savings", (*studio.work.priced_by, studio.schema.require.k))
-    return job
+def _is_answered(studio: Studio) -> bool:
+    """Whether nothing more will come."""
+    prices, savings = studio.prices, studio.savings
+    if prices is None or (prices.is_done and prices.error is not None):
+        return True
+    return prices.is_done and savings is not None and savings.is_done
 
 
 def _told(studio: Studio, job: Job | None) -> Iterator[Part]:
     if job is not None and job.error is not None and not job.was_stopped:
         yield element("p", str(job.error), class_="told bad", role="alert")
+        return
+    if (k := _k(studio)) > (rows := studio.table.rows):
+        said = f"k = {k:,} is not possible: the table has only {count(rows, 'row')}."
+        yield element("p", said, class_="told bad", role="alert")
         return
     priced, known = studio.price, {} if job is None else prices_in(job)
     yield facts(_figures(studio, priced))
@@ -133,7 +134,10 @@ def _told(studio: Studio, job: Job | None) -> Iterator[Part]:
         yield _curve(studio, len(job.pieces) if job else 0)
     if job is not None and not job.is_done:
         yield element(
-            "p", f"{len(known)} points so far; {job.stage} …", class_="quiet small", role="status"
+            "p",
+            f"{count(len(known), 'point')} so far; {job.stage} …",
+            class_="quiet small",
+            role="status",
         )
     people = next((p for p in (job.pieces if job else []) if isinstance(p, People)), None)
     if people is not None and priced is not None:
@@ -143,17 +147,22 @@ def _told(studio: Studio, job: Job | None) -> Iterator[Part]:
 
 def _figures(studio: Studio, priced: Priced | None) -> Iterator[tuple[str, str, str]]:
     k = _k(studio)
-    counted = "persons" if studio.schema.require.person else "rows"
+    person = studio.schema.require.person
     if priced is None:
-        yield "highest risk", f"≤ {percent(1 / k)}", f"each group has at least {k:,} {counted}"
-        yield "information lost", "…", "is being computed"
+        if not person:  # someone with several rows in a group is easier to find
+            yield "highest risk", f"≤ {percent(1 / k)}", f"each group has at least {k:,} rows"
+        is_over = studio.prices is None or studio.prices.is_done
+        unknown = ("–", "not computed for so large a k") if is_over else ("…", "is being computed")
+        yield "information lost", *unknown
         return
     point = priced.point
     said = "chance that someone who knows a person picks their row"
+    if person and point.highest_risk > 1 / k:
+        said += f": more than 1 in {k:,}, since someone with several rows is found by any of them"
     yield "highest risk", percent(point.highest_risk), said
     yield "on average", percent(point.average_risk), "the same chance, over all people"
     about = "per cell, on average" + ("" if point.k == k else f"; that of k = {point.k:,}")
-    yield "information lost", f"about {percent(point.loss)}", about
+    yield "information lost", f"≈\u2009{percent(point.loss)}", about
     yield "groups", f"{point.groups:,}", f"the largest has {count(point.largest, 'row')}"
 
 
@@ -166,8 +175,7 @@ def _curve(studio: Studio, pieces: int) -> Html:
 
 
 async def _curve_piece(studio: Studio, _: Mapping[str, str]) -> str:
-    job: Job | None = studio.result("prices", studio.work.priced_by)
-    known = {} if job is None else prices_in(job)
+    known = {} if studio.prices is None else prices_in(studio.prices)
     if len(known) < 2:
         raise UsageError("the first points are being computed")
     curve = curve_of(known.values(), studio.table.rows, studio.schema)
@@ -186,7 +194,7 @@ async def _curve_piece(studio: Studio, _: Mapping[str, str]) -> str:
 
 async def _answer_piece(studio: Studio, _: Mapping[str, str]) -> str:
     _look_for_prices(studio)
-    return _answer(studio)
+    return together((line(studio), _answer(studio)))
 
 
 def _examples(people: People, priced: Priced) -> Html:
@@ -200,7 +208,7 @@ def _examples(people: People, priced: Priced) -> Html:
 
 def _suppression(studio: Studio) -> Html:
     """How many rows may be left out, and what that saves."""
-    job, now = _savings(studio), studio.work.max_suppressed
+    job, now = studio.savings, studio.work.max_suppressed
     known = {} if job is None else {p.share: p for p in job.pieces if isinstance(p, Priced)}
     shares = sorted({0.0, *SHARES, now})
     ticks = [

@@ -30,7 +30,9 @@ from covey.studio.steps import (
     hidden,
     labelled,
     later,
+    nothing_known,
     push,
+    sentence,
     ticked,
     typed,
 )
@@ -55,7 +57,7 @@ async def page(studio: Studio) -> Html:
     """The page of the step."""
     title = "How may it be shown?"
     if not studio.schema.quasi:
-        return heading(title, "First choose at least one column that others may know.")
+        return nothing_known(title)
     cards = [await _card(studio, name) for name in studio.schema.quasi]
     lead = (
         "covey groups similar people and shows the same cell for all of a group. Here you decide "
@@ -133,7 +135,7 @@ def _told(studio: Studio, place: int, name: str, look: Appearance) -> Html:
         for sample in look.samples[:3]
     )
     notes = [element("li", note.text, class_=note.kind) for note in look.notes]
-    notes += [element("li", f"{found.text[:1].upper()}{found.text[1:]}.", class_="mind")
+    notes += [element("li", sentence(found.text), class_="mind")
               for found in _found(studio, name)]  # fmt: skip
     return element(
         "div",

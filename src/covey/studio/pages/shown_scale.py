@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from covey.schema import Column, ColumnType
 from covey.studio import scales
 from covey.studio.columns import Scale
@@ -52,7 +54,8 @@ def _slider(place: int, which: str, text: str, options: Sequence[Any], value: An
 def _text(value: Any) -> str:
     if value is None:
         return "none"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    # Exactly, and without an exponent: the form sends it back as it is.
+    return np.format_float_positional(value, trim="-") if isinstance(value, float) else str(value)
 
 
 def _typed(place: int, column: Column) -> Html:

@@ -5,7 +5,7 @@
    It stores nothing and talks to nobody but its own server. */
 "use strict";
 
-const pieces = new Map(); // pictures that have come already, by their address
+const pieces = new Map(); // pictures that were asked for, by their address: promises of markup
 let posting = 0;
 
 /* Put the new page in place of the old one, or only some elements of it. */
@@ -39,6 +39,7 @@ function put(text, ids) {
     if (ends && again.type === "text") again.setSelectionRange(...ends);
   }
   filter(sought);
+  showStep();
   const told = document.querySelector("#main .told");
   if (told) document.getElementById("announce").textContent = told.textContent;
   load();
@@ -65,9 +66,11 @@ async function post(form, sender) {
     const text = await answer.text();
     if (mine !== posting && form.dataset.swaps) return; // a later one has overtaken this one
     const moved = new URL(answer.url).pathname !== location.pathname;
+    const title = document.querySelector("h1")?.textContent;
     put(text, moved ? ["studio"] : ids);
-    if (moved) {
-      history.pushState(null, "", answer.url);
+    if (moved) history.pushState(null, "", answer.url);
+    // Another step, or another table: begin at the top.
+    if (moved || document.querySelector("h1")?.textContent !== title) {
       window.scrollTo(0, 0);
       document.getElementById("main")?.focus({ preventScroll: true });
     } else if (document.querySelector("#main > .told.bad")) {
@@ -153,30 +156,41 @@ async function refresh() {
 
 async function piece(place) {
   const address = place.dataset.src;
-  const known = pieces.get(address);
-  if (known && !place.dataset.every) {
-    place.innerHTML = known;
-    return;
-  }
+  if (!place.dataset.every) return picture(place, address);
   try {
     await new Promise((wake) => setTimeout(wake, 60));
     if (!place.isConnected) return; // the page has moved on
     const answer = await fetch(address);
     const text = await answer.text();
     if (!place.isConnected) return;
-    if (!place.dataset.every) {
-      if (answer.ok) {
-        if (pieces.size > 400) pieces.clear();
-        pieces.set(address, text);
-      }
-      place.innerHTML = text;
-    } else if (text === "reload") {
-      await refresh();
-    } else {
-      put(text, [place.id]);
-    }
+    if (text === "reload") await refresh();
+    else put(text, [place.id, "line"]); // it may bring the figures of the moment, too
   } catch {
-    if (place.dataset.every) say("The studio does not answer. Was it ended in the terminal?");
+    say("The studio does not answer. Was it ended in the terminal?");
+  }
+}
+
+/* What is around a picture may be put in place again while it is drawn: then it is for the new
+   place, and nobody draws it twice. */
+async function picture(place, address) {
+  if (!pieces.has(address)) {
+    await new Promise((wake) => setTimeout(wake, 60));
+    if (!place.isConnected) return; // the page has moved on
+    if (pieces.size > 400) pieces.clear();
+    if (!pieces.has(address)) pieces.set(address, drawn(address));
+  }
+  const text = await pieces.get(address);
+  if (text !== null && place.isConnected) place.innerHTML = text;
+}
+
+async function drawn(address) {
+  try {
+    const answer = await fetch(address);
+    if (!answer.ok) pieces.delete(address); // ask again next time
+    return await answer.text();
+  } catch {
+    pieces.delete(address);
+    return null;
   }
 }
 
@@ -225,7 +239,14 @@ document.addEventListener("drop", (event) => {
 });
 
 /* On a phone, the rail is a line that scrolls: show the step that is open. */
-document.querySelector(".rail [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+function showStep() {
+  const step = document.querySelector(".rail [aria-current]");
+  const rail = step?.closest(".rail");
+  if (!rail) return;
+  const [inner, outer] = [step.getBoundingClientRect(), rail.getBoundingClientRect()];
+  rail.scrollLeft += inner.left - outer.left - (outer.width - inner.width) / 2;
+}
 
 window.addEventListener("popstate", () => location.reload());
+showStep();
 load();
