@@ -157,7 +157,8 @@ def surroundings(home: Path) -> dict[str, str]:
 @contextlib.contextmanager
 def served(home: Path, *arguments: object, **variables: str) -> Iterator[Served]:
     """Start a studio; end it, unless the test has done so."""
-    command = [sys.executable, "-m", "covey", "studio", "--no-browser", *map(str, arguments)]
+    quietly = () if "BROWSER" in variables else ("--no-browser",)
+    command = [sys.executable, "-m", "covey", "studio", *quietly, *map(str, arguments)]
     environment = {**surroundings(home), **variables}
     said = home / "out.txt"
     with said.open("wb") as out, (home / "err.txt").open("wb") as err:

@@ -36,10 +36,14 @@ _REFUSED = "Open the address that covey studio printed when it started.\n"
 
 
 class Guard:
-    """Lets through requests for paths below the secret, from the page itself."""
+    """Lets through requests for paths below the secret, from the page itself.
 
-    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
-        self._app, self._token = app, token
+    `once` is a second secret, which leads to the first one, and only once: a list of processes
+    shows to others with which address a browser was started.
+    """
+
+    def __init__(self, app: ASGIApp, token: str, port: int, once: str | None = None) -> None:
+        self._app, self._token, self._once = app, token, once
         self._hosts = {f"{host}:{port}" for host in HOSTS}
         self._origins = {f"http://{host}" for host in self._hosts}
 
@@ -48,25 +52,17 @@ class Guard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        if not self._allows(scope):
-            await PlainTextResponse(_REFUSED, 403, headers=_HEADERS)(scope, receive, send)
-            return
-        root = f"/{self._token}"
-        inside = dict(scope, root_path=root)
-        await self._app(inside, receive, _with_headers(send))
-
-    def _allows(self, scope: Scope) -> bool:
-        headers = Headers(scope=scope)
-        return (
-            self._knows(scope["path"])
-            and headers.getlist("host")[:2] in [[host] for host in self._hosts]
-            and self._is_own(headers)
-        )
-
-    def _knows(self, path: str) -> bool:
-        """Whether the path begins with the secret; comparing takes the same time for all."""
-        first = unquote(path).split("/")[1:2]
-        return bool(first) and hmac.compare_digest(first[0].encode(), self._token.encode())
+        root, headers = f"/{self._token}", Headers(scope=scope)
+        is_named = headers.getlist("host")[:2] in [[host] for host in self._hosts]
+        if not (is_named and self._is_own(headers)):
+            await _answer(403)(scope, receive, send)
+        elif _begins(scope["path"], self._token):
+            await self._app(dict(scope, root_path=root), receive, _with_headers(send))
+        elif self._once is not None and _begins(scope["path"], self._once):
+            self._once = None
+            await _answer(303, location=f"{root}/")(scope, receive, send)
+        else:
+            await _answer(403)(scope, receive, send)
 
     def _is_own(self, headers: Mapping[str, str]) -> bool:
         """Whether the page itself asks, or the user, who typed the address or followed a link."""
@@ -74,6 +70,16 @@ class Guard:
         return (origin is None or origin in self._origins) and headers.get(
             "sec-fetch-site", "none"
         ) in ("same-origin", "none")
+
+
+def _begins(path: str, secret: str) -> bool:
+    """Whether a path begins with a secret; comparing takes the same time for all."""
+    first = unquote(path).split("/")[1:2]
+    return bool(first) and hmac.compare_digest(first[0].encode(), secret.encode())
+
+
+def _answer(status: int, **headers: str) -> PlainTextResponse:
+    return PlainTextResponse(_REFUSED, status, headers=_HEADERS | headers)
 
 
 def _with_headers(send: Send) -> Send:

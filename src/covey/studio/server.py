@@ -6,6 +6,7 @@ import secrets
 import shutil
 import socket
 import tempfile
+import threading
 import webbrowser
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,22 +36,24 @@ def run(table: str | None, *, port: int, open_browser: bool, say: Callable[[str]
     from covey.studio.app import application
     from covey.studio.guard import Guard
 
-    token = secrets.token_urlsafe(24)
+    token, once = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
     with _own_folder() as folder, _listening(port) as listener:
         number = listener.getsockname()[1]
-        address = f"http://{ADDRESS}:{number}/{token}/"
+        address = f"http://{ADDRESS}:{number}"
 
         def ready() -> None:
-            say(address)
-            if open_browser:
-                webbrowser.open(address)
+            say(f"{address}/{token}/")
+            if open_browser:  # in a thread: some browsers stay in the foreground
+                opening = (f"{address}/{once}",)
+                threading.Thread(target=webbrowser.open, args=opening, daemon=True).start()
 
         app = application(folder, table, ready)
         # Neither requests nor errors are logged: both may hold what is in a cell.
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
         logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)
+        guarded = Guard(app, token, number, once if open_browser else None)
         config = uvicorn.Config(
-            Guard(app, token, number), log_config=None, access_log=False, lifespan="on",
+            guarded, log_config=None, access_log=False, lifespan="on",
             server_header=False, date_header=False, ws="none", timeout_graceful_shutdown=2,
             h11_max_incomplete_event_size=65_536,
         )  # fmt: skip
