@@ -39,6 +39,7 @@ METRIC_PAGES = {
     "monotone_entropy": "entropy",
     "non_uniform_entropy": "entropy",
     "information": "entropy",
+    "sse": "sse",
     "queries": "queries",
 }
 

@@ -15,7 +15,7 @@ from covey.encoding.released import classes_of
 
 _DRAWS = 4  # makes these random numbers independent of others
 _FIRST, _TIMES = 32, 4  # groups that pass rows around, at first; then so many times as many
-_TRIES = 3  # for each number
+_TRIES = 6  # for each number
 
 
 def evened(table: EncodedTable, groups: Groups, k: int) -> Groups:
@@ -87,12 +87,13 @@ def _alike(groups: Groups, classes: Longs, order: Longs) -> Longs:
 def _passed_on(
     groups: Groups, alike: Longs, order: Longs, together: int, random: np.random.Generator
 ) -> Groups:
-    """The last row of each of these groups goes to the next one."""
+    """A random row of each of these groups goes to the next one."""
     labels = groups.labels.copy()
-    last = np.empty(groups.count, dtype=np.int64)
-    last[groups.labels[order]] = order
+    own = order[np.argsort(groups.labels[order], kind="stable")]
+    begin = np.cumsum(groups.sizes) - groups.sizes
     for start in range(0, len(alike), together):
         some = alike[start : start + together]
         turned = some[random.permutation(len(some))]
-        labels[last[turned]] = np.roll(turned, -1)
+        places = (random.random(len(some)) * groups.sizes[turned]).astype(np.int64)
+        labels[own[begin[turned] + places]] = np.roll(turned, -1)
     return Groups(labels)

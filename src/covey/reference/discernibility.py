@@ -24,7 +24,7 @@ from covey.reference.model import (
 Cell: TypeAlias = tuple[float, float] | str | None
 
 DRAWS = 4
-FIRST, TIMES, TRIES = 32, 4, 3
+FIRST, TIMES, TRIES = 32, 4, 6
 
 
 def in_order(table: Table) -> list[int]:
@@ -110,13 +110,15 @@ def passed_on(
     together: int,
     rng: Generator,
 ) -> list[int]:
-    """Pass the last row of each of these groups on to the next one, in a random order."""
+    """Pass a random row of each of these groups on to the next one, in a random order."""
     changed = list(labels)
     for start in range(0, len(some), together):
         block = some[start : start + together]
         turned = [block[int(place)] for place in rng.permutation(len(block))]
+        draws = rng.random(len(block))
         for place, number in enumerate(turned):
-            changed[groups[number][-1]] = turned[(place + 1) % len(turned)]
+            row = groups[number][int(draws[place] * len(groups[number]))]
+            changed[row] = turned[(place + 1) % len(turned)]
     return changed
 
 
