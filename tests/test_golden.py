@@ -120,14 +120,14 @@ DIGESTS = {
     "a class column": "3d6e142694ef6cd4",
     "wildcards": "d60a707b8d8ef9ee",
     "dropped": "296d8f9854db113b",
-    "persons": "296a2e1a3ce0494a",
-    "l": "a10217fd36cc4297",
+    "persons": "f8908aea54486970",
+    "l": "c11f6881441ce320",
     "l by another": "112729130c6a6d18",
-    "t": "70b290be0a5eab93",
-    "alpha": "587f220c6a81a2a2",
-    "beta": "09da74d710093f04",
-    "delta": "133881ff46cd3c5a",
-    "all of it": "fd43e0301eaf4fe3",
+    "t": "59579a0e09b0a15c",
+    "alpha": "a507b51d774b20cf",
+    "beta": "e5f77ec9cb073cc8",
+    "delta": "7e473f6b23b3a95f",
+    "all of it": "c744723cf237cda6",
 }
 
 
