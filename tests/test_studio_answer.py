@@ -15,7 +15,7 @@ import pytest
 
 from covey import demo
 from covey.custody.register import Register
-from studios import Inside, inside, wait
+from studios import PEOPLE, Inside, inside, wait
 
 
 class Browser:
@@ -103,6 +103,23 @@ def test_without_a_release_each_page_leads_to_making_it(browser: Browser) -> Non
         assert 'href="make"' in page[page.index('id="main"') :]
     for action in ("look/attack", "look/rows", "answer/write", "answer/check"):
         assert "make it first" in browser.post(action, order="first")
+
+
+def test_a_release_that_is_made_again_is_written_again(browser: Browser) -> None:
+    browser.make(5)
+    browser.write()
+    browser.post("make/start")
+    browser.until("make", "Make it again")
+    assert "not written yet" in browser.page("hand_over")
+
+
+def test_releases_of_other_people_have_entries_of_their_own(browser: Browser) -> None:
+    before = known()
+    for name in ("Person", "Someone"):
+        browser.inside.upload("people.csv", PEOPLE.replace("Person", name).encode())
+        browser.make(5)
+        browser.write()
+    assert known() == before + 2
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import date
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -443,6 +444,13 @@ def test_a_scale_is_typed_and_slid(visitor: Visitor) -> None:
     assert visitor.column("age").bottom == 30
 
 
+def test_a_large_number_is_shown_as_it_was_typed(visitor: Visitor) -> None:
+    sent = {"grid": "0.25", "bottom": "-1234567.75", "top": "12345678.5", "least": "", "most": ""}
+    page = visitor.post("shown/scale", column=place("age"), **sent)
+    for text in ("0.25", "-1234567.75", "12345678.5"):
+        assert f'value="{text}"' in page
+
+
 def test_one_undo_takes_a_slide_back(visitor: Visitor) -> None:
     before = visitor.schema
     for position in (1, 2, 3):
@@ -533,3 +541,10 @@ def test_odd_requests_change_nothing(visitor: Visitor, action: str, column: str)
     for odd in ("x", "-3x", "9" * 30, "\0", "²"):
         visitor.post(action, column=column, **dict.fromkeys(FIELDS, odd))
     assert visitor.schema == before
+
+
+def test_a_column_without_values_has_an_empty_tree(opened: Visitor, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age,sex\n" + ",f\n" * 30, encoding="utf-8")
+    opened.post("open/path", path=tmp_path / "people.csv")
+    opened.post("roles/set", column=0, role="quasi")
+    assert "tree of values" in opened.get("shown")

@@ -20,6 +20,7 @@ from covey import Schema
 from covey.errors import CoveyError
 from covey.report import About
 from covey.studio.outgoing import written
+from covey.studio.session import prices_in
 from covey.studio.work import Source, Work
 from covey.studio.workers import Worker
 from patient import Patient
@@ -235,6 +236,72 @@ def as_workbook(*sheets: str) -> bytes:
     return saved.getvalue()
 
 
+def test_a_sheet_is_chosen_while_another_table_is_open(studio: Inside) -> None:
+    studio.upload("people.csv", as_csv())
+    answer = studio.upload("book.xlsx", as_workbook("One", "Two"))
+    assert told(answer) == []
+    assert re.findall(r'name="part" value="(\d)"', answer.text) == ["0", "1"]
+    answer = studio.post("open/part", {"part": "1"})
+    assert "<h1>book.xlsx::Two</h1>" in answer.text
+    assert "Which part?" not in answer.text
+
+
+def test_a_file_in_an_unknown_encoding_is_read_as_the_custodian_says(studio: Inside) -> None:
+    studio.upload("people.csv", as_csv())
+    answer = studio.upload("old.csv", as_csv().replace(b"A-town", b"A-d\x81rf"))
+    assert "encoding" in "".join(told(answer))
+    assert 'name="waiting"' in answer.text
+    sent = {"waiting": "yes", "encoding": "cp850", "skip": "0", "header": "yes"}
+    answer = studio.post("open/format", sent)
+    assert told(answer) == []
+    assert "<h1>old.csv</h1>" in answer.text
+    assert "A-dürf" in answer.text
+    assert 'name="waiting"' not in answer.text
+
+
+def test_a_file_that_has_changed_is_read_again(studio: Inside, folder: Folder) -> None:
+    table = folder.write("people.csv", as_csv())
+    lines = as_csv().splitlines(keepends=True)
+    for rows in (60, 40):
+        table.write_bytes(b"".join(lines[: rows + 1]))
+        assert f"{rows} rows" in studio.opening(table).text
+        studio.post("roles/person", {"person": "rows"})
+        studio.get("price")
+        wait(lambda: (job := studio.studio.prices) is not None and job.is_done)
+        assert studio.studio.prices is not None
+        assert (50 in prices_in(studio.studio.prices)) == (rows >= 50)
+
+
+@pytest.mark.parametrize(
+    ("action", "fields"),
+    [
+        ("price/k", {"k": "61"}),  # more than there are rows
+        ("shown/set", {"column": "3", "type": "numeric"}),  # the names of towns
+    ],
+)
+def test_a_price_that_cannot_be_found_is_told_once(
+    studio: Inside, action: str, fields: dict[str, str]
+) -> None:
+    studio.upload("people.csv", as_csv())
+    studio.post("roles/set", {"column": "3", "role": "quasi"})
+    studio.post(action, fields)
+    studio.get("price")
+    wait(lambda: (job := studio.studio.prices) is not None and job.is_done)
+    page = studio.get("price/piece/answer").text
+    assert 'class="told bad"' in page
+    wait(lambda: "data-every" not in studio.get("price/piece/answer").text)
+
+
+def test_decisions_are_undone_while_the_release_is_made(studio: Inside) -> None:
+    studio.upload("people.csv", as_csv())
+    studio.post("price/k", {"k": "4"})
+    studio.post("make/start")
+    studio.studio.history.decide(Work())
+    wait(lambda: "make" not in studio.studio.jobs)
+    studio.post("open/undo")
+    assert studio.studio.release is not None
+
+
 class Way(NamedTuple):
     """A way through the studio: the file, and what is posted before the release is made."""
 
@@ -279,7 +346,7 @@ def test_the_shown_command_gives_the_same_bytes(
     table = folder.write(name, data)
     answer = studio.opening(table) if lies else studio.upload(name, data)
     assert told(answer) == []
-    assert ("open/part" in answer.text) == (len(sheets) > 1)
+    assert ("Which part?" in answer.text) == (len(sheets) > 1)
     released = released_by(studio, posts)
     page = studio.get("hand_over").text
     (command,) = re.findall(r'<code id="command">(.*?)</code>', page, re.DOTALL)

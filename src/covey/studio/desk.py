@@ -4,12 +4,14 @@ Every public method of `Desk` is a job. Its first argument is how to report; wha
 pickled and goes to the server, which keeps it in memory and shows it to the custodian alone.
 """
 
+import contextlib
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from covey import inspection, pipeline, tables
+from covey.errors import CoveyError
 from covey.generalisation import Style
 from covey.inspection.draft import Draft
 from covey.inspection.facts import Facts, look
@@ -21,7 +23,7 @@ from covey.studio.looking import Looks
 from covey.studio.prices import Prices
 from covey.studio.work import schema_of, written_out
 from covey.studio.workers import Telling
-from covey.tables import Table
+from covey.tables import Table, formats, sources
 from covey.tables.csv_files import Dialect
 from covey.verification import Verdict
 
@@ -101,6 +103,13 @@ class Desk(Columns, Prices, Looks):
             draft,
             written_out(draft.schema),
         )
+
+    def is_text(self, _: Telling, place: str) -> bool:
+        """Whether this is a text file, which can be read in another way."""
+        with contextlib.suppress(CoveyError, OSError, ValueError):  # it is not there, or no file
+            file = sources.of(place).place
+            return Path(file).is_file() and formats.kind_of_file(file) == "csv"
+        return False
 
     def table(self, place: str, declared: TableFormat) -> Table:
         """The table, read again only if it is another one or to be read differently."""

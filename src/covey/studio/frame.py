@@ -64,12 +64,16 @@ def _top(studio: "Studio | None", step: Step | None) -> Html:
         button("Undo", kind="quiet", disabled=not studio.history.can_undo, id="undo"),
         class_="push",
     )  # fmt: skip
-    return element("header", brand, element("p", *line(studio), id="line", class_="line"), undo,
+    return element("header", brand, line(studio), undo,
                    class_="top")  # fmt: skip
 
 
-def line(studio: "Studio") -> Iterator[Part]:
+def line(studio: "Studio") -> Html:
     """The figures of the moment: "k 10 · risk 9 % · 31 % lost · 4,300 people"."""
+    return element("p", *_figures(studio), id="line", class_="line")
+
+
+def _figures(studio: "Studio") -> Iterator[Part]:
     work, opened = studio.work, studio.opened
     if opened is None or work.schema is None or work.source is None:
         yield "Nothing leaves this machine."

@@ -52,7 +52,7 @@ class Studio:
     pricer: Worker  # finds what each k costs, meanwhile
     history: History = field(default_factory=History)
     choices: tuple[str, ...] = ()  # the sheets or tables of a file, if one must be chosen
-    waiting: Source | None = None  # the file that they are in
+    waiting: Source | None = None  # the file that they are in, or one that is to be read otherwise
     read: dict[Any, Opened] = field(default_factory=dict)  # tables, by place and format
     jobs: dict[str, Job] = field(default_factory=dict)  # long ones, by what they are for
     results: dict[str, Result] = field(default_factory=dict)
@@ -159,10 +159,12 @@ class Studio:
         self.choices, self.waiting = (), None
         try:
             opened: Opened = await job.wait()
-        except UsageError as error:
-            if not error.choices:
+        except CoveyError as error:
+            self.choices = error.choices if isinstance(error, UsageError) else ()
+            other = source != self.work.source and await self.reader.ask("is_text", source.place)
+            self.waiting = source if self.choices or other else None
+            if not self.choices:
                 raise
-            self.choices, self.waiting = error.choices, source
             return
         finally:
             self.jobs.pop("open", None)
@@ -333,7 +335,7 @@ def whole(form: FormData, name: str, what: str) -> int:
     """A whole number that was typed."""
     given = text_of(form, name)
     if not is_whole(given):
-        raise UsageError(f"{what} must be a whole number")
+        raise UsageError(f"{what} must be a whole number, and below 1,000,000,000")
     return int(given)
 
 

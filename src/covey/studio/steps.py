@@ -136,6 +136,12 @@ def again(address: str, inside: Part, *, milliseconds: int = 500, id: str) -> Ht
     return element("div", inside, data_src=address, data_every=str(milliseconds), id=id)
 
 
+def sentence(text: str) -> str:
+    """What covey says, as a sentence. The name of k stays as it is."""
+    begin = text if text.startswith("k ") else text[:1].upper() + text[1:]
+    return begin.rstrip(".") + "."
+
+
 def onwards(step: str, text: str) -> Html:
     """The link to the next step."""
     return element("p", element("a", text, " →", href=step, class_="button main"), class_="onwards")

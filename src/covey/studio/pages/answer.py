@@ -29,6 +29,7 @@ from covey.studio.steps import (
     labelled,
     onwards,
     push,
+    sentence,
     ticked,
     typed,
 )
@@ -103,7 +104,7 @@ def _checklist(studio: Studio, report: Report) -> Iterator[Part]:
     points = _points(report if release is None else release.report)
     left = [name for name in points if name not in studio.work.checked]
     boxes = [
-        element("li", ticked("point", text[:1].upper() + text[1:] + ".",
+        element("li", ticked("point", sentence(text),
                              on=name not in left, value=name, id=name))
         for name, text in points.items()
     ]  # fmt: skip
@@ -136,8 +137,7 @@ async def _earlier(studio: Studio) -> Html:
     try:
         entries = await asyncio.to_thread(_entries)
     except UsageError as error:
-        said = str(error)
-        return element("p", said[:1].upper() + said[1:], class_="told mind")
+        return element("p", sentence(str(error)), class_="told mind")
     return together((_together_with(release), _listed(entries, release)))
 
 
@@ -163,10 +163,9 @@ def _together_with(release: Written | None) -> Html:
 
 def _kept(found: Composition) -> tuple[str, str]:
     if not found.holds:
-        text = found.figures()
-        return "bad", f"{text[:1].upper()}{text[1:]}."
+        return "bad", sentence(found.figures())
     if found.incomparable:
-        return "mind", found.unknown()[:1].upper() + found.unknown()[1:] + "."
+        return "mind", sentence(found.unknown())
     if not found.earlier:
         return "good", "No earlier release in your register has people of this one."
     return "good", (

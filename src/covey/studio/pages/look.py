@@ -33,6 +33,7 @@ from covey.studio.steps import (
     labelled,
     later,
     onwards,
+    sentence,
 )
 from covey.tables.html import Html, Part, element, facts, figure, scrolled, table, together
 
@@ -333,13 +334,9 @@ def _members(group: GroupShown) -> Html:
 
 def _shown(report: Report) -> Html:
     lost = {one.name: one for one in report.losses.columns}
-    lines = [(one.column, _sentence(str(one)), bar(lost[one.column].il)) for one in report.shown]
+    lines = [(one.column, sentence(str(one)), bar(lost[one.column].il)) for one in report.shown]
     head = ("column", "what it shows", "lost")
     return scrolled(table(head, lines, numbers=(2,)), "what each column still shows")
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def bar(share: float) -> Html:

@@ -26,6 +26,7 @@ from covey.studio.steps import (
     nothing_known,
     onwards,
     push,
+    sentence,
     ticked,
 )
 from covey.studio.work import EFFORTS
@@ -119,7 +120,7 @@ def _working(studio: Studio, job: Job) -> Html:
     losses = studio.losses
     now = job.stage.split(",")[0]
     names = list(_STAGES)
-    place = names.index(now) if now in names else -1
+    place = names.index(now) if now in names else 0  # until the process has started
     stages = element(
         "ol",
         *(
@@ -166,9 +167,8 @@ async def _progress(studio: Studio, _: Mapping[str, str]) -> str:
 
 def _made(studio: Studio, made: Made) -> Iterator[Part]:
     report, verdict = made.report, made.verdict
-    headline = verdict.headline[:1].upper() + verdict.headline[1:].rstrip(".") + "."
     yield element("p", "✓ verified: the requirements hold", class_="verdict good")
-    yield heading(headline)
+    yield heading(sentence(verdict.headline))
     risk, why = verdict.risks.prosecutor, verdict.why_higher
     said = "chance that someone who knows a person picks their row" + (f": {why}" if why else "")
     yield facts(
@@ -182,7 +182,7 @@ def _made(studio: Studio, made: Made) -> Iterator[Part]:
     yield onwards("look", "Look at it")
     yield card("The verifier's checks, one by one", _checks(verdict.checks))
     if report.warnings:
-        minded = [element("li", text[:1].upper() + text[1:]) for text in report.warnings]
+        minded = [element("li", sentence(text)) for text in report.warnings]
         yield card("Before you publish", element("ul", *minded, class_="minded"))
     if studio.falling:
         yield card("How the loss fell", element("div", studio.falling, class_="picture"))
@@ -218,7 +218,7 @@ def _remedies(studio: Studio, failed: str) -> Html:
     ]
     return card(
         "What stands in the way",
-        element("p", failed[:1].upper() + failed[1:], class_="told bad", role="alert"),
+        element("p", sentence(failed), class_="told bad", role="alert"),
         element("div", *ways, class_="row") if ways else None,
     )
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,15 @@ from covey.studio.steps import (
     chosen_from,
     form,
     heading,
+    hidden,
     labelled,
     onwards,
     push,
+    sentence,
     typed,
 )
 from covey.studio.work import Source
+from covey.tables.csv_files import Dialect
 from covey.tables.html import Html, Part, element, scrolled, table, together
 
 _LARGEST_WORK = 20 * 1024**2  # bytes of a saved work: a schema with large trees
@@ -39,7 +42,7 @@ async def page(studio: Studio) -> Html:
         return element("div", heading("Open a table"), said, data_every="400", id="opening",
                        data_page=True)  # fmt: skip
     shown = (_start(), _ways_in()) if studio.opened is None else _opened(studio)
-    return together((*_choices(studio), *shown))
+    return together((*_unread(studio), *shown))
 
 
 def _start() -> Html:
@@ -50,9 +53,12 @@ def _start() -> Html:
     )
 
 
-def _choices(studio: Studio) -> Iterator[Part]:
-    """The sheets of a file, if it has several."""
+def _unread(studio: Studio) -> Iterator[Part]:
+    """A file that was not read: the choice of a sheet, or how it is written."""
     if studio.waiting is None:
+        return
+    if not studio.choices:
+        yield card(f"How is {studio.waiting.name} written?", _format(None))
         return
     sheets = [
         button(name, name="part", value=str(place)) for place, name in enumerate(studio.choices)
@@ -111,7 +117,7 @@ def _opened(studio: Studio) -> Iterator[Part]:
     )
     yield onwards("roles", "Who could recognise whom?")
     yield card("Health", *_health(studio))
-    yield card("The first rows", _format(studio), _preview(studio))
+    yield card("The first rows", _read_as(studio), _preview(studio))
     others = _ways_in()
     saved = form(
         "open/reopen",
@@ -138,34 +144,48 @@ def _preview(studio: Studio) -> Html:
 
 
 _DELIMITERS = ((",", "comma"), (";", "semicolon"), ("\t", "tab"), ("|", "bar"), (" ", "space"))
-_ENCODINGS = ("utf-8", "utf-8-sig", "cp1252", "latin-1", "iso-8859-15", "utf-16")
+_ENCODINGS = ("utf-8", "utf-8-sig", "cp1252", "latin-1", "iso-8859-15", "cp850", "utf-16")
 
 
-def _format(studio: Studio) -> Html | None:
-    """How the file was read, to be corrected."""
+def _read_as(studio: Studio) -> Html | None:
+    """How the file was read, to be corrected if it is text."""
     opened = studio.table
-    if not opened.is_text:
-        return element("p", *opened.notes, class_="quiet small") if opened.notes else None
-    dialect = opened.dialect
-    encodings = dict.fromkeys((dialect.encoding, *_ENCODINGS))
-    delimiters = dict.fromkeys((dialect.delimiter, *(sign for sign, _ in _DELIMITERS)))
+    if opened.is_text:
+        return _format(opened.dialect)
+    told = "; ".join(opened.notes)
+    return element("p", sentence(told), class_="quiet small") if told else None
+
+
+def _format(found: Dialect | None) -> Html:
+    """How a text file is written: as found, or not known yet if it could not be read."""
+    dialect = found or Dialect()
+    unknown = () if found else (("", "as covey finds it"),)
     names = dict(_DELIMITERS)
+    delimiters = dict.fromkeys((*((found.delimiter,) if found else ()), *names))
+    encodings = dict.fromkeys((*((found.encoding,) if found else ()), *_ENCODINGS))
+
+    def choice(text: str, name: str, options: Iterable[tuple[str, str]], value: str) -> Html:
+        return labelled(
+            text, chosen_from(name, (*unknown, *options), value if found else "", id=own(name))
+        )
+
+    def own(name: str) -> str:  # both forms may be on the page
+        return name if found else f"unread-{name}"
+
     tokens = ", ".join(token for token in dialect.missing if token)
     return form(
         "open/format",
-        labelled("Delimiter", chosen_from(
-            "delimiter", ((sign, names.get(sign, sign)) for sign in delimiters),
-            dialect.delimiter, id="delimiter")),
-        labelled("Encoding", chosen_from(
-            "encoding", ((name, name) for name in encodings), dialect.encoding, id="encoding")),
-        labelled("Decimal sign", chosen_from(
-            "decimal", ((".", "point"), (",", "comma")), dialect.decimal, id="decimal")),
+        None if found else hidden("waiting", "yes"),
+        choice("Delimiter", "delimiter", ((sign, names.get(sign, sign)) for sign in delimiters),
+               dialect.delimiter),
+        choice("Encoding", "encoding", ((name, name) for name in encodings), dialect.encoding),
+        choice("Decimal sign", "decimal", ((".", "point"), (",", "comma")), dialect.decimal),
         labelled("First line", chosen_from(
             "header", (("yes", "names of columns"), ("no", "the first person")),
-            "yes" if dialect.header else "no", id="header")),
+            "yes" if dialect.header else "no", id=own("header"))),
         labelled("Lines before it", typed("skip", dialect.skip, kind="number", min="0",
-                                          id="skip")),
-        labelled("Missing cells are", typed("missing", tokens, id="missing"),
+                                          id=own("skip"))),
+        labelled("Missing cells are", typed("missing", tokens, id=own("missing")),
                  note="besides empty ones; several with commas"),
         class_="chips",
         live=True,
@@ -187,7 +207,7 @@ def _health(studio: Studio) -> Iterator[Html]:
 
 
 def _finding(studio: Studio, place: int, finding: Finding) -> Html:
-    text = finding.text[:1].upper() + finding.text[1:]
+    text = sentence(finding.text)
     named = together((element("strong", finding.column), ": ", text)) if finding.column else text
     if not _can_mend(finding):
         return element("li", element("span", named))
@@ -285,7 +305,8 @@ async def _declare(studio: Studio, sent: FormData) -> str | None:
         "header": text_of(sent, "header") != "no",
     }
     declared = Schema.from_dict({"columns": {}, "table": said}).table
-    await studio.open(studio.work.opened, declared)
+    waiting = studio.waiting if text_of(sent, "waiting") else None
+    await studio.open(waiting or studio.work.opened, declared)
     return None
 
 

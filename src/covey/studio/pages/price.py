@@ -9,6 +9,7 @@ from covey.errors import UsageError, count, percent
 from covey.schema import Role, Schema
 from covey.studies.curves import KS
 from covey.studies.marks import MARKS
+from covey.studio.frame import line
 from covey.studio.prices import SHARES, People, Priced, curve_of
 from covey.studio.session import Studio, is_whole, number, prices_in, text_of, whole
 from covey.studio.steps import (
@@ -193,7 +194,7 @@ async def _curve_piece(studio: Studio, _: Mapping[str, str]) -> str:
 
 async def _answer_piece(studio: Studio, _: Mapping[str, str]) -> str:
     _look_for_prices(studio)
-    return _answer(studio)
+    return together((line(studio), _answer(studio)))
 
 
 def _examples(people: People, priced: Priced) -> Html:

@@ -24,6 +24,7 @@ from covey.studio.steps import (
     hidden,
     labelled,
     later,
+    sentence,
     typed,
 )
 from covey.tables.html import Html, Part, element, figure, together
@@ -219,9 +220,8 @@ def _switch(place: int, name: str, role: Role) -> Html:
 def _why(draft: ColumnDraft, role: Role) -> Html:
     """The reason for the proposal, and the proposal itself if the custodian chose otherwise."""
     proposed = draft.column.role
-    reason = draft.reason[:1].upper() + draft.reason[1:]
     if role is proposed:
-        return element("p", reason, ".", class_="quiet small why")
+        return element("p", sentence(draft.reason), class_="quiet small why")
     return element("p", f"covey proposed “{_MEANINGS[proposed].name}”: {draft.reason}.",
                    class_="quiet small why")  # fmt: skip
 
@@ -269,8 +269,7 @@ def _link(studio: Studio, place: int, finding: Finding) -> Html | None:
         other, text = finding.column, f"{finding.column!r} {finding.text}"
     assert other is not None
     link = element("a", f"Go to {other}", href=f"#column-{names.index(other)}")
-    text = text[:1].upper() + text[1:]
-    return element("p", element("span", "⇄ ", aria_hidden="true"), text, ". ", link,
+    return element("p", element("span", "⇄ ", aria_hidden="true"), sentence(text), " ", link,
                    class_="small linked")  # fmt: skip
 
 
@@ -307,7 +306,7 @@ def _found(studio: Studio) -> Iterator[Part]:
     if draft.repeats is None:
         yield "No column suggests that a person has several rows."
         return
-    yield f"{draft.repeats.named[:1].upper()}{draft.repeats.named[1:]}: {draft.repeats}. "
+    yield sentence(f"{draft.repeats.named}: {draft.repeats}") + " "
     if draft.own_number:
         yield f"But {draft.own_number!r} differs in each row, so each row seems to be a person."
     elif draft.repeats.by_chance:

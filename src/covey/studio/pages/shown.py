@@ -32,6 +32,7 @@ from covey.studio.steps import (
     later,
     nothing_known,
     push,
+    sentence,
     ticked,
     typed,
 )
@@ -134,7 +135,7 @@ def _told(studio: Studio, place: int, name: str, look: Appearance) -> Html:
         for sample in look.samples[:3]
     )
     notes = [element("li", note.text, class_=note.kind) for note in look.notes]
-    notes += [element("li", f"{found.text[:1].upper()}{found.text[1:]}.", class_="mind")
+    notes += [element("li", sentence(found.text), class_="mind")
               for found in _found(studio, name)]  # fmt: skip
     return element(
         "div",

@@ -223,7 +223,7 @@ class _Lister:
     def _line(self, node: int, room: int) -> Html:
         if node < self.tree.leaf_count:
             return self._leaf(node)
-        children = self._below[node]
+        children = self._below.get(node, [])  # none if every cell is missing
         shown = children[: max(min(len(children), _MOST_IN_A_GROUP, room), 0)]
         each = (room - len(shown)) // len(shown) if shown else 0
         lines = [self._line(child, each) for child in shown]

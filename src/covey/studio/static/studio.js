@@ -39,6 +39,7 @@ function put(text, ids) {
     if (ends && again.type === "text") again.setSelectionRange(...ends);
   }
   filter(sought);
+  showStep();
   const told = document.querySelector("#main .told");
   if (told) document.getElementById("announce").textContent = told.textContent;
   load();
@@ -163,7 +164,7 @@ async function piece(place) {
     const text = await answer.text();
     if (!place.isConnected) return;
     if (text === "reload") await refresh();
-    else put(text, [place.id]);
+    else put(text, [place.id, "line"]); // it may bring the figures of the moment, too
   } catch {
     say("The studio does not answer. Was it ended in the terminal?");
   }
@@ -238,7 +239,14 @@ document.addEventListener("drop", (event) => {
 });
 
 /* On a phone, the rail is a line that scrolls: show the step that is open. */
-document.querySelector(".rail [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+function showStep() {
+  const step = document.querySelector(".rail [aria-current]");
+  const rail = step?.closest(".rail");
+  if (!rail) return;
+  const [inner, outer] = [step.getBoundingClientRect(), rail.getBoundingClientRect()];
+  rail.scrollLeft += inner.left - outer.left - (outer.width - inner.width) / 2;
+}
 
 window.addEventListener("popstate", () => location.reload());
+showStep();
 load();
