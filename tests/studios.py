@@ -130,8 +130,11 @@ class Served:
         return Answer(int(answer.split()[1]), answer)
 
     def client(self) -> httpx.Client:
-        """A browser, as it were."""
-        return httpx.Client(base_url=self.address, follow_redirects=True, timeout=PATIENCE)
+        """A browser, as it were; a server closes the line after a fault, so each is used once."""
+        once = httpx.Limits(max_keepalive_connections=0)
+        return httpx.Client(
+            base_url=self.address, follow_redirects=True, timeout=PATIENCE, limits=once
+        )
 
     def children(self) -> list[int]:
         """The processes that it has started."""
