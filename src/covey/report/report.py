@@ -4,7 +4,7 @@ It holds no cell of the original, and of the release only cells of quasi-identif
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 from covey.custody.composition import Composition
@@ -121,7 +121,7 @@ class Report(Written):
     classes: tuple[ClassSizes, ...]  # none if rows form no classes
     distributions: tuple[Distribution, ...]
     shown: tuple[Resolution, ...]  # what the cells of each quasi-identifier still show
-    sample: Sample | None  # None unless the requirements hold
+    sample: Sample | None = field(repr=False)  # None unless the requirements hold
     about: About | None = None
     output: Output | None = None
     curve: Costs | None = None
