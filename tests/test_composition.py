@@ -16,7 +16,7 @@ import covey
 from covey import demo
 from covey.custody import composition
 from covey.custody.composition import Composition, compose
-from covey.custody.footprints import Footprint, combined, footprint
+from covey.custody.footprints import Footprint, FootprintPart, footprint, footprint_part
 from covey.custody.keys import Key
 from covey.schema.requirements import KAnonymity
 from covey.tables import Table
@@ -55,6 +55,14 @@ def several_releases(draw: st.DrawFn) -> Drawn:
 
 def trace(stays: list[Stay], classes: dict[int, int], k: int, how: How) -> Footprint:
     """The footprint of a release in which each record shows nothing but its class."""
+    _, part, asked = hashed(stays, classes, k, how)
+    return part.footprint(KEY, asked)
+
+
+def hashed(
+    stays: list[Stay], classes: dict[int, int], k: int, how: How
+) -> tuple[list[int], FootprintPart, KAnonymity]:
+    """The records of such a release in some order, and their hashes."""
     table = pl.DataFrame(
         {
             "patient": [stay.person for stay in stays],
@@ -71,7 +79,8 @@ def trace(stays: list[Stay], classes: dict[int, int], k: int, how: How) -> Footp
     rows = np.array(sorted(classes, key=lambda row: (-row * 7) % 5), dtype=np.int64)
     shown = pl.DataFrame({"stay": [classes[int(row)] for row in rows]})
     asked = KAnonymity(k, "patient" if how == "persons" else None)
-    return footprint(KEY, Table(table), shown, rows, schema, asked)
+    part = footprint_part(KEY, Table(table), shown, rows, schema, asked, whole=True)
+    return rows.tolist(), part, asked
 
 
 @dataclass
@@ -111,10 +120,9 @@ class Oracle:
 
     @cached_property
     def hashes(self) -> list[int]:
-        rows = {row: row for row in range(len(self.drawn.stays))}
-        found = trace(self.drawn.stays, rows, 2, self.how)
-        named = [found.who[name] for name in sorted(found.who)]
-        return list(map(int, combined([*found.content.values(), *named], found.rows)))
+        every = dict.fromkeys(range(len(self.drawn.stays)), 0)
+        rows, part, _ = hashed(self.drawn.stays, every, 2, self.how)
+        return [int(part.records[rows.index(row)]) for row in every]
 
     def layers(self, earlier: list[dict[int, int]]) -> list[tuple[dict[int, int], dict[int, int]]]:
         """The class of each record of the new release in all of them, and all who are in it."""
