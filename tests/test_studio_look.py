@@ -15,7 +15,7 @@ from covey.errors import UsageError
 from covey.generalisation import Style
 from covey.studio.asking import NOT_SHOWN, Question
 from covey.studio.desk import Desk
-from covey.studio.dictionary import HEAD, as_csv
+from covey.studio.dictionary import HEAD, as_csv, dictionary
 from covey.studio.handing import DICTIONARY
 from covey.studio.pages.look import shade
 from covey.studio.workers import Telling
@@ -82,12 +82,18 @@ Desks = Callable[..., tuple[Desk, pl.DataFrame]]
 def desks(tmp_path_factory: pytest.TempPathFactory) -> Desks:
     @cache  # looking changes nothing, so tests may look at the same release
     def made(
-        *, missing: str = "category", style: Style | None = None, max_suppressed: float = 0.0
+        *,
+        missing: str = "category",
+        style: Style | None = None,
+        max_suppressed: float = 0.0,
+        render: str = "",
     ) -> tuple[Desk, pl.DataFrame]:
         folder, frame = tmp_path_factory.mktemp("studio"), people(60, seed=3)
         frame.write_csv(folder / "people.csv")
         desk = Desk(folder)
         toml = SCHEMA.replace("MISSING", missing)
+        if render:
+            toml = toml.replace("[columns.age]", f'[columns.age]\nrender = "{render}"')
         options = {"effort": "fast"} | (
             {"max_suppressed": max_suppressed} if max_suppressed else {}
         )
@@ -392,6 +398,22 @@ def test_a_category_counts_for_each_value_under_it(desks: Desks) -> None:
     told = [chance for chance in known if chance is not None]
     answer = desk.question(SILENT, Question("share", "illness", "job", "nurse"))
     assert answer.whole.after == pytest.approx(sum(told) / len(told))
+
+
+def test_a_mean_may_stand_for_anyone_and_counts_by_itself(desks: Desks) -> None:
+    desk, frame = desks(render="mean")
+    assert desk.made is not None
+    released = desk.made.release.table
+    assert released["age"].dtype.is_numeric()
+    for person in frame.head(10).iter_rows(named=True):
+        found = desk.attack(SILENT, {"age": person["age"]})
+        assert found.after == released.height
+    whole = desk.question(SILENT, Question("mean", "illness", "age")).whole
+    assert whole.after == pytest.approx(released["age"].mean())
+    counted = desk.question(SILENT, Question("count", "age"))
+    assert sum(line.after or 0 for line in counted.lines) == pytest.approx(released.height)
+    lines = {line[0]: line[4] for line in dictionary(desk._pair())}
+    assert "mean of the group" in lines["age"]
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ F = TypeVar("F", bound=Formed)
 def chosen(request: Request, form: Callable[[Request], F], settle: Callable[[F], F]) -> F:
     """The groups to release.
 
-    Whoever allows rows to be suppressed must not lose more for it. Each suppressed row lowered the
+    Allowing suppression must never cost more than forbidding it. Each suppressed row lowered the
     loss, but the groups of all rows may happen to be better, or groups that met a requirement
     before may have to change. So groups of all rows are formed as well, and the cheaper ones taken.
     """

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from covey._core.arrays import Floats
-from covey.encoding import Nodes, Ranges
+from covey.encoding import Centres, Nodes, Ranges
 from covey.encoding.categories import members_of
 from covey.encoding.intervals import MISSING as IS_MISSING
 from covey.errors import UsageError
@@ -142,9 +142,8 @@ def _of_release(pair: Pair, asked: Question) -> Floats:
         return _exactly(pair.released, asked.of, asked)
     j = pair.attribute(asked.of)
     column = pair.view.columns[j]
-    if isinstance(column.shown, Ranges):
-        low, high = column.shown.ends
-        middle = np.where(column.shown.hidden, np.nan, low + (high - low) / 2)
+    if isinstance(column.shown, Ranges | Centres):
+        middle = _middle(column.shown)
         if asked.measure == "mean":
             return np.asarray(middle[pair.cells[j]])
         raise UsageError("a share needs a column of categories")
@@ -157,6 +156,14 @@ def _of_release(pair: Pair, asked: Question) -> Floats:
         for covered in _values_of(column.shown, texts(column.written[0]))
     ]
     return np.asarray(np.array(chance)[pair.cells[j]])
+
+
+def _middle(shown: Ranges | Centres) -> Floats:
+    """The number that each distinct cell counts by: the middle of an interval, or the mean."""
+    if isinstance(shown, Centres):
+        return shown.centre
+    low, high = shown.ends
+    return np.where(shown.hidden, np.nan, low + (high - low) / 2)
 
 
 def _exactly(table: Table, name: str, asked: Question) -> Floats:
@@ -197,6 +204,8 @@ def _spread(pair: Pair, by: str, bins: Binned) -> _Parts:
     column = pair.view.columns[j]
     if isinstance(column.shown, Ranges):
         parts = _over_ranges(column.shown, bins)
+    elif isinstance(column.shown, Centres):
+        parts = _at_centres(column.shown, bins)
     else:
         assert isinstance(column.shown, Nodes)
         parts = _over_labels(column.shown, texts(column.written[0]), bins)
@@ -223,6 +232,19 @@ def _over_ranges(shown: Ranges, bins: Binned) -> Floats:
         parts[rows] = 0
         parts[rows, place] = 1
     return parts
+
+
+def _at_centres(shown: Centres, bins: Binned) -> Floats:
+    """Each mean in the bin that it lies in or, if bins are single values, in the nearest one."""
+    assert bins.first is not None
+    assert bins.last is not None
+    middles = (bins.first[1:] + bins.last[:-1]) / 2
+    borders = middles if (bins.first == bins.last).all() else bins.first[1:]
+    place = np.searchsorted(borders, shown.centre, side="right")
+    place = np.select(
+        [shown.hidden, shown.state == IS_MISSING], [len(bins.labels), bins.missing], place
+    )
+    return np.eye(len(bins.labels) + 1)[place]
 
 
 def _over_labels(shown: Nodes, written: list[str | None], bins: Binned) -> Floats:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from covey.encoding import Category, Nodes, Ranges
+from covey.encoding import Category, Centres, Nodes, Ranges
 from covey.encoding.attributes import Mask
 from covey.encoding.categories import members_of
 from covey.encoding.intervals import MISSING
@@ -113,6 +113,9 @@ def _covering(shown: ShownColumn, column: Column, value: Any) -> Mask:
         number = float(np.clip(value, *column.bounds))
         covering = cells.hidden | ((cells.low <= number) & (number <= cells.high))
         absent = cells.state == MISSING
+    elif isinstance(cells, Centres):
+        absent = cells.state == MISSING
+        covering = ~absent  # a mean does not say which values are behind it
     else:
         assert isinstance(cells, Nodes)
         covering = _above(cells, shown.written[0], str(value))

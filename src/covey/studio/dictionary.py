@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from covey import tables
-from covey.encoding import Interval, Nodes, Ranges
+from covey.encoding import Centres, Interval, Nodes, Ranges
 from covey.encoding.intervals import HIGH, LOW
 from covey.encoding.intervals import MISSING as IS_MISSING
 from covey.generalisation import ShownColumn
@@ -80,6 +80,11 @@ def _reading(shown: ShownColumn, end: str) -> Iterator[str]:
     """How to read the forms of cells that occur."""
     if isinstance(shown.shown, Nodes):
         yield from _reading_labels(shown)
+        return
+    if isinstance(shown.shown, Centres):
+        yield f"the {shown.shown.attribute.column.render} of the group, rounded"
+        if shown.written[0].null_count():
+            yield "empty means missing or not shown"
         return
     assert isinstance(shown.shown, Ranges)
     ranges, what = shown.shown, "date" if _is_date(shown) else "number"
