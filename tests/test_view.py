@@ -95,6 +95,17 @@ def test_it_is_told_whether_the_same_rows_are_behind() -> None:
     assert "Cork" not in town.tree.labels
 
 
+@pytest.mark.parametrize("values", [["a", "**"], ["**", "***"], ["*", "a"], ["**", "a", "*"]])
+def test_a_value_of_stars_in_a_set_is_not_taken_for_everything(values: list[str]) -> None:
+    schema = Schema.of(quasi={"sign": "categorical"}, require={"k": 2})
+    table = Table(pl.DataFrame({"sign": values + values[:1] * 2}))
+    groups = Groups([0] * len(values) + [1, 1])
+    shown = generalise(table, encode(table, schema), groups, Style(categories="values"))
+    one_more = encode(Table(table.frame.vstack(table.frame[:1])), schema)
+    (sign,) = View.of(shown, one_more).publishable.original.categories
+    assert set(sign.tree.leaves) == set(values)
+
+
 @pytest.mark.parametrize(("name", "cell"), [("age", "old"), ("born", "once"), ("town", "Oslo")])
 def test_a_cell_that_cannot_be_read_is_told_by_its_row_and_not_quoted(name: str, cell: str) -> None:
     shown = view().row_by_row.released.frame.with_columns(

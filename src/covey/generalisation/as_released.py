@@ -47,12 +47,21 @@ def _tree(column: Column, cells: pl.Series) -> Taxonomy:
 
 
 def _values(column: Column, cells: pl.Series) -> list[str]:
-    """The values that are shown exactly, and two unknown values under every other label."""
-    labels = {part for cell in cells.drop_nulls().unique() for part in members_of(cell)}
+    """The values that are shown exactly, and two unknown values under every other label.
+
+    Members of a set are values, even if they are spelled like a root.
+    """
+    whole = set(cells.drop_nulls().unique())
+    members = {cell: members_of(cell) for cell in whole}
+    in_sets = {value for cell, values in members.items() if values != [cell] for value in values}
+    labels = {cell for cell, values in members.items() if values == [cell]} - in_sets
     root = max((label for label in labels if not label.strip(ROOT)), key=len, default=None)
-    below = sorted(labels - {root})
     kind = column.taxonomy.build if isinstance(column.taxonomy, TaxonomyBuilder) else "flat"
-    values = [value for label in below for value in _UNDER[kind](label)]
+    values = [
+        value
+        for label in sorted(labels - {root} | in_sets)
+        for value in ([label] if label in in_sets else _UNDER[kind](label))
+    ]
     return values if root is None else [*values, *_ELSEWHERE[kind](values)]
 
 
