@@ -77,7 +77,8 @@ def _typed(place: int, column: Column) -> Html:
         )
         of_numbers: tuple[Html, ...] = ()
     else:
-        step = field("grid", "Step", column.grid, note="intervals end on its multiples")
+        rounded = f"{column.render}s are rounded to" if column.render else "intervals end on"
+        step = field("grid", "Step", column.grid, note=f"{rounded} its multiples")
         low, high = column.domain or (None, None)
         of_numbers = (
             field("least", "Possible from", low, note="the domain, if it is known"),
