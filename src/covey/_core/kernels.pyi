@@ -178,6 +178,7 @@ class Block:
         hosts: int,
         tries: int,
         heat: float,
+        gathers: bool,
         random: np.random.Generator,
         watch: Watch,
     ) -> None:

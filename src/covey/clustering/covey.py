@@ -39,6 +39,7 @@ class Plan:
     gain: float  # share of the loss that a round must gain to be followed by another
     tries: int = 4
     least: float = 0.02  # as `gain`, under requirements beyond k
+    gathers: float = math.inf  # lowest k for which new groups also gather rows of a whole block
     heat: float = 0.0  # by how much a new group may cost more at first, as a share of its cost
     start: int = 512  # rows in a block in which groups are grown
     block: int = 4_096  # rows in a block in which groups are refined
@@ -69,9 +70,17 @@ class Plan:
 PLANS: dict[Effort, Plan] = {
     "fast": Plan(rounds=1, gain=0.0, tries=1),
     "quick": Plan(rounds=2, gain=0.01, tries=2),
-    "balanced": Plan(rounds=12, gain=0.002),
+    "balanced": Plan(rounds=12, gain=0.002, gathers=50),
     "best": Plan(
-        rounds=60, gain=0.001, tries=2, least=0.002, heat=0.15, block=8_192, pool=30, whole=100
+        rounds=60,
+        gain=0.001,
+        tries=2,
+        least=0.002,
+        gathers=10,
+        heat=0.15,
+        block=8_192,
+        pool=30,
+        whole=100,
     ),
 }
 _SMALLEST_START = 8  # groups of k that a block has room for when groups are grown
@@ -94,11 +103,12 @@ def covey(  # noqa: PLR0913 - the options of the method
 ) -> Groups:
     """Within blocks of similar rows, groups grow from random rows: each takes the k - 1 free rows
     that add least information loss. Rounds of refinement follow. A group is dissolved if its rows
-    cost less elsewhere. Rows of groups with more than `k` rows move to where they cost less. Each
-    group is re-formed together with its nearest groups several times, and the cheapest result is
-    kept; groups around them may take in some of the rows. Groups of identical or similar rows may
-    so grow beyond 2k - 1 rows, and there may be fewer than n/k groups: this is where most of the
-    gain comes from.
+    cost less elsewhere. Rows of groups with more than `k` rows move to where they cost less. If `k`
+    is large, new groups gather rows that agree in most attributes from many groups. Each group is
+    re-formed together with its nearest groups several times, and the cheapest result is kept;
+    groups around them may take in some of the rows. Groups of identical or similar rows may so grow
+    beyond 2k - 1 rows, and there may be fewer than n/k groups: this is where most of the gain comes
+    from.
 
     `effort` sets the amount of work: `fast` does one short round; `quick` two; `balanced`, the
     default, stops when a round gains almost nothing; `best` does 60 rounds and at first also
@@ -449,7 +459,8 @@ class _Work:
             block = self._load(blocks[place])
             before = block.cost
             random = self.random(self.round, place)
-            block.refine(self.price, neighbours, plan.hosts, plan.tries, heat, random, self.watch)
+            how = neighbours, plan.hosts, plan.tries, heat, self.k >= plan.gathers
+            block.refine(self.price, *how, random, self.watch)
             if self.table.rows <= plan.whole:
                 block.start_over(self.price, plan.restarts, random, self.watch)
             self._save(blocks[place], block)
