@@ -40,7 +40,7 @@ template <bool Marked> void Gathering<Marked>::gather(Parts &parts, i64 seed, i6
     take_spare(parts, place);
     for (const Donor &donor : donors_) dissolve(parts, donor, place, allowed);
     bool pays = parts.size[place] >= parts.aim.k && parts.total_cost(parts.aim.price) < before + allowed;
-    if (!pays || !complies(parts)) undo(parts);
+    if (!pays) undo(parts);
 }
 
 // ── the box ─────────────────────────────────────────────────────────────────────────────────────
@@ -226,13 +226,6 @@ template <bool Marked> void Gathering<Marked>::undo(Parts &parts) {
     std::sort(touched.begin(), touched.end());
     touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
     for (i64 group : touched) parts.recount(group);
-}
-
-template <bool Marked> bool Gathering<Marked>::complies(Parts &parts) {
-    if (!parts.has_rules()) return true;
-    auto fine = [&](i64 group) { return parts.size[group] == 0 || parts.complies(group); };
-    return std::all_of(moves_.begin(), moves_.end(),
-                       [&](const Move &made) { return fine(made.from) && fine(made.to); });
 }
 
 template class Gathering<false>;

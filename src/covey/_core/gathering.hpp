@@ -13,7 +13,7 @@ template <bool Marked> class Gathering {
     using Parts = Partition<Marked>;
 
     // Form a group around a row in a place that is empty. It is undone unless all groups together then
-    // cost less than before plus what is allowed.
+    // cost less than before plus what is allowed. Rules are not minded.
     void gather(Parts &parts, i64 seed, i64 place, double allowed);
 
   private:
@@ -52,7 +52,6 @@ template <bool Marked> class Gathering {
     void dissolve(Parts &parts, const Donor &donor, i64 place, double allowed);
     void move(Parts &parts, i64 row, i64 to);
     void undo(Parts &parts);
-    bool complies(Parts &parts);
 
     double part(const Block &rows, int attribute, i64 row) const;
     Misses missed(const Block &rows, i64 row) const;

@@ -410,7 +410,8 @@ template <bool Marked> class BlockRefinery : public Refinery {
     void refine(double price, const Regrouping &how, const Random &random, const Watch &watch) override {
         sweep(price, watch);
         double heat = how.heat * mean_cost();
-        if (how.gathers) gather(heat, random, watch);
+        // Rows that agree in nearly all attributes seldom keep rules: it would not pay.
+        if (how.gathers && !parts_.has_rules()) gather(heat, random, watch);
         std::vector<char> done(parts_.groups(), 0);
         // Of many groups, the nearest third need no neighbourhoods of their own.
         i64 third = (how.neighbours + 1) / 3;
