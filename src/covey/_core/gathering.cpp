@@ -33,8 +33,9 @@ double least_loss(const Space &space, const Hull &row, const Hull &group, double
 }  // namespace
 
 template <bool Marked> void Gathering<Marked>::gather(Parts &parts, i64 seed, i64 place, double allowed) {
+    limit_ = parts.loss[parts.labels[seed]];
     start(parts, seed);
-    if (!widen(parts, parts.loss[parts.labels[seed]])) return;
+    if (!widen(parts)) return;
     double before = parts.total_cost(parts.aim.price);
     moves_.clear();
     take_spare(parts, place);
@@ -45,7 +46,7 @@ template <bool Marked> void Gathering<Marked>::gather(Parts &parts, i64 seed, i6
 
 // ── the box ─────────────────────────────────────────────────────────────────────────────────────
 
-// The box of one row, and all rows that lose more in their groups than they would with it.
+// The box of one row, and all rows that lose less with it than both do in their groups.
 template <bool Marked> void Gathering<Marked>::start(const Parts &parts, i64 seed) {
     const Block &rows = *parts.rows;
     const Space &space = *rows.space;
@@ -55,29 +56,29 @@ template <bool Marked> void Gathering<Marked>::start(const Parts &parts, i64 see
     loss_ = 0.0;
     candidates_.clear();
     for (i64 group = 0; group < parts.groups(); ++group) {
-        double now = parts.loss[group];
-        if (now == 0.0 || least_loss(space, box(), parts.hull(group), now) >= now) continue;
+        double now = parts.loss[group], most = std::min(now, limit_);
+        if (now == 0.0 || least_loss(space, box(), parts.hull(group), most) >= most) continue;
         for (i64 row = parts.head[group]; row >= 0; row = parts.next[row])
-            if (space.loss(box(), rows.of(row), now) < now) candidates_.push_back({row, now});
+            if (space.loss(box(), rows.of(row), most) < most) candidates_.push_back({row, now});
     }
 }
 
 // Widen the box until k rows that gain fit, and on while all of them together gain more; whether k fit.
-template <bool Marked> bool Gathering<Marked>::widen(const Parts &parts, double limit) {
+template <bool Marked> bool Gathering<Marked>::widen(const Parts &parts) {
     const Block &rows = *parts.rows;
     i64 k = parts.aim.k;
     while (true) {
-        i64 fitting = survey(rows, limit);
         if (i64(candidates_.size()) < k) return false;
+        i64 fitting = survey(rows);
         i64 row = best_widening(fitting, k);
-        if (row < 0 && fitting < k) row = nearest(rows, limit);
+        if (row < 0 && fitting < k) row = nearest(rows);
         if (row < 0) return fitting >= k;
         include(rows, row);
     }
 }
 
 // Count the rows that fit and gain, and those that would if one attribute were wider.
-template <bool Marked> i64 Gathering<Marked>::survey(const Block &rows, double limit) {
+template <bool Marked> i64 Gathering<Marked>::survey(const Block &rows) {
     int intervals = rows.space->intervals, categories = rows.space->categories;
     widenings_.assign((2 * intervals + categories) * CLASSES, {});
     i64 fitting = 0;
@@ -86,10 +87,11 @@ template <bool Marked> i64 Gathering<Marked>::survey(const Block &rows, double l
         auto [row, now] = candidate;
         Misses misses = missed(rows, row);
         // The box only widens: a row that does not gain now never will.
-        if (now <= loss_ || loss_ + misses.rise > now + LEAST_GAIN) continue;
+        double most = std::min(now, limit_), with = loss_ + misses.rise;
+        if (now <= loss_ || with > most + LEAST_GAIN) continue;
         candidates_[kept++] = candidate;
         fitting += misses.count == 0;
-        if (misses.count != 1 || loss_ + misses.rise >= std::min(now, limit)) continue;
+        if (misses.count != 1 || with >= most) continue;
         int direction = intervals + misses.last;
         if (misses.last < intervals) direction = 2 * misses.last + (rows.number(row)[misses.last] > high_[misses.last]);
         Widening &widening = widenings_[direction * CLASSES + class_of(misses.rise)];
@@ -118,8 +120,8 @@ template <bool Marked> i64 Gathering<Marked>::best_widening(i64 fitting, i64 k) 
 }
 
 // The row that widens the box least, if no single attribute is enough.
-template <bool Marked> i64 Gathering<Marked>::nearest(const Block &rows, double limit) const {
-    double least = limit;
+template <bool Marked> i64 Gathering<Marked>::nearest(const Block &rows) const {
+    double least = limit_;
     i64 choice = NOBODY;
     for (auto [row, now] : candidates_) {
         double most = std::min(now, least), loss = rows.space->loss(box(), rows.of(row), most);

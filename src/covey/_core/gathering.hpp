@@ -42,10 +42,10 @@ template <bool Marked> class Gathering {
     };
 
     void start(const Parts &parts, i64 seed);
-    bool widen(const Parts &parts, double limit);
-    i64 survey(const Block &rows, double limit);
+    bool widen(const Parts &parts);
+    i64 survey(const Block &rows);
     i64 best_widening(i64 fitting, i64 k) const;
-    i64 nearest(const Block &rows, double limit) const;
+    i64 nearest(const Block &rows) const;
     void include(const Block &rows, i64 row);
 
     void take_spare(Parts &parts, i64 place);
@@ -61,7 +61,7 @@ template <bool Marked> class Gathering {
     std::vector<double> low_, high_;
     std::vector<i32> first_, last_;
     std::vector<double> parts_;  // (attributes,) of the loss of the box
-    double loss_ = 0.0;
+    double loss_ = 0.0, limit_ = 0.0;  // of the box; it must stay below what the first row loses now
     std::vector<Candidate> candidates_;
     std::vector<Widening> widenings_;  // (directions, classes of rises)
     std::vector<i64> wanted_;

@@ -716,7 +716,7 @@ def gathered(block: Block, seed: int, limit: float) -> tuple[Box, list[int]]:
         (row, group.loss)
         for group in block.slots
         for row in group.rows
-        if box.loss_with(row) < group.loss
+        if box.loss_with(row) < min(group.loss, limit)
     ]
     while True:
         candidates = [(row, now) for row, now in candidates if now > box.loss_with()]
