@@ -107,38 +107,33 @@ double Extremes::loss_with(const Block &rows, i64 row) const { return rows.space
 
 // ── the greedy start ────────────────────────────────────────────────────────────────────────────
 
-// The free rows are kept together in arrays of their own. A row of another class than the one before
-// pays the penalty. Where there are rules, a group takes rows with which k could still keep them, if
-// there are any; and once it has k, those that bring it nearer to keeping them.
+// A row of another class than the one before pays the penalty. Where there are rules, a group takes rows
+// with which k could still keep them, if there are any; and once it has k, those that bring it nearer to
+// keeping them.
 template <bool Marked>
 void Moves<Marked>::grow(Parts &parts, i64 count, const Random &random, const Watch &watch) {
     const Block &rows = *parts.rows;
-    int intervals = rows.space->intervals, categories = rows.space->categories;
     i64 k = parts.aim.k;
-    numbers_.assign(rows.numbers.begin(), rows.numbers.begin() + count * intervals);
-    codes_.assign(rows.codes.begin(), rows.codes.begin() + count * categories);
-    free_.resize(count), least_.resize(count), left_ = count;
+    free_.resize(count), left_ = count;
     std::iota(free_.begin(), free_.end(), 0);
+    sieve_.reset(*rows.space, rows.numbers.data(), rows.codes.data(), count);
     if (Marked) step_ = 0, looked_.assign(rows.sort_count, 0), fits_.assign(rows.sort_count, 0);
     for (i64 group = 0; group < count / k && left_ >= k; ++group) {
         parts.open(group);
-        std::fill_n(least_.begin(), left_, 0.0);
-        double own = 0.0, best = 0.0;
+        double own = 0.0, best = INF;
         i64 choice = random.below(left_);
         while (choice >= 0) {
             watch.go_on();
             i64 row = free_[choice];
-            parts.attach(group, row);
-            parts.include(group, row);
-            i64 size = ++parts.size[group];
-            left_ -= 1;
-            free_[choice] = free_[left_], least_[choice] = least_[left_];
-            std::copy_n(numbers_.data() + left_ * intervals, intervals, numbers_.data() + choice * intervals);
-            std::copy_n(codes_.data() + left_ * categories, categories, codes_.data() + choice * categories);
+            take(parts, group, choice);
+            i64 size = parts.size[group];
             double most = parts.missed(group, {NOBODY, NOBODY, NOBODY, k});
             if (left_ == 0 || (size >= k && most == 0.0)) break;
             if (size >= k) most -= LEAST_GAIN;
-            if (best > own) own = parts.own_loss(group);
+            if (best > own) {
+                own = parts.own_loss(group);
+                least_ = sieve_.least(parts.hull(group), left_);
+            }
             choice = next_row(parts, group, row, choice, own, most, best);
         }
         parts.weigh(group);
@@ -151,45 +146,65 @@ void Moves<Marked>::grow(Parts &parts, i64 count, const Random &random, const Wa
     }
 }
 
+// A free row joins a growing group, and the last one takes its place.
+template <bool Marked> void Moves<Marked>::take(Parts &parts, i64 group, i64 place) {
+    parts.attach(group, free_[place]);
+    parts.include(group, free_[place]);
+    parts.size[group] += 1;
+    left_ -= 1;
+    free_[place] = free_[left_];
+    sieve_.move(left_, place);
+}
+
+// What each member of a growing group would lose with a free row, and what that row pays.
+template <bool Marked>
+double Moves<Marked>::loss_with(const Parts &parts, i64 group, i64 last, i64 row, double most) const {
+    const Block &rows = *parts.rows;
+    double paid = 0.0;
+    if constexpr (Marked)
+        if (!rows.classes.empty() && rows.classes[row] != rows.classes[last])
+            paid = rows.marks->penalty / double(parts.size[group] + 1);
+    return rows.space->loss(parts.hull(group), rows.of(row), most, paid);
+}
+
 // The place of the free row that costs the group least, or NOBODY; `best` is what it costs.
 //
 // A row that costs nothing more is taken at once. Rows before it did not fit, so the next search goes
-// on behind it: it starts at `place`, where the last row was taken from.
+// on behind it: it starts at `start`, where the last row was taken from.
 template <bool Marked>
-i64 Moves<Marked>::next_row(Parts &parts, i64 group, i64 last, i64 place, double own, double most, double &best) {
-    const Block &rows = *parts.rows;
-    const Space &space = *rows.space;
-    Hull hull = parts.hull(group);
-    i64 size = parts.size[group], k = parts.aim.k, choice = NOBODY;
-    best = INF;
-    place -= 1, step_ += 1;
-    for (i64 look = 0; look < (parts.has_rules() ? 2 * left_ : left_); ++look) {
-        // If nobody keeps the rules, anyone will do the second time around.
-        if (look == left_ && (choice >= 0 || size >= k)) break;
-        place = place + 1 < left_ ? place + 1 : 0;
-        if (least_[place] >= best) continue;
-        double loss = 0.0;
-        if constexpr (Marked)
-            if (!rows.classes.empty() && rows.classes[free_[place]] != rows.classes[last])
-                loss = rows.marks->penalty / double(size + 1);
-        const double *numbers = numbers_.data() + place * space.intervals;
-        const i32 *codes = codes_.data() + place * space.categories;
-        loss = space.loss(hull, {numbers, numbers, codes, codes}, best, loss);
-        // A group only widens, so whatever a row costs now, it will not cost less.
-        if (!Marked || rows.classes.empty()) least_[place] = loss;
-        if (loss >= best) continue;
-        if (parts.has_rules() && look < left_) {
-            i64 sort = rows.sorts[free_[place]];
-            if (looked_[sort] != step_) {
-                looked_[sort] = step_;
-                fits_[sort] = parts.missed(group, {NOBODY, free_[place], NOBODY, k}) <= most;
+i64 Moves<Marked>::next_row(Parts &parts, i64 group, i64 last, i64 start, double own, double most, double &best) {
+    i64 choice = NOBODY;
+    best = INF, step_ += 1;
+    std::int16_t limit = sieve_.most(INF);
+    if (!parts.has_rules()) {
+        // The row that seems cheapest is likely to be it, and says how cheap one has to be.
+        i64 likely = RowSieve::lowest(least_, left_);
+        limit = sieve_.most(loss_with(parts, group, last, free_[likely], INF));
+    }
+    for (bool minding : {parts.has_rules(), false}) {
+        for (auto [begin, end] : {std::pair{start, left_}, std::pair{i64(0), start}}) {
+            for (i64 place = begin; (place = RowSieve::next(least_, place, end, limit)) < end; ++place) {
+                double loss = loss_with(parts, group, last, free_[place], best);
+                if (loss >= best || (minding && !fits(parts, group, free_[place], most))) continue;
+                best = loss, choice = place;
+                if (loss <= own) return choice;
+                limit = std::min(limit, sieve_.most(best));
             }
-            if (!fits_[sort]) continue;
         }
-        best = loss, choice = place;
-        if (loss <= own) break;
+        // If nobody keeps the rules, anyone will do the second time around.
+        if (!minding || choice >= 0 || parts.size[group] >= parts.aim.k) break;
     }
     return choice;
+}
+
+// Whether a group with this row, and k rows in the end, would miss the rules by no more than `most`.
+template <bool Marked> bool Moves<Marked>::fits(Parts &parts, i64 group, i64 row, double most) {
+    i64 sort = parts.rows->sorts[row];
+    if (looked_[sort] != step_) {
+        looked_[sort] = step_;
+        fits_[sort] = parts.missed(group, {NOBODY, row, NOBODY, parts.aim.k}) <= most;
+    }
+    return fits_[sort];
 }
 
 // ── rows that go elsewhere ──────────────────────────────────────────────────────────────────────
