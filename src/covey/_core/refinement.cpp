@@ -107,6 +107,12 @@ double Extremes::loss_with(const Block &rows, i64 row) const { return rows.space
 
 // ── the greedy start ────────────────────────────────────────────────────────────────────────────
 
+namespace {
+
+constexpr i64 MANY = 64;  // a group takes one in so many of the rows that it still needs in one search
+
+}  // namespace
+
 // A row of another class than the one before pays the penalty. Where there are rules, a group takes rows
 // with which k could still keep them, if there are any; and once it has k, those that bring it nearer to
 // keeping them.
@@ -134,7 +140,9 @@ void Moves<Marked>::grow(Parts &parts, i64 count, const Random &random, const Wa
                 own = parts.own_loss(group);
                 least_ = sieve_.least(parts.hull(group), left_);
             }
-            choice = next_row(parts, group, row, choice, own, most, best);
+            i64 start = choice, number = parts.has_rules() ? 1 : (k - size) / MANY;
+            choice = next_row(parts, group, row, start, own, most, best);
+            if (number > 1 && best > own) choice = take_many(parts, group, row, start, number);
         }
         parts.weigh(group);
     }
@@ -195,6 +203,22 @@ i64 Moves<Marked>::next_row(Parts &parts, i64 group, i64 last, i64 start, double
         if (!minding || choice >= 0 || parts.size[group] >= parts.aim.k) break;
     }
     return choice;
+}
+
+// Let a group take in several of the cheapest rows, those in the last places first, but for one: the place
+// of that one. So the number of searches for a group hardly grows with k.
+template <bool Marked>
+i64 Moves<Marked>::take_many(Parts &parts, i64 group, i64 last, i64 start, i64 number) {
+    cheapest_.start(number), places_.clear();
+    for (i64 turn = 0; turn < left_; ++turn) {
+        i64 place = (start + turn) % left_;
+        if (least_[place] > sieve_.most(cheapest_.limit())) continue;
+        cheapest_.offer(loss_with(parts, group, last, free_[place], INF), turn);
+    }
+    for (auto &[loss, turn] : cheapest_.entries()) places_.push_back((start + turn) % left_);
+    std::sort(places_.rbegin(), places_.rend());
+    for (size_t i = 0; i + 1 < places_.size(); ++i) take(parts, group, places_[i]);
+    return places_.back();
 }
 
 // Whether a group with this row, and k rows in the end, would miss the rules by no more than `most`.
