@@ -138,7 +138,7 @@ def crowd(
 def test_labels_of_several_blocks_are_those_of_the_reference(
     table: EncodedTable, k: int, options: dict[str, Any]
 ) -> None:
-    """Groups grow in blocks of 512 rows, or 8k if that is more; large ones by several rows at once."""
+    """Groups grow in blocks of 512 rows, or 8k if that is more; large ones by many rows at once."""
     fast, slow = by_both(table, k, 11, **options)
     assert fast == slow
     assert table.rows > 512 or options["effort"] == "best"
