@@ -108,7 +108,7 @@ DIGESTS = {
     "oka": "612caddb906e90b2",
     "systematic": "a5c0ce380505858b",
     "wf-c-means": "4d8745af163e9988",
-    "covey fast": "bcad776eecf7fd39",
+    "covey fast": "217543b5f8c139ef",
     "covey quick": "c8704914fdbf300f",
     "covey balanced": "bb0784be017ddddc",
     "covey best": "f74c0b770a06acb3",
