@@ -182,23 +182,25 @@ double Moves<Marked>::loss_with(const Parts &parts, i64 group, i64 last, i64 row
 template <bool Marked>
 i64 Moves<Marked>::next_row(Parts &parts, i64 group, i64 last, i64 start, double own, double most, double &best) {
     i64 choice = NOBODY;
-    best = INF, step_ += 1;
-    std::int16_t limit = sieve_.most(INF);
-    if (!parts.has_rules()) {
-        // The row that seems cheapest is likely to be it, and says how cheap one has to be.
-        i64 likely = RowSieve::lowest(least_, left_);
-        limit = sieve_.most(loss_with(parts, group, last, free_[likely], INF));
-    }
-    for (bool minding : {parts.has_rules(), false}) {
+    step_ += 1;
+    auto look_around = [&](std::int16_t limit, bool minding) {
+        best = INF, choice = NOBODY;
         for (auto [begin, end] : {std::pair{start, left_}, std::pair{i64(0), start}}) {
             for (i64 place = begin; (place = RowSieve::next(least_, place, end, limit)) < end; ++place) {
                 double loss = loss_with(parts, group, last, free_[place], best);
                 if (loss >= best || (minding && !fits(parts, group, free_[place], most))) continue;
                 best = loss, choice = place;
-                if (loss <= own) return choice;
+                if (loss <= own) return;
                 limit = std::min(limit, sieve_.most(best));
             }
         }
+    };
+    for (bool minding : {parts.has_rules(), false}) {
+        look_around(sieve_.most(own), minding);
+        if (best <= own) break;
+        // The row that seems cheapest is likely to be it, and says how cheap one has to be.
+        i64 likely = minding ? NOBODY : RowSieve::lowest(least_, left_);
+        look_around(sieve_.most(minding ? INF : loss_with(parts, group, last, free_[likely], INF)), minding);
         // If nobody keeps the rules, anyone will do the second time around.
         if (!minding || choice >= 0 || parts.size[group] >= parts.aim.k) break;
     }
