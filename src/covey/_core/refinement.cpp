@@ -110,6 +110,7 @@ double Extremes::loss_with(const Block &rows, i64 row) const { return rows.space
 namespace {
 
 constexpr i64 MANY = 64;  // a group takes one in so many of the rows that it still needs in one search
+constexpr i64 SAMPLE = 1024;  // rows
 
 }  // namespace
 
@@ -212,11 +213,22 @@ i64 Moves<Marked>::next_row(Parts &parts, i64 group, i64 last, i64 start, double
 template <bool Marked>
 i64 Moves<Marked>::take_many(Parts &parts, i64 group, i64 last, i64 start, i64 number) {
     cheapest_.start(number), places_.clear();
-    for (i64 turn = 0; turn < left_; ++turn) {
-        i64 place = (start + turn) % left_;
-        if (least_[place] > sieve_.most(cheapest_.limit())) continue;
-        cheapest_.offer(loss_with(parts, group, last, free_[place], INF), turn);
-    }
+    auto offer = [&](i64 place) {
+        i64 turn = place - start;
+        cheapest_.offer(loss_with(parts, group, last, free_[place], INF), turn < 0 ? turn + left_ : turn);
+    };
+    // Those that seem cheapest, by a sample of all, are likely to be it, and say how cheap the others have
+    // to be. If the sample misleads, only time is lost.
+    bounds_.clear();
+    i64 step = std::max<i64>(1, left_ / SAMPLE);
+    for (i64 place = 0; place < left_; place += step) bounds_.push_back(least_[place]);
+    auto last_near = bounds_.begin() + std::min<i64>(number * 5 / 4 / step + 4, i64(bounds_.size()) - 1);
+    std::nth_element(bounds_.begin(), last_near, bounds_.end());
+    std::int16_t near = *last_near;
+    for (i64 place = 0; (place = RowSieve::next(least_, place, left_, near)) < left_; ++place) offer(place);
+    std::int16_t limit = sieve_.most(cheapest_.limit());
+    for (i64 place = 0; (place = RowSieve::next(least_, place, left_, limit)) < left_; ++place)
+        if (least_[place] > near) offer(place);
     for (auto &[loss, turn] : cheapest_.entries()) places_.push_back((start + turn) % left_);
     std::sort(places_.rbegin(), places_.rend());
     for (size_t i = 0; i + 1 < places_.size(); ++i) take(parts, group, places_[i]);

@@ -92,7 +92,8 @@ template <bool Marked> class Moves {
     std::vector<i64> free_;  // rows, while groups grow
     RowSieve sieve_;
     const std::int16_t *least_ = nullptr;  // what each costs the growing group at least
-    Least cheapest_;
+    Least cheapest_;  // while it takes many at once
+    std::vector<std::int16_t> bounds_;
     std::vector<i64> places_;
     i64 left_ = 0, step_ = 0;
     std::vector<i64> looked_;  // (sorts,) the step in which a sort was judged
