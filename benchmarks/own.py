@@ -2,8 +2,8 @@
 
 Losses are Total-IL divided by that of effort "balanced", so above 1 is worse. Seconds are for
 clustering only, one run, those of all processors together. The parts are `tables` of many kinds,
-`adult` at many k compared with ARX, the large `census` compared with cb, and `growth` with the rows.
-ARX is not run: its figures were recorded once (`ARX`).
+`adult` at many k compared with ARX, the large `census` compared with cb, and `growth` with the
+rows. ARX is not run: its figures were recorded once (`ARX`).
 Run: python -m benchmarks.own [PART …] [--data FOLDER] [--best] [--budget S …] [--rows N]
 """
 
