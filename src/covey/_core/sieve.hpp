@@ -40,7 +40,7 @@ class RowSieve {
     // What each of the first rows makes the members of a hull lose at least, in units.
     const i16 *least(const Hull &hull, i64 count);
     // Rows with more units than these lose more than this.
-    i16 most(double loss) const { return i16(std::min(loss * units_.unit + 1.0, 32767.0)); }
+    i16 most(double loss) const { return i16(std::min(loss, units_.most) * units_.unit + 1.0); }
 
     // The first place with the fewest units.
     static i64 lowest(const i16 *least, i64 count);
