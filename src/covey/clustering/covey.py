@@ -38,7 +38,7 @@ class Plan:
     rounds: float  # at most
     gain: float  # share of the loss that a round must gain to be followed by another
     tries: int = 4
-    least: float = 0.02  # as `gain`, under requirements beyond k
+    least: float = 0.01  # as `gain`, under requirements beyond k
     heat: float = 0.0  # by how much a new group may cost more at first, as a share of its cost
     start: int = 512  # rows in a block in which groups are grown
     block: int = 4_096  # rows in a block in which groups are refined
@@ -54,8 +54,8 @@ class Plan:
 
     @property
     def constrained(self) -> "Plan":
-        """The rounds under such requirements, each of which takes several times as long."""
-        return replace(self, gain=self.least)
+        """The rounds under such requirements: each takes longer, and more tries pay less."""
+        return replace(self, gain=self.least, tries=min(self.tries, 2))
 
     def neighbours(self, k: int) -> int:
         """Number of groups that are re-formed together with each group."""
