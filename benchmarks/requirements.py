@@ -20,7 +20,7 @@ than 1/l of a group, at least that from the last of the nearest rows that can be
 it. If at least a share s of each group has the other of two values, at least the mean distance from
 the members with it, and no row serves more than (1 - s) / s others: a transport problem, and any
 prices for the rows that serve give a bound from below. Then the least loss that is possible at all,
-by trying every grouping of 18 rows with k = 6: rows from anywhere in Adult, and from the 300 rows
+by trying every grouping of 18 rows with k = 6: rows from anywhere in Adult, and from the 60 rows
 nearest to a random one, where groups for k alone lose little. Takes minutes.
 
 Times are processor seconds for clustering only, in one run.
@@ -55,7 +55,7 @@ K, CENSUS_K = 10, 100
 RICH = 60_000
 STEPS = 20  # to find prices
 LOOK, LARGEST = 400, 60  # nearest rows to look at, and the largest group among them
-SAMPLE, SMALL_K, SAMPLES, NEAR = 18, 6, 20, 300
+SAMPLE, SMALL_K, SAMPLES, NEAR = 18, 6, 10, 60
 Singles = NDArray[np.float32]
 LS = (2, 4, 6, 8, 10)
 EFFORTS = ("fast",)  # more effort would take minutes for each l, and is not needed to beat cb
@@ -280,12 +280,12 @@ def distances(table: EncodedTable, rows: Longs, others: Longs | None = None) -> 
     others = np.arange(table.rows) if others is None else others
     cells = table.cells
     total = np.zeros((len(rows), len(others)), dtype=np.float32)
-    for numbers, weight in zip(cells.numbers.T, cells.weights, strict=True):
-        total += weight * np.minimum(abs(numbers[rows][:, None] - numbers[others]), 1)
+    for numbers, weight in zip(cells.numbers.T.astype(np.float32), cells.weights, strict=True):
+        total += np.float32(weight) * np.minimum(abs(numbers[rows][:, None] - numbers[others]), 1)
     for codes in cells.codes.T:
         known, pairs = losses_of_pairs(table, codes)
         place = np.searchsorted(known, codes)
-        total += pairs.astype(np.float32)[place[rows][:, None], place[others]]
+        total += pairs.astype(np.float32)[place[rows]][:, place[others]]
     return total
 
 
@@ -313,9 +313,11 @@ def ratios(table: EncodedTable, requirement: Requirement, near: int | None) -> l
             pool = np.argsort(distances(table, random.choice(pool, 1))[0], kind="stable")[:near]
         rows = random.choice(pool, SAMPLE, replace=False)
         counts = members @ (values[rows][:, None] == np.arange(len(whole))).astype(np.int64)
-        costs = np.where(sizes >= SMALL_K, sizes * losses(table, rows, members), np.inf)
         legal = keeps(requirement, counts, np.maximum(sizes, 1), whole)
-        if legal[-1] and (alone := least_of(costs)) > 0:
+        if not legal[-1]:
+            continue
+        costs = np.where(sizes >= SMALL_K, sizes * losses(table, rows, members), np.inf)
+        if (alone := least_of(costs)) > 0:
             found.append(least_of(np.where(legal, costs, np.inf)) / alone)
     return found
 
