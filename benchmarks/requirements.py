@@ -192,10 +192,10 @@ def bounds(folder: Path | None) -> None:
     table = asked_of_adult(folder, income, closeness)
     bound(f"{closeness.name}, {t:g}", table, partial(balanced, t))
     print()
-    head(f"least loss of {SAMPLE} rows, k = {SMALL_K}: mean ratio to k alone", "anywhere", "near")
+    head(f"least loss of {SAMPLE} rows, k = {SMALL_K}, over that of k alone", "anywhere", "near")
     for sensitive, figure, requirement in ASKED:
         table = asked_of_adult(folder, sensitive, requirement)
-        cells = [f"{np.mean(ratios(table, requirement, near)):.2f}" for near in (None, NEAR)]
+        cells = [f"{ratio(table, requirement, near):.2f}" for near in (None, NEAR)]
         print(f"| {requirement.name}, {figure:g} | " + " | ".join(cells) + " |", flush=True)
 
 
@@ -301,13 +301,17 @@ def pieces(rows: int) -> list[Longs]:
     return np.array_split(np.arange(rows), max(1, rows // 500))
 
 
-def ratios(table: EncodedTable, requirement: Requirement, near: int | None) -> list[float]:
-    """The least loss with a requirement, divided by that of k alone, of several samples."""
-    values, random, found = values_of(table), np.random.default_rng(0), list[float]()
+def ratio(table: EncodedTable, requirement: Requirement, near: int | None) -> float:
+    """The least loss with a requirement, divided by that of k alone, of several samples in all.
+
+    Samples that do not meet the requirement as a whole do not count.
+    """
+    values, random = values_of(table), np.random.default_rng(0)
+    alone, with_it = list[float](), list[float]()
     whole = np.bincount(values) / table.rows
     members = (np.arange(1 << SAMPLE)[:, None] >> np.arange(SAMPLE) & 1).astype(np.bool_)
     sizes = members.sum(axis=1)
-    while len(found) < SAMPLES:
+    while len(alone) < SAMPLES:
         pool = np.arange(table.rows)
         if near is not None:
             pool = np.argsort(distances(table, random.choice(pool, 1))[0], kind="stable")[:near]
@@ -317,9 +321,9 @@ def ratios(table: EncodedTable, requirement: Requirement, near: int | None) -> l
         if not legal[-1]:
             continue
         costs = np.where(sizes >= SMALL_K, sizes * losses(table, rows, members), np.inf)
-        if (alone := least_of(costs)) > 0:
-            found.append(least_of(np.where(legal, costs, np.inf)) / alone)
-    return found
+        alone.append(least_of(costs))
+        with_it.append(least_of(np.where(legal, costs, np.inf)))
+    return sum(with_it) / sum(alone)
 
 
 def keeps(requirement: Requirement, counts: Longs, sizes: Longs, whole: Floats) -> Flags:
