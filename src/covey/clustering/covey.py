@@ -346,7 +346,9 @@ class _Work:
         rules, sorts = no_rules(), np.zeros(self.table.rows, dtype=np.int64)
         if constraints is not None:
             values, rules = constraints.values, constraints.rules
-            sorts = np.unique(values, axis=0, return_inverse=True)[1].reshape(-1)
+            for column in values.T:  # much faster than `unique` of whole rows
+                pairs = sorts * (int(column.max()) + 2) + column
+                sorts = np.unique(pairs, return_inverse=True)[1]
         nobody = np.empty(0, dtype=np.int32)
         return kernels.Marks(
             nobody if classes is None else classes, self.penalty, values, sorts, *rules
