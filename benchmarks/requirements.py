@@ -21,7 +21,7 @@ it. If at least a share s of each group has the other of two values, at least th
 the members with it, and no row serves more than (1 - s) / s others: a transport problem, and any
 prices for the rows that serve give a bound from below. Then the least loss that is possible at all,
 by trying every grouping of 18 rows with k = 6: rows from anywhere in Adult, and from the 60 rows
-nearest to a random one, where groups for k alone lose little. Takes minutes.
+nearest to a random one, where groups for k alone lose little. Takes minutes and gigabytes.
 
 Times are processor seconds for clustering only, in one run.
 Run: python -m benchmarks.requirements [--part PART ...] [--data FOLDER]
