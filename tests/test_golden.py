@@ -120,14 +120,14 @@ DIGESTS = {
     "a class column": "3d6e142694ef6cd4",
     "wildcards": "d60a707b8d8ef9ee",
     "dropped": "296d8f9854db113b",
-    "persons": "f8908aea54486970",
-    "l": "c11f6881441ce320",
+    "persons": "9561d916fc7e64aa",
+    "l": "123e33e68463df84",
     "l by another": "112729130c6a6d18",
-    "t": "59579a0e09b0a15c",
-    "alpha": "a507b51d774b20cf",
-    "beta": "e5f77ec9cb073cc8",
-    "delta": "7e473f6b23b3a95f",
-    "all of it": "c744723cf237cda6",
+    "t": "0532cadcac06445e",
+    "alpha": "f0164af0918e32c6",
+    "beta": "87cf44e864073152",
+    "delta": "f95bba86877442be",
+    "all of it": "4158ead0deaabd13",
 }
 
 

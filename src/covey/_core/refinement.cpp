@@ -413,7 +413,7 @@ template <bool Marked> i64 Moves<Marked>::partner(Parts &parts, i64 group) {
 
 namespace {
 
-constexpr double HOPELESS = 1.3;
+constexpr double HOPELESS = 1.1;
 
 template <bool Marked> class BlockRefinery : public Refinery {
   public:
@@ -488,12 +488,15 @@ template <bool Marked> class BlockRefinery : public Refinery {
   private:
     void empty() { parts_.reset(block_, aim_, block_.count / aim_.k); }
 
+    static i64 filled(const Partition<Marked> &parts) {
+        return parts.groups() - std::count(parts.size.begin(), parts.size.end(), 0);
+    }
+
     double mean_cost() const {
         double total = 0.0;
-        i64 filled = 0;
-        for (i64 group = 0; group < parts_.groups(); ++group)
-            if (parts_.size[group] > 0) total += parts_.cost(group), filled += 1;
-        return filled ? total / double(filled) : 0.0;
+        for (i64 group = 0; group < parts_.groups(); ++group) total += parts_.cost(group);
+        i64 many = filled(parts_);
+        return many ? total / double(many) : 0.0;
     }
 
     // The group and its nearest, as long as they are not too large together; and the groups that stay.
@@ -535,6 +538,8 @@ template <bool Marked> class BlockRefinery : public Refinery {
         for (i64 attempt = 0; attempt < tries && !watch.stopped(); ++attempt) {
             double cost = try_again(before, random, watch);
             if (cost < best) best = cost, labels_ = trial_.labels;
+            // Rules that keep a group together once will most likely do so again.
+            if (trial_.has_rules() && chosen.size() == 1 && filled(trial_) == 1) break;
         }
         if (!labels_.empty()) replace(chosen, hosts);
     }
@@ -548,8 +553,10 @@ template <bool Marked> class BlockRefinery : public Refinery {
         } catch (const Stopped &) {
             return INF;  // the groups that there were stay as they are
         }
-        if (!pool_moves_.merge(trial_)) return INF;
-        if (trial_.has_rules() && trial_.total_cost(parts_.aim.price) > HOPELESS * before) return INF;
+        auto is_hopeless = [&] {
+            return trial_.has_rules() && trial_.total_cost(parts_.aim.price) > HOPELESS * before;
+        };
+        if (is_hopeless() || !pool_moves_.merge(trial_) || is_hopeless()) return INF;
         pool_moves_.sweep(trial_, free_ / aim_.k, watch);
         return trial_.total_cost(parts_.aim.price);
     }
@@ -642,6 +649,18 @@ BoundMarks make_marks(Array1<i32> classes, double penalty, Array2<i32> values, A
     return marks;
 }
 
+// By how much members of these values miss a rule after a shift.
+double excess_of(const BoundMarks &marks, i64 rule, Array1<i32> members, i32 less, i32 more, i64 size, i64 final) {
+    require(rule >= 0 && rule < marks.rules.count, "no such rule");
+    double values = double(marks.rules.places[5 * rule + 2]);
+    require(all_within(members, -1, values) && less >= -1 && more >= -1 && more < values, "a value outside of its column");
+    require(size > 0 && size <= final, "no rows, or fewer at the end");
+    Counts group;
+    for (size_t i = 0; i < members.size(); ++i) group.add(members.data()[i], 1);
+    require(less < 0 || group.count(less) > 0, "nobody to leave");
+    return marks.rules.excess(rule, group, {less, more}, size, final);
+}
+
 struct BoundBlock {
     std::unique_ptr<Refinery> block;
 };
@@ -662,7 +681,8 @@ void bind_refinement(nb::module_ &m) {
                 new (marks) BoundMarks(make_marks(classes, penalty, values, sorts, places, asked, bounds, above, nodes));
             },
             "classes"_a.noconvert(), "penalty"_a, "values"_a.noconvert(), "sorts"_a.noconvert(), "places"_a.noconvert(),
-            "asked"_a.noconvert(), "bounds"_a.noconvert(), "above"_a.noconvert(), "nodes"_a.noconvert());
+            "asked"_a.noconvert(), "bounds"_a.noconvert(), "above"_a.noconvert(), "nodes"_a.noconvert())
+        .def("excess", &excess_of, "rule"_a, "members"_a.noconvert(), "less"_a, "more"_a, "size"_a, "final"_a);
     nb::class_<BoundBlock>(m, "Block")
         .def(
             "__init__",

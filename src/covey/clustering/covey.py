@@ -38,7 +38,7 @@ class Plan:
     rounds: float  # at most
     gain: float  # share of the loss that a round must gain to be followed by another
     tries: int = 4
-    least: float = 0.02  # as `gain`, under requirements beyond k
+    least: float = 0.01  # as `gain`, under requirements beyond k
     heat: float = 0.0  # by how much a new group may cost more at first, as a share of its cost
     start: int = 512  # rows in a block in which groups are grown
     room: int = 8  # groups of k, at least, for which such a block has room
@@ -61,8 +61,8 @@ class Plan:
 
     @property
     def constrained(self) -> "Plan":
-        """The rounds under such requirements, each of which takes several times as long."""
-        return replace(self.with_rounds, gain=self.least)
+        """The rounds under such requirements: each takes longer, and more tries pay less."""
+        return replace(self.with_rounds, gain=self.least, tries=min(self.tries, 2))
 
     def neighbours(self, k: int) -> int:
         """Number of groups that are re-formed together with each group."""
@@ -353,7 +353,9 @@ class _Work:
         rules, sorts = no_rules(), np.zeros(self.table.rows, dtype=np.int64)
         if constraints is not None:
             values, rules = constraints.values, constraints.rules
-            sorts = np.unique(values, axis=0, return_inverse=True)[1].reshape(-1)
+            for column in values.T:  # much faster than `unique` of whole rows
+                pairs = sorts * (int(column.max()) + 2) + column
+                sorts = np.unique(pairs, return_inverse=True)[1]
         nobody = np.empty(0, dtype=np.int32)
         return kernels.Marks(
             nobody if classes is None else classes, self.penalty, values, sorts, *rules
