@@ -1,5 +1,6 @@
 """Groups for means: the objective sse, its kernel, and its reference in plain Python."""
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from covey import Schema, UsageError
 from covey._core import kernels
 from covey._core.arrays import Floats, Longs
 from covey.clustering import METHODS, microaggregation
-from covey.clustering.microaggregation import points_of, sum_of_squares
+from covey.clustering.microaggregation import fused, points_of, sum_of_squares
 from covey.clustering.progress import STOPPED
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups
+from covey.reference import microaggregation as reference
 from covey.reference.microaggregation import Annealing
 from covey.tables import Table
 from examples import examples
@@ -107,6 +109,35 @@ def test_the_kernel_refuses_what_does_not_fit(change: dict[str, Any], said: str)
     kernels.Annealing(**fine)
     with pytest.raises(ValueError, match=said):
         kernels.Annealing(**fine | change)
+
+
+@given(st.integers(1, 12), st.integers(1, 4), st.integers(0, 2**64))
+@examples(60)
+def test_fusion_finds_the_best_grouping_of_the_given_groups(
+    rows: int, apart: int, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    points = random.normal(size=(rows, 4))
+    near = np.arange(rows) // 4 * 4  # parts of four rows that the two may arrange differently
+    one, other = (
+        np.unique(near + random.integers(0, apart, rows), return_inverse=True)[1] for _ in range(2)
+    )
+    found = fused(points, one, other)
+    given_groups = {
+        frozenset(np.flatnonzero(labels == label).tolist())
+        for labels in (one, other)
+        for label in labels
+    }
+    costs = {group: squares(points[sorted(group)], np.zeros(len(group))) for group in given_groups}
+    covers = [
+        sum(costs[group] for group in some)
+        for count in range(1, len(given_groups) + 1)
+        for some in combinations(given_groups, count)
+        if sum(map(len, some)) == rows and len(frozenset().union(*some)) == rows
+    ]
+    assert squares(points, found) == pytest.approx(min(covers), abs=1e-12)
+    assert {frozenset(np.flatnonzero(found == label).tolist()) for label in found} <= given_groups
+    assert found.tolist() == reference.fused(points.tolist(), one.tolist(), other.tolist())
 
 
 # ── the method ──────────────────────────────────────────────────────────────────────────────────
