@@ -1,12 +1,16 @@
 """The lower bound of the loss, against the least loss of all groupings."""
 
+import pickle
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covey import Schema
+import covey
+from covey import Schema, UsageError, demo
 from covey.clustering import bounds
 from covey.clustering.bounds import least_loss
 from covey.clustering.objectives import LOSS
@@ -77,3 +81,21 @@ def test_there_is_no_bound_if_it_would_take_too_long(monkeypatch: pytest.MonkeyP
     assert least_loss(encoded, 2) is not None
     monkeypatch.setattr(bounds, "_MOST", 10)
     assert least_loss(encoded, 2) is None
+
+
+def test_the_custodian_alone_learns_how_far_the_loss_is_from_the_least() -> None:
+    people = demo.people(200).select("age", "sex", "education", "occupation")
+    known = Schema.of(quasi={"age": "numeric"} | dict.fromkeys(people.columns[1:], "categorical"))
+    request: dict[str, Any] = {"k": 3, "seed": 1, "remember": False}
+    release = covey.anonymize(people, known, effort="best", **request)
+    encoded = encode(Table(people), known)
+    least = least_loss(encoded, 3)
+    assert least is not None
+    assert release.gap == pytest.approx(release.report.losses.total_il / least - 1)
+    assert '"gap"' not in release.report.to_json()
+    with pytest.raises(UsageError):
+        _ = pickle.loads(pickle.dumps(release)).gap
+    for other in ({"effort": "fast"}, {"effort": "best", "objective": "discernibility"}):
+        assert covey.anonymize(people, known, **other, **request).gap is None
+    on_a_grid = Schema.of(quasi={"age": {"type": "numeric", "grid": 7}})
+    assert covey.anonymize(people.select("age"), on_a_grid, effort="best", **request).gap is None
