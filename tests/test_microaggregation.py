@@ -159,13 +159,16 @@ def test_groups_are_better_than_those_of_mdav(k: int, effort: str) -> None:
 
 def test_more_effort_lowers_the_squares() -> None:
     encoded = table(300, 4)
-    found = [
-        sum_of_squares(
-            encoded,
-            Groups(METHODS["covey"](encoded, 3, seed=2, objective="sse", effort=effort).labels),
+
+    def squares_of(effort: str) -> float:
+        """Over three seeds: one run of less effort may be lucky."""
+        method, options = METHODS["covey"], {"objective": "sse", "effort": effort}
+        return sum(
+            sum_of_squares(encoded, Groups(method(encoded, 3, seed=seed, **options).labels))
+            for seed in range(3)
         )
-        for effort in ("fast", "quick", "balanced")
-    ]
+
+    found = [squares_of(effort) for effort in ("fast", "quick", "balanced")]
     assert found == sorted(found, reverse=True)
 
 

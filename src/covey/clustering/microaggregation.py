@@ -52,8 +52,8 @@ class Plan:
 PLANS: dict[Effort, Plan] = {
     "fast": Plan(sweeps=30, steps=100_000),
     "quick": Plan(sweeps=250, steps=1_000_000),
-    "balanced": Plan(sweeps=2_000, steps=8_000_000, runs=2),
-    "best": Plan(sweeps=20_000, steps=400_000_000, runs=8),
+    "balanced": Plan(sweeps=1_500, steps=6_500_000, runs=2),
+    "best": Plan(sweeps=20_000, steps=420_000_000, runs=4),
 }
 _PARTS = 64  # of the work, between which progress is reported and the clock is looked at
 
