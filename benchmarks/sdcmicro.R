@@ -6,5 +6,5 @@ rows <- read.csv(file.path(given[1], "rows.csv"))
 began <- proc.time()
 released <- microaggregation(rows, method = "mdav", aggr = as.integer(given[2]))$mx
 spent <- proc.time() - began
-write.table(format(released, digits = 17), file.path(given[1], "released.csv"), sep = ",", quote = FALSE, row.names = FALSE)
+write.csv(released, file.path(given[1], "released.csv"), row.names = FALSE)
 cat(sprintf('{"cpu": %f}', spent[["user.self"]] + spent[["sys.self"]]), file = file.path(given[1], "run.json"))
