@@ -1,14 +1,19 @@
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+from make_report_picture import CHROMIUM, QUIETLY
 
 import builds
 from command_line import Folder
 from covey_experiments import adult
 from examples import NAME, load_profile
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 load_profile()
 builds.use_asked()
@@ -44,6 +49,18 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the folder with real tables, ../shared/data, is not here")
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    """A real browser. Not for the whole session: its loop would be in the way of other tests."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium here")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=QUIETLY)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(autouse=True, scope="session")

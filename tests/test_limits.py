@@ -12,10 +12,16 @@ import pytest
 import covey
 from covey import demo
 from covey.cli import main as cli
-from covey.cli import memory
 from covey.encoding import constraints
 from covey.encoding.constraints import reachable
-from covey.errors import InfeasibleError, SchemaError, TableError, TaxonomyError, UsageError
+from covey.errors import (
+    InfeasibleError,
+    SchemaError,
+    TableError,
+    TaxonomyError,
+    UsageError,
+    is_out_of_memory,
+)
 from covey.schema.requirements import SENSITIVE_MODELS, Requirement
 
 THOUSANDS = "9" * 5000
@@ -363,7 +369,7 @@ def test_a_process_that_dies_for_want_of_memory_is_told_by_its_parent(folder: Pa
     ],
 )
 def test_how_too_little_memory_shows(error: BaseException, short: bool) -> None:
-    assert memory.is_short(error) is short
+    assert is_out_of_memory(error) is short
 
 
 @pytest.mark.parametrize("module", ["typer", "rich.console", "covey.errors", "covey.cli.main"])

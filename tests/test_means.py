@@ -121,6 +121,24 @@ def test_cells_are_read_as_they_were_written(comma: bool) -> None:
 # ── releases ────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.parametrize(
+    ("settings", "cells"),
+    [
+        ({}, ["5", "5", "250002"]),
+        ({"grid": 0.5}, ["5.0", "5.0", "250002.0"]),
+        ({"grid": 10}, ["0", "0", "250000"]),
+        ({"grid": 10, "top": 99.5}, ["0.0", "0.0", "99.5"]),
+    ],
+)
+def test_whole_numbers_are_written_without_a_fraction(
+    settings: dict[str, float], cells: list[str]
+) -> None:
+    known = Schema.of(quasi={"x": {"type": "numeric", "render": "mean", **settings}})
+    table = Table(pl.DataFrame({"x": [4.0, 6.0, 250_002.0]}))
+    released = generalise(table, encode(table, known), Groups([0, 0, 1]), Style())
+    assert released.frame["x"].cast(pl.String).to_list() == cells
+
+
 @pytest.mark.parametrize("render", ["mean", "median"])
 def test_the_loss_is_that_of_intervals(render: str) -> None:
     """The groups are the same, and so is what is measured."""

@@ -206,3 +206,14 @@ def test_rounding_decides_between_equals_as_in_the_reference(
     table = draw_of_equals(rows, seed, values=values, columns=columns)
     fast, slow = by_both(table, k, seed, effort="fast")
     assert fast == slow
+
+
+def test_rounding_does_not_decide_between_rounds_that_cost_the_same() -> None:
+    """Any two of the three rows of the other class may be suppressed."""
+    classes = [0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0]
+    frame = pl.DataFrame({"a": ["a"] * 10 + [None], CLASS: [f"{one}" for one in classes]})
+    schema = Schema.of(quasi={"a": "categorical"}, sensitive=[CLASS])
+    encoded = encode(Table(frame), schema, class_column=CLASS)
+    options = {"effort": "quick", "evenness": 0.2, "penalty": 0.1, "max_suppressed": 0.2}
+    fast, slow = by_both(encoded, 6, 0, **options)
+    assert fast == slow

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from make_report_picture import CHROMIUM, FOLDER, QUIETLY
+from make_report_picture import FOLDER
 
 import covey
 from covey import KAnonymity, demo
@@ -29,17 +29,6 @@ PICTURES = {"good": 2 + 8 + 1, "experiments": 2}
 
 every_screen = pytest.mark.parametrize("screen", SCREENS)
 every_light = pytest.mark.parametrize("light", ["light", "dark"])
-
-
-@pytest.fixture(scope="module")
-def browser() -> "Iterator[Browser]":
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium here")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=QUIETLY)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -117,6 +117,11 @@ def test_an_end_is_open(desk: Desk, table: str) -> None:
     assert shown(found)["99",] == "75 and more"
 
 
+def test_a_group_is_shown_by_its_mean(desk: Desk, table: str) -> None:
+    ((values, cell),) = shown(look(desk, table, "age", type="numeric", render="mean")).items()
+    assert float(cell) == sum(map(float, values)) / 2
+
+
 def test_dates_are_shown_by_their_unit(desk: Desk, table: str) -> None:
     found = look(desk, table, "admitted", type="date", grid="month")
     ((values, cell),) = shown(found).items()
@@ -129,6 +134,8 @@ def test_dates_are_shown_by_their_unit(desk: Desk, table: str) -> None:
     [
         ({"grid": 500}, "wider than the range"),
         ({}, "exact values"),
+        ({"render": "median"}, "exact value."),
+        ({"grid": 5, "render": "mean"}, "compute the last one"),
         ({"grid": 5, "bottom": 40}, "beyond the lower end"),
         ({"grid": 1, "top": 99}, "fewer than k = 10"),
         ({"grid": 5}, "outermost step"),
@@ -442,6 +449,20 @@ def test_a_scale_is_typed_and_slid(visitor: Visitor) -> None:
     page = visitor.post("shown/scale", column=age, grid="10", bottom="70", top="30")
     assert 'class="told bad"' in page
     assert visitor.column("age").bottom == 30
+
+
+def test_means_are_chosen_and_left_with_the_type(visitor: Visitor) -> None:
+    age = place("age")
+    visitor.post("roles/set", column=age, role="quasi")
+    assert 'id="objective"' not in visitor.get("make")
+    page = visitor.post("shown/scale", column=age, grid="5", render="mean")
+    assert visitor.column("age").render == "mean"
+    assert '<option value="mean" selected>' in page
+    assert 'Undo<span class="what">: <bdi>age</bdi>' in page
+    visitor.post("price/k", k="5")
+    assert 'id="objective"' in visitor.get("make")
+    visitor.post("shown/set", column=age, type="categorical")
+    assert visitor.column("age").render is None
 
 
 def test_a_large_number_is_shown_as_it_was_typed(visitor: Visitor) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import openpyxl
 import polars as pl
 import pytest
-from make_report_picture import CHROMIUM, FOLDER, QUIETLY
+from make_report_picture import FOLDER
 
 import covey
 from covey.studio.pages import STEPS
@@ -32,17 +32,6 @@ NEXT = """() => {
     if (next) next.scrollIntoView(); else window.scrollTo(0, 0);
     return next === null;
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> "Iterator[Browser]":
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium here")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=QUIETLY)
-        yield browser
-        browser.close()
 
 
 class Seen:

@@ -438,9 +438,9 @@ def test_stray_quotes_are_found_beyond_the_first_portion(monkeypatch: pytest.Mon
 
 
 def test_a_file_of_ragged_rows_is_refused_at_once() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert refusal_of(b"a,b\n" + b"1,2,3\n" * 150_000).startswith("150,000 rows with more")
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
 
 
 @pytest.mark.parametrize(

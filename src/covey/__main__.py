@@ -19,8 +19,9 @@ def main() -> None:
         _end("interrupted", 130)
     except Exception as error:
         from covey.cli import memory
+        from covey.errors import is_out_of_memory
 
-        if not memory.is_short(error):
+        if not is_out_of_memory(error):
             raise
         _end(memory.TOO_LITTLE, 1)
     cli.main()

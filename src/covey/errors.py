@@ -16,6 +16,7 @@ A message is one line for the user: what happened, in which column, in how many 
 do. It never contains a cell's value, so that it can be logged, mailed and shown.
 """
 
+import errno
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -77,6 +78,25 @@ def nearest(name: str, known: Iterable[str]) -> str:
     folded = {other.casefold().strip(): other for other in known}
     found = get_close_matches(name.casefold().strip(), folded, n=1)
     return f"; did you mean {folded[found[0]]!r}?" if found else ""
+
+
+_SIGNS_OF_TOO_LITTLE = (
+    "allocate memory",
+    "out of memory",
+    "start new thread",
+    "failed to map segment",
+    "could not find/load shared object",
+)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error comes from too little memory. Its text is read but never shown."""
+    if isinstance(error, MemoryError):
+        return True
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return True
+    text = str(error).lower()
+    return any(sign in text for sign in _SIGNS_OF_TOO_LITTLE)
 
 
 THIN_SPACE = "\u2009"  # before a percent sign

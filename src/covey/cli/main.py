@@ -30,7 +30,7 @@ from covey.cli.commands.studio import studio
 from covey.cli.commands.verify import verify
 from covey.cli.options import Commands, GroupedCommand
 from covey.cli.terminal import say, say_error
-from covey.errors import CoveyError, GuaranteeError, nearest
+from covey.errors import CoveyError, GuaranteeError, is_out_of_memory, nearest
 
 HOLDS, VIOLATED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -120,7 +120,7 @@ def _suggesting(message: str) -> str:
 
 def _unexpected(error: BaseException) -> tuple[str, int]:
     """Handle an error that covey did not expect; its text may quote a cell, so it is hidden."""
-    if memory.is_short(error):
+    if is_out_of_memory(error):
         return memory.TOO_LITTLE, VIOLATED
     if isinstance(error, OSError) and terminal.is_unwritable(error):
         return f"standard output cannot be written: {error.strerror}", WRONG_USAGE

@@ -8,7 +8,6 @@ failed run releases nothing: a release gets its name in the very last step.
 """
 
 import contextlib
-import errno
 import os
 import signal
 import sys
@@ -25,13 +24,6 @@ TOO_LITTLE = (
     "not enough memory: raise the limit (ulimit -v), use a larger machine, or release a smaller "
     "table"
 )
-_SIGNS = (
-    "allocate memory",
-    "out of memory",
-    "start new thread",
-    "failed to map segment",
-    "could not find/load shared object",
-)
 # Address space in bytes, measured on a small table: to release it, and to look at it. With less it
 # often fails, and sometimes waits for ever. More processors start more threads, and a table takes
 # many times the size of its file.
@@ -40,16 +32,6 @@ _LOOKING = ("verify", "inspect", "--help", "--version")
 _PER_PROCESSOR, _PROCESSORS = 0.05 * 2**30, 2
 _PER_BYTE = 40
 _ENDS = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGTRAP", "SIGKILL")
-
-
-def is_short(error: BaseException) -> bool:
-    """Whether an error comes from too little memory. Its text is read but never shown."""
-    if isinstance(error, MemoryError):
-        return True
-    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
-        return True
-    text = str(error).lower()
-    return any(sign in text for sign in _SIGNS)
 
 
 def limit() -> int | None:

@@ -77,6 +77,7 @@ PLANS: dict[Effort, Plan] = {
 _SMALLEST_START = 8  # groups of k that a block has room for when groups are grown
 _SMALLEST_BLOCK = 128  # groups in a block in which they are refined
 _COOLED = 0.85  # the share of the rounds, or of the time, after which there is no heat
+_LEAST_GAIN = 1e-9  # less is rounding: it decides nothing
 
 
 def covey(  # noqa: PLR0913 - the options of the method
@@ -252,7 +253,7 @@ def _rounds(work: "_Work", threads: ThreadPoolExecutor, plan: Plan, end: float) 
                 break
             before, heat = work.cost, plan.cooled(done)
             counted = work.refine(threads, schedule, number, heat)
-            if work.cost < cost:
+            if work.cost <= cost + _LEAST_GAIN:
                 best, cost = work.labels.copy(), work.cost
             little = counted and before - work.cost < plan.gain * before
             if little and heat == 0.0 and not schedule.is_timed:
@@ -260,7 +261,7 @@ def _rounds(work: "_Work", threads: ThreadPoolExecutor, plan: Plan, end: float) 
     except KeyboardInterrupt:
         work.progress(STOPPED, 1.0)
         finished = False
-    if cost < work.cost:
+    if cost + _LEAST_GAIN < work.cost:
         work.labels, work.cost = best, cost
     return finished
 
@@ -427,7 +428,7 @@ class _Work:
         except BaseException:
             self.labels, self.cost = before, cost
             raise
-        if self.cost <= (math.inf if heat else cost) and math.isfinite(self.cost):
+        if self.cost <= (math.inf if heat else cost + _LEAST_GAIN) and math.isfinite(self.cost):
             return True
         self.labels, self.cost = before, cost
         return False

@@ -169,6 +169,12 @@ class Interval(Attribute):
             return None
         return float(f"1e{min(0, math.floor(math.log10(self.width)) - 5)}")
 
+    @property
+    def has_whole_centres(self) -> bool:
+        """Whether all means and medians are whole numbers, whatever the values are."""
+        limits = (limit for limit in self.column.bounds if math.isfinite(limit))
+        return self.unit is not None and all(one.is_integer() for one in (self.unit, *limits))
+
     def _rounded(self, centre: Floats) -> Floats:
         return centre if self.unit is None else _multiple(centre, self.unit, ROUND_HALF_EVEN)
 
@@ -519,7 +525,8 @@ class Centres(Shown):
 
     def render(self, _groups: Groups | Rings, _dialect: Dialect, _style: Style) -> list[pl.Series]:
         """Write one column of numbers, null if nothing is shown."""
-        return [pl.Series(self.attribute.name, self.centre).fill_nan(None)]
+        cells = pl.Series(self.attribute.name, self.centre).fill_nan(None)
+        return [cells.cast(pl.Int64) if self.attribute.has_whole_centres else cells]
 
 
 def _moments(days: pl.Series, *, hours: bool = False) -> pl.Series:

@@ -78,7 +78,12 @@ class ColumnDraft:
 
 
 def _text(setting: Any) -> str:
-    return f"{setting:g}" if isinstance(setting, float) else str(setting)
+    if not isinstance(setting, float):
+        return str(setting)
+    return f"{setting:.15g}" if abs(setting) < _LONG else f"{setting:g}"
+
+
+_LONG = 1e15  # shorter numbers are read more easily without an exponent
 
 
 @dataclass(frozen=True)

@@ -709,11 +709,13 @@ def refined(
         rise, dearest = rows_return(blocks, allowed, price)
         after += rise
         terms = replace(terms, price=max(terms.price, dearest))
-        if after <= cost or (heat > 0 and after < math.inf):  # else the round is undone
+        # Rounding decides nothing: of rounds that cost the same, the later is kept.
+        is_kept = after <= cost + LEAST_GAIN or (heat > 0 and after < math.inf)
+        if is_kept:  # else the round is undone
             labels, gain = labels_of(blocks), cost - after
             enough = gain >= effort.gain * cost
             cost = after
-            if cost < least:
+            if cost <= least + LEAST_GAIN:
                 best, least = labels, cost
             if not enough and heat == 0.0:
                 break

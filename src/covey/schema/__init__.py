@@ -1,6 +1,7 @@
 """The schema: roles, types and taxonomies of the columns, and requirements on a release."""
 
 from covey.schema.columns import (
+    BELONGS_TO,
     LARGEST,
     SMALLEST_GRID,
     Column,
@@ -14,6 +15,7 @@ from covey.schema.columns import (
 )
 
 __all__ = [
+    "BELONGS_TO",
     "LARGEST",
     "SMALLEST_GRID",
     "Column",

@@ -73,7 +73,8 @@ class MissingPolicy(StrEnum):
 LARGEST = 2.0**53
 SMALLEST_GRID = 1e-9
 
-_BELONGS_TO = {
+# The types that a setting is for.
+BELONGS_TO = {
     "taxonomy": (ColumnType.CATEGORICAL,),
     "domain": (ColumnType.NUMERIC,),
     "render": (ColumnType.NUMERIC,),
@@ -211,7 +212,7 @@ class Column(_Model):
         if self.type is None:
             yield 'a quasi-identifier needs a type: "numeric", "categorical" or "date"'
             return
-        for name, kinds in _BELONGS_TO.items():
+        for name, kinds in BELONGS_TO.items():
             if getattr(self, name) is not None and self.type not in kinds:
                 fits = " or ".join(f'"{kind}"' for kind in kinds)
                 yield f'"{name}" is only for type = {fits}, not for "{self.type}"'

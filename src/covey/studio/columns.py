@@ -289,9 +289,12 @@ def _number_samples(name: str, column: Column, numbers: _Numbers, table: Table) 
     def cells(values: Floats, by: Column, labels: Sequence[int]) -> list[str]:
         interval = Interval(name, by, np.clip(values, *by.bounds), values[0], values[-1])
         groups = Groups(labels)
-        return interval.fold(groups).render(groups, table.dialect, Style())[0].to_list()
+        shown = interval.fold(groups).render(groups, table.dialect, Style())[0]
+        if shown.dtype.is_numeric():  # means and medians
+            return [np.format_float_positional(cell, trim="-") for cell in shown]
+        return shown.to_list()
 
-    plain = column.model_copy(update={"bottom": None, "top": None, "domain": None})
+    plain = column.model_copy(update=dict.fromkeys(("bottom", "top", "domain", "render")))
     bottom, top = column.bounds
     middle = min(numbers.at(0.5), max(len(numbers.values) - 2, 0))
     picked = [numbers.values[middle : middle + 2]]
@@ -307,8 +310,15 @@ def _scale_notes(column: Column, numbers: _Numbers, scale: Scale, k: int) -> Ite
         within = (numbers.values >= column.domain[0]) & (numbers.values <= column.domain[1])
         if rows := numbers.rows_where(~within):
             yield Note(f"{count(rows, 'row')} outside the domain: covey will refuse them.", "bad")
-    if column.grid is None:
-        yield Note("Without a step, intervals end on people's exact values.")
+    if column.render == "mean":
+        yield Note("Who knows all values of a group but one can compute the last one from a mean.")
+    elif column.grid is None:
+        what = (
+            "a median often is a person's exact value"
+            if column.render
+            else ("intervals end on people's exact values")
+        )
+        yield Note(f"Without a step, {what}.")
     elif not isinstance(column.grid, str) and column.grid > scale.high - scale.low:
         yield Note("The step is wider than the range of the values: hardly anything would be left.")
     yield from _bound_notes(column, numbers, k)

@@ -61,11 +61,17 @@ def _top(studio: "Studio | None", step: Step | None) -> Html:
         return element("header", brand, class_="top")
     undo = form(
         "open/undo", element("input", type="hidden", name="step", value=step.name),
-        button("Undo", kind="quiet", disabled=not studio.history.can_undo, id="undo"),
+        button(_undo(studio.history.last), kind="quiet", disabled=not studio.history.can_undo,
+               id="undo"),
         class_="push",
     )  # fmt: skip
     return element("header", brand, line(studio), undo,
                    class_="top")  # fmt: skip
+
+
+def _undo(what: str) -> Html:
+    told = element("span", ": ", element("bdi", what), class_="what") if what else None
+    return together(("Undo", told))
 
 
 def line(studio: "Studio") -> Html:

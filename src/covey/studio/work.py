@@ -7,6 +7,7 @@ again.
 
 import shlex
 import tomllib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,13 +17,14 @@ import tomlkit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from covey.clustering.covey import PLANS
-from covey.errors import SchemaError, UsageError
+from covey.errors import SchemaError, UsageError, count
 from covey.generalisation import Style
 from covey.report import About
 from covey.schema import Schema, TableFormat
 from covey.tables import sources
 
 EFFORTS = tuple(PLANS)
+OBJECTIVES = ("loss", "sse")
 SCHEMA_FILE = "covey.toml"
 
 
@@ -65,6 +67,7 @@ class Work:
     format: TableFormat = field(default_factory=TableFormat)  # what was corrected by hand
     schema: Schema | None = None
     effort: str = "balanced"
+    objective: str = "loss"
     max_suppressed: float = 0.0
     value_sets: bool = False
     low_high: bool = False
@@ -75,6 +78,8 @@ class Work:
     def __post_init__(self) -> None:
         if self.effort not in EFFORTS:
             raise UsageError(f"the effort must be one of {', '.join(EFFORTS)}")
+        if self.objective not in OBJECTIVES:
+            raise UsageError(f"the objective must be one of {', '.join(OBJECTIVES)}")
         if not 0 <= self.max_suppressed <= 0.5:
             raise UsageError("at most half of the rows may be suppressed")
 
@@ -96,6 +101,7 @@ class Work:
     def options(self) -> dict[str, Any]:
         """The options of the method that differ from their defaults."""
         said: dict[str, Any] = {} if self.effort == "balanced" else {"effort": self.effort}
+        said |= {} if self.objective == "loss" else {"objective": self.objective}
         return said | ({"max_suppressed": self.max_suppressed} if self.max_suppressed else {})
 
     @cached_property
@@ -149,7 +155,8 @@ class Work:
         document.add("studio", 1)
         if self.source is not None and not self.source.is_upload:
             document.add("table", sources.typed(self.source.place))
-        request = {"effort": self.effort, "max_suppressed": self.max_suppressed}
+        request: dict[str, Any] = {"effort": self.effort, "objective": self.objective}
+        request |= {"max_suppressed": self.max_suppressed}
         request |= {"value_sets": self.value_sets, "low_high": self.low_high}
         document.add("request", request | {"certificate": self.certificate})
         document.add("checked", sorted(self.checked))
@@ -195,6 +202,7 @@ class _Request(BaseModel):
     model_config = ConfigDict(strict=True)
 
     effort: str = "balanced"
+    objective: str = "loss"
     max_suppressed: float = 0.0
     value_sets: bool = False
     low_high: bool = False
@@ -264,10 +272,48 @@ class History:
         """Whether there is a work to go back to."""
         return bool(self._before)
 
+    @property
+    def last(self) -> str:
+        """What undo would take back, in a few words; empty if there is nothing."""
+        return next(_differences(self._before[-1], self.now), "") if self._before else ""
+
     def undo(self) -> None:
         """Go back to the work before the last decision."""
         if self._before:
             self.now, self._moving = self._before.pop(), None
 
 
+def _differences(before: Work, now: Work) -> Iterator[str]:
+    """What differs between two works, the most important first."""
+    if before.source != now.source:
+        yield "table"
+    if before.format != now.format:
+        yield "how it is read"
+    if before.schema is not None and now.schema is not None:
+        yield from _schema_differences(before.schema, now.schema)
+    for name, text in DECISIONS.items():
+        if getattr(before, name) != getattr(now, name):
+            yield text
+
+
+def _schema_differences(before: Schema, now: Schema) -> Iterator[str]:
+    changed = [n for n, column in now.columns.items() if column != before.columns.get(n)]
+    if changed:
+        yield changed[0] if len(changed) == 1 else count(len(changed), "column")
+    if before.require.k != now.require.k:
+        yield "k"
+    if before.require != now.require:
+        yield "requirements"
+
+
+DECISIONS = {
+    "effort": "effort",
+    "objective": "objective",
+    "max_suppressed": "suppressed rows",
+    "value_sets": "sets of values",
+    "low_high": "low and high",
+    "about": "about the release",
+    "certificate": "certificate",
+    "checked": "ticks",
+}
 _MOST = 200  # works that undo can go back to

@@ -27,7 +27,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from covey.clustering.progress import loss_in
-from covey.errors import CoveyError, GuaranteeError, UsageError
+from covey.errors import CoveyError, GuaranteeError, UsageError, is_out_of_memory
 
 _PATIENCE = 3.0  # seconds until a job that was told to stop is ended
 _SPAWN = multiprocessing.get_context("spawn")  # a forked copy of polars' threads would hang
@@ -187,7 +187,10 @@ def _post(connection: "Connection[Any, Any]", waiting: "SimpleQueue[bytes]") -> 
             connection.send_bytes(waiting.get())
 
 
-_ENDED = "the process that does the work has ended, perhaps for lack of memory"
+_TOO_LITTLE = (
+    "not enough memory: close other programs, use a larger machine, or release a smaller table"
+)
+_ENDED = f"the process that does the work has ended. Perhaps there was {_TOO_LITTLE}"
 
 
 def _as_error(kind: str, message: str, choices: tuple[str, ...]) -> CoveyError:
@@ -301,4 +304,6 @@ def _told(error: BaseException) -> tuple[str, str, tuple[str, ...]]:
     if isinstance(error, CoveyError):
         kind = "GuaranteeError" if isinstance(error, GuaranteeError) else "CoveyError"
         return kind, str(error), ()
+    if is_out_of_memory(error):
+        return "CoveyError", _TOO_LITTLE, ()
     return "CoveyError", f"internal error ({type(error).__name__})", ()

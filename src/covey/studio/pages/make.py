@@ -29,7 +29,7 @@ from covey.studio.steps import (
     sentence,
     ticked,
 )
-from covey.studio.work import EFFORTS
+from covey.studio.work import EFFORTS, OBJECTIVES, Work
 from covey.studio.workers import Job
 from covey.tables.html import Html, Part, element, facts, together
 from covey.verification import Check
@@ -48,6 +48,10 @@ _EFFORTS = {
     "quick": "quick",
     "balanced": "balanced",
     "best": "best: the least is lost, takes several times as long",
+}
+_OBJECTIVES = {
+    "loss": "the information of all columns",
+    "sse": "numbers close to their means",
 }
 
 
@@ -95,6 +99,7 @@ def _options(studio: Studio) -> Html:
     chosen = form(
         "make/options",
         effort,
+        _objective(work),
         ticked("value_sets", "Show {a, b} instead of a common name of a and b",
                on=work.value_sets, id="value_sets"),
         ticked("low_high", "Write two columns, low and high, instead of [low, high]",
@@ -105,6 +110,18 @@ def _options(studio: Studio) -> Html:
     )  # fmt: skip
     start = push("make/start", "Make the release", kind="main")
     return together((element("p", start), card("Options", chosen)))
+
+
+def _objective(work: Work) -> Html | None:
+    """What the groups are formed for: a question only where numbers are shown as means."""
+    centred = any(column.render for column in work.described.quasi.values())
+    if not centred and work.objective == "loss":
+        return None
+    options = ((name, _OBJECTIVES[name]) for name in OBJECTIVES)
+    return labelled(
+        "What should the groups keep?",
+        chosen_from("objective", options, work.objective, id="objective"),
+    )
 
 
 def _is_blocked(studio: Studio) -> bool:
@@ -268,6 +285,7 @@ def _weaker(studio: Studio, schema: Schema) -> Iterator[tuple[str, Schema | floa
 async def _set_options(studio: Studio, sent: FormData) -> str | None:
     studio.history.change(
         effort=text_of(sent, "effort"),
+        objective=text_of(sent, "objective") or "loss",
         value_sets=text_of(sent, "value_sets") == "on",
         low_high=text_of(sent, "low_high") == "on",
     )

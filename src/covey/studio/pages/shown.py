@@ -11,7 +11,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from covey.errors import SchemaError, UsageError
 from covey.inspection.findings import Finding
-from covey.schema import Column, ColumnType, MissingPolicy
+from covey.schema import BELONGS_TO, Column, ColumnType, MissingPolicy
 from covey.schema.labels import STEPS
 from covey.schema.taxonomy import ROOT, Taxonomy
 from covey.studio import scales, trees
@@ -271,8 +271,7 @@ async def _set(studio: Studio, sent: FormData) -> str | None:
     return None
 
 
-_OF_A_TYPE = ("grid", "bottom", "top", "domain", "taxonomy", "normalise", "recode", "format",
-              "unreadable")  # fmt: skip
+_OF_A_TYPE = ("grid", "bottom", "top", *BELONGS_TO)
 
 
 async def _retype(studio: Studio, name: str, kind: ColumnType) -> None:
@@ -330,6 +329,7 @@ async def _scale(studio: Studio, sent: FormData) -> str | None:
         bottom=_bound(sent, "bottom", is_date=is_date),
         top=_bound(sent, "top", is_date=is_date),
         domain=None if low is None else (low, high),
+        render=text_of(sent, "render") or None,
     )
     return None
 

@@ -11,6 +11,7 @@ from covey.studio.columns import Scale
 from covey.studio.steps import chosen_from, form, hidden, labelled, typed
 from covey.tables.html import Html, element
 
+_RENDERS = (("", "the interval of its numbers"), ("mean", "their mean"), ("median", "their median"))
 _AROUND = "line same undo rail"  # what shows decisions elsewhere on the page
 
 
@@ -68,26 +69,32 @@ def _typed(place: int, column: Column) -> Html:
     is_date = column.type is ColumnType.DATE
     kind = "date" if is_date else "text"
     less, more = ("earlier", "later") if is_date else ("less", "more")
+    beyond = "what is {} counts as this" if column.render else "shown as “… and {}”"
     if is_date:
         units = (("", "none"), *((unit, unit) for unit in scales.UNITS))
         step = labelled(
             "Step", chosen_from("grid", units, str(column.grid or ""), id=f"grid-typed-{place}")
         )
-        domain: tuple[Html, ...] = ()
+        of_numbers: tuple[Html, ...] = ()
     else:
-        step = field("grid", "Step", column.grid, note="intervals end on its multiples")
+        rounded = f"{column.render}s are rounded to" if column.render else "intervals end on"
+        step = field("grid", "Step", column.grid, note=f"{rounded} its multiples")
         low, high = column.domain or (None, None)
-        domain = (
+        of_numbers = (
             field("least", "Possible from", low, note="the domain, if it is known"),
             field("most", "to", high),
+            labelled(
+                "A group shows",
+                chosen_from("render", _RENDERS, column.render or "", id=f"render-{place}"),
+            ),
         )
     return form(
         "shown/scale",
         hidden("column", place),
         step,
-        field("bottom", "Lower end", column.bottom, kind, f"shown as “… and {less}”"),
-        field("top", "Upper end", column.top, kind, f"shown as “… and {more}”"),
-        *domain,
+        field("bottom", "Lower end", column.bottom, kind, beyond.format(less)),
+        field("top", "Upper end", column.top, kind, beyond.format(more)),
+        *of_numbers,
         live=True,
         id=f"typed-{place}",
         class_="typed dates" if is_date else "typed",
