@@ -37,7 +37,7 @@ def table(rows: int, seed: int, *, missing: bool = False) -> EncodedTable:
             "sex": random.choice(["f", "m"], rows),
         }
     )
-    quasi = {
+    quasi: dict[str, Any] = {
         "age": {"type": "numeric", "weight": 2},
         "size": "numeric",
         "town": {"type": "categorical", "taxonomy": TOWNS},
@@ -95,7 +95,11 @@ def test_the_custodian_alone_learns_how_far_the_loss_is_from_the_least() -> None
     assert '"gap"' not in release.report.to_json()
     with pytest.raises(UsageError):
         _ = pickle.loads(pickle.dumps(release)).gap
-    for other in ({"effort": "fast"}, {"effort": "best", "objective": "discernibility"}):
+    others: list[dict[str, Any]] = [
+        {"effort": "fast"},
+        {"effort": "best", "objective": "discernibility"},
+    ]
+    for other in others:
         assert covey.anonymize(people, known, **other, **request).gap is None
     on_a_grid = Schema.of(quasi={"age": {"type": "numeric", "grid": 7}})
     assert covey.anonymize(people.select("age"), on_a_grid, effort="best", **request).gap is None

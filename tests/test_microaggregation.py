@@ -128,7 +128,10 @@ def test_fusion_finds_the_best_grouping_of_the_given_groups(
         for labels in (one, other)
         for label in labels
     }
-    costs = {group: squares(points[sorted(group)], np.zeros(len(group))) for group in given_groups}
+    costs = {
+        group: squares(points[sorted(group)], np.zeros(len(group), dtype=np.int64))
+        for group in given_groups
+    }
     covers = [
         sum(costs[group] for group in some)
         for count in range(1, len(given_groups) + 1)
@@ -162,11 +165,11 @@ def test_more_effort_lowers_the_squares() -> None:
 
     def squares_of(effort: str) -> float:
         """Over three seeds: one run of less effort may be lucky."""
-        method, options = METHODS["covey"], {"objective": "sse", "effort": effort}
-        return sum(
-            sum_of_squares(encoded, Groups(method(encoded, 3, seed=seed, **options).labels))
+        found = [
+            METHODS["covey"](encoded, 3, seed=seed, objective="sse", effort=effort)
             for seed in range(3)
-        )
+        ]
+        return sum(sum_of_squares(encoded, Groups(groups.labels)) for groups in found)
 
     found = [squares_of(effort) for effort in ("fast", "quick", "balanced")]
     assert found == sorted(found, reverse=True)

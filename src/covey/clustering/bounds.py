@@ -79,8 +79,8 @@ class _Search:
     def least(self, place: int, rows: Longs, classes: Longs) -> Floats:
         """What any k rows of its class cost each row at least, in one attribute that differs."""
         if place < len(self.numbers):
-            numbers = self.numbers[place][rows]
-            return self.weights[place] * _narrowest(numbers, classes, self.k)
+            weight = float(self.weights[place])
+            return weight * _narrowest(self.numbers[place][rows], classes, self.k)
         codes = self.codes[place - len(self.numbers)][rows]
         found = np.full(len(rows), math.inf)
         for level in range(int(self.forest.depth[codes].max())):
