@@ -1,6 +1,7 @@
 """The lower bound of the loss, against the least loss of all groupings."""
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 import covey
 from covey import Schema, UsageError, demo
+from covey.cli import main as cli
 from covey.clustering import bounds
 from covey.clustering.bounds import least_loss
 from covey.clustering.objectives import LOSS
@@ -103,3 +105,17 @@ def test_the_custodian_alone_learns_how_far_the_loss_is_from_the_least() -> None
         assert covey.anonymize(people, known, **other, **request).gap is None
     on_a_grid = Schema.of(quasi={"age": {"type": "numeric", "grid": 7}})
     assert covey.anonymize(people.select("age"), on_a_grid, effort="best", **request).gap is None
+
+
+def test_the_command_line_never_rounds_the_distance_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # Each b is with some a: at least 3 for k = 4. One group of all rows loses 7, 133.33 % more.
+    pl.DataFrame({"x": ["a"] * 4 + ["b"] * 3}).write_csv("people.csv")
+    Path("people.toml").write_text('[columns.x]\nrole = "quasi"\ntype = "categorical"\n')
+    words = "anonymize people.csv -s people.toml -o released.csv -k 4 --no-register --effort"
+    assert cli.run([*words.split(), "best"]) == 0
+    assert "at most 133.4" in capfd.readouterr().err
+    assert cli.run([*words.split(), "fast"]) == 0
+    assert "at most" not in capfd.readouterr().err

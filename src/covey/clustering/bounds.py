@@ -82,14 +82,12 @@ class _Search:
             weight = float(self.weights[place])
             return weight * _narrowest(self.numbers[place][rows], classes, self.k)
         codes = self.codes[place - len(self.numbers)][rows]
-        found = np.full(len(rows), math.inf)
+        found = np.full(len(rows), math.inf)  # of the lowest node, since the last level wins
         for level in range(int(self.forest.depth[codes].max())):
             nodes = self.forest.ancestors[codes, np.minimum(level, self.forest.depth[codes] - 1)]
             together = np.unique(classes * len(self.forest.depth) + nodes, return_inverse=True)[1]
             enough = (np.bincount(together) >= self.k)[together]
-            found = np.where(
-                enough, self.forest.loss[nodes], found
-            )  # that of the lowest in the end
+            found = np.where(enough, self.forest.loss[nodes], found)
         return found
 
 
