@@ -4,19 +4,28 @@ SSE is the sum of the squared distances of all rows to the means of their groups
 deviations of each column; SST is that to the mean of the table. Both are computed here, from the
 labels alone. Seconds are those of the processor, over all cores, for clustering. With `--bound`, it
 also computes a lower bound for k = 3, which no grouping can go below.
-Run: python -m benchmarks.microaggregation [--data FOLDER] [--effort NAME ...] [--bound]
+
+With `--peers`, the MDAV of anonypyx and that of the R package sdcMicro run on the same z-scores.
+Both release means, and SSE is the part of SST that these do not explain.
+anonypyx is installed into its own environment, as `benchmarks/peers.py` does. sdcMicro runs if
+Rscript finds it. Seconds are those of the call that makes the release, in its own process.
+Run: python -m benchmarks.microaggregation [--data FOLDER] [--effort NAME ...] [--bound] [--peers]
 """
 
 import argparse
+import json
 import math
+import subprocess
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-from benchmarks import tables
+from benchmarks import peers, tables
 from numpy.typing import NDArray
 
 from covey import METHODS, Schema
@@ -72,6 +81,51 @@ def measured(frame: pl.DataFrame, k: int, method: str, **options: Any) -> tuple[
     seconds = time.process_time() - began
     assert groups.smallest >= k
     return share(standardised(frame), groups.labels), seconds
+
+
+# ── other packages ──────────────────────────────────────────────────────────────────────────────
+
+ANONYPYX = peers.Anonymizer(
+    "anonypyx-means", "anonypyx, MDAV-generic", "anonypyx", packages=peers.ANONYPYX
+)
+SDCMICRO = Path(__file__).with_name("sdcmicro.R")
+
+
+def share_of_means(points: Floats, released: pl.DataFrame, k: int) -> float:
+    """100 SSE / SST of released means: the variance that is not between the groups."""
+    if "count" not in released:
+        released = released.group_by(pl.all()).len("count")
+    sizes, means = released["count"].to_numpy(), released.drop("count").to_numpy()
+    assert sizes.min() >= k
+    assert sizes.sum() == len(points)
+    assert np.abs(sizes @ means).max() < 1e-6 * len(points)  # means keep the total, which is 0
+    between = float(sizes @ (means**2).sum(axis=1))
+    return 100 * (1 - between / float((points**2).sum()))
+
+
+def measured_peer(frame: pl.DataFrame, k: int, peer: str, options: Any) -> tuple[float, float]:
+    """100 SSE / SST of another package, and its processor seconds."""
+    points = standardised(frame)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        pl.DataFrame(points, schema=frame.columns).write_csv(folder / "rows.csv")
+        if peer == "anonypyx":
+            cpu = peers.run(ANONYPYX, folder, k, options)["cpu"]
+        else:
+            subprocess.run(("Rscript", SDCMICRO, folder, str(k)), check=True)
+            cpu = json.loads((folder / "run.json").read_text())["cpu"]
+        released = pl.read_csv(folder / "released.csv", infer_schema_length=None)
+    return share_of_means(points, released, k), cpu
+
+
+def present() -> list[str]:
+    """The other packages that can run here."""
+    try:
+        subprocess.run(("Rscript", "-e", "library(sdcMicro)"), check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        print("sdcMicro is not measured: there is no Rscript that finds it\n")
+        return ["anonypyx"]
+    return ["anonypyx", "sdcMicro"]
 
 
 # ── a lower bound for k = 3 ─────────────────────────────────────────────────────────────────────
@@ -168,16 +222,30 @@ def main() -> None:
     parser.add_argument("--effort", nargs="*", default=["fast", "quick", "balanced"], choices=PLANS)
     parser.add_argument("--bound", action="store_true", help="also a lower bound for k = 3")
     parser.add_argument("--seconds", type=float, default=600, help="for each bound")
+    parser.add_argument("--peers", action="store_true", help="also MDAV of other packages")
+    parser.add_argument("--venvs", type=Path, help="keep the environment of anonypyx here")
+    parser.set_defaults(limit=600.0, memory=12.0)  # seconds and GiB of a run of another package
     asked = parser.parse_args()
-    contenders: dict[str, tuple[str, dict[str, Any]]] = {"mdav": ("mdav", {})} | {
-        f"covey, {effort}": ("covey", {"objective": "sse", "effort": effort})
-        for effort in asked.effort
+    with tempfile.TemporaryDirectory() as temporary:
+        asked.venvs = asked.venvs or Path(temporary)
+        print_table(asked)
+
+
+def print_table(asked: argparse.Namespace) -> None:
+    contenders: dict[str, Callable[[pl.DataFrame, int], tuple[float, float]]] = {
+        f"{peer}, MDAV": partial(measured_peer, peer=peer, options=asked)
+        for peer in (present() if asked.peers else ())
     }
+    contenders["mdav"] = partial(measured, method="mdav")
+    for effort in asked.effort:
+        contenders[f"covey, {effort}"] = partial(
+            measured, method="covey", objective="sse", effort=effort
+        )
     print("100 SSE / SST for k = " + " / ".join(map(str, KS)) + ", and CPU seconds\n")
     print("| table | method | 100 SSE / SST | CPU s |\n| --- | --- | --- | --- |")
     for name, frame in casc(None if asked.data is None else Path(asked.data)):
-        for label, (method, options) in contenders.items():
-            found = [measured(frame, k, method, **options) for k in KS]
+        for label, contender in contenders.items():
+            found = [contender(frame, k) for k in KS]
             shares = " / ".join(f"{one:.4g}" for one, _ in found)
             seconds = " / ".join(f"{one:.2f}" for _, one in found)
             print(f"| {name} | {label} | {shares} | {seconds} |", flush=True)

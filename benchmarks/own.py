@@ -1,17 +1,16 @@
 """Compare the covey method with the others: loss and time on many kinds of tables, and growth.
 
 Losses are Total-IL divided by that of effort "balanced", so above 1 is worse. Seconds are for
-clustering only, one run, on all processors. The parts are `tables` of many kinds, `adult` at many k
-compared with ARX, the large `census` compared with cb, and `growth` with the rows.
-`adult` and `census` count the seconds of all processors together. ARX is not run: its figures were
-recorded once (`ARX`).
+clustering only, one run, those of all processors together. The parts are `tables` of many kinds,
+`adult` at many k compared with ARX, the large `census` compared with cb, and `growth` with the
+rows. ARX is not run: its figures were recorded once (`ARX`).
 Run: python -m benchmarks.own [PART …] [--data FOLDER] [--best] [--budget S …] [--k K …] [--rows N]
 """
 
 import argparse
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,17 +72,11 @@ def kinds(folder: Path | None) -> Iterator[tuple[str, pl.DataFrame, Schema]]:
 
 
 def run(
-    frame: pl.DataFrame,
-    table: EncodedTable,
-    name: str,
-    k: int,
-    *,
-    clock: Callable[[], float] = time.perf_counter,
-    **options: Any,
+    frame: pl.DataFrame, table: EncodedTable, name: str, k: int, **options: Any
 ) -> tuple[float, float]:
-    began = clock()
+    began = time.process_time()
     groups = METHODS[name](table, k, **options)
-    seconds = clock() - began
+    seconds = time.process_time() - began
     assert isinstance(groups, Groups)
     released = generalise(Table(frame), table, groups, Style())
     return measure(View.of(released, table), k=k).total_il, seconds
@@ -121,7 +114,7 @@ def adult(
     for k in ks:
         (lost, took), cells = ARX[k], []
         for name, options in rivals:
-            loss, seconds = run(frame, table, name, k, clock=time.process_time, **options)
+            loss, seconds = run(frame, table, name, k, **options)
             cells.append(f"{loss / lost:.3f}, {seconds:.2f} s")
         print(f"| {k} | {lost:,}, {took} s | " + " | ".join(cells) + " |", flush=True)
 
@@ -132,10 +125,10 @@ def census(folder: Path | None, efforts: Sequence[str]) -> None:
         print("\nno census table: the comparison with cb is skipped")
         return
     table = encode(Table(frame), tables.census_schema())
-    base, seconds = run(frame, table, "cb", 100, clock=time.process_time)
+    base, seconds = run(frame, table, "cb", 100)
     print(f"\ncensus, {table.rows:,} rows, k = 100: cb loses {base:,.0f} in {seconds:.1f} s")
     for effort in efforts:
-        loss, seconds = run(frame, table, "covey", 100, clock=time.process_time, effort=effort)
+        loss, seconds = run(frame, table, "covey", 100, effort=effort)
         print(f"covey, {effort}: {loss / base:.3f} of that, {seconds:.1f} s", flush=True)
 
 
@@ -148,9 +141,9 @@ def growth(most: int) -> None:
         table = encode(Table(demo.people(rows)), demo.schema())
         cells = []
         for effort in EFFORTS[:2]:
-            began = time.perf_counter()
+            began = time.process_time()
             METHODS["covey"](table, 10, effort=effort)
-            seconds = time.perf_counter() - began
+            seconds = time.process_time() - began
             cell = f"{seconds:.1f} s"
             if effort in before:
                 fewer, faster = before[effort]

@@ -52,7 +52,7 @@ def anonypy(folder: Path, k: int) -> Work:
     return work
 
 
-def anonypyx(folder: Path, k: int, algorithm: str) -> Work:
+def anonypyx(folder: Path, k: int, algorithm: str, shown: str = "human-readable") -> Work:
     """Mondrian or MDAV-generic."""
     frame = rows(folder)
     anonymiser = import_module("anonypyx").Anonymiser(
@@ -60,8 +60,8 @@ def anonypyx(folder: Path, k: int, algorithm: str) -> Work:
         k=k,
         algorithm=algorithm,
         feature_columns=quasi(frame),
-        sensitive_column=SENSITIVE,
-        generalisation_strategy="human-readable",
+        sensitive_column=SENSITIVE if SENSITIVE in frame else None,
+        generalisation_strategy=shown,
     )
     return lambda: anonymiser.anonymise()
 
@@ -96,6 +96,7 @@ RUNS: dict[str, Callable[[Path, int], Work]] = {
     "anonypy": anonypy,
     "anonypyx-mondrian": lambda folder, k: anonypyx(folder, k, "Mondrian"),
     "anonypyx-mdav": lambda folder, k: anonypyx(folder, k, "MDAV-generic"),
+    "anonypyx-means": lambda folder, k: anonypyx(folder, k, "MDAV-generic", "microaggregation"),
     "anjana-10": lambda folder, k: anjana(folder, k, 10),
     "anjana-20": lambda folder, k: anjana(folder, k, 20),
     "anjana-50": lambda folder, k: anjana(folder, k, 50),

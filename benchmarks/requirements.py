@@ -13,11 +13,15 @@ of "earns more than 60,000": a binary column that depends on the quasi-identifie
 `persons`: 105,000 rows of 35,000 persons, drawn at random, each with the quasi-identifiers of one
 row of the census: k = 10 persons instead of 10 rows.
 
-`bounds`: a lower bound of the loss under t-closeness on Adult, and one of the same kind for k
-alone. A row loses at least its distance from each other member of its group: so at least that from
-the k-th nearest row, and the mean distance from the members with the other value. If at least a
-share s of each group has that value, no row of it serves more than (1 - s) / s others. This is a
-transport problem, and any prices for the rows that serve give a bound from below. Takes minutes.
+`bounds`: how much of this the requirements themselves cost. First, lower bounds of the loss on
+Adult, with a requirement and, of the same kind, for k alone. A row loses at least its distance from
+each other member of its group: so at least that from the k-th nearest row. If no value has more
+than 1/l of a group, at least that from the last of the nearest rows that can be such a group with
+it. If at least a share s of each group has the other of two values, at least the mean distance from
+the members with it, and no row serves more than (1 - s) / s others: a transport problem, and any
+prices for the rows that serve give a bound from below. Then the least loss that is possible at all,
+by trying every grouping of 18 rows with k = 6: rows from anywhere in Adult, and from the 60 rows
+nearest to a random one, where groups for k alone lose little. Takes minutes and gigabytes.
 
 Times are processor seconds for clustering only, in one run.
 Run: python -m benchmarks.requirements [--part PART ...] [--data FOLDER]
@@ -27,7 +31,8 @@ import argparse
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +42,7 @@ from benchmarks import tables
 from numpy.typing import NDArray
 
 from covey import METHODS, KAnonymity, LDiversity, Schema, TCloseness
-from covey._core.arrays import Longs
+from covey._core.arrays import Flags, Floats, Ints, Longs
 from covey.clustering import keep_constraints
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups
@@ -49,6 +54,9 @@ PARTS = ("adult", "census", "binary", "persons", "bounds")
 K, CENSUS_K = 10, 100
 RICH = 60_000
 STEPS = 20  # to find prices
+LOOK, LARGEST = 400, 60  # nearest rows to look at, and the largest group among them
+SAMPLE, SMALL_K, SAMPLES, NEAR = 18, 6, 10, 60
+Singles = NDArray[np.float32]
 LS = (2, 4, 6, 8, 10)
 EFFORTS = ("fast",)  # more effort would take minutes for each l, and is not needed to beat cb
 ASKED: tuple[tuple[str, float, Requirement], ...] = (
@@ -176,27 +184,79 @@ def compared(first: str, table: EncodedTable) -> None:
 
 
 def bounds(folder: Path | None) -> None:
-    schema = schema_without(tables.adult_schema(folder), tables.SENSITIVE)
-    sensitive, t, requirement = ASKED[-1]
-    asked = [KAnonymity(K), requirement]
-    table = encode(Table(tables.adult(folder)), schema, require=asked)
+    head("in addition to k = 10", "k alone", "bound for k", "bound", "bound / bound for k")
+    diverse, figure, frequency = ASKED[0]
+    table = asked_of_adult(folder, diverse, frequency)
+    bound(f"{frequency.name}, {figure:g}", table, partial(spread, int(figure)))
+    income, t, closeness = ASKED[-1]
+    table = asked_of_adult(folder, income, closeness)
+    bound(f"{closeness.name}, {t:g}", table, partial(balanced, t))
+    print()
+    head(f"least loss of {SAMPLE} rows, k = {SMALL_K}, over that of k alone", "anywhere", "near")
+    for sensitive, figure, requirement in ASKED:
+        table = asked_of_adult(folder, sensitive, requirement)
+        cells = [f"{ratio(table, requirement, near):.2f}" for near in (None, NEAR)]
+        print(f"| {requirement.name}, {figure:g} | " + " | ".join(cells) + " |", flush=True)
+
+
+def asked_of_adult(folder: Path | None, sensitive: str, requirement: Requirement) -> EncodedTable:
+    schema = schema_without(tables.adult_schema(folder), sensitive)
+    return encode(Table(tables.adult(folder)), schema, require=[KAnonymity(K), requirement])
+
+
+def values_of(table: EncodedTable) -> Ints:
     assert table.constraints is not None
-    values = table.constraints.columns[sensitive].values
+    (column,) = table.constraints.columns.values()
+    return column.values
+
+
+def bound(name: str, table: EncodedTable, find: Callable[[EncodedTable, Singles], float]) -> None:
+    """Print a row: the loss for k alone, and the bounds without and with the requirement."""
     lost = measure_groups(table, formed("covey", replace(table, constraints=None), K)).total_il
     nearest = np.concatenate(
         [np.partition(distances(table, rows), K - 1)[:, K - 1] for rows in pieces(table.rows)]
     )
-    total = 0.0
+    total, alone = find(table, nearest), float(nearest.sum())
+    print(
+        f"| {name} | {lost:,.0f} | {alone:,.0f} | {total:,.0f} | {total / alone:.2f} |", flush=True
+    )
+
+
+def spread(diversity: int, table: EncodedTable, nearest: Singles) -> float:
+    """What all rows lose at least if no value has more than 1/l of a group."""
+    values, total = values_of(table), 0.0
+    for rows in pieces(table.rows):
+        far = distances(table, rows)
+        far[np.arange(len(rows)), rows] = -1.0  # the row itself comes first
+        order = np.argpartition(far, LOOK, axis=1)[:, :LOOK]
+        far = np.take_along_axis(far, order, axis=1)
+        order = np.take_along_axis(order, np.argsort(far, axis=1, kind="stable"), axis=1)
+        far.sort(axis=1)
+        same = values[order][:, :, None] == np.arange(values.max() + 1)
+        nth = np.take_along_axis(same.cumsum(axis=1), values[order][:, :, None], axis=2)[:, :, 0]
+        # Of groups with the same most for each value the smallest is the cheapest. Larger groups
+        # than these lose at least the distance of the last row.
+        least = far[:, LARGEST - 1]
+        for most in range(K // diversity, LARGEST // diversity + 1):
+            usable = (nth <= most).cumsum(axis=1) >= max(K, most * diversity)
+            reach = np.where(usable[:, -1], usable.argmax(axis=1), LOOK - 1)
+            least = np.minimum(least, np.take_along_axis(far, reach[:, None], axis=1)[:, 0])
+        total += float(np.maximum(least, nearest[rows]).sum())
+    return total
+
+
+def balanced(t: float, table: EncodedTable, nearest: Singles) -> float:
+    """What all rows lose at least if each of two values has its share, up to t, of every group."""
+    values, total = values_of(table), 0.0
     for value in (0, 1):
         own, other = np.flatnonzero(values == value), np.flatnonzero(values != value)
         least = len(other) / table.rows - t
         total += transported(table, own, other, nearest[own], (1 - least) / least)
-    head("loss of k alone", "bound for k", f"bound for t = {t:g}", "divided by the loss of k alone")
-    print(f"| {lost:,.0f} | {nearest.sum():,.0f} | {total:,.0f} | {total / lost:.2f} |", flush=True)
+    return total
 
 
 def transported(
-    table: EncodedTable, own: Longs, other: Longs, nearest: NDArray[np.float32], most: float
+    table: EncodedTable, own: Longs, other: Longs, nearest: Singles, most: float
 ) -> float:
     """A lower bound of what `own` rows lose, if each `other` row serves at most so many of them."""
     prices, best = np.zeros(len(other), dtype=np.float32), 0.0
@@ -215,24 +275,102 @@ def transported(
     return best
 
 
-def distances(table: EncodedTable, rows: Longs, others: Longs | None = None) -> NDArray[np.float32]:
+def distances(table: EncodedTable, rows: Longs, others: Longs | None = None) -> Singles:
     """What each of some rows would lose in a group with each other row."""
     others = np.arange(table.rows) if others is None else others
-    cells, forest = table.cells, table.forest
+    cells = table.cells
     total = np.zeros((len(rows), len(others)), dtype=np.float32)
-    for numbers, weight in zip(cells.numbers.T, cells.weights, strict=True):
-        total += weight * np.minimum(abs(numbers[rows][:, None] - numbers[others]), 1)
+    for numbers, weight in zip(cells.numbers.T.astype(np.float32), cells.weights, strict=True):
+        total += np.float32(weight) * np.minimum(abs(numbers[rows][:, None] - numbers[others]), 1)
     for codes in cells.codes.T:
-        known, place = np.unique(codes, return_inverse=True)
-        above = forest.ancestors[known]
-        same = (above[:, None] == above) & (above >= 0)
-        pairs = forest.loss[above[np.arange(len(known))[:, None], same.sum(axis=2) - 1]]
-        total += pairs.astype(np.float32)[place[rows][:, None], place[others]]
+        known, pairs = losses_of_pairs(table, codes)
+        place = np.searchsorted(known, codes)
+        total += pairs.astype(np.float32)[place[rows]][:, place[others]]
     return total
+
+
+def losses_of_pairs(table: EncodedTable, codes: Ints) -> tuple[Ints, Floats]:
+    """The leaves that occur, and the loss of the lowest common ancestor of each two of them."""
+    known = np.unique(codes)
+    above = table.forest.ancestors[known]
+    same = (above[:, None] == above) & (above >= 0)
+    return known, table.forest.loss[above[np.arange(len(known))[:, None], same.sum(axis=2) - 1]]
 
 
 def pieces(rows: int) -> list[Longs]:
     return np.array_split(np.arange(rows), max(1, rows // 500))
+
+
+def ratio(table: EncodedTable, requirement: Requirement, near: int | None) -> float:
+    """The least loss with a requirement, divided by that of k alone, of several samples in all.
+
+    Samples that do not meet the requirement as a whole do not count.
+    """
+    values, random = values_of(table), np.random.default_rng(0)
+    alone, with_it = list[float](), list[float]()
+    whole = np.bincount(values) / table.rows
+    members = (np.arange(1 << SAMPLE)[:, None] >> np.arange(SAMPLE) & 1).astype(np.bool_)
+    sizes = members.sum(axis=1)
+    while len(alone) < SAMPLES:
+        pool = np.arange(table.rows)
+        if near is not None:
+            pool = np.argsort(distances(table, random.choice(pool, 1))[0], kind="stable")[:near]
+        rows = random.choice(pool, SAMPLE, replace=False)
+        counts = members @ (values[rows][:, None] == np.arange(len(whole))).astype(np.int64)
+        legal = keeps(requirement, counts, np.maximum(sizes, 1), whole)
+        if not legal[-1]:
+            continue
+        costs = np.where(sizes >= SMALL_K, sizes * losses(table, rows, members), np.inf)
+        alone.append(least_of(costs))
+        with_it.append(least_of(np.where(legal, costs, np.inf)))
+    return sum(with_it) / sum(alone)
+
+
+def keeps(requirement: Requirement, counts: Longs, sizes: Longs, whole: Floats) -> Flags:
+    """The groups, given by how often they have each value, that meet a requirement."""
+    shares, kept = counts / sizes[:, None], np.zeros(len(sizes))
+    match requirement:
+        case LDiversity(kind="entropy", l=l):
+            logs = np.log(np.where(shares > 0, shares, 1.0))
+            kept = -(shares * logs).sum(axis=1) - np.log(float(l))
+        case LDiversity(l=l):
+            kept = 1 / int(l) - shares.max(axis=1)
+        case TCloseness(t=t):
+            kept = float(t) - np.maximum(shares - whole, 0.0).sum(axis=1)
+        case _:
+            raise NotImplementedError(requirement.name)
+    enough: Flags = kept >= -1e-9
+    return enough
+
+
+def losses(table: EncodedTable, rows: Longs, members: Flags) -> Floats:
+    """What each member loses in every group of these rows."""
+    total = np.zeros(len(members))
+    for numbers, weight in zip(table.cells.numbers[rows].T, table.cells.weights, strict=True):
+        high = np.where(members, numbers, -np.inf).max(axis=1)
+        total += weight * np.clip(high - np.where(members, numbers, np.inf).min(axis=1), 0, 1)
+    for codes in table.cells.codes[rows].T:
+        known, pairs = losses_of_pairs(table, codes)
+        places = np.searchsorted(known, codes)
+        first = np.where(members, places, len(known) - 1).min(axis=1)
+        total += pairs[first, np.where(members, places, 0).max(axis=1)]
+    return total
+
+
+def least_of(costs: Floats) -> float:
+    """The least cost of any grouping of `SAMPLE` rows, which has at most three groups of k."""
+    own, part, rest = in_three()
+    three = costs[own] + (costs[part] + costs[rest]).min(axis=1)
+    return min(float(costs[-1]), float((costs + costs[::-1]).min()), float(three.min()))
+
+
+@cache
+def in_three() -> tuple[Longs, Longs, Longs]:
+    """All ways to form three groups: that of the first row, and those of the rest of the rows."""
+    free = np.array([*combinations(range(1, SAMPLE), SAMPLE - SMALL_K)])
+    halves = np.array([(0, *some) for some in combinations(range(1, 2 * SMALL_K), SMALL_K - 1)])
+    both, part = (1 << free).sum(axis=1), (1 << free[:, halves]).sum(axis=2)
+    return (1 << SAMPLE) - 1 - both, part, both[:, None] - part
 
 
 def main() -> None:

@@ -421,7 +421,7 @@ def test_a_budget_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     in_time = groups_of(table, 5, budget=1e-9).labels.tolist()
     balanced = groups_of(table, 5, effort="balanced").labels.tolist()
     assert groups_of(table, 5, budget=1e9, effort="balanced").labels.tolist() == balanced
-    monkeypatch.setitem(module.PLANS, "fast", replace(module.PLANS["fast"], rounds=0))
+    monkeypatch.setitem(module.PLANS, "fast", replace(module.PLANS["best"], rounds=0))
     assert in_time == groups_of(table, 5, effort="fast").labels.tolist() != balanced
 
 

@@ -91,9 +91,10 @@ def test_rounds_are_told_for_every_effort() -> None:
         assert [step.round for step in own] == list(range(len(own)))
         heated = PLANS[effort].heat > 0
         assert all(math.floor(b.loss) <= a.loss or heated for a, b in pairwise(own))
-        assert own[-1].loss < own[0].loss
+        assert own[-1].loss < own[0].loss or len(own) == 1
         assert len(own) <= PLANS[effort].rounds + 1
-    assert len(by_effort["fast"]) == 2 < len(by_effort["quick"])
+    assert len(by_effort["fast"]) == 1 < len(by_effort["quick"])
+    assert by_effort["fast"][0].loss < by_effort["quick"][0].loss
     text = pictures.svg(pictures.rounds_picture(found, greedy=found[0].loss))
     assert {"fast", "quick", "balanced", "best", "k-member"} <= set(texts(text))
 

@@ -168,8 +168,9 @@ def crowd(
     ("table", "k", "options"),
     [
         (crowd(1800, 1), 4, {"effort": "fast"}),
-        (crowd(1300, 2), 150, {"effort": "fast"}),
         (crowd(600, 9), 50, {"effort": "balanced"}),
+        (crowd(1300, 2), 150, {"effort": "quick"}),
+        (crowd(900, 9, ages=10_000), 280, {"effort": "fast"}),
         (crowd(560, 3, far=True), 5, {"effort": "balanced"}),
         (crowd(600, 4, ages=5), 3, {"effort": "balanced", "evenness": 0.2}),
         (crowd(600, 5, classes=True), 6, {"effort": "quick", "penalty": 0.5}),
@@ -181,7 +182,7 @@ def crowd(
 def test_labels_of_several_blocks_are_those_of_the_reference(
     table: EncodedTable, k: int, options: dict[str, Any]
 ) -> None:
-    """Groups grow in blocks of 512 rows, or 8k if that is more."""
+    """Groups grow in blocks of 512 rows, or 8k if that is more; large ones by many rows at once."""
     fast, slow = by_both(table, k, 11, **options)
     assert fast == slow
     assert table.rows > 512 or options["effort"] == "best"

@@ -8,6 +8,7 @@ input gives the same release.
 """
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +21,9 @@ import polars as pl
 
 from covey import part, tables
 from covey.clustering import refuse_infeasible
+from covey.clustering.bounds import least_loss
 from covey.clustering.covey import Effort
+from covey.clustering.objectives import LOSS
 from covey.clustering.objectives import Asked as Objective
 from covey.clustering.progress import STOPPED, Progress, silent
 from covey.clustering.request import PLAIN, Asked, Request, options_among, required
@@ -216,9 +219,23 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
         requirements=request.requirements,
         judge=judge,
         trace=trace,
+        gap=_gap(request, draft.encoded, draft.groups, found.losses),
         inputs=tuple(one for one in (order.place, custodian.path) if _is_place(one)),
     )
     return Release(verdict, report, kept)
+
+
+def _gap(
+    request: Request, table: EncodedTable, groups: Groups | Rings, losses: Losses
+) -> float | None:
+    """How far the loss is above the least possible at most, if the best groups were asked for."""
+    if not request.wants_best or request.aim != LOSS or isinstance(groups, Rings):
+        return None
+    # On a grid, or if rows are suppressed, the release is measured by another scale.
+    if losses.suppressed or not math.isclose(LOSS.cost(table, groups), losses.total_il):
+        return None
+    least = least_loss(table, request.k)
+    return max(losses.total_il / least - 1, 0.0) if least else None
 
 
 def cluster(

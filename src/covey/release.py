@@ -56,6 +56,7 @@ class Kept:
     requirements: tuple[Requirement, ...]
     judge: Callable[[Table], Verdict]
     trace: Footprint | None  # what the register will record; None if it will record nothing
+    gap: float | None  # how far the loss is above the least possible at most, as a share of it
     inputs: tuple[str | Path, ...]  # files that no output may replace
 
 
@@ -110,6 +111,17 @@ class Release:
     def rows(self) -> Longs:
         """The input row of each released row; for the custodian only."""
         return self._own.behind.rows
+
+    @property
+    def gap(self) -> float | None:
+        """How far the loss is above the least possible for k at most; for the custodian only.
+
+        0.5 says that no groups of k rows can lose less than two thirds of it. It is computed with
+        the effort "best" or a budget, if it takes no longer than some seconds, no row is suppressed
+        and no number is on a grid; otherwise None. It is a figure of the original rows that does
+        not follow from the release, so no report shows it.
+        """
+        return self._own.gap
 
     @property
     def costs(self) -> pl.DataFrame:

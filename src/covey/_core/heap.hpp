@@ -29,6 +29,9 @@ class Least {
         std::push_heap(heap_.begin(), heap_.end());
     }
 
+    // No row with a higher key stays.
+    double limit() const { return heap_.size() < room_ ? INF : heap_.front().first; }
+
     using Entry = std::pair<double, i32>;  // key and row
     const std::vector<Entry> &entries() const { return heap_; }  // in no particular order
 

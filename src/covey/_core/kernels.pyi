@@ -149,6 +149,14 @@ class Marks:
         above: Ints,
         nodes: Floats,
     ) -> None: ...
+    def excess(
+        self, rule: int, members: Ints, less: int, more: int, size: int, final: int
+    ) -> float:
+        """By how much a group misses a rule after a member has left and another has joined.
+
+        All are given by their value, -1 for none. The group has `size` rows then and will have
+        `final`. For tests: the other kernels ask the same of their own groups.
+        """
 
 class Block:
     """Some rows of a table and their groups, labelled 0 … and -1 for a suppressed row.

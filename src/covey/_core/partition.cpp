@@ -41,7 +41,8 @@ void Block::take(const Block &whole, const std::vector<i64> &rows) {
         std::copy_n(whole.values.data() + rows[i] * marks->columns, marks->columns,
                     values.data() + i * marks->columns);
     }
-    number_sorts();
+    sort_count = whole.sort_count;
+    if (sort_count > count) number_sorts();
 }
 
 // Sorts of these rows as 0, 1, 2 …, so that what is known of each fits into a small array.

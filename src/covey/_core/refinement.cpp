@@ -108,39 +108,43 @@ double Extremes::loss_with(const Block &rows, i64 row) const { return rows.space
 
 // ── the greedy start ────────────────────────────────────────────────────────────────────────────
 
-// The free rows are kept together in arrays of their own. A row of another class than the one before
-// pays the penalty. Where there are rules, a group takes rows with which k could still keep them, if
-// there are any; and once it has k, those that bring it nearer to keeping them.
+namespace {
+
+constexpr i64 MANY = 64;  // a group takes one in so many of the rows that it still needs in one search
+constexpr i64 SAMPLE = 1024;  // rows
+
+}  // namespace
+
+// A row of another class than the one before pays the penalty. Where there are rules, a group takes rows
+// with which k could still keep them, if there are any; and once it has k, those that bring it nearer to
+// keeping them.
 template <bool Marked>
 void Moves<Marked>::grow(Parts &parts, i64 count, const Random &random, const Watch &watch) {
     const Block &rows = *parts.rows;
-    int intervals = rows.space->intervals, categories = rows.space->categories;
     i64 k = parts.aim.k;
-    numbers_.assign(rows.numbers.begin(), rows.numbers.begin() + count * intervals);
-    codes_.assign(rows.codes.begin(), rows.codes.begin() + count * categories);
-    free_.resize(count), least_.resize(count), left_ = count;
+    free_.resize(count), left_ = count;
     std::iota(free_.begin(), free_.end(), 0);
+    sieve_.reset(*rows.space, rows.numbers.data(), rows.codes.data(), count);
     if (Marked) step_ = 0, looked_.assign(rows.sort_count, 0), fits_.assign(rows.sort_count, 0);
     for (i64 group = 0; group < count / k && left_ >= k; ++group) {
         parts.open(group);
-        std::fill_n(least_.begin(), left_, 0.0);
-        double own = 0.0, best = 0.0;
+        double own = 0.0, best = INF;
         i64 choice = random.below(left_);
         while (choice >= 0) {
             watch.go_on();
             i64 row = free_[choice];
-            parts.attach(group, row);
-            parts.include(group, row);
-            i64 size = ++parts.size[group];
-            left_ -= 1;
-            free_[choice] = free_[left_], least_[choice] = least_[left_];
-            std::copy_n(numbers_.data() + left_ * intervals, intervals, numbers_.data() + choice * intervals);
-            std::copy_n(codes_.data() + left_ * categories, categories, codes_.data() + choice * categories);
+            take(parts, group, choice);
+            i64 size = parts.size[group];
             double most = parts.missed(group, {NOBODY, NOBODY, NOBODY, k});
             if (left_ == 0 || (size >= k && most == 0.0)) break;
             if (size >= k) most -= LEAST_GAIN;
-            if (best > own) own = parts.own_loss(group);
-            choice = next_row(parts, group, row, choice, own, most, best);
+            if (best > own) {
+                own = parts.own_loss(group);
+                least_ = sieve_.least(parts.hull(group), left_);
+            }
+            i64 start = choice, number = parts.has_rules() ? 1 : (k - size) / MANY;
+            choice = next_row(parts, group, row, start, own, most, best);
+            if (number > 1 && best > own) choice = take_many(parts, group, row, start, number);
         }
         parts.weigh(group);
     }
@@ -152,45 +156,94 @@ void Moves<Marked>::grow(Parts &parts, i64 count, const Random &random, const Wa
     }
 }
 
+// A free row joins a growing group, and the last one takes its place.
+template <bool Marked> void Moves<Marked>::take(Parts &parts, i64 group, i64 place) {
+    parts.attach(group, free_[place]);
+    parts.include(group, free_[place]);
+    parts.size[group] += 1;
+    left_ -= 1;
+    free_[place] = free_[left_];
+    sieve_.move(left_, place);
+}
+
+// What each member of a growing group would lose with a free row, and what that row pays.
+template <bool Marked>
+double Moves<Marked>::loss_with(const Parts &parts, i64 group, i64 last, i64 row, double most) const {
+    const Block &rows = *parts.rows;
+    double paid = 0.0;
+    if constexpr (Marked)
+        if (!rows.classes.empty() && rows.classes[row] != rows.classes[last])
+            paid = rows.marks->penalty / double(parts.size[group] + 1);
+    return rows.space->loss(parts.hull(group), rows.of(row), most, paid);
+}
+
 // The place of the free row that costs the group least, or NOBODY; `best` is what it costs.
 //
 // A row that costs nothing more is taken at once. Rows before it did not fit, so the next search goes
-// on behind it: it starts at `place`, where the last row was taken from.
+// on behind it: it starts at `start`, where the last row was taken from.
 template <bool Marked>
-i64 Moves<Marked>::next_row(Parts &parts, i64 group, i64 last, i64 place, double own, double most, double &best) {
-    const Block &rows = *parts.rows;
-    const Space &space = *rows.space;
-    Hull hull = parts.hull(group);
-    i64 size = parts.size[group], k = parts.aim.k, choice = NOBODY;
-    best = INF;
-    place -= 1, step_ += 1;
-    for (i64 look = 0; look < (parts.has_rules() ? 2 * left_ : left_); ++look) {
-        // If nobody keeps the rules, anyone will do the second time around.
-        if (look == left_ && (choice >= 0 || size >= k)) break;
-        place = place + 1 < left_ ? place + 1 : 0;
-        if (least_[place] >= best) continue;
-        double loss = 0.0;
-        if constexpr (Marked)
-            if (!rows.classes.empty() && rows.classes[free_[place]] != rows.classes[last])
-                loss = rows.marks->penalty / double(size + 1);
-        const double *numbers = numbers_.data() + place * space.intervals;
-        const i32 *codes = codes_.data() + place * space.categories;
-        loss = space.loss(hull, {numbers, numbers, codes, codes}, best, loss);
-        // A group only widens, so whatever a row costs now, it will not cost less.
-        if (!Marked || rows.classes.empty()) least_[place] = loss;
-        if (loss >= best) continue;
-        if (parts.has_rules() && look < left_) {
-            i64 sort = rows.sorts[free_[place]];
-            if (looked_[sort] != step_) {
-                looked_[sort] = step_;
-                fits_[sort] = parts.missed(group, {NOBODY, free_[place], NOBODY, k}) <= most;
+i64 Moves<Marked>::next_row(Parts &parts, i64 group, i64 last, i64 start, double own, double most, double &best) {
+    i64 choice = NOBODY;
+    step_ += 1;
+    auto look_around = [&](std::int16_t limit, bool minding) {
+        best = INF, choice = NOBODY;
+        for (auto [begin, end] : {std::pair{start, left_}, std::pair{i64(0), start}}) {
+            for (i64 place = begin; (place = RowSieve::next(least_, place, end, limit)) < end; ++place) {
+                double loss = loss_with(parts, group, last, free_[place], best);
+                if (loss >= best || (minding && !fits(parts, group, free_[place], most))) continue;
+                best = loss, choice = place;
+                if (loss <= own) return;
+                limit = std::min(limit, sieve_.most(best));
             }
-            if (!fits_[sort]) continue;
         }
-        best = loss, choice = place;
-        if (loss <= own) break;
+    };
+    for (bool minding : {parts.has_rules(), false}) {
+        look_around(sieve_.most(own), minding);
+        if (best <= own) break;
+        // The row that seems cheapest is likely to be it, and says how cheap one has to be.
+        i64 likely = minding ? NOBODY : RowSieve::lowest(least_, left_);
+        look_around(sieve_.most(minding ? INF : loss_with(parts, group, last, free_[likely], INF)), minding);
+        // If nobody keeps the rules, anyone will do the second time around.
+        if (!minding || choice >= 0 || parts.size[group] >= parts.aim.k) break;
     }
     return choice;
+}
+
+// Let a group take in several of the cheapest rows, those in the last places first, but for one: the place
+// of that one. So the number of searches for a group hardly grows with k.
+template <bool Marked>
+i64 Moves<Marked>::take_many(Parts &parts, i64 group, i64 last, i64 start, i64 number) {
+    cheapest_.start(number), places_.clear();
+    auto offer = [&](i64 place) {
+        i64 turn = place - start;
+        cheapest_.offer(loss_with(parts, group, last, free_[place], INF), turn < 0 ? turn + left_ : turn);
+    };
+    // Those that seem cheapest, by a sample of all, are likely to be it, and say how cheap the others have
+    // to be. If the sample misleads, only time is lost.
+    bounds_.clear();
+    i64 step = std::max<i64>(1, left_ / SAMPLE);
+    for (i64 place = 0; place < left_; place += step) bounds_.push_back(least_[place]);
+    auto last_near = bounds_.begin() + std::min<i64>(number * 5 / 4 / step + 4, i64(bounds_.size()) - 1);
+    std::nth_element(bounds_.begin(), last_near, bounds_.end());
+    std::int16_t near = *last_near;
+    for (i64 place = 0; (place = RowSieve::next(least_, place, left_, near)) < left_; ++place) offer(place);
+    std::int16_t limit = sieve_.most(cheapest_.limit());
+    for (i64 place = 0; (place = RowSieve::next(least_, place, left_, limit)) < left_; ++place)
+        if (least_[place] > near) offer(place);
+    for (auto &[loss, turn] : cheapest_.entries()) places_.push_back((start + turn) % left_);
+    std::sort(places_.rbegin(), places_.rend());
+    for (size_t i = 0; i + 1 < places_.size(); ++i) take(parts, group, places_[i]);
+    return places_.back();
+}
+
+// Whether a group with this row, and k rows in the end, would miss the rules by no more than `most`.
+template <bool Marked> bool Moves<Marked>::fits(Parts &parts, i64 group, i64 row, double most) {
+    i64 sort = parts.rows->sorts[row];
+    if (looked_[sort] != step_) {
+        looked_[sort] = step_;
+        fits_[sort] = parts.missed(group, {NOBODY, row, NOBODY, parts.aim.k}) <= most;
+    }
+    return fits_[sort];
 }
 
 // ── rows that go elsewhere ──────────────────────────────────────────────────────────────────────
@@ -361,7 +414,7 @@ template <bool Marked> i64 Moves<Marked>::partner(Parts &parts, i64 group) {
 
 namespace {
 
-constexpr double HOPELESS = 1.3;
+constexpr double HOPELESS = 1.1;
 
 template <bool Marked> class BlockRefinery : public Refinery {
   public:
@@ -455,12 +508,15 @@ template <bool Marked> class BlockRefinery : public Refinery {
         }
     }
 
+    static i64 filled(const Partition<Marked> &parts) {
+        return parts.groups() - std::count(parts.size.begin(), parts.size.end(), 0);
+    }
+
     double mean_cost() const {
         double total = 0.0;
-        i64 filled = 0;
-        for (i64 group = 0; group < parts_.groups(); ++group)
-            if (parts_.size[group] > 0) total += parts_.cost(group), filled += 1;
-        return filled ? total / double(filled) : 0.0;
+        for (i64 group = 0; group < parts_.groups(); ++group) total += parts_.cost(group);
+        i64 many = filled(parts_);
+        return many ? total / double(many) : 0.0;
     }
 
     // The group and its nearest, as long as they are not too large together; and the groups that stay.
@@ -502,6 +558,8 @@ template <bool Marked> class BlockRefinery : public Refinery {
         for (i64 attempt = 0; attempt < tries && !watch.stopped(); ++attempt) {
             double cost = try_again(before, random, watch);
             if (cost < best) best = cost, labels_ = trial_.labels;
+            // Rules that keep a group together once will most likely do so again.
+            if (trial_.has_rules() && chosen.size() == 1 && filled(trial_) == 1) break;
         }
         if (!labels_.empty()) replace(chosen, hosts);
     }
@@ -515,8 +573,10 @@ template <bool Marked> class BlockRefinery : public Refinery {
         } catch (const Stopped &) {
             return INF;  // the groups that there were stay as they are
         }
-        if (!pool_moves_.merge(trial_)) return INF;
-        if (trial_.has_rules() && trial_.total_cost(parts_.aim.price) > HOPELESS * before) return INF;
+        auto is_hopeless = [&] {
+            return trial_.has_rules() && trial_.total_cost(parts_.aim.price) > HOPELESS * before;
+        };
+        if (is_hopeless() || !pool_moves_.merge(trial_) || is_hopeless()) return INF;
         pool_moves_.sweep(trial_, free_ / aim_.k, watch);
         return trial_.total_cost(parts_.aim.price);
     }
@@ -610,6 +670,18 @@ BoundMarks make_marks(Array1<i32> classes, double penalty, Array2<i32> values, A
     return marks;
 }
 
+// By how much members of these values miss a rule after a shift.
+double excess_of(const BoundMarks &marks, i64 rule, Array1<i32> members, i32 less, i32 more, i64 size, i64 final) {
+    require(rule >= 0 && rule < marks.rules.count, "no such rule");
+    double values = double(marks.rules.places[5 * rule + 2]);
+    require(all_within(members, -1, values) && less >= -1 && more >= -1 && more < values, "a value outside of its column");
+    require(size > 0 && size <= final, "no rows, or fewer at the end");
+    Counts group;
+    for (size_t i = 0; i < members.size(); ++i) group.add(members.data()[i], 1);
+    require(less < 0 || group.count(less) > 0, "nobody to leave");
+    return marks.rules.excess(rule, group, {less, more}, size, final);
+}
+
 struct BoundBlock {
     std::unique_ptr<Refinery> block;
 };
@@ -630,7 +702,8 @@ void bind_refinement(nb::module_ &m) {
                 new (marks) BoundMarks(make_marks(classes, penalty, values, sorts, places, asked, bounds, above, nodes));
             },
             "classes"_a.noconvert(), "penalty"_a, "values"_a.noconvert(), "sorts"_a.noconvert(), "places"_a.noconvert(),
-            "asked"_a.noconvert(), "bounds"_a.noconvert(), "above"_a.noconvert(), "nodes"_a.noconvert());
+            "asked"_a.noconvert(), "bounds"_a.noconvert(), "above"_a.noconvert(), "nodes"_a.noconvert())
+        .def("excess", &excess_of, "rule"_a, "members"_a.noconvert(), "less"_a, "more"_a, "size"_a, "final"_a);
     nb::class_<BoundBlock>(m, "Block")
         .def(
             "__init__",

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "heap.hpp"
 #include "partition.hpp"
 
 namespace covey {
@@ -72,7 +73,11 @@ template <bool Marked> class Moves {
     void take_back(Parts &parts);
 
   private:
-    i64 next_row(Parts &parts, i64 group, i64 last, i64 choice, double own, double most, double &best);
+    void take(Parts &parts, i64 group, i64 place);
+    double loss_with(const Parts &parts, i64 group, i64 last, i64 row, double most) const;
+    i64 next_row(Parts &parts, i64 group, i64 last, i64 start, double own, double most, double &best);
+    bool fits(Parts &parts, i64 group, i64 row, double most);
+    i64 take_many(Parts &parts, i64 group, i64 last, i64 start, i64 number);
     bool dissolve(Parts &parts, i64 group, const Watch &watch);
     void bring_back(Parts &parts, i64 group, i64 moved);
     void relocate(Parts &parts, i64 group, const Watch &watch);
@@ -84,11 +89,12 @@ template <bool Marked> class Moves {
 
     std::vector<i64> members_, homes_;
     Extremes ends_, theirs_, without_;
-    // The rows that are free while groups grow, kept together.
-    std::vector<i64> free_;
-    std::vector<double> least_;  // what each costs the growing group at least
-    std::vector<double> numbers_;
-    std::vector<i32> codes_;
+    std::vector<i64> free_;  // rows, while groups grow
+    RowSieve sieve_;
+    const std::int16_t *least_ = nullptr;  // what each costs the growing group at least
+    Least cheapest_;  // while it takes many at once
+    std::vector<std::int16_t> bounds_;
+    std::vector<i64> places_;
     i64 left_ = 0, step_ = 0;
     std::vector<i64> looked_;  // (sorts,) the step in which a sort was judged
     std::vector<char> fits_;   // (sorts,) whether it fitted then

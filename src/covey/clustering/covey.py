@@ -38,15 +38,22 @@ class Plan:
     rounds: float  # at most
     gain: float  # share of the loss that a round must gain to be followed by another
     tries: int = 4
-    least: float = 0.02  # as `gain`, under requirements beyond k
+    least: float = 0.01  # as `gain`, under requirements beyond k
     gathers: float = math.inf  # lowest k for which new groups also gather rows of a whole block
     heat: float = 0.0  # by how much a new group may cost more at first, as a share of its cost
     start: int = 512  # rows in a block in which groups are grown
+    room: int = 8  # groups of k, at least, for which such a block has room
+    at_once: bool = False  # whether groups are re-formed there, too, and not only in rounds
     block: int = 4_096  # rows in a block in which groups are refined
     pool: int = 20  # rows that are re-formed together, but at least three groups
     hosts: int = 6  # more groups, which stay but may take in some of these rows
     whole: int = 0  # largest table, in rows, that is re-formed as a whole and not annealed
     restarts: int = 500  # how often it is re-formed
+
+    @property
+    def with_rounds(self) -> "Plan":
+        """The same with one round at least: only rounds suppress rows or mind requirements."""
+        return replace(self, rounds=max(self.rounds, 1))
 
     @property
     def first(self) -> "Plan":
@@ -55,8 +62,8 @@ class Plan:
 
     @property
     def constrained(self) -> "Plan":
-        """The rounds under such requirements, each of which takes several times as long."""
-        return replace(self, gain=self.least)
+        """The rounds under such requirements: each takes longer, and more tries pay less."""
+        return replace(self.with_rounds, gain=self.least, tries=min(self.tries, 2))
 
     def neighbours(self, k: int) -> int:
         """Number of groups that are re-formed together with each group."""
@@ -68,7 +75,7 @@ class Plan:
 
 
 PLANS: dict[Effort, Plan] = {
-    "fast": Plan(rounds=1, gain=0.0, tries=1),
+    "fast": Plan(rounds=0, gain=0.0, tries=1, room=24, at_once=True, pool=0, hosts=2),
     "quick": Plan(rounds=2, gain=0.01, tries=2),
     "balanced": Plan(rounds=12, gain=0.002, gathers=50),
     "best": Plan(
@@ -83,7 +90,6 @@ PLANS: dict[Effort, Plan] = {
         whole=100,
     ),
 }
-_SMALLEST_START = 8  # groups of k that a block has room for when groups are grown
 _SMALLEST_BLOCK = 128  # groups in a block in which they are refined
 _COOLED = 0.85  # the share of the rounds, or of the time, after which there is no heat
 _LEAST_GAIN = 1e-9  # less is rounding: it decides nothing
@@ -111,12 +117,12 @@ def covey(  # noqa: PLR0913 - the options of the method
     beyond 2k - 1 rows, and there may be fewer than n/k groups: this is where most of the gain comes
     from.
 
-    `effort` sets the amount of work: `fast` does one short round; `quick` two; `balanced`, the
-    default, stops when a round gains almost nothing; `best` does 60 rounds and at first also
-    accepts groups that cost a little more, to find its way to better ones (simulated annealing). A
-    `budget` in seconds without an `effort` does the same until the time is up; with an `effort`, it
-    only stops it earlier. The result then depends on the speed of the machine. If refinement is
-    interrupted, the best groups so far are returned.
+    `effort` sets the amount of work: `fast` re-forms groups once, where they grew; `quick` does two
+    rounds; `balanced`, the default, stops when a round gains almost nothing; `best` does 60 rounds
+    and at first also accepts groups that cost a little more, to find its way to better ones
+    (simulated annealing). A `budget` in seconds without an `effort` does the same until the time is
+    up; with an `effort`, it only stops it earlier. The result then depends on the speed of the
+    machine. If refinement is interrupted, the best groups so far are returned.
 
     `objective` says what the groups are formed for: "loss", "sse", "discernibility" or
     "classification", or several with their weights. By default it is the loss, with the `penalty`
@@ -155,6 +161,7 @@ def covey(  # noqa: PLR0913 - the options of the method
             return keep_constraints(table, k, groups, seed=seed, progress=progress)
         penalty, evenness = aim.penalty, aim.evenness
     work = _Work(table, k, seed, penalty, evenness, max_suppressed, progress)
+    plan = plan.with_rounds if work.allowed else plan
     with ThreadPoolExecutor(workers()) as threads:
         work.start(threads, plan)
         if table.constraints is None:
@@ -356,7 +363,9 @@ class _Work:
         rules, sorts = no_rules(), np.zeros(self.table.rows, dtype=np.int64)
         if constraints is not None:
             values, rules = constraints.values, constraints.rules
-            sorts = np.unique(values, axis=0, return_inverse=True)[1].reshape(-1)
+            for column in values.T:  # much faster than `unique` of whole rows
+                pairs = sorts * (int(column.max()) + 2) + column
+                sorts = np.unique(pairs, return_inverse=True)[1]
         nobody = np.empty(0, dtype=np.int32)
         return kernels.Marks(
             nobody if classes is None else classes, self.penalty, values, sorts, *rules
@@ -375,12 +384,14 @@ class _Work:
     def start(self, threads: ThreadPoolExecutor, plan: Plan) -> None:
         """Grow groups in blocks of similar rows, and sweep them once. No row is suppressed yet."""
         everyone = np.arange(self.table.rows, dtype=np.int32)
-        most = max(plan.start, _SMALLEST_START * self.k)
+        most = max(plan.start, plan.room * self.k)
         blocks = _large_enough(_tiles(self.table.core, everyone, most), self.k)
 
         def grow(number: int) -> float:
-            block = self.block(blocks[number])
-            block.grow(self.random(0, number), self.watch)
+            block, random = self.block(blocks[number]), self.random(0, number)
+            block.grow(random, self.watch)
+            if plan.at_once:
+                block.refine(math.inf, *self._regrouping(plan, 0.0), random, self.watch)
             block.sweep(math.inf, self.watch)
             self._save(blocks[number], block)
             return block.cost
@@ -452,7 +463,6 @@ class _Work:
         heat: float,
     ) -> None:
         plan = schedule.plan
-        neighbours = plan.neighbours(self.k)
 
         def refine(place: int) -> float:
             if schedule.is_over:
@@ -460,8 +470,7 @@ class _Work:
             block = self._load(blocks[place])
             before = block.cost
             random = self.random(self.round, place)
-            how = neighbours, plan.hosts, plan.tries, heat, self.k >= plan.gathers
-            block.refine(self.price, *how, random, self.watch)
+            block.refine(self.price, *self._regrouping(plan, heat), random, self.watch)
             if self.table.rows <= plan.whole:
                 block.start_over(self.price, plan.restarts, random, self.watch)
             self._save(blocks[place], block)
@@ -472,6 +481,10 @@ class _Work:
             self.cost -= gain
             share = schedule.done(number + done / len(blocks))
             self._tell(with_loss("clustering", self.cost), grown + (1 - grown) * share)
+
+    def _regrouping(self, plan: Plan, heat: float) -> tuple[int, int, int, float, bool]:
+        """How groups are re-formed."""
+        return plan.neighbours(self.k), plan.hosts, plan.tries, heat, self.k >= plan.gathers
 
     def _load(self, own: Longs) -> "kernels.Block":
         """Some rows, in their groups."""

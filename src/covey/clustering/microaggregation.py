@@ -3,7 +3,8 @@
 Rows are points, and groups are formed so that the sum of the squared distances to their means is
 small. MDAV forms the first groups. Then rows move, change places, leave a group that is dissolved
 or form a new one, at random. At first, changes that raise the sum are accepted too; the heat that
-decides how many falls until none are. This is simulated annealing.
+decides how many falls until none are. This is simulated annealing. Several runs of it give several
+groupings, and each part of the table gets the better groups.
 
 Large tables are worked on in blocks of similar rows, in parallel.
 """
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 BLOCK = 8_192  # rows that are looked at together
 NEAR = 40  # rows, or 2k if that is more, that may change places with a row
-HOT, COLD = 1.0, 3e-3  # heat at first and at last, as a share of what a row costs at first
+HOT, COLD = 10.0, 1e-2  # heat at first and at last, as a share of what a row costs at first
 STILL = 10  # sweeps without any heat at the end of each
 _ASIDE = 3.0  # standard deviations between missing numbers and all others
 _DRAWS = 3  # makes these random numbers independent of others
@@ -41,18 +42,18 @@ class Plan:
 
     sweeps: int  # over a block of any size
     steps: int  # over all its rows at least, since small blocks need little time
-    runs: int = 1  # that the sweeps are divided into, from hot to cold; the best result is kept
+    runs: int = 1  # that the sweeps over a single block are divided into, from hot to cold
 
-    def over(self, rows: int) -> int:
-        """Sweeps over a block with so many rows."""
-        return max(self.sweeps, self.steps // rows)
+    def over(self, rows: int, runs: int) -> int:
+        """Sweeps of each of these runs over a block with so many rows."""
+        return max(max(self.sweeps, self.steps // rows) // runs, 1)
 
 
 PLANS: dict[Effort, Plan] = {
     "fast": Plan(sweeps=30, steps=100_000),
     "quick": Plan(sweeps=250, steps=1_000_000),
-    "balanced": Plan(sweeps=2_000, steps=8_000_000, runs=2),
-    "best": Plan(sweeps=20_000, steps=300_000_000, runs=4),
+    "balanced": Plan(sweeps=1_500, steps=6_500_000, runs=2),
+    "best": Plan(sweeps=20_000, steps=420_000_000, runs=4),
 }
 _PARTS = 64  # of the work, between which progress is reported and the clock is looked at
 
@@ -78,18 +79,45 @@ def microaggregated(
         labels = [_mdav(points[own], k) for own in blocks]
     else:
         blocks, labels = _whole_groups(table, start, max(BLOCK, 8 * k))
+    # More blocks are enough work for all processors, and one long run then gains as much.
+    runs = max(plan.runs // len(blocks), 1)
     work = [
-        _Block(points[own], known, k, np.random.default_rng((seed, _DRAWS, number)))
+        _Run(points[own], known, k, np.random.default_rng((seed, _DRAWS, number, run)))
         for number, (own, known) in enumerate(zip(blocks, labels, strict=True))
+        for run in range(runs)
     ]
-    _anneal(work, plan, end, progress)
+    _anneal(work, plan.over(max(map(len, blocks)), runs), end, progress)
     found = np.empty(table.rows, dtype=np.int64)
     before = 0
-    for own, block in zip(blocks, work, strict=True):
-        found[own] = block.best + before
-        before += int(block.best.max()) + 1
+    for number, own in enumerate(blocks):
+        best = labels[number]
+        for run in work[number * runs : (number + 1) * runs]:
+            best = fused(points[own], best, run.labels)
+        found[own] = best + before
+        before += int(best.max()) + 1
     progress("clustering", 1.0)
     return Groups(np.unique(found, return_inverse=True)[1])
+
+
+def fused(points: Floats, one: Longs, other: Longs) -> Longs:
+    """The best grouping that the groups of two groupings can form.
+
+    Groups that share rows are in the same part of the table. Within a part, the groups of the two
+    cannot be mixed, because a row would be in two groups or in none; so the cheaper ones are taken.
+    """
+    part = np.arange(len(points))
+    merging = True
+    while merging:
+        before = part
+        for labels in (one, other):
+            lowest = np.full(int(labels.max()) + 1, len(points))
+            np.minimum.at(lowest, labels, part)
+            part = lowest[labels]
+        merging = bool((part != before).any())
+    costs = [np.bincount(part, _squares(points, labels)) for labels in (one, other)]
+    better = (costs[1] < costs[0])[part]
+    joined = np.where(better, other + int(one.max()) + 1, one)
+    return np.unique(joined, return_inverse=True)[1]
 
 
 def sum_of_squares(table: EncodedTable, groups: Groups) -> float:
@@ -98,22 +126,31 @@ def sum_of_squares(table: EncodedTable, groups: Groups) -> float:
 
 
 def _sum_of_squares(points: Floats, labels: Longs) -> float:
+    return math.fsum(_squares(points, labels))
+
+
+def _squares(points: Floats, labels: Longs) -> Floats:
+    """The squared distance of each point to the mean of its group."""
     sizes = np.bincount(labels)
     sums = np.stack([np.bincount(labels, column) for column in points.T], axis=1)
     means = sums / np.maximum(sizes, 1)[:, None]
-    return math.fsum(((points - means[labels]) ** 2).ravel())
+    squares: Floats = ((points - means[labels]) ** 2).sum(axis=1)
+    return squares
 
 
-class _Block:
-    """Some rows, and the best of their groups so far."""
+class _Run:
+    """Some rows and their groups, from hot to cold."""
 
     def __init__(self, points: Floats, labels: Longs, k: int, random: np.random.Generator) -> None:
         from covey._core import kernels
 
-        self.points, self.best, self.random = points, labels, random
-        self.cost = _sum_of_squares(points, labels)
-        self.heat = HOT * self.cost / len(labels)
+        self.random = random
+        self.heat = HOT * _sum_of_squares(points, labels) / len(labels)
         self.inner = kernels.Annealing(points, labels, k, max(NEAR, 2 * k))
+
+    @property
+    def labels(self) -> Longs:
+        return self.inner.labels
 
     def run(self, part: "_Part", watch: "kernels.Watch") -> None:
         """Do some sweeps, while the heat falls as the work goes on."""
@@ -121,13 +158,11 @@ class _Block:
         fall = whole ** ((part.last - part.first) / part.sweeps)
         self.inner.run(part.sweeps, self.heat * whole**part.first, fall, self.random, watch)
 
-    def settle(self, watch: "kernels.Watch") -> None:
-        """Without any heat, the squares only fall. Keep the groups if they are the best so far."""
-        self.inner.run(STILL, 0.0, 1.0, self.random, watch)
-        found = self.inner.labels
-        cost = _sum_of_squares(self.points, found)
-        if cost < self.cost:
-            self.best, self.cost = found, cost
+    def settle(self) -> None:
+        """Without any heat, the squares only fall. This is quick, so nothing interrupts it."""
+        from covey._core import kernels
+
+        self.inner.run(STILL, 0.0, 1.0, self.random, kernels.Watch())
 
 
 class _Part(NamedTuple):
@@ -157,26 +192,23 @@ def _timed_parts(end: float) -> Iterator[_Part]:
             sweeps, step = 2 * sweeps, 2 * step
 
 
-def _anneal(work: Sequence[_Block], plan: Plan, end: float, progress: Progress) -> None:
-    """Do all of the work; if interrupted, keep the best groups so far and report it."""
+def _anneal(work: Sequence[_Run], sweeps: int, end: float, progress: Progress) -> None:
+    """Do all of the work; if interrupted, keep the groups so far and report it."""
     from covey._core import kernels
 
-    watch, began = kernels.Watch(), time.monotonic()
-    sweeps = max(plan.over(max(len(block.best) for block in work)) // plan.runs, 1)
+    watch = kernels.Watch()
+    parts = _timed_parts(end) if end < math.inf else _parts(sweeps)
     with ThreadPoolExecutor(workers()) as threads:
         try:
-            for run in range(plan.runs):
-                share = (run + 1) / plan.runs
-                timed = _timed_parts(began + share * (end - began)) if end < math.inf else None
-                for part in timed or _parts(sweeps):
-                    list(threads.map(lambda block: block.run(part, watch), work))  # noqa: B023
-                    progress("clustering", (run + part.last) / plan.runs)
-                list(threads.map(lambda block: block.settle(watch), work))
+            for part in parts:
+                list(threads.map(lambda one: one.run(part, watch), work))  # noqa: B023
+                progress("clustering", part.last)
         except KeyboardInterrupt:
             watch.stop()
-            for block in work:
-                block.settle(watch)
             progress(STOPPED, 1.0)
+    # Here, no run is at work any more, even if interrupted.
+    with ThreadPoolExecutor(workers()) as threads:
+        list(threads.map(_Run.settle, work))
 
 
 # ── rows as points ──────────────────────────────────────────────────────────────────────────────

@@ -133,6 +133,12 @@ class Request(Asked):
         return LOSS if self.objective is None else Objective.of(self.objective)
 
     @property
+    def wants_best(self) -> bool:
+        """Whether the covey method is to take the time for the best groups that it finds."""
+        effort, budget = self.options.get("effort"), self.options.get("budget")
+        return effort == "best" or (effort is None and budget is not None)
+
+    @property
     def seeded(self) -> list[Any]:
         """All that the seed depends on, other than the table and the key."""
         asked = [(one.name, asdict(one)) for one in self.besides]

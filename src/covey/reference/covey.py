@@ -42,7 +42,7 @@ LEAST_GAIN = 1e-9  # no change is made for less
 GROWN_TOGETHER = 512  # rows of a block that groups are grown in
 REFINED_TOGETHER = 128  # groups, at least, of a block that is refined
 SAMPLE = 32  # rows that decide where a block is cut
-HOSTS = 6  # groups that stay while their neighbours are formed again
+MANY = 64  # a group takes one in so many of the rows that it still needs in one search
 COOLED = 0.85  # the share of the rounds after which there is no heat
 START_OVER = 100  # rows of a table, at most, to start over
 
@@ -55,14 +55,17 @@ class Effort:
     gain: float  # rounds end when one gains less than this share
     tries: int  # to regroup
     block: int = 4096  # rows
+    room: int = 8  # groups, at least, that a block has room for when they are grown
+    at_once: bool = False  # whether groups are formed again there, too, and not only in rounds
     pool: int = 20  # rows, at least, of groups that are formed again together
+    hosts: int = 6  # groups that stay while their neighbours are formed again
     gathers: float = math.inf  # the lowest k with which new groups gather rows of all groups
     heat: float = 0.0  # at first, if the table is not small
     restarts: int = 0  # in each round, if the table is small
 
 
 EFFORTS: Mapping[EffortName, Effort] = {
-    "fast": Effort(rounds=1, gain=0.0, tries=1),
+    "fast": Effort(rounds=0, gain=0.0, tries=1, room=24, at_once=True, pool=0, hosts=2),
     "quick": Effort(rounds=2, gain=0.01, tries=2),
     "balanced": Effort(rounds=12, gain=0.002, tries=4, gathers=50),
     "best": Effort(
@@ -322,22 +325,25 @@ def take(free: list[int], place: int) -> int:
     return row
 
 
-def next_place(group: Group, free: Sequence[int], start: int) -> int:
-    """Return the place of the free row with which each member loses least.
+def next_places(group: Group, free: Sequence[int], start: int) -> list[int]:
+    """Return the places of the free rows to take, the highest first.
 
-    The search begins at `start`, goes around, and ends at the first row that fits.
+    It is that of the row with which each member loses least. The search begins at `start`, goes
+    around, and ends at the first row that fits. If none does and the group needs many more, several
+    of the cheapest rows are taken.
     """
     terms, last = group.terms, group.rows[0]
-    found, least = start, math.inf
-    for place in [*range(start, len(free)), *range(start)]:
+    found: list[tuple[float, int]] = []
+    around = [*range(start, len(free)), *range(start)]
+    for turn, place in enumerate(around):
         row = free[place]
         differs = terms.classes[row] != terms.classes[last]
         loss = group.loss_with(row, terms.penalty / (group.size + 1) if differs else 0.0)
-        if loss < least:
-            found, least = place, loss
-            if loss <= group.loss:
-                break
-    return found
+        if loss <= group.loss:
+            return [place]
+        found.append((loss, turn))
+    number = max(1, (terms.k - group.size) // MANY)
+    return sorted((around[turn] for _, turn in sorted(found)[:number]), reverse=True)
 
 
 def grown(
@@ -353,8 +359,8 @@ def grown(
         place = below(rng, len(free))
         group = Group(terms, [take(free, place)])
         while group.size < terms.k:
-            place = next_place(group, free, place)
-            group.join(take(free, place))
+            for place in next_places(group, free, place):  # noqa: B020 - the next search starts there
+                group.join(take(free, place))
         groups.append(group)
     groups.extend(hosts)
     for row in free:
@@ -367,10 +373,12 @@ def grown(
 # 3. Rounds
 
 
-def first_groups(terms: Terms, rows: Sequence[int], rng: Generator) -> "Block":
-    """Grow groups from all rows of a block, and improve them once. No row is suppressed yet."""
+def first_groups(terms: Terms, rows: Sequence[int], effort: Effort, rng: Generator) -> "Block":
+    """Grow groups from all rows of a block, and improve them. No row is suppressed yet."""
     keeping = replace(terms, price=math.inf)
     block = Block(keeping, rows, grown(keeping, rows, rng))
+    if effort.at_once:
+        refine(block, effort, 0.0, rng)
     improve(block)
     return block
 
@@ -546,10 +554,12 @@ def nearest(block: Block, slot: int, most: int) -> list[int]:
     return [place for _, place in best]
 
 
-def neighbourhood(block: Block, slot: int, sought: int) -> tuple[list[int], list[int]]:
+def neighbourhood(
+    block: Block, slot: int, sought: int, most_hosts: int
+) -> tuple[list[int], list[int]]:
     """Return the slots that are formed again together, this one first, and those of the hosts."""
     chosen, hosts, rows = [slot], [], block.slots[slot].size
-    for place in nearest(block, slot, sought + HOSTS):
+    for place in nearest(block, slot, sought + most_hosts):
         size = block.slots[place].size
         if len(chosen) <= sought and rows + size <= max(2 * block.terms.k * (sought + 1), 40):
             chosen.append(place)
@@ -823,7 +833,7 @@ def refine(block: Block, effort: Effort, heat: float, rng: Generator) -> None:
         if group.size >= 2 * block.terms.k:
             regroup(block, [slot], [], effort.tries, heat, rng)
         if group.rows:
-            chosen, hosts = neighbourhood(block, slot, sought)
+            chosen, hosts = neighbourhood(block, slot, sought, effort.hosts)
             done.update(chosen[: (sought + 1) // 3])
             if len(chosen) > 1:
                 regroup(block, chosen, hosts, effort.tries, heat, rng)
@@ -985,13 +995,15 @@ def covey(  # noqa: PLR0913 - the options of the method
     price = total_weight(table) + penalty + evenness * (n - k) / k if allowed else math.inf
     terms = Terms(attributes, k, classes, penalty, evenness, price)
 
-    blocks = merged(split(attributes, range(n), max(GROWN_TOGETHER, 8 * k)), k)
-    start = [
-        first_groups(terms, rows, default_rng((seed, 0, place)))
-        for place, rows in enumerate(blocks)
-    ]
     small = n <= START_OVER
     work = replace(EFFORTS[effort], **({"heat": 0.0} if small else {"restarts": 0}))
+    if allowed:  # only rounds suppress rows
+        work = replace(work, rounds=max(work.rounds, 1))
+    blocks = merged(split(attributes, range(n), max(GROWN_TOGETHER, work.room * k)), k)
+    start = [
+        first_groups(terms, rows, work, default_rng((seed, 0, place)))
+        for place, rows in enumerate(blocks)
+    ]
     labels = refined(terms, start, work, allowed, seed)
     numbers = sorted(set(labels) - {SUPPRESSED})
     return [label if label == SUPPRESSED else numbers.index(label) for label in labels]

@@ -1,8 +1,8 @@
 """The covey method for the objective sse: change groups of points at random while it grows colder.
 
 There is no paper: the search is covey's own, and docs/microaggregation.md says how it works. This
-module says the same in plain loops. It leaves out the blocks of large tables, the time limit and
-the first groups.
+module says the same in plain loops: a run (`Annealing`), and what two runs give together
+(`fused`). It leaves out the blocks of large tables, the time limit and the first groups.
 
 Simulated annealing is due to Kirkpatrick, Gelatt, Vecchi: Optimization by simulated annealing,
 Science 1983.
@@ -16,7 +16,7 @@ Cost: O(n²) distances for the nearest rows; then each sweep looks at n changes.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
 from numpy.random import Generator
@@ -240,3 +240,40 @@ class Annealing:
         for other, home in reversed(moved):
             self.leave(other)
             self.join(other, home)
+
+
+def fused(points: Sequence[Point], one: Sequence[int], other: Sequence[int]) -> list[int]:
+    """Return the best grouping that the groups of two groupings can form.
+
+    Begin with a row and add all groups of either grouping that share a row with those added before.
+    The rows of such a part are in the same groups, or in others, but in none that reaches beyond.
+    So each part gets the groups of one or of the other. Labels of the other are above all of the
+    first; then they are numbered in this order.
+    """
+    above = max(one) + 1
+    found = [-1] * len(points)
+    for row in range(len(points)):
+        if found[row] >= 0:
+            continue
+        part, waiting = {row}, [row]
+        while waiting:
+            seen = waiting.pop()
+            for label in (one, other):
+                new = [they for they in range(len(points)) if label[they] == label[seen]]
+                waiting += [they for they in new if they not in part]
+                part.update(new)
+        better = squares(points, part, other) < squares(points, part, one)
+        for member in part:
+            found[member] = above + other[member] if better else one[member]
+    known = sorted(set(found))
+    return [known.index(label) for label in found]
+
+
+def squares(points: Sequence[Point], rows: Collection[int], labels: Sequence[int]) -> float:
+    """Return the sum of the squared distances of these rows, all of some groups, to their means."""
+    total = []
+    for label in {labels[row] for row in rows}:
+        members = [points[row] for row in rows if labels[row] == label]
+        mean = [math.fsum(column) / len(members) for column in zip(*members, strict=True)]
+        total += [squared_distance(point, mean) for point in members]
+    return math.fsum(total)

@@ -1,4 +1,5 @@
 import contextlib
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ from covey.cli.progress import progress_bar
 from covey.cli.roles import GivenRoles
 from covey.cli.shown import show_release
 from covey.cli.terminal import err, give, is_verbose, say
-from covey.errors import UsageError
+from covey.errors import UsageError, percent
 
 if TYPE_CHECKING:
     from covey.clustering.progress import Progress
@@ -441,6 +442,9 @@ def _release_file(  # noqa: PLR0913 - groups of options
         give(written.to_json())
     else:
         show_release(written, err, verbose=is_verbose())
+        if release.gap is not None:
+            most = math.ceil(1000 * release.gap) / 1000
+            say(f"the loss is at most {percent(most)} above the least possible for this k")
     _tell_files([*output, *companions], beside.costs)
 
 
