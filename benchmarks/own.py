@@ -4,7 +4,7 @@ Losses are Total-IL divided by that of effort "balanced", so above 1 is worse. S
 clustering only, one run, those of all processors together. The parts are `tables` of many kinds,
 `adult` at many k compared with ARX, the large `census` compared with cb, and `growth` with the
 rows. ARX is not run: its figures were recorded once (`ARX`).
-Run: python -m benchmarks.own [PART …] [--data FOLDER] [--best] [--budget S …] [--rows N]
+Run: python -m benchmarks.own [PART …] [--data FOLDER] [--best] [--budget S …] [--k K …] [--rows N]
 """
 
 import argparse
@@ -96,7 +96,9 @@ def side_by_side(folder: Path | None, efforts: Sequence[str]) -> None:
             print(f"| {name} | {k} | {base:,.0f} | " + " | ".join(cells) + " |", flush=True)
 
 
-def adult(folder: Path | None, efforts: Sequence[str], budgets: Sequence[float]) -> None:
+def adult(
+    folder: Path | None, efforts: Sequence[str], budgets: Sequence[float], ks: Sequence[int]
+) -> None:
     """Adult with flat taxonomies: Total-IL over ARX's, and seconds summed over all processors."""
     frame, schema = tables.adult(folder), tables.adult_schema(folder, flat=True)
     table = encode(Table(frame), schema)
@@ -109,8 +111,8 @@ def adult(folder: Path | None, efforts: Sequence[str], budgets: Sequence[float])
     ]
     print("\n| Adult, flat: k | ARX, recorded | " + " | ".join(titles) + " |")
     print("| --- " * (len(titles) + 2) + "|")
-    for k, (lost, took) in ARX.items():
-        cells = []
+    for k in ks:
+        (lost, took), cells = ARX[k], []
         for name, options in rivals:
             loss, seconds = run(frame, table, name, k, **options)
             cells.append(f"{loss / lost:.3f}, {seconds:.2f} s")
@@ -163,12 +165,15 @@ def main() -> None:
     parser.add_argument(
         "--budget", type=float, nargs="*", default=(), help="also run Adult for so many seconds"
     )
+    parser.add_argument(
+        "--k", type=int, nargs="*", choices=tuple(ARX), default=tuple(ARX), help="of Adult"
+    )
     asked = parser.parse_args()
     efforts = EFFORTS if asked.best else EFFORTS[:2]
     if "tables" in asked.parts:
         side_by_side(asked.data, efforts)
     if "adult" in asked.parts:
-        adult(asked.data, efforts, asked.budget)
+        adult(asked.data, efforts, asked.budget, asked.k)
     if "census" in asked.parts:
         census(asked.data, EFFORTS[:2])
     if "growth" in asked.parts:

@@ -87,6 +87,7 @@ def test_every_round_keeps_groups_legal_and_lowers_the_cost_unless_heated(
     block, random = work.block(np.arange(table.rows)), np.random.default_rng(seed)
     step = data.draw(st.sampled_from(["sweep", "refine", "start over"]), "step")
     heat = data.draw(st.sampled_from([0.0, 0.0, 2.0]), "heat")
+    gathers = data.draw(st.booleans(), "gathers")
     block.grow(random, kernels.Watch())
     before = np.inf
     for _ in range(4):
@@ -102,7 +103,7 @@ def test_every_round_keeps_groups_legal_and_lowers_the_cost_unless_heated(
         if step == "sweep":
             block.sweep(work.price, kernels.Watch())
         elif step == "refine":
-            block.refine(work.price, 2, 3, 2, heat, random, kernels.Watch())
+            block.refine(work.price, 2, 3, 2, heat, gathers, random, kernels.Watch())
         else:
             block.start_over(work.price, 5, random, kernels.Watch())
 
@@ -312,6 +313,19 @@ def test_the_number_of_threads_does_not_matter(
     assert labels[0] == labels[1] == labels[2]
 
 
+@pytest.mark.parametrize("k", [10, 50])
+def test_groups_that_gather_rows_of_a_whole_block_lower_the_loss(k: int) -> None:
+    """From the same groups, which no sweep improves any more."""
+    table = encode(Table(demo.people(3_000)), demo.schema())
+    work = module._Work(table, k, 0)
+    block, costs = work.block(np.arange(3_000)), []
+    block.grow(np.random.default_rng(1), kernels.Watch())
+    for gathers in (False, False, False, True):
+        block.refine(np.inf, 1, 0, 0, 0.0, gathers, np.random.default_rng(1), kernels.Watch())
+        costs.append(block.cost)
+    assert costs[3] < costs[2] - 2 * (costs[1] - costs[2])
+
+
 # ── requirements ────────────────────────────────────────────────────────────────────────────────
 
 
@@ -345,6 +359,10 @@ def test_repaired_groups_meet_the_constraint(table: People, data: st.DataObject)
     cost, _ = cost_of(table, repaired.tolist(), k, 0.0, 0.0)
     assert block.cost == pytest.approx(cost, rel=1e-9, abs=1e-9)
     assert (repaired == labels).all() or not are_mixed(table, labels)
+    block.refine(np.inf, 2, 3, 2, 0.5, True, np.random.default_rng(k), kernels.Watch())
+    assert is_legal(block.labels, table.rows, k)
+    assert are_mixed(table, block.labels)
+    assert taken_over(work, block.labels).cost == pytest.approx(block.cost, rel=1e-9, abs=1e-9)
 
 
 # ── stopping early ──────────────────────────────────────────────────────────────────────────────
@@ -373,13 +391,13 @@ def test_a_stopped_round_leaves_legal_groups() -> None:
     before, labels = block.cost, block.labels.tolist()
     stopped = kernels.Watch()
     stopped.stop()
-    block.refine(work.price, 3, 6, 4, 0.0, np.random.default_rng(2), stopped)
+    block.refine(work.price, 3, 6, 4, 0.0, True, np.random.default_rng(2), stopped)
     assert (block.labels.tolist(), block.cost) == (labels, before)
     for seconds in (0.01, 0.05):
         watch = kernels.Watch()
         timer = threading.Timer(seconds, watch.stop)
         timer.start()
-        block.refine(work.price, 3, 6, 4, 0.0, np.random.default_rng(2), watch)
+        block.refine(work.price, 3, 6, 4, 0.0, True, np.random.default_rng(2), watch)
         timer.cancel()
         assert is_legal(block.labels, 3_000, 5)
         assert block.cost <= before

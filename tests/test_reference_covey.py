@@ -1,5 +1,7 @@
 """The covey method compared with its reference in plain Python, label by label."""
 
+import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,8 @@ from covey.tables import Table
 from examples import examples
 from tables_of_people import CLASS, People, people
 
+covey = sys.modules["covey.clustering.covey"]
+twin = sys.modules["covey.reference.covey"]
 seeds = st.integers(0, 2**64)
 efforts = pytest.mark.parametrize("effort", ["fast", "quick", "balanced"])
 whats = pytest.mark.parametrize("what", ["loss", "classes", "evenness", "suppression", "all"])
@@ -80,6 +84,45 @@ def test_labels_of_the_best_effort_are_those_of_the_reference(
     check(table, "best", what, data)
 
 
+def gathering_in_hot_rounds(patch: pytest.MonkeyPatch) -> None:
+    """Let both gather from k = 2 on, in three rounds with heat."""
+    for plans, effort in ((covey.PLANS, covey.Plan), (twin.EFFORTS, twin.Effort)):
+        plan = effort(rounds=3, gain=0.0, tries=1, gathers=2, heat=0.2)
+        patch.setitem(plans, "quick", plan)
+
+
+@pytest.mark.parametrize(
+    ("rows", "k", "options"),
+    [
+        (130, 5, {}),
+        (160, 12, {"evenness": 0.2}),
+        (120, 8, {"penalty": 0.5}),
+        (140, 8, {"max_suppressed": 0.05}),
+        (110, 3, {}),
+    ],
+)
+def test_groups_that_gather_rows_are_those_of_the_reference(
+    rows: int, k: int, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = crowd(rows, k, classes="penalty" in options)
+    without, _ = by_both(table, k, 11, effort="quick", **options)
+    gathering_in_hot_rounds(monkeypatch)
+    fast, slow = by_both(table, k, 11, effort="quick", **options)
+    assert fast == slow != without
+
+
+@whats
+@given(people(least=8, most=40, columns=3), st.data())
+@examples(20)
+def test_any_groups_that_gather_rows_are_those_of_the_reference(
+    what: str, table: People, data: st.DataObject
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for plans in (covey.PLANS, twin.EFFORTS):
+            patch.setitem(plans, "quick", replace(plans["quick"], gathers=2))
+        check(table, "quick", what, data)
+
+
 # ── larger tables ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -127,11 +170,12 @@ def crowd(
         (crowd(1800, 1), 4, {"effort": "fast"}),
         (crowd(1300, 2), 150, {"effort": "quick"}),
         (crowd(900, 9, ages=10_000), 280, {"effort": "fast"}),
+        (crowd(600, 9), 50, {"effort": "balanced"}),
         (crowd(560, 3, far=True), 5, {"effort": "balanced"}),
         (crowd(600, 4, ages=5), 3, {"effort": "balanced", "evenness": 0.2}),
         (crowd(600, 5, classes=True), 6, {"effort": "quick", "penalty": 0.5}),
         (crowd(600, 6), 12, {"effort": "balanced", "max_suppressed": 0.03}),
-        (crowd(120, 7, classes=True), 9, {"effort": "best", "max_suppressed": 0.02}),
+        (crowd(120, 7, classes=True), 10, {"effort": "best", "max_suppressed": 0.02}),
     ],
     ids=lambda value: f"{value.rows} rows" if isinstance(value, EncodedTable) else str(value),
 )

@@ -186,6 +186,7 @@ class Block:
         hosts: int,
         tries: int,
         heat: float,
+        gathers: bool,
         random: np.random.Generator,
         watch: Watch,
     ) -> None:

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "binding.hpp"
+#include "gathering.hpp"
 
 namespace covey {
 
@@ -457,11 +458,13 @@ template <bool Marked> class BlockRefinery : public Refinery {
         moves_.sweep(parts_, parts_.groups(), watch);
     }
 
-    // Sweep, then form each group again together with its neighbours. A group of 2k rows or more is
-    // formed again on its own first, which may split it.
+    // Sweep, gather, then form each group again together with its neighbours. A group of 2k rows or
+    // more is formed again on its own first, which may split it.
     void refine(double price, const Regrouping &how, const Random &random, const Watch &watch) override {
         sweep(price, watch);
         double heat = how.heat * mean_cost();
+        // Rows that agree in nearly all attributes seldom keep rules: it would not pay.
+        if (how.gathers && !parts_.has_rules()) gather(heat, random, watch);
         std::vector<char> done(parts_.groups(), 0);
         // Of many groups, the nearest third need no neighbourhoods of their own.
         i64 third = (how.neighbours + 1) / 3;
@@ -490,6 +493,23 @@ template <bool Marked> class BlockRefinery : public Refinery {
 
     static i64 filled(const Partition<Marked> &parts) {
         return parts.groups() - std::count(parts.size.begin(), parts.size.end(), 0);
+    }
+
+    // By how much new groups may cost more than the old: a random share of the heat, or less than nothing.
+    static double allowed(double heat, const Random &random) {
+        return heat > 0.0 ? -(heat * std::log(1.0 - random.uniform())) : -LEAST_GAIN;
+    }
+
+    // Let a new group gather rows around a random row of each group that loses anything.
+    void gather(double heat, const Random &random, const Watch &watch) {
+        for (i64 group = 0; group < parts_.groups() && !watch.stopped(); ++group) {
+            if (parts_.loss[group] == 0.0) continue;
+            i64 place = std::find(parts_.size.begin(), parts_.size.end(), 0) - parts_.size.begin();
+            if (place == parts_.groups()) return;
+            i64 seed = parts_.head[group];
+            for (i64 i = random.below(parts_.size[group]); i > 0; --i) seed = parts_.next[seed];
+            gathering_.gather(parts_, seed, place, allowed(heat, random));
+        }
     }
 
     double mean_cost() const {
@@ -533,7 +553,7 @@ template <bool Marked> class BlockRefinery : public Refinery {
         pool_.take(block_, own_);
         start_.reset(pool_, parts_.aim, free_ / aim_.k + i64(hosts.size()));
         start_.load(stay_.data());
-        double best = before - (heat > 0.0 ? heat * std::log(1.0 - random.uniform()) : LEAST_GAIN);
+        double best = before + allowed(heat, random);
         labels_.clear();
         for (i64 attempt = 0; attempt < tries && !watch.stopped(); ++attempt) {
             double cost = try_again(before, random, watch);
@@ -584,6 +604,7 @@ template <bool Marked> class BlockRefinery : public Refinery {
     Block block_, pool_;
     Partition<Marked> parts_, start_, trial_;  // all groups; hosts alone; with the new groups of a try
     Moves<Marked> moves_, pool_moves_;
+    Gathering<Marked> gathering_;
     std::vector<i64> own_, stay_, labels_;  // rows of a pool; the groups of those that are in hosts
     i64 free_ = 0;                          // rows of the pool that are in none
 };
@@ -717,14 +738,15 @@ void bind_refinement(nb::module_ &m) {
             "labels"_a.noconvert())
         .def(
             "refine",
-            [](BoundBlock &self, double price, i64 neighbours, i64 hosts, i64 tries, double heat, nb::handle random,
-               Watch &watch) {
-                require(neighbours >= 0 && hosts >= 0 && heat >= 0.0, "no numbers of groups, or cold");
+            [](BoundBlock &self, double price, i64 neighbours, i64 hosts, i64 tries, double heat, bool gathers,
+               nb::handle random, Watch &watch) {
+                require(neighbours >= 1 && hosts >= 0 && heat >= 0.0, "no numbers of groups, or cold");
                 Random draws = random_of(random);
                 nb::gil_scoped_release release;
-                self.block->refine(price, {neighbours, hosts, tries, heat}, draws, watch);
+                self.block->refine(price, {neighbours, hosts, tries, heat, gathers}, draws, watch);
             },
-            "price"_a, "neighbours"_a, "hosts"_a, "tries"_a, "heat"_a, "random"_a, "watch"_a)
+            "price"_a, "neighbours"_a, "hosts"_a, "tries"_a, "heat"_a, "gathers"_a, "random"_a,
+            "watch"_a)
         .def(
             "sweep",
             [](BoundBlock &self, double price, Watch &watch) {

@@ -108,7 +108,8 @@ struct Regrouping {
     i64 neighbours;  // groups that are formed again together with each
     i64 hosts;       // more groups, which stay but may take in rows
     i64 tries;
-    double heat;  // by how much new groups may cost more, as a share of what a group costs
+    double heat;   // by how much new groups may cost more, as a share of what a group costs
+    bool gathers;  // whether new groups also gather rows of all groups
 };
 
 // A block of rows with its groups, for Python.

@@ -39,6 +39,7 @@ class Plan:
     gain: float  # share of the loss that a round must gain to be followed by another
     tries: int = 4
     least: float = 0.01  # as `gain`, under requirements beyond k
+    gathers: float = math.inf  # lowest k for which new groups also gather rows of a whole block
     heat: float = 0.0  # by how much a new group may cost more at first, as a share of its cost
     start: int = 512  # rows in a block in which groups are grown
     room: int = 8  # groups of k, at least, for which such a block has room
@@ -76,9 +77,17 @@ class Plan:
 PLANS: dict[Effort, Plan] = {
     "fast": Plan(rounds=0, gain=0.0, tries=1, room=24, at_once=True, pool=0, hosts=2),
     "quick": Plan(rounds=2, gain=0.01, tries=2),
-    "balanced": Plan(rounds=12, gain=0.002),
+    "balanced": Plan(rounds=12, gain=0.002, gathers=50),
     "best": Plan(
-        rounds=60, gain=0.001, tries=2, least=0.002, heat=0.15, block=8_192, pool=30, whole=100
+        rounds=60,
+        gain=0.001,
+        tries=2,
+        least=0.002,
+        gathers=10,
+        heat=0.15,
+        block=8_192,
+        pool=30,
+        whole=100,
     ),
 }
 _SMALLEST_BLOCK = 128  # groups in a block in which they are refined
@@ -101,11 +110,12 @@ def covey(  # noqa: PLR0913 - the options of the method
 ) -> Groups:
     """Within blocks of similar rows, groups grow from random rows: each takes the k - 1 free rows
     that add least information loss. Rounds of refinement follow. A group is dissolved if its rows
-    cost less elsewhere. Rows of groups with more than `k` rows move to where they cost less. Each
-    group is re-formed together with its nearest groups several times, and the cheapest result is
-    kept; groups around them may take in some of the rows. Groups of identical or similar rows may
-    so grow beyond 2k - 1 rows, and there may be fewer than n/k groups: this is where most of the
-    gain comes from.
+    cost less elsewhere. Rows of groups with more than `k` rows move to where they cost less. If `k`
+    is large, new groups gather rows that agree in most attributes from many groups. Each group is
+    re-formed together with its nearest groups several times, and the cheapest result is kept;
+    groups around them may take in some of the rows. Groups of identical or similar rows may so grow
+    beyond 2k - 1 rows, and there may be fewer than n/k groups: this is where most of the gain comes
+    from.
 
     `effort` sets the amount of work: `fast` re-forms groups once, where they grew; `quick` does two
     rounds; `balanced`, the default, stops when a round gains almost nothing; `best` does 60 rounds
@@ -472,9 +482,9 @@ class _Work:
             share = schedule.done(number + done / len(blocks))
             self._tell(with_loss("clustering", self.cost), grown + (1 - grown) * share)
 
-    def _regrouping(self, plan: Plan, heat: float) -> tuple[int, int, int, float]:
+    def _regrouping(self, plan: Plan, heat: float) -> tuple[int, int, int, float, bool]:
         """How groups are re-formed."""
-        return plan.neighbours(self.k), plan.hosts, plan.tries, heat
+        return plan.neighbours(self.k), plan.hosts, plan.tries, heat, self.k >= plan.gathers
 
     def _load(self, own: Longs) -> "kernels.Block":
         """Some rows, in their groups."""

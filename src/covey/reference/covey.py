@@ -59,6 +59,7 @@ class Effort:
     at_once: bool = False  # whether groups are formed again there, too, and not only in rounds
     pool: int = 20  # rows, at least, of groups that are formed again together
     hosts: int = 6  # groups that stay while their neighbours are formed again
+    gathers: float = math.inf  # the lowest k with which new groups gather rows of all groups
     heat: float = 0.0  # at first, if the table is not small
     restarts: int = 0  # in each round, if the table is small
 
@@ -66,8 +67,10 @@ class Effort:
 EFFORTS: Mapping[EffortName, Effort] = {
     "fast": Effort(rounds=0, gain=0.0, tries=1, room=24, at_once=True, pool=0, hosts=2),
     "quick": Effort(rounds=2, gain=0.01, tries=2),
-    "balanced": Effort(rounds=12, gain=0.002, tries=4),
-    "best": Effort(rounds=60, gain=0.001, tries=2, block=8192, pool=30, heat=0.15, restarts=500),
+    "balanced": Effort(rounds=12, gain=0.002, tries=4, gathers=50),
+    "best": Effort(
+        rounds=60, gain=0.001, tries=2, block=8192, pool=30, gathers=10, heat=0.15, restarts=500
+    ),
 }
 
 
@@ -584,8 +587,7 @@ def regroup(
     before = 0.0
     for slot in [*chosen, *hosts]:
         before += block.slots[slot].cost
-    limit = before - (heat * math.log(1.0 - rng.random()) if heat > 0 else LEAST_GAIN)
-    best, least = None, limit
+    best, least = None, before + allowed(heat, rng)
     for _ in range(tries):
         staying = [Group(block.terms, block.slots[slot].rows) for slot in hosts]
         attempt = Block(block.terms, pool + guests, grown(block.terms, pool, rng, staying))
@@ -612,6 +614,201 @@ def replace_groups(block: Block, chosen: Sequence[int], hosts: Sequence[int], ne
         move(block, row, homes.get(row))
 
 
+def allowed(heat: float, rng: Generator) -> float:
+    """Return by how much new groups may cost more than the old; less than 0 without heat."""
+    return -(heat * math.log(1.0 - rng.random())) if heat > 0 else -LEAST_GAIN
+
+
+class Box:
+    """What a gathered group shows. It starts at one row and widens to others."""
+
+    def __init__(self, terms: Terms, row: int) -> None:
+        self.attributes = terms.attributes
+        self.ends = [(a.places[row], a.places[row]) for a in terms.attributes]
+
+    def ends_with(self, row: int) -> list[tuple[float, float]]:
+        """Return the ends if the row were inside, too."""
+        places = [attribute.places[row] for attribute in self.attributes]
+        return [
+            (min(low, place), max(high, place))
+            for (low, high), place in zip(self.ends, places, strict=True)
+        ]
+
+    def loss_with(self, row: int | None = None) -> float:
+        """Return the loss of each row inside, if this one were inside, too."""
+        ends = self.ends if row is None else self.ends_with(row)
+        total = 0.0
+        for attribute, (low, high) in zip(self.attributes, ends, strict=True):
+            total += attribute.loss(low, high)
+        return total
+
+    def rises(self, row: int) -> list[tuple[int, float]]:
+        """Return the attributes whose loss the row would raise, and by how much."""
+        rises = []
+        for number, (old, new) in enumerate(zip(self.ends, self.ends_with(row), strict=True)):
+            rise = self.attributes[number].loss(*new) - self.attributes[number].loss(*old)
+            if rise > 0:
+                rises.append((number, rise))
+        return rises
+
+    def is_above(self, row: int, number: int) -> bool:
+        """Tell whether a row is above the box in a number; the sides of a category are one."""
+        attribute = self.attributes[number]
+        return attribute.pairs is None and attribute.places[row] > self.ends[number][1]
+
+
+@dataclass
+class Widening:
+    """Rows that fit a box if it reaches the furthest of them, in one direction."""
+
+    count: int = 0
+    gain: float = 0.0  # what the rows would save if the box kept its loss
+    rise: float = 0.0  # of the loss of the box
+    furthest: int | None = None
+
+
+def class_of(rise: float) -> int:
+    """Return the class of a rise: four for each power of two, 64 in all."""
+    fraction, exponent = math.frexp(rise)
+    return min(max(4 * (exponent + 14) + int(8 * fraction) - 4, 0), 63)
+
+
+def best_widening(
+    box: Box, candidates: Sequence[tuple[int, float]], fitting: int, k: int, limit: float
+) -> int | None:
+    """Return the row that the box is best widened to in one attribute.
+
+    While too few rows fit, it is the row that brings in most rows for its rise; then the one that
+    raises most what all rows save together.
+    """
+    loss = box.loss_with()
+    widenings: dict[tuple[int, bool, int], Widening] = {}
+    for row, now in candidates:
+        rises = box.rises(row)
+        if len(rises) == 1 and loss + rises[0][1] < min(now, limit):
+            ((number, rise),) = rises
+            key = number, box.is_above(row, number), class_of(rise)
+            widening = widenings.setdefault(key, Widening())
+            widening.count += 1
+            widening.gain += now - loss
+            if rise > widening.rise:
+                widening.rise, widening.furthest = rise, row
+    best, choice = 0.0, None
+    for direction in sorted({key[:2] for key in widenings}):
+        count, gain = 0, 0.0
+        for key in sorted(key for key in widenings if key[:2] == direction):
+            widening = widenings[key]
+            count += widening.count
+            gain += widening.gain
+            if fitting < k:
+                score = min(count, k - fitting) / widening.rise
+            else:
+                score = gain - (fitting + count) * widening.rise
+            if score > best:
+                best, choice = score, widening.furthest
+    return choice
+
+
+def nearest_row(box: Box, candidates: Sequence[tuple[int, float]], limit: float) -> int | None:
+    """Return the row that the box is widened to least, of those that do not fit."""
+    choice, least = None, limit
+    for row, now in candidates:
+        loss = box.loss_with(row)
+        if loss < min(now, least) and box.rises(row):
+            choice, least = row, loss
+    return choice
+
+
+def gathered(block: Block, seed: int, limit: float) -> tuple[Box, list[int]]:
+    """Return a box around a row, and the rows that fit and lose less in it; none if below k."""
+    box = Box(block.terms, seed)
+    candidates = [
+        (row, group.loss)
+        for group in block.slots
+        for row in group.rows
+        if box.loss_with(row) < min(group.loss, limit)
+    ]
+    while True:
+        candidates = [(row, now) for row, now in candidates if now > box.loss_with()]
+        fitting = [row for row, _ in candidates if not box.rises(row)]
+        row = best_widening(box, candidates, len(fitting), block.terms.k, limit)
+        if row is None and len(fitting) < block.terms.k:
+            row = nearest_row(box, candidates, limit)
+        if row is None:
+            return box, fitting if len(fitting) >= block.terms.k else []
+        box.ends = box.ends_with(row)
+
+
+class Moves:
+    """Rows that have moved from group to group, and can go back."""
+
+    def __init__(self) -> None:
+        self.made: list[tuple[int, Group, Group]] = []
+
+    def move(self, row: int, old: Group, new: Group) -> None:
+        """Move a row."""
+        old.leave(row)
+        new.join(row)
+        self.made.append((row, old, new))
+
+    def undo(self) -> None:
+        """Move all rows back, the last one first."""
+        for row, old, new in reversed(self.made):
+            new.leave(row)
+            old.join(row)
+
+
+def form_around(block: Block, seed: int, limit: float, new: Group, more: float) -> None:
+    """Form a group around a row from rows of any group, if that costs less than `more` in all.
+
+    Groups give what they can spare. Those that should give more are dissolved, if that may pay.
+    """
+    k, price, moves = block.terms.k, block.terms.price, Moves()
+    before = block.cost(price)
+    box, wanted = gathered(block, seed, limit)
+    donors: list[tuple[int, Group]] = []
+    for group in [group for group in block.slots if group.rows]:
+        rows = [row for row in group.rows if row in wanted]
+        spare = len(rows) if len(rows) == group.size else min(len(rows), group.size - k)
+        for row in rows[:spare]:
+            moves.move(row, group, new)
+        if spare < len(rows):
+            donors.append((len(rows) - spare, group))
+    for count, group in sorted(donors, key=lambda donor: -donor[0]):
+        dissolve_for(block, group, new, box, group.cost - count * box.loss_with() + more, moves)
+    if new.size < k or block.cost(price) >= before + more:
+        moves.undo()
+
+
+def dissolve_for(
+    block: Block, group: Group, new: Group, box: Box, left: float, moves: Moves
+) -> None:
+    """Move the rows that fit a box to the new group and others where they cost least.
+
+    The others must raise costs by less than `left` in all.
+    """
+    homes: list[tuple[int, Group]] = []
+    for row in group.rows:
+        home: Group | None = new
+        if box.rises(row):
+            home, rise = cheapest(block.slots, row, left, but=group)
+            left -= rise
+        if home is None:
+            return
+        homes.append((row, home))
+    for row, home in homes:
+        moves.move(row, group, home)
+
+
+def gather(block: Block, heat: float, rng: Generator) -> None:
+    """Let a new group gather rows around a random row of each group that loses anything."""
+    for group in block.slots:
+        empty = next((other for other in block.slots if not other.rows), None)
+        if group.loss > 0.0 and empty is not None:
+            seed = group.rows[below(rng, group.size)]
+            form_around(block, seed, group.loss, empty, allowed(heat, rng))
+
+
 def mean_cost(block: Block) -> float:
     """Return what a group of the block costs on average."""
     total, filled = 0.0, 0
@@ -626,6 +823,8 @@ def refine(block: Block, effort: Effort, heat: float, rng: Generator) -> None:
     """Improve the groups of a block in one round."""
     improve(block)
     heat *= mean_cost(block)
+    if block.terms.k >= effort.gathers:
+        gather(block, heat, rng)
     sought = max(3, math.ceil(effort.pool / block.terms.k)) - 1
     done: set[int] = set()
     for slot, group in enumerate(block.slots):
