@@ -168,9 +168,9 @@ def crowd(
     ("table", "k", "options"),
     [
         (crowd(1800, 1), 4, {"effort": "fast"}),
-        (crowd(600, 9), 50, {"effort": "balanced"}),
         (crowd(1300, 2), 150, {"effort": "quick"}),
         (crowd(900, 9, ages=10_000), 280, {"effort": "fast"}),
+        (crowd(600, 9), 50, {"effort": "balanced"}),
         (crowd(560, 3, far=True), 5, {"effort": "balanced"}),
         (crowd(600, 4, ages=5), 3, {"effort": "balanced", "evenness": 0.2}),
         (crowd(600, 5, classes=True), 6, {"effort": "quick", "penalty": 0.5}),

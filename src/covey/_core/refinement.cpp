@@ -491,6 +491,10 @@ template <bool Marked> class BlockRefinery : public Refinery {
   private:
     void empty() { parts_.reset(block_, aim_, block_.count / aim_.k); }
 
+    static i64 filled(const Partition<Marked> &parts) {
+        return parts.groups() - std::count(parts.size.begin(), parts.size.end(), 0);
+    }
+
     // By how much new groups may cost more than the old: a random share of the heat, or less than nothing.
     static double allowed(double heat, const Random &random) {
         return heat > 0.0 ? -(heat * std::log(1.0 - random.uniform())) : -LEAST_GAIN;
@@ -506,10 +510,6 @@ template <bool Marked> class BlockRefinery : public Refinery {
             for (i64 i = random.below(parts_.size[group]); i > 0; --i) seed = parts_.next[seed];
             gathering_.gather(parts_, seed, place, allowed(heat, random));
         }
-    }
-
-    static i64 filled(const Partition<Marked> &parts) {
-        return parts.groups() - std::count(parts.size.begin(), parts.size.end(), 0);
     }
 
     double mean_cost() const {
