@@ -176,6 +176,7 @@ def crowd(
         (crowd(600, 5, classes=True), 6, {"effort": "quick", "penalty": 0.5}),
         (crowd(600, 6), 12, {"effort": "balanced", "max_suppressed": 0.03}),
         (crowd(120, 7, classes=True), 10, {"effort": "best", "max_suppressed": 0.02}),
+        (crowd(110, 8), 26, {"effort": "best"}),
     ],
     ids=lambda value: f"{value.rows} rows" if isinstance(value, EncodedTable) else str(value),
 )

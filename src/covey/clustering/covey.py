@@ -38,6 +38,7 @@ class Plan:
     rounds: float  # at most
     gain: float  # share of the loss that a round must gain to be followed by another
     tries: int = 4
+    longer: float = 0.0  # rounds with a large k, if that is more: each takes less time there
     least: float = 0.01  # as `gain`, under requirements beyond k
     gathers: float = math.inf  # lowest k for which new groups also gather rows of a whole block
     heat: float = 0.0  # by how much a new group may cost more at first, as a share of its cost
@@ -49,6 +50,10 @@ class Plan:
     hosts: int = 6  # more groups, which stay but may take in some of these rows
     whole: int = 0  # largest table, in rows, that is re-formed as a whole and not annealed
     restarts: int = 500  # how often it is re-formed
+
+    def for_groups_of(self, k: int) -> "Plan":
+        """The same with as many rounds as pay with this k."""
+        return replace(self, rounds=max(self.rounds, self.longer)) if k >= _LARGE else self
 
     @property
     def with_rounds(self) -> "Plan":
@@ -82,6 +87,7 @@ PLANS: dict[Effort, Plan] = {
         rounds=60,
         gain=0.001,
         tries=2,
+        longer=100,
         least=0.002,
         gathers=10,
         heat=0.15,
@@ -91,6 +97,7 @@ PLANS: dict[Effort, Plan] = {
     ),
 }
 _SMALLEST_BLOCK = 128  # groups in a block in which they are refined
+_LARGE = 25  # k from which `longer` counts
 _COOLED = 0.85  # the share of the rounds, or of the time, after which there is no heat
 _LEAST_GAIN = 1e-9  # less is rounding: it decides nothing
 
@@ -118,7 +125,7 @@ def covey(  # noqa: PLR0913 - the options of the method
     from.
 
     `effort` sets the amount of work: `fast` re-forms groups once, where they grew; `quick` does two
-    rounds; `balanced`, the default, stops when a round gains almost nothing; `best` does 60 rounds
+    rounds; `balanced`, the default, stops when a round gains almost nothing; `best` does many
     and at first also accepts groups that cost a little more, to find its way to better ones
     (simulated annealing). A `budget` in seconds without an `effort` does the same until the time is
     up; with an `effort`, it only stops it earlier. The result then depends on the speed of the
@@ -145,7 +152,9 @@ def covey(  # noqa: PLR0913 - the options of the method
     end = math.inf if budget is None else time.monotonic() + budget
     is_timed = effort is None and budget is not None
     effort = effort or ("balanced" if budget is None else "best")
-    plan = replace(PLANS[effort], rounds=math.inf) if is_timed else PLANS[effort]
+    plan = PLANS[effort].for_groups_of(k)
+    if is_timed:
+        plan = replace(plan, rounds=math.inf)
     aim = LOSS
     if objective is not None:
         aim = Objective.of(objective)

@@ -39,6 +39,7 @@ EffortName: TypeAlias = Literal["fast", "quick", "balanced", "best"]
 
 SUPPRESSED = -1
 LEAST_GAIN = 1e-9  # no change is made for less
+LARGE = 25  # k from which more rounds are made
 GROWN_TOGETHER = 512  # rows of a block that groups are grown in
 REFINED_TOGETHER = 128  # groups, at least, of a block that is refined
 SAMPLE = 32  # rows that decide where a block is cut
@@ -60,6 +61,7 @@ class Effort:
     pool: int = 20  # rows, at least, of groups that are formed again together
     hosts: int = 6  # groups that stay while their neighbours are formed again
     gathers: float = math.inf  # the lowest k with which new groups gather rows of all groups
+    longer: int = 0  # rounds with k of 25 or more, if that is more
     heat: float = 0.0  # at first, if the table is not small
     restarts: int = 0  # in each round, if the table is small
 
@@ -69,7 +71,15 @@ EFFORTS: Mapping[EffortName, Effort] = {
     "quick": Effort(rounds=2, gain=0.01, tries=2),
     "balanced": Effort(rounds=12, gain=0.002, tries=4, gathers=50),
     "best": Effort(
-        rounds=60, gain=0.001, tries=2, block=8192, pool=30, gathers=10, heat=0.15, restarts=500
+        rounds=60,
+        gain=0.001,
+        tries=2,
+        block=8192,
+        pool=30,
+        gathers=10,
+        longer=100,
+        heat=0.15,
+        restarts=500,
     ),
 }
 
@@ -997,6 +1007,8 @@ def covey(  # noqa: PLR0913 - the options of the method
 
     small = n <= START_OVER
     work = replace(EFFORTS[effort], **({"heat": 0.0} if small else {"restarts": 0}))
+    if k >= LARGE:
+        work = replace(work, rounds=max(work.rounds, work.longer))
     if allowed:  # only rounds suppress rows
         work = replace(work, rounds=max(work.rounds, 1))
     blocks = merged(split(attributes, range(n), max(GROWN_TOGETHER, work.room * k)), k)
