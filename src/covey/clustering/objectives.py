@@ -41,8 +41,7 @@ class Objective:
         for name, weight in weights.items():
             if name not in names:
                 raise UsageError(
-                    f"there is no objective {name!r} among {', '.join(names)}"
-                    f"{nearest(name, names)}"
+                    f"there is no objective {name!r} among {', '.join(names)}{nearest(name, names)}"
                 )
             if not isinstance(weight, int | float) or not 0 < weight <= 1e6:
                 raise UsageError(f"the weight of {name!r} must be above 0 and at most 1,000,000")
