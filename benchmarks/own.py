@@ -2,7 +2,7 @@
 
 Losses are Total-IL divided by that of effort "balanced", so above 1 is worse. They are measured by
 the range of the original, before ends are put on a grid: releases measure by the range that they
-show, which hangs on the groups where a few values lie far from all others. Seconds are for
+show, which depends on the groups where a few values lie far from all others. Seconds are for
 clustering only, one run, those of all processors together. The parts are `tables` of many kinds,
 `adult` at many k compared with ARX, the large `census` compared with cb, and `growth` with the
 rows. ARX is not run: its figures were recorded once (`ARX`).

@@ -223,7 +223,7 @@ def test_a_file_that_is_no_saved_work_is_refused(line: str, instead: str) -> Non
          "2 columns"),
         ({"source": Source("others.csv"), "schema": None}, "table"),
         ({"max_suppressed": 0.01}, "suppressed rows"),
-        ({"checked": frozenset({"roles"})}, "ticks"),
+        ({"checked": frozenset({"roles"})}, "confirmation"),
     ],
 )  # fmt: skip
 def test_undo_says_what_it_takes_back(decided: dict[str, Any], words: str) -> None:

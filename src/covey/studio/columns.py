@@ -311,7 +311,7 @@ def _scale_notes(column: Column, numbers: _Numbers, scale: Scale, k: int) -> Ite
         if rows := numbers.rows_where(~within):
             yield Note(f"{count(rows, 'row')} outside the domain: covey will refuse them.", "bad")
     if column.render == "mean":
-        yield Note("Who knows all values of a group but one can compute the last one from a mean.")
+        yield Note("Anyone who knows all values of a group but one can compute the last one.")
     elif column.grid is None:
         what = (
             "a median often is a person's exact value"

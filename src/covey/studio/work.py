@@ -314,6 +314,6 @@ DECISIONS = {
     "low_high": "low and high",
     "about": "about the release",
     "certificate": "certificate",
-    "checked": "ticks",
+    "checked": "confirmation",
 }
 _MOST = 200  # works that undo can go back to
