@@ -206,8 +206,8 @@ class Keys:
         self.page.keyboard.press("ArrowRight")
 
 
-def whole_way(hand: Hand, page: "Page", table: Path) -> bytes:
-    """From a workbook to a downloaded release and all that goes with it."""
+def to_a_release(hand: Hand, page: "Page", table: Path) -> None:
+    """From a workbook to a release that is made."""
     hand.choose("#file", table)
     page.wait_for_selector(f"h1:text-is('{table.name}')")
     hand.press(".onwards a[href=roles]")
@@ -223,6 +223,11 @@ def whole_way(hand: Hand, page: "Page", table: Path) -> bytes:
     hand.press(".onwards a[href=make]")
     hand.press("form[action='make/start'] button")
     page.wait_for_selector(".verdict.good")
+
+
+def whole_way(hand: Hand, page: "Page", table: Path) -> bytes:
+    """From a workbook to a downloaded release and all that goes with it."""
+    to_a_release(hand, page, table)
     hand.press(".onwards a[href=look]")
     hand.press("#random")
     page.wait_for_selector(".versus")
@@ -255,6 +260,44 @@ def test_the_whole_way(opened: Any, tmp_path: Path, kind: Any) -> None:
     )
     assert verdict.holds
     assert "It’s a" in (tmp_path / "report.html").read_text(encoding="utf-8").replace("&#x27;", "’")
+
+
+SLOW = """
+const quick = window.fetch;
+window.fetch = async (...asked) => {
+  const answer = await quick(...asked);
+  if (String(asked[0]).endsWith("answer/about")) await new Promise((wake) => setTimeout(wake, 700));
+  return answer;
+};
+"""
+
+
+def test_a_page_that_comes_late_leaves_what_is_typed_and_the_focus(
+    opened: Any, tmp_path: Path
+) -> None:
+    with served(tmp_path) as studio:
+        seen = opened(studio)
+        seen.page.add_init_script(SLOW)
+        page = seen.to("")
+        to_a_release(Mouse(page), page, workbook(tmp_path / "people.xlsx"))
+        page = seen.to("answer")
+        page.locator("#title").click()
+        page.keyboard.type("First")
+        page.keyboard.press("Tab")
+        page.keyboard.type("Second")
+        page.wait_for_selector("#title[value=First]")
+        assert page.locator("#purpose").input_value() == "Second"
+        Keys(page).reach("form[action='answer/write'] button")
+        page.wait_for_selector("#purpose[value=Second]")
+        assert page.evaluate("document.activeElement.form.getAttribute('action')") == "answer/write"
+        page.locator("#purpose").fill("Third")
+        Keys(page).reach("form[action='answer/write'] button")
+        page.keyboard.press("Enter")  # the page that shows the third text has not come yet
+        report = page.frame_locator("#report-page").locator("body")
+        report.locator("h1").wait_for()
+        assert page.locator("#purpose").input_value() == "Third"
+        assert "Third" in report.inner_text()
+        assert seen.is_quiet()
 
 
 # ── every step ──────────────────────────────────────────────────────────────────────────────────

@@ -116,7 +116,11 @@ def test_a_bad_upload_gets_the_words_of_the_command_line(
                                   "::", "mysql://u:secret@h/d",
                                   "postgresql://u:secret@nowhere.invalid/d",
                                   "*.nope", "[", "%2e%2e"])  # fmt: skip
-def test_a_path_that_leads_nowhere_is_told(studio: Inside, path: str) -> None:
+def test_a_path_that_leads_nowhere_is_told(
+    studio: Inside, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "notes.bin").write_bytes(b"\0")
+    monkeypatch.setenv("HOME", str(tmp_path))  # one's own may have very many files
     answer = studio.opening(path)
     assert answer.status_code == 200
     assert len(told(answer)) == 1

@@ -6,21 +6,24 @@
 "use strict";
 
 const pieces = new Map(); // pictures that were asked for, by their address: promises of markup
-let posting = 0;
+const newest = new WeakMap(); // what each form posted last
+let before = Promise.resolve(); // what was asked for before: pages come in the order of changes
 
 /* Put the new page in place of the old one, or only some elements of it. */
 function put(text, ids) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
   const here = document.activeElement;
-  const focus = here && here.id ? here.id : null;
+  const focus = selector(here);
   const ends = here && "selectionStart" in here ? textEnds(here) : null;
   const open = [...document.querySelectorAll("details[open]")].map((one) => one.id).filter(Boolean);
   // A slider that is being moved stays; only what it means is read anew.
-  const meant = focus && fresh.getElementById(focus)?.getAttribute("aria-valuetext");
+  const meant = focus && fresh.querySelector(focus)?.getAttribute("aria-valuetext");
   if (meant) here.setAttribute("aria-valuetext", meant);
   const drawn = new Map(); // old pictures stay until the new ones have come
   for (const one of document.querySelectorAll("[data-src][id]:not([data-every])"))
     drawn.set(one.id, one.innerHTML);
+  const typed = [...document.querySelectorAll("[data-typed]")];
+  const texts = typed.map((field) => [selector(field), field.value]);
   const sought = document.querySelector("[data-filters]")?.value;
   for (const id of ids) {
     const old = document.getElementById(id);
@@ -33,7 +36,11 @@ function put(text, ids) {
   }
   document.title = fresh.title || document.title;
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-  const again = focus && document.getElementById(focus);
+  for (const [which, text] of texts) {
+    const field = which && document.querySelector(which);
+    if (field) Object.assign(field, { value: text }).dataset.typed = "";
+  }
+  const again = focus && document.querySelector(focus);
   if (again && again !== document.activeElement) {
     again.focus({ preventScroll: true });
     if (ends && again.type === "text") again.setSelectionRange(...ends);
@@ -45,6 +52,17 @@ function put(text, ids) {
   load();
 }
 
+/* How to find an element again on the new page: by its id, or by its form and what it is called. */
+function selector(here) {
+  if (!here || here === document.body) return null;
+  if (here.id) return `#${CSS.escape(here.id)}`;
+  const attribute = (one, name) =>
+    one?.hasAttribute(name) ? `[${name}="${CSS.escape(one.getAttribute(name))}"]` : "";
+  const called = ["href", "name", "aria-label"].map((name) => attribute(here, name)).join("");
+  const form = attribute(here.form, "action");
+  return form || called ? `${form} ${here.localName}${called}` : null;
+}
+
 function textEnds(field) {
   try {
     return [field.selectionStart, field.selectionEnd];
@@ -53,18 +71,28 @@ function textEnds(field) {
   }
 }
 
-/* Post a form and show the page that it leads to. */
-async function post(form, sender) {
-  const mine = ++posting;
+/* Post a form as it is now, once all that was posted before is answered. Otherwise "write" could
+   overtake the title typed just before it, or an old page replace a newer one. */
+function post(form, sender) {
   const body = new FormData(form, sender);
-  const ids = (form.dataset.swaps || "studio").split(" ");
+  newest.set(form, body);
+  for (const field of form.elements) delete field.dataset.typed;
   form.setAttribute("aria-busy", "true");
+  before = before.then(() => send(form, body));
+}
+
+/* Send a form and show the page that it leads to. */
+async function send(form, body) {
+  const ids = (form.dataset.swaps || "studio").split(" ");
+  // A slider has been moved on: only its last place counts.
+  const isOld = () => form.dataset.swaps && newest.get(form) !== body;
   try {
+    if (isOld()) return;
     // Without a file, a form is sent as text, which is quicker to read.
     const sent = form.enctype === "multipart/form-data" ? body : new URLSearchParams(body);
     const answer = await fetch(form.action, { method: "POST", body: sent, redirect: "follow" });
     const text = await answer.text();
-    if (mine !== posting && form.dataset.swaps) return; // a later one has overtaken this one
+    if (isOld()) return;
     const moved = new URL(answer.url).pathname !== location.pathname;
     const title = document.querySelector("h1")?.textContent;
     put(text, moved ? ["studio"] : ids);
@@ -106,9 +134,16 @@ document.addEventListener("change", (event) => {
   if (form && form.dataset.live !== undefined && event.target.type !== "range") post(form);
 });
 
+/* What is typed stays when the page is put in place again, and is posted when the field is left. */
+document.addEventListener("focusout", (event) => {
+  const { form, dataset } = event.target;
+  if (form && form.dataset.live !== undefined && dataset.typed !== undefined) post(form);
+});
+
 let moving = null;
 document.addEventListener("input", (event) => {
   const field = event.target;
+  if (["text", "number", "textarea"].includes(field.type)) field.dataset.typed = "";
   if (field.type !== "range" || !field.form || field.form.dataset.live === undefined) return;
   for (const shown of field.form.querySelectorAll(`output[for="${field.id}"]`))
     shown.textContent = field.value;
@@ -145,13 +180,15 @@ function load() {
   }
 }
 
-async function refresh() {
-  try {
-    const answer = await fetch(location.href);
-    put(await answer.text(), ["studio"]);
-  } catch {
-    say("The studio does not answer. Was it ended in the terminal?");
-  }
+function refresh() {
+  before = before.then(async () => {
+    try {
+      const answer = await fetch(location.href);
+      put(await answer.text(), ["studio"]);
+    } catch {
+      say("The studio does not answer. Was it ended in the terminal?");
+    }
+  });
 }
 
 async function piece(place) {
@@ -163,7 +200,7 @@ async function piece(place) {
     const answer = await fetch(address);
     const text = await answer.text();
     if (!place.isConnected) return;
-    if (text === "reload") await refresh();
+    if (text === "reload") refresh();
     else put(text, [place.id, "line"]); // it may bring the figures of the moment, too
   } catch {
     say("The studio does not answer. Was it ended in the terminal?");
