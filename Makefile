@@ -5,6 +5,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Tests start many processes: without compiled modules on the disk, each compiles covey again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo studio install quick test fresh thorough sanitize format clean
 
 # Invent a table of people, anonymize it, and show what happened.
@@ -86,7 +89,7 @@ sanitize: $(VENV)/tools
 		$(BIN)/pytest -p no:cacheprovider -q --capture=sys $(KERNELS:%=tests/test_%.py)
 
 KERNELS := core k_member methods rings covey box_tree stopping enforcement reference_covey \
-	microaggregation
+	microaggregation bounds
 
 format: $(VENV)/tools
 	$(BIN)/ruff format .

@@ -12,13 +12,16 @@ import pyspark
 from pyspark.sql import SparkSession
 
 import covey
+from covey.engines import spark
 from test_datasets import KEY, schema
-from test_spark import PART_ROWS, killing
+from test_spark import BRIEFLY, PART_ROWS, SUMS, killing
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    spark._SUMS = SUMS
     settings = {
+        "spark.executor.extraJavaOptions": BRIEFLY,
         "spark.executor.memory": "1g",
         "spark.io.encryption.enabled": "true",
         "spark.local.dir": str(folder / "local"),

@@ -1,5 +1,6 @@
 """Searches in the tree of boxes find the same rows as brute force, on tables of some size."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,16 @@ class Scan:
             widths = np.maximum(own.max(), scaled) - np.minimum(own.min(), scaled)
             return np.asarray(np.minimum(widths, 1.0))
         assert isinstance(attribute, Category)
+        node = attribute.tree.lowest_common_ancestor(attribute.leaves[self.members])
+        losses: Losses = self._of_leaves(attribute, int(node))[attribute.leaves]
+        return losses
+
+    @functools.cache  # noqa: B019 - as long as the test: groups have the same node again and again
+    def _of_leaves(self, attribute: Category, node: int) -> Losses:
+        """What a group at this node would lose with each leaf."""
         tree = attribute.tree
-        own_node = tree.lowest_common_ancestor(attribute.leaves[self.members])
-        of_leaf = [tree.lowest_common_ancestor([own_node, leaf]) for leaf in range(tree.leaf_count)]
-        losses: Losses = tree.losses(self.table.measure)[np.array(of_leaf)[attribute.leaves]]
+        of_leaf = [tree.lowest_common_ancestor([node, leaf]) for leaf in range(tree.leaf_count)]
+        losses: Losses = tree.losses(self.table.measure)[np.array(of_leaf)]
         return losses
 
     def labels(self, k: int, seed: int) -> list[int]:

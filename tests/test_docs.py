@@ -24,6 +24,7 @@ from covey_experiments.figures import EXAMPLES, FIGURES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+ROWS = 300
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
 METRIC_PAGES = {
     "total_il": "total-il",
@@ -69,10 +70,10 @@ def test_every_example_of_a_page_runs(
     """Beside a table and, unless the page drafts a schema of its own, the schema page's first."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(METHODS, "data", dict(METHODS.data))  # others do not find a page's methods
-    people(600).write_csv("patients.csv")
+    people(ROWS).write_csv("patients.csv")
     if "patients.xlsx" in page.read_text(encoding="utf-8"):
         pytest.importorskip("xlsxwriter")
-        people(600).write_excel("patients.xlsx")
+        people(ROWS).write_excel("patients.xlsx")
     if "covey inspect patients.csv -o patients.toml\n" not in page.read_text(encoding="utf-8"):
         schema = next(block for block in blocks(DOCS / "schema.md") if block.language == "toml")
         Path("patients.toml").write_text(schema.text, encoding="utf-8")

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,19 @@ from covey.engines import spark
 pytestmark = pytest.mark.slow
 K: dict[str, Any] = {"require": [KAnonymity(5, person=False)], "effort": "fast"}
 PART_ROWS = 300
+SUMS = 2  # tasks that add up: more would take longer, and add up the same
+# Java is to compile at once what it runs for a minute, and not to optimise it for hours.
+BRIEFLY = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Any]:
     """One session for all tests: Spark takes seconds to start."""
-    with sessions.started() as found:
-        yield found
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_SUBMIT_OPTS", BRIEFLY)
+        patch.setattr(spark, "_SUMS", SUMS)
+        with sessions.started() as found:
+            yield found
 
 
 def anonymize(
@@ -98,7 +105,7 @@ def test_neither_order_nor_partitions_nor_lost_pieces_change_the_release(
     frame, known = people(), schema()
     first = on_spark(spread(frame, tmp_path / "in"), known, tmp_path / "first", **K)
     given = session.read.parquet(spread(frame, tmp_path / "others", files=5))
-    monkeypatch.setattr(spark, "_SUMS", 2)
+    monkeypatch.setattr(spark, "_SUMS", 8)
     monkeypatch.setattr(spark.SparkRun, "_keep", lambda _, pieces: pieces)  # all is computed again
     again = on_spark(given.repartition(7), known, tmp_path / "again", **K)
     assert again.equals(first)
@@ -158,7 +165,7 @@ def test_a_killed_executor_changes_nothing(tmp_path: Path) -> None:
     tests = str(Path(__file__).parent)
     subprocess.run(
         [sys.executable, f"{tests}/spark_cluster.py", tmp_path],
-        env={**os.environ, "PYTHONPATH": tests},
+        env={**os.environ, "PYTHONPATH": tests, "SPARK_SUBMIT_OPTS": BRIEFLY},
         capture_output=True,
         check=True,
         timeout=300,
@@ -258,10 +265,18 @@ def marked() -> tuple[pl.DataFrame, covey.Schema]:
     return frame, known
 
 
-def leftovers(*folders: str | Path) -> list[str]:
-    """The files that hold a mark."""
-    paths = [path for folder in folders for path in Path(folder).rglob("*") if path.is_file()]
-    return [str(path) for path in paths if MARK.encode() in path.read_bytes()]
+def contents(folder: str | Path) -> dict[Path, bytes]:
+    """What is in all files of a folder. Spark may delete some meanwhile: those hold nothing."""
+    found: dict[Path, bytes] = {}
+    for place, _, names in os.walk(folder):
+        for path in (Path(place, name) for name in names):
+            with suppress(FileNotFoundError):
+                found[path] = path.read_bytes()
+    return found
+
+
+def marked_in(held: dict[Path, bytes]) -> list[Path]:
+    return [path for path, own in held.items() if MARK.encode() in own]
 
 
 def test_no_original_value_is_left_or_readable(session: Any, tmp_path: Path) -> None:
@@ -269,13 +284,14 @@ def test_no_original_value_is_left_or_readable(session: Any, tmp_path: Path) -> 
     source = spread(frame, tmp_path / "in")
     local = session.conf.get("spark.local.dir")
     assert Path(local).stat().st_mode & 0o077 == 0
-    found: list[str] = []
+    found: list[Path] = []
     seen = 0
 
     def look(*_: Any) -> None:
         nonlocal seen
-        found.extend(leftovers(local))
-        seen = max(seen, sum(path.stat().st_size for path in Path(local).rglob("*.data")))
+        held = contents(local)
+        found.extend(marked_in(held))
+        seen = max(seen, sum(len(own) for path, own in held.items() if path.suffix == ".data"))
 
     asked: dict[str, Any] = {"k": 5, "person": False}
     anonymize(
@@ -290,7 +306,7 @@ def test_no_original_value_is_left_or_readable(session: Any, tmp_path: Path) -> 
     )
     assert seen > 10_000  # there were files, and what was in them could not be read
     assert not found
-    assert not leftovers(local)
+    assert not marked_in(contents(local))
     assert {path.name for path in tmp_path.iterdir()} == {"in", "out", "two", "killed"}
     for path in (tmp_path / "out").iterdir():
         assert f"{MARK}-name".encode() not in path.read_bytes()
