@@ -44,7 +44,7 @@ import polars as pl
 from benchmarks import tables
 
 import covey
-from covey.clustering.covey import PLANS
+from covey.clustering.efforts import PLANS
 from covey.encoding.categories import spell_set
 from covey.report import charts
 from covey.schema import ColumnType, taxonomy

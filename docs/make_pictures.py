@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from covey import METHODS, Schema, demo
-from covey.clustering.covey import PLANS, Effort, Plan
+from covey.clustering.efforts import PLANS, Effort, Plan
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups, Rings
 from covey.encoding.imputation import blocks_of
@@ -204,7 +204,7 @@ def steps(table: EncodedTable, k: int) -> list[Step]:
 
 def _rounds(table: EncodedTable, k: int, effort: Effort) -> Iterator[Step]:
     told: dict[int, float] = {}
-    parts = PLANS[effort].rounds + 1
+    parts = PLANS[effort].for_table(table.rows, k).rounds + 1
 
     def listen(stage: str, done: float) -> None:
         loss = re.search(r"loss ([\d,]+)", stage)

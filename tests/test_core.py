@@ -278,6 +278,11 @@ class Calls:
         missing = np.zeros(intervals)
         places = np.zeros((rows, intervals + trees), dtype=np.int32)
         values, rank = np.arange(rows, dtype=np.int32), np.arange(rows)
+        priced = {
+            "space": kernels.Space(core), "k": k, "rows": np.arange(rows),
+            "counts": np.ones(rows, dtype=np.int64), "prices": np.ones(rows), "floor": 0.0,
+            "work": 1_000,
+        }  # fmt: skip
         self.arguments: dict[str, dict[str, Any]] = {
             "tile": {"table": core, "rows": np.arange(rows, dtype=np.int32), "most": 4},
             "k_member": {
@@ -309,6 +314,8 @@ class Calls:
                 "rank": rank,
             },
             "nh": random,
+            "overpriced": priced,
+            "groups_above": {**priced, "most": 10},
         }  # fmt: skip
 
 
@@ -376,6 +383,9 @@ def test_a_kernel_refuses_an_impossible_k(
         ("ikac", "start", ROWS),
         ("mondrian", "places", np.full((ROWS, 5), 10**6, dtype=np.int32)),
         ("cb", "values", np.full(ROWS, -1, dtype=np.int32)),
+        ("overpriced", "rows", np.full(ROWS, ROWS)),
+        ("overpriced", "counts", np.zeros(ROWS, dtype=np.int64)),
+        ("groups_above", "prices", np.full(ROWS, np.nan)),
     ],
 )
 def test_a_kernel_refuses_what_is_not_in_the_table(

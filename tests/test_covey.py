@@ -85,7 +85,7 @@ def test_every_round_keeps_groups_legal_and_lowers_the_cost_unless_heated(
         table.encoded(classes=True), k, seed, penalty, evenness, data.draw(st.sampled_from([0, 1]))
     )
     block, random = work.block(np.arange(table.rows)), np.random.default_rng(seed)
-    step = data.draw(st.sampled_from(["sweep", "refine", "start over"]), "step")
+    step = data.draw(st.sampled_from(["sweep", "refine"]), "step")
     heat = data.draw(st.sampled_from([0.0, 0.0, 2.0]), "heat")
     gathers = data.draw(st.booleans(), "gathers")
     block.grow(random, kernels.Watch())
@@ -102,10 +102,8 @@ def test_every_round_keeps_groups_legal_and_lowers_the_cost_unless_heated(
         before = block.cost
         if step == "sweep":
             block.sweep(work.price, kernels.Watch())
-        elif step == "refine":
-            block.refine(work.price, 2, 3, 2, heat, gathers, random, kernels.Watch())
         else:
-            block.start_over(work.price, 5, random, kernels.Watch())
+            block.refine(work.price, 2, 3, 2, heat, gathers, random, kernels.Watch())
 
 
 def taken_over(work: Any, labels: Longs) -> kernels.Block:
@@ -425,9 +423,8 @@ def test_a_budget_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert in_time == groups_of(table, 5, effort="fast").labels.tolist() != balanced
 
 
-@pytest.mark.parametrize("rows", [60, 400], ids=["starts over", "annealed"])
-def test_a_budget_is_used_until_the_time_is_up(rows: int) -> None:
-    table = encode(Table(demo.people(rows)), demo.schema())
+def test_a_budget_is_used_until_the_time_is_up() -> None:
+    table = encode(Table(demo.people(400)), demo.schema())
     shares: list[float] = []
     began = time.monotonic()
     groups_of(table, 5, budget=0.5, progress=lambda _, done: shares.append(done))
@@ -446,8 +443,8 @@ def test_a_round_that_the_time_cuts_short_leaves_the_other_groups(
     monkeypatch.setattr(module, "_SMALLEST_BLOCK", 8)
     plan = module.Plan(rounds=9, gain=0.0, tries=1, block=300, heat=heat)
     over = itertools.cycle([False, True])
-    monkeypatch.setattr(module._Schedule, "is_over", property(lambda _: next(over)))
-    schedule = module._Schedule(plan, 0.0, np.inf)
+    monkeypatch.setattr(module.Schedule, "is_over", property(lambda _: next(over)))
+    schedule = module.Schedule(plan, 0.0, np.inf)
     with ThreadPoolExecutor(1) as threads:
         work.start(threads, plan)
         for number in range(6):

@@ -111,7 +111,7 @@ DIGESTS = {
     "covey fast": "217543b5f8c139ef",
     "covey quick": "c8704914fdbf300f",
     "covey balanced": "bb0784be017ddddc",
-    "covey best": "f74c0b770a06acb3",
+    "covey best": "70f7d885a9dabe36",
     "a seed": "a34027ec69487414",
     "in order": "4954ea45fa511a7a",
     "refined": "162e80d3762b875d",

@@ -13,7 +13,7 @@ import pytest
 from make_pictures import Stage, Step
 
 from covey import demo
-from covey.clustering.covey import PLANS
+from covey.clustering.efforts import PLANS
 from covey.encoding import encode
 from covey.tables import Table
 
@@ -92,7 +92,7 @@ def test_rounds_are_told_for_every_effort() -> None:
         heated = PLANS[effort].heat > 0
         assert all(math.floor(b.loss) <= a.loss or heated for a, b in pairwise(own))
         assert own[-1].loss < own[0].loss or len(own) == 1
-        assert len(own) <= PLANS[effort].rounds + 1
+        assert len(own) <= PLANS[effort].for_table(300, K).rounds + 1
     assert len(by_effort["fast"]) == 1 < len(by_effort["quick"])
     assert by_effort["fast"][0].loss < by_effort["quick"][0].loss
     text = pictures.svg(pictures.rounds_picture(found, greedy=found[0].loss))

@@ -74,14 +74,43 @@ def test_labels_of_more_rows_are_those_of_the_reference(
     check(table, "balanced", what, data)
 
 
+def fewer_rounds(patch: pytest.MonkeyPatch) -> None:
+    """Let both do less for the best effort: with a small table, 10 rounds and more with k."""
+    for plans in (covey.PLANS, twin.EFFORTS):
+        patch.setitem(plans, "best", replace(plans["best"], rounds=0.5))
+
+
 @whats
-@given(people(least=4, most=10, columns=2), st.data())
-@examples(6)
+@given(people(least=4, most=30, columns=3), st.data())
+@examples(20)
 def test_labels_of_the_best_effort_are_those_of_the_reference(
     what: str, table: People, data: st.DataObject
 ) -> None:
-    """Few and small tables: the reference starts over 500 times in each round."""
-    check(table, "best", what, data)
+    with pytest.MonkeyPatch.context() as patch:
+        fewer_rounds(patch)
+        check(table, "best", what, data)
+
+
+@given(
+    st.sampled_from(["fast", "quick", "balanced", "best"]),
+    st.one_of(st.integers(1, 2_000), st.integers(1, 10**7)),
+    st.integers(1, 10**6),
+)
+def test_the_amount_of_work_is_that_of_the_reference(effort: str, rows: int, k: int) -> None:
+    plan, work = covey.PLANS[effort].for_table(rows, k), twin.work_for(effort, rows, k)
+    assert (plan.rounds, plan.gain, plan.heat) == (work.rounds, work.gain, work.heat)
+
+
+def test_small_tables_get_more_rounds_and_large_ones_end_sooner() -> None:
+    best, balanced = covey.PLANS["best"], covey.PLANS["balanced"]
+    rounds = [best.for_table(rows, 1).rounds for rows in (10, 500, 1_000, 10_000, 10**6)]
+    assert rounds == [1000, 1000, 500, 50, 50]
+    assert best.for_table(10_000, 100).rounds == 125
+    heats = [best.for_table(10_000, k).heat for k in (1, 16, 81)]
+    assert heats == [pytest.approx(heat) for heat in (0.3, 0.15, 0.1)]
+    gains = [balanced.for_table(rows, 5).gain for rows in (10, 100_000, 300_000, 10**7)]
+    assert gains == [pytest.approx(gain) for gain in (0.002, 0.002, 0.006, 0.01)]
+    assert {balanced.for_table(rows, 100).rounds for rows in (10, 10**6)} == {12}
 
 
 def gathering_in_hot_rounds(patch: pytest.MonkeyPatch) -> None:
@@ -181,9 +210,10 @@ def crowd(
     ids=lambda value: f"{value.rows} rows" if isinstance(value, EncodedTable) else str(value),
 )
 def test_labels_of_several_blocks_are_those_of_the_reference(
-    table: EncodedTable, k: int, options: dict[str, Any]
+    table: EncodedTable, k: int, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Groups grow in blocks of 512 rows, or 8k if that is more; large ones by many rows at once."""
+    fewer_rounds(monkeypatch)
     fast, slow = by_both(table, k, 11, **options)
     assert fast == slow
     assert table.rows > 512 or options["effort"] == "best"

@@ -22,7 +22,7 @@ import polars as pl
 from covey import part, tables
 from covey.clustering import refuse_infeasible
 from covey.clustering.bounds import least_loss
-from covey.clustering.covey import Effort
+from covey.clustering.efforts import Effort
 from covey.clustering.objectives import LOSS
 from covey.clustering.objectives import Asked as Objective
 from covey.clustering.progress import STOPPED, Progress, silent
@@ -234,8 +234,10 @@ def _gap(
     # On a grid, or if rows are suppressed, the release is measured by another scale.
     if losses.suppressed or not math.isclose(LOSS.cost(table, groups), losses.total_il):
         return None
-    least = least_loss(table, request.k)
-    return max(losses.total_il / least - 1, 0.0) if least else None
+    least = least_loss(table, groups, request.k)
+    if least is not None and losses.total_il <= least * (1 + 1e-8):  # less than that is rounding
+        return 0.0
+    return losses.total_il / least - 1 if least else None
 
 
 def cluster(

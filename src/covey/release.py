@@ -116,10 +116,10 @@ class Release:
     def gap(self) -> float | None:
         """How far the loss is above the least possible for k at most; for the custodian only.
 
-        0.5 says that no groups of k rows can lose less than two thirds of it. It is computed with
-        the effort "best" or a budget, if it takes no longer than some seconds, no row is suppressed
-        and no number is on a grid; otherwise None. It is a figure of the original rows that does
-        not follow from the release, so no report shows it.
+        0.5 says that no groups of k rows can lose less than two thirds of it, and 0 that none can
+        lose less. It is computed with the effort "best" or a budget, if it takes no longer than
+        some seconds, no row is suppressed and no number is on a grid; otherwise None. It is a
+        figure of the original rows that does not follow from the release, so no report shows it.
         """
         return self._own.gap
 

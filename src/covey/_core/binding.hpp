@@ -85,5 +85,6 @@ void bind_cb(nb::module_ &m);
 void bind_nh(nb::module_ &m);
 void bind_refinement(nb::module_ &m);
 void bind_annealing(nb::module_ &m);
+void bind_pricing(nb::module_ &m);
 
 }  // namespace covey

@@ -194,10 +194,6 @@ class Block:
 
         Without heat, they are no dearer than before.
         """
-    def start_over(
-        self, price: float, tries: int, random: np.random.Generator, watch: Watch
-    ) -> None:
-        """Form all groups again, if that pays."""
     def repair(self, watch: Watch) -> bool:
         """Change groups until all meet the constraints."""
     def offers(self) -> Floats:
@@ -208,6 +204,35 @@ class Block:
     def labels(self) -> Longs: ...
     @property
     def cost(self) -> float: ...
+
+# A lower bound of the loss. Each class of equal rows is given by one of them, by their number and
+# by their price. The excess of a group of k to 2k - 1 rows is by what their prices exceed its cost.
+# Groups are given by the classes of their rows, the dearest first, and where each group ends.
+# `work` is a number of steps; the last result is what is left of it.
+
+def overpriced(
+    space: Space, k: int, rows: Longs, counts: Longs, prices: Floats, floor: float, work: int
+) -> tuple[Floats, Longs, Longs, int]:
+    """The highest excess of the groups whose dearest class it is, and the groups that have it.
+
+    The excess is at least `floor`; then there is no group. It is a bound if the work does not
+    suffice.
+    """
+
+def groups_above(
+    space: Space,
+    k: int,
+    rows: Longs,
+    counts: Longs,
+    prices: Floats,
+    floor: float,
+    most: int,
+    work: int,
+) -> tuple[Longs, Longs, Floats, int]:
+    """All groups whose excess is above `floor`, and their excess.
+
+    The search ends if there are more than `most`, or if the work does not suffice.
+    """
 
 # The covey method, for the sum of squares.
 

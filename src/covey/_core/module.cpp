@@ -97,4 +97,5 @@ NB_MODULE(kernels, m) {
     bind_nh(m);
     bind_refinement(m);
     bind_annealing(m);
+    bind_pricing(m);
 }

@@ -12,6 +12,11 @@ namespace covey {
 
 namespace {
 
+constexpr i64 LARGE = 256;  // rows of a group whose ends take long to find again
+
+// Values that are kept for each end of a group.
+int kept(i64 rows) { return rows < LARGE ? End<double>::FEW : End<double>::MANY; }
+
 const auto lower = [](auto one, auto other) { return one < other; };
 const auto higher = [](auto one, auto other) { return one > other; };
 
@@ -24,12 +29,12 @@ void Extremes::resize(const Space &space) {
     first_.resize(space.categories), last_.resize(space.categories);
 }
 
-void Extremes::clear(const Space &space) {
+void Extremes::clear(const Space &space, i64 rows) {
     resize(space);
-    for (auto &end : lows_) end.clear(INF);
-    for (auto &end : highs_) end.clear(-INF);
-    for (auto &end : firsts_) end.clear(FAR);
-    for (auto &end : lasts_) end.clear(-1);
+    for (auto &end : lows_) end.clear(INF, kept(rows));
+    for (auto &end : highs_) end.clear(-INF, kept(rows));
+    for (auto &end : firsts_) end.clear(FAR, kept(rows));
+    for (auto &end : lasts_) end.clear(-1, kept(rows));
 }
 
 void Extremes::extend(const Block &rows, i64 row) {
@@ -37,17 +42,17 @@ void Extremes::extend(const Block &rows, i64 row) {
     const i32 *codes = rows.code(row);
     for (size_t j = 0; j < lows_.size(); ++j) {
         lows_[j].extend(numbers[j], lower), highs_[j].extend(numbers[j], higher);
-        low_[j] = lows_[j].value, high_[j] = highs_[j].value;
+        low_[j] = lows_[j].value(), high_[j] = highs_[j].value();
     }
     for (size_t j = 0; j < firsts_.size(); ++j) {
         firsts_[j].extend(codes[j], lower), lasts_[j].extend(codes[j], higher);
-        first_[j] = firsts_[j].value, last_[j] = lasts_[j].value;
+        first_[j] = firsts_[j].value(), last_[j] = lasts_[j].value();
     }
 }
 
 template <bool Marked> void Extremes::measure(Partition<Marked> &parts, i64 group) {
     const Space &space = *parts.rows->space;
-    clear(space);
+    clear(space, parts.size[group]);
     for (i64 row = parts.head[group]; row >= 0; row = parts.next[row]) extend(*parts.rows, row);
     std::copy_n(low_.data(), space.intervals, parts.low(group));
     std::copy_n(high_.data(), space.intervals, parts.high(group));
@@ -58,23 +63,23 @@ template <bool Marked> void Extremes::measure(Partition<Marked> &parts, i64 grou
 template void Extremes::measure(Partition<false> &, i64);
 template void Extremes::measure(Partition<true> &, i64);
 
-// Only attributes in which the row was at an end, or next to it, are measured again.
+// Attributes of which too few values are known are measured again.
 template <bool Marked> void Extremes::forget(Partition<Marked> &parts, i64 group, i64 row) {
     const Block &rows = *parts.rows;
-    auto known = [&](auto &low, auto &high, auto lowest, auto highest, auto cell) {
-        if (low.forget(cell(row)) & high.forget(cell(row))) return true;
-        low.clear(lowest), high.clear(highest);
+    int many = kept(parts.size[group]);
+    auto update = [&](auto &low, auto &high, auto lowest, auto highest, auto cell) {
+        if (low.forget(cell(row)) & high.forget(cell(row))) return;
+        low.clear(lowest, many), high.clear(highest, many);
         for (i64 member = parts.head[group]; member >= 0; member = parts.next[member])
             low.extend(cell(member), lower), high.extend(cell(member), higher);
-        return false;
     };
     for (size_t j = 0; j < lows_.size(); ++j) {
-        if (known(lows_[j], highs_[j], INF, -INF, [&](i64 member) { return rows.number(member)[j]; })) continue;
-        parts.low(group)[j] = low_[j] = lows_[j].value, parts.high(group)[j] = high_[j] = highs_[j].value;
+        update(lows_[j], highs_[j], INF, -INF, [&](i64 member) { return rows.number(member)[j]; });
+        parts.low(group)[j] = low_[j] = lows_[j].value(), parts.high(group)[j] = high_[j] = highs_[j].value();
     }
     for (size_t j = 0; j < firsts_.size(); ++j) {
-        if (known(firsts_[j], lasts_[j], FAR, -1, [&](i64 member) { return rows.code(member)[j]; })) continue;
-        parts.first(group)[j] = first_[j] = firsts_[j].value, parts.last(group)[j] = last_[j] = lasts_[j].value;
+        update(firsts_[j], lasts_[j], FAR, -1, [&](i64 member) { return rows.code(member)[j]; });
+        parts.first(group)[j] = first_[j] = firsts_[j].value(), parts.last(group)[j] = last_[j] = lasts_[j].value();
     }
 }
 
@@ -415,6 +420,7 @@ template <bool Marked> i64 Moves<Marked>::partner(Parts &parts, i64 group) {
 namespace {
 
 constexpr double HOPELESS = 1.1;
+constexpr double CHOSEN = 0.4;  // how likely one of the nearest groups is formed again, with heat
 
 template <bool Marked> class BlockRefinery : public Refinery {
   public:
@@ -474,18 +480,10 @@ template <bool Marked> class BlockRefinery : public Refinery {
                 regroup({group}, {}, how.tries, heat, random, watch);
                 if (parts_.size[group] == 0) continue;
             }
-            auto [chosen, hosts] = neighbourhood(group, how);
+            auto [chosen, hosts] = neighbourhood(group, how, random);
             for (i64 i = 0; i < std::min<i64>(third, i64(chosen.size())); ++i) done[chosen[i]] = 1;
             if (chosen.size() > 1) regroup(chosen, hosts, how.tries, heat, random, watch);
         }
-    }
-
-    void start_over(double price, i64 tries, const Random &random, const Watch &watch) override {
-        parts_.aim.price = price;
-        std::vector<i64> chosen;
-        for (i64 group = 0; group < parts_.groups(); ++group)
-            if (parts_.size[group] > 0) chosen.push_back(group);
-        regroup(chosen, {}, tries, 0.0, random, watch);
     }
 
   private:
@@ -519,11 +517,23 @@ template <bool Marked> class BlockRefinery : public Refinery {
         return many ? total / double(many) : 0.0;
     }
 
+    // The groups to form again together with one, the first ones first, and then to keep as hosts. With
+    // heat, any of the nearest may come first: the same ones each time would lead to the same groups.
+    std::vector<i64> around(i64 group, const Regrouping &how, const Random &random) {
+        std::vector<i64> near = parts_.nearest(group, how.neighbours + how.hosts), first, rest;
+        if (how.heat == 0.0) return near;
+        for (i64 other : near)
+            (i64(first.size()) < how.neighbours && random.uniform() < CHOSEN ? first : rest).push_back(other);
+        first.insert(first.end(), rest.begin(), rest.end());
+        return first;
+    }
+
     // The group and its nearest, as long as they are not too large together; and the groups that stay.
-    std::pair<std::vector<i64>, std::vector<i64>> neighbourhood(i64 group, const Regrouping &how) {
+    std::pair<std::vector<i64>, std::vector<i64>> neighbourhood(i64 group, const Regrouping &how,
+                                                                const Random &random) {
         i64 largest = std::max<i64>((2 * how.neighbours + 2) * aim_.k, 40), size = parts_.size[group];
         std::vector<i64> chosen{group}, hosts;
-        for (i64 other : parts_.nearest(group, how.neighbours + how.hosts)) {
+        for (i64 other : around(group, how, random)) {
             if (i64(chosen.size()) <= how.neighbours && size + parts_.size[other] <= largest) {
                 chosen.push_back(other);
                 size += parts_.size[other];
@@ -754,14 +764,6 @@ void bind_refinement(nb::module_ &m) {
                 self.block->sweep(price, watch);
             },
             "price"_a, "watch"_a)
-        .def(
-            "start_over",
-            [](BoundBlock &self, double price, i64 tries, nb::handle random, Watch &watch) {
-                Random draws = random_of(random);
-                nb::gil_scoped_release release;
-                self.block->start_over(price, tries, draws, watch);
-            },
-            "price"_a, "tries"_a, "random"_a, "watch"_a)
         .def(
             "repair",
             [](BoundBlock &self, Watch &watch) {

@@ -4,6 +4,7 @@
 // lowers the cost by more than LEAST_GAIN.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "heap.hpp"
@@ -11,21 +12,49 @@
 
 namespace covey {
 
-// One end of a group in one attribute: the value, how many members have it, and the next one.
-template <class T> struct End {
-    T value, next;
-    i64 count;
-
-    void clear(T far) { value = next = far, count = 0; }
+// One end of a group in one attribute: its outermost values, and how many members have each.
+template <class T> class End {
+  public:
+    void clear(T far, int kept) { far_ = far, kept_ = kept, known_ = 0, all_ = true; }
     // `before` says which values lie further out.
     template <class Before> void extend(T cell, Before before) {
-        if (before(cell, value)) next = value, value = cell, count = 1;
-        else if (cell == value) count += 1;
-        else if (before(cell, next)) next = cell;
+        int place = known_;
+        while (place > 0 && !before(values_[place - 1], cell)) --place;
+        if (place < known_ && values_[place] == cell) counts_[place] += 1;
+        else if (place < known_ || (all_ && known_ < kept_)) insert(place, cell);
+        else all_ = false;
     }
-    // Forget a member; whether value and next are still known.
-    bool forget(T cell) { return cell == value ? --count > 0 : cell != next; }
-    T without(T cell) const { return cell == value && count == 1 ? next : value; }
+    // Forget a member; whether the outermost value and the next one are still known.
+    bool forget(T cell) {
+        int place = 0;
+        while (place < known_ && values_[place] != cell) ++place;
+        if (place < known_ && --counts_[place] == 0) {
+            known_ -= 1;
+            for (; place < known_; ++place) values_[place] = values_[place + 1], counts_[place] = counts_[place + 1];
+        }
+        return all_ || known_ > 1;
+    }
+    T value() const { return known_ > 0 ? values_[0] : far_; }
+    T without(T cell) const {
+        if (cell != values_[0] || counts_[0] > 1) return values_[0];
+        return known_ > 1 ? values_[1] : far_;
+    }
+
+    static constexpr int FEW = 2, MANY = 32;
+
+  private:
+    void insert(int place, T cell) {
+        all_ = all_ && known_ < kept_;
+        known_ = std::min(known_ + 1, kept_);
+        for (int i = known_ - 1; i > place; --i) values_[i] = values_[i - 1], counts_[i] = counts_[i - 1];
+        values_[place] = cell, counts_[place] = 1;
+    }
+
+    T far_{};
+    int kept_ = FEW, known_ = 0;
+    bool all_ = true;  // whether there are no other values
+    std::array<T, MANY> values_{};
+    std::array<i64, MANY> counts_{};
 };
 
 // The ends of a group and what is next to them: what it would lose without any one member.
@@ -41,7 +70,7 @@ class Extremes {
     double loss_with(const Block &rows, i64 row) const;
 
   private:
-    void clear(const Space &space);
+    void clear(const Space &space, i64 rows);
     void resize(const Space &space);
     Hull hull() const { return {low_.data(), high_.data(), first_.data(), last_.data()}; }
 
@@ -120,7 +149,6 @@ class Refinery {
     virtual void load(const i64 *labels) = 0;
     virtual void sweep(double price, const Watch &watch) = 0;
     virtual void refine(double price, const Regrouping &how, const Random &random, const Watch &watch) = 0;
-    virtual void start_over(double price, i64 tries, const Random &random, const Watch &watch) = 0;
     virtual bool repair(Watch &watch) = 0;
     virtual std::vector<double> offers() = 0;           // what the return of each row left out would cost
     virtual void settle(const bool *returning) = 0;     // let some of them join the cheapest groups

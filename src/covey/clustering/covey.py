@@ -9,14 +9,15 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 import numpy as np
 
 from covey._core.arrays import Cells, Floats, Forest, Ints, Longs
 from covey.clustering import discernibility
+from covey.clustering.efforts import PLANS, Effort, Plan, Schedule
 from covey.clustering.objectives import LOSS, Asked, Objective
 from covey.clustering.progress import STOPPED, Progress, silent, watched, with_loss
 from covey.encoding import EncodedTable
@@ -28,77 +29,8 @@ if TYPE_CHECKING:
     from covey._core import kernels
 
 T = TypeVar("T")
-Effort = Literal["fast", "quick", "balanced", "best"]
 
-
-@dataclass(frozen=True)
-class Plan:
-    """The amount of work of an effort."""
-
-    rounds: float  # at most
-    gain: float  # share of the loss that a round must gain to be followed by another
-    tries: int = 4
-    longer: float = 0.0  # rounds with a large k, if that is more: each takes less time there
-    least: float = 0.01  # as `gain`, under requirements beyond k
-    gathers: float = math.inf  # lowest k for which new groups also gather rows of a whole block
-    heat: float = 0.0  # by how much a new group may cost more at first, as a share of its cost
-    start: int = 512  # rows in a block in which groups are grown
-    room: int = 8  # groups of k, at least, for which such a block has room
-    at_once: bool = False  # whether groups are re-formed there, too, and not only in rounds
-    block: int = 4_096  # rows in a block in which groups are refined
-    pool: int = 20  # rows that are re-formed together, but at least three groups
-    hosts: int = 6  # more groups, which stay but may take in some of these rows
-    whole: int = 0  # largest table, in rows, that is re-formed as a whole and not annealed
-    restarts: int = 500  # how often it is re-formed
-
-    def for_groups_of(self, k: int) -> "Plan":
-        """The same with as many rounds as pay with this k."""
-        return replace(self, rounds=max(self.rounds, self.longer)) if k >= _LARGE else self
-
-    @property
-    def with_rounds(self) -> "Plan":
-        """The same with one round at least: only rounds suppress rows or mind requirements."""
-        return replace(self, rounds=max(self.rounds, 1))
-
-    @property
-    def first(self) -> "Plan":
-        """The rounds for k alone, before requirements beyond k are met: more of them do not pay."""
-        return replace(self, rounds=min(self.rounds, 1), heat=0.0)
-
-    @property
-    def constrained(self) -> "Plan":
-        """The rounds under such requirements: each takes longer, and more tries pay less."""
-        return replace(self.with_rounds, gain=self.least, tries=min(self.tries, 2))
-
-    def neighbours(self, k: int) -> int:
-        """Number of groups that are re-formed together with each group."""
-        return max(3, -(-self.pool // k)) - 1
-
-    def cooled(self, share: float) -> float:
-        """The heat after a share of the work: none in the last part of it."""
-        return self.heat * max(0.0, 1.0 - share / _COOLED)
-
-
-PLANS: dict[Effort, Plan] = {
-    "fast": Plan(rounds=0, gain=0.0, tries=1, room=24, at_once=True, pool=0, hosts=2),
-    "quick": Plan(rounds=2, gain=0.01, tries=2),
-    "balanced": Plan(rounds=12, gain=0.002, gathers=50),
-    "best": Plan(
-        rounds=60,
-        gain=0.001,
-        tries=2,
-        longer=100,
-        least=0.002,
-        gathers=10,
-        heat=0.15,
-        block=8_192,
-        pool=30,
-        whole=100,
-    ),
-}
 _SMALLEST_BLOCK = 128  # groups in a block in which they are refined
-_LARGE = 25  # k from which `longer` counts
-_COOLED = 0.85  # the share of the rounds, or of the time, after which there is no heat
 _LEAST_GAIN = 1e-9  # less is rounding: it decides nothing
 
 
@@ -152,7 +84,7 @@ def covey(  # noqa: PLR0913 - the options of the method
     end = math.inf if budget is None else time.monotonic() + budget
     is_timed = effort is None and budget is not None
     effort = effort or ("balanced" if budget is None else "best")
-    plan = PLANS[effort].for_groups_of(k)
+    plan = PLANS[effort].for_table(table.rows, k)
     if is_timed:
         plan = replace(plan, rounds=math.inf)
     aim = LOSS
@@ -210,7 +142,8 @@ def refined(
 ) -> Groups:
     """Refine the groups of any method as the covey method does, while that lowers the objective."""
     weights = objective.penalty, objective.evenness
-    work, plan = _Work(table, k, seed, *weights, progress=progress), PLANS["balanced"]
+    work = _Work(table, k, seed, *weights, progress=progress)
+    plan = PLANS["balanced"].for_table(table.rows, k)
     finished = work.take_over(groups)
     before = Groups(_numbered(work.labels))
     if not finished:
@@ -243,34 +176,9 @@ def _with_smaller_squares(
     return found if better else groups
 
 
-@dataclass(frozen=True)
-class _Schedule:
-    """How much of the work is done: by rounds or, if nothing else ends them, by the clock."""
-
-    plan: Plan
-    began: float
-    end: float
-
-    def done(self, rounds: float) -> float:
-        """The share of the work that is done after so many rounds."""
-        if self.is_timed:
-            return min((time.monotonic() - self.began) / (self.end - self.began), 1.0)
-        return rounds / self.plan.rounds if self.plan.rounds else 1.0
-
-    @property
-    def is_timed(self) -> bool:
-        return math.isinf(self.plan.rounds)
-
-    @property
-    def is_over(self) -> bool:
-        return time.monotonic() > self.end
-
-
 def _rounds(work: "_Work", threads: ThreadPoolExecutor, plan: Plan, end: float) -> bool:
     """Refine while that pays, and keep the best groups; if interrupted, say so and return False."""
-    if work.table.rows <= plan.whole:
-        plan = replace(plan, heat=0.0)
-    schedule = _Schedule(plan, time.monotonic(), end)
+    schedule = Schedule(plan, time.monotonic(), end)
     best, cost, finished = work.labels.copy(), work.cost, True
     try:
         for number in count():
@@ -440,7 +348,7 @@ class _Work:
         self.progress(stage, (self.stage + share) / self.stages)
 
     def refine(
-        self, threads: ThreadPoolExecutor, schedule: _Schedule, number: int, heat: float
+        self, threads: ThreadPoolExecutor, schedule: Schedule, number: int, heat: float
     ) -> bool:
         """Do one round over all blocks of a new tiling; return whether it is kept.
 
@@ -467,7 +375,7 @@ class _Work:
         self,
         threads: ThreadPoolExecutor,
         blocks: list[Longs],
-        schedule: _Schedule,
+        schedule: Schedule,
         number: int,
         heat: float,
     ) -> None:
@@ -480,8 +388,6 @@ class _Work:
             before = block.cost
             random = self.random(self.round, place)
             block.refine(self.price, *self._regrouping(plan, heat), random, self.watch)
-            if self.table.rows <= plan.whole:
-                block.start_over(self.price, plan.restarts, random, self.watch)
             self._save(blocks[place], block)
             return before - block.cost
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from covey._core.arrays import Floats, Longs
-from covey.clustering.covey import Effort, _large_enough, _tiles, workers
+from covey.clustering.covey import _large_enough, _tiles, workers
+from covey.clustering.efforts import Effort
 from covey.clustering.progress import STOPPED, Progress, silent
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups

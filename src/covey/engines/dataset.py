@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from covey import tables
-from covey.clustering.covey import Effort
+from covey.clustering.efforts import Effort
 from covey.clustering.objectives import Asked as Objective
 from covey.clustering.progress import Progress, silent
 from covey.clustering.request import PLAIN, Request, options_among

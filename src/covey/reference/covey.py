@@ -39,13 +39,16 @@ EffortName: TypeAlias = Literal["fast", "quick", "balanced", "best"]
 
 SUPPRESSED = -1
 LEAST_GAIN = 1e-9  # no change is made for less
-LARGE = 25  # k from which more rounds are made
 GROWN_TOGETHER = 512  # rows of a block that groups are grown in
 REFINED_TOGETHER = 128  # groups, at least, of a block that is refined
+FEW_ROWS = 10_000  # below which there may be more rounds
+MANY_ROWS = 100_000  # from which a round must gain more
+LARGEST_GAIN = 0.01  # that a round must gain then
 SAMPLE = 32  # rows that decide where a block is cut
 MANY = 64  # a group takes one in so many of the rows that it still needs in one search
+CHOSEN = 0.4  # how likely one of the nearest groups is formed again, with heat
+COOLER = 0.25  # the power of k that the heat falls with
 COOLED = 0.85  # the share of the rounds after which there is no heat
-START_OVER = 100  # rows of a table, at most, to start over
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,9 @@ class Effort:
     pool: int = 20  # rows, at least, of groups that are formed again together
     hosts: int = 6  # groups that stay while their neighbours are formed again
     gathers: float = math.inf  # the lowest k with which new groups gather rows of all groups
-    longer: int = 0  # rounds with k of 25 or more, if that is more
-    heat: float = 0.0  # at first, if the table is not small
-    restarts: int = 0  # in each round, if the table is small
+    growth: float = 0.0  # the power of k that the rounds grow with
+    heat: float = 0.0  # at first, with k = 1
+    longer: float = 1.0  # times as many rounds in a small table, at most
 
 
 EFFORTS: Mapping[EffortName, Effort] = {
@@ -71,15 +74,15 @@ EFFORTS: Mapping[EffortName, Effort] = {
     "quick": Effort(rounds=2, gain=0.01, tries=2),
     "balanced": Effort(rounds=12, gain=0.002, tries=4, gathers=50),
     "best": Effort(
-        rounds=60,
+        rounds=50,
         gain=0.001,
         tries=2,
         block=8192,
         pool=30,
         gathers=10,
-        longer=100,
-        heat=0.15,
-        restarts=500,
+        growth=0.2,
+        heat=0.3,
+        longer=20.0,
     ),
 }
 
@@ -564,12 +567,30 @@ def nearest(block: Block, slot: int, most: int) -> list[int]:
     return [place for _, place in best]
 
 
+def groups_sought(effort: Effort, k: int) -> int:
+    """Return how many groups are formed again together with one."""
+    return max(3, math.ceil(effort.pool / k)) - 1
+
+
+def drawn_first(places: Sequence[int], sought: int, rng: Generator) -> list[int]:
+    """Return the places in another order: as many as are sought, at random, before the others."""
+    first: list[int] = []
+    for place in places:
+        if len(first) < sought and rng.random() < CHOSEN:
+            first.append(place)
+    return first + [place for place in places if place not in first]
+
+
 def neighbourhood(
-    block: Block, slot: int, sought: int, most_hosts: int
+    block: Block, slot: int, effort: Effort, is_hot: bool, rng: Generator
 ) -> tuple[list[int], list[int]]:
     """Return the slots that are formed again together, this one first, and those of the hosts."""
+    sought = groups_sought(effort, block.terms.k)
+    places = nearest(block, slot, sought + effort.hosts)
+    if is_hot:
+        places = drawn_first(places, sought, rng)
     chosen, hosts, rows = [slot], [], block.slots[slot].size
-    for place in nearest(block, slot, sought + most_hosts):
+    for place in places:
         size = block.slots[place].size
         if len(chosen) <= sought and rows + size <= max(2 * block.terms.k * (sought + 1), 40):
             chosen.append(place)
@@ -832,10 +853,11 @@ def mean_cost(block: Block) -> float:
 def refine(block: Block, effort: Effort, heat: float, rng: Generator) -> None:
     """Improve the groups of a block in one round."""
     improve(block)
+    is_hot = heat > 0.0
     heat *= mean_cost(block)
     if block.terms.k >= effort.gathers:
         gather(block, heat, rng)
-    sought = max(3, math.ceil(effort.pool / block.terms.k)) - 1
+    together = groups_sought(effort, block.terms.k) + 1
     done: set[int] = set()
     for slot, group in enumerate(block.slots):
         if group.cost == 0.0 or slot in done:
@@ -843,12 +865,10 @@ def refine(block: Block, effort: Effort, heat: float, rng: Generator) -> None:
         if group.size >= 2 * block.terms.k:
             regroup(block, [slot], [], effort.tries, heat, rng)
         if group.rows:
-            chosen, hosts = neighbourhood(block, slot, sought, effort.hosts)
-            done.update(chosen[: (sought + 1) // 3])
+            chosen, hosts = neighbourhood(block, slot, effort, is_hot, rng)
+            done.update(chosen[: together // 3])
             if len(chosen) > 1:
                 regroup(block, chosen, hosts, effort.tries, heat, rng)
-    filled = [slot for slot, group in enumerate(block.slots) if group.rows]
-    regroup(block, filled, [], effort.restarts, 0.0, rng)
 
 
 def blocks_of_groups(
@@ -904,6 +924,18 @@ def rows_return(blocks: Sequence[Block], allowed: int, price: float) -> tuple[fl
 
 
 # 5. When rounds end
+
+
+def work_for(effort: EffortName, rows: int, k: int) -> Effort:
+    """Return the work with so many rows: more rounds in a small table, sooner ended in a large."""
+    work = EFFORTS[effort]
+    longer = max(1.0, min(FEW_ROWS / rows, work.longer))
+    return replace(
+        work,
+        rounds=int(work.rounds * longer * k**work.growth),
+        gain=max(work.gain, min(work.gain * rows / MANY_ROWS, LARGEST_GAIN)),
+        heat=work.heat / k**COOLER,
+    )
 
 
 def refined(
@@ -1005,10 +1037,7 @@ def covey(  # noqa: PLR0913 - the options of the method
     price = total_weight(table) + penalty + evenness * (n - k) / k if allowed else math.inf
     terms = Terms(attributes, k, classes, penalty, evenness, price)
 
-    small = n <= START_OVER
-    work = replace(EFFORTS[effort], **({"heat": 0.0} if small else {"restarts": 0}))
-    if k >= LARGE:
-        work = replace(work, rounds=max(work.rounds, work.longer))
+    work = work_for(effort, n, k)
     if allowed:  # only rounds suppress rows
         work = replace(work, rounds=max(work.rounds, 1))
     blocks = merged(split(attributes, range(n), max(GROWN_TOGETHER, work.room * k)), k)

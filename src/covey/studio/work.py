@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 import tomlkit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from covey.clustering.covey import PLANS
+from covey.clustering.efforts import PLANS
 from covey.errors import SchemaError, UsageError, count
 from covey.generalisation import Style
 from covey.report import About

@@ -442,7 +442,9 @@ def _release_file(  # noqa: PLR0913 - groups of options
         give(written.to_json())
     else:
         show_release(written, err, verbose=is_verbose())
-        if release.gap is not None:
+        if release.gap == 0.0:
+            say("this is the least possible loss for this k")
+        elif release.gap is not None:
             most = math.ceil(1000 * release.gap) / 1000
             say(f"the loss is at most {percent(most)} above the least possible for this k")
     _tell_files([*output, *companions], beside.costs)
