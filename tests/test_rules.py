@@ -68,15 +68,16 @@ def excess(
 ) -> float:
     """By how much members miss a requirement if the rows to come up to `final` are ideal."""
     to_come, shares = final - len(members), oracle.distribution(column)
-    found, size = Counter(members), len(members)
+    found = Counter(members)
     match requirement:
         case LDiversity(kind="distinct", l=l):
             return above(float(l) - len(found) - to_come) / float(l)
         case LDiversity(kind="frequency", l=l):
             return surplus(members, final, dict.fromkeys(shares, 1 / float(l)))
         case LDiversity(kind="entropy", l=l):
-            entropy = -sum(rows / size * math.log(rows / size) for rows in found.values())
-            return 0.0 if to_come else above(math.log(l) - entropy)
+            counts = [*found.values(), *[1] * to_come]  # each row to come has a value of its own
+            entropy = -sum(rows / final * math.log(rows / final) for rows in counts)
+            return above(math.log(l) - entropy)
         case LDiversity(l=l, c=c):
             counts = sorted(found.values(), reverse=True)
             rest = final - sum(counts[: int(l) - 1])

@@ -46,7 +46,7 @@ class Seen:
         self.page.on("console", lambda message: self.told.append(message.text))
         self.page.on("pageerror", lambda error: self.told.append(str(error)))
         self.page.on("dialog", lambda dialog: self.told.append(f"dialog: {dialog.message}"))
-        # Somebody waits for choosers of files from the start: it takes the browser a while to notice.
+        # Choosers of files are awaited from the start: a browser takes a while to notice that.
         self.page.on("filechooser", lambda _: None)
         context.on("request", lambda request: self.asked.append(request.url))
 

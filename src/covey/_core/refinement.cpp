@@ -121,13 +121,13 @@ constexpr i64 SAMPLE = 1024;  // rows
 }  // namespace
 
 // A row of another class than the one before pays the penalty. Where there are rules, a group takes rows
-// with which k could still keep them, if there are any; and once it has k, those that bring it nearer to
-// keeping them.
+// with which it could still keep them at its goal, if there are any; and from there on, those that bring it
+// nearer to keeping them. It grows until it has k rows and keeps the rules.
 template <bool Marked>
-void Moves<Marked>::grow(Parts &parts, i64 count, const Random &random, const Watch &watch) {
+void Moves<Marked>::grow(Parts &parts, i64 count, i64 goal, const Random &random, const Watch &watch) {
     const Block &rows = *parts.rows;
     i64 k = parts.aim.k;
-    free_.resize(count), left_ = count;
+    goal_ = goal, free_.resize(count), left_ = count;
     std::iota(free_.begin(), free_.end(), 0);
     sieve_.reset(*rows.space, rows.numbers.data(), rows.codes.data(), count);
     if (Marked) step_ = 0, looked_.assign(rows.sort_count, 0), fits_.assign(rows.sort_count, 0);
@@ -140,9 +140,9 @@ void Moves<Marked>::grow(Parts &parts, i64 count, const Random &random, const Wa
             i64 row = free_[choice];
             take(parts, group, choice);
             i64 size = parts.size[group];
-            double most = parts.missed(group, {NOBODY, NOBODY, NOBODY, k});
-            if (left_ == 0 || (size >= k && most == 0.0)) break;
-            if (size >= k) most -= LEAST_GAIN;
+            if (left_ == 0 || (size >= k && parts.complies(group))) break;
+            double most = parts.missed(group, {NOBODY, NOBODY, NOBODY, goal_});
+            if (size >= goal_) most -= LEAST_GAIN;
             if (best > own) {
                 own = parts.own_loss(group);
                 least_ = sieve_.least(parts.hull(group), left_);
@@ -241,12 +241,12 @@ i64 Moves<Marked>::take_many(Parts &parts, i64 group, i64 last, i64 start, i64 n
     return places_.back();
 }
 
-// Whether a group with this row, and k rows in the end, would miss the rules by no more than `most`.
+// Whether a group with this row would miss the rules, at its goal, by no more than `most`.
 template <bool Marked> bool Moves<Marked>::fits(Parts &parts, i64 group, i64 row, double most) {
     i64 sort = parts.rows->sorts[row];
     if (looked_[sort] != step_) {
         looked_[sort] = step_;
-        fits_[sort] = parts.missed(group, {NOBODY, row, NOBODY, parts.aim.k}) <= most;
+        fits_[sort] = parts.missed(group, {NOBODY, row, NOBODY, goal_}) <= most;
     }
     return fits_[sort];
 }
@@ -432,7 +432,7 @@ template <bool Marked> class BlockRefinery : public Refinery {
 
     void grow(const Random &random, const Watch &watch) override {
         empty();
-        moves_.grow(parts_, block_.count, random, watch);
+        moves_.grow(parts_, block_.count, aim_.k, random, watch);
     }
     void load(const i64 *labels) override {
         empty();
@@ -574,12 +574,16 @@ template <bool Marked> class BlockRefinery : public Refinery {
         if (!labels_.empty()) replace(chosen, hosts);
     }
 
+    // How many rows new groups are to keep the rules with: some rules are easier for larger groups, such as
+    // that a tenth of the rows has a value, and chance decides which size to try.
+    i64 goal(const Random &random) const { return aim_.k + (trial_.has_rules() ? random.below(aim_.k) : 0); }
+
     // Form groups of the pool; what they and the hosts cost, or INF where that led to none. Under
     // rules a try costs much, and one that begins far above the cost `before` hardly ever ends below.
     double try_again(double before, const Random &random, const Watch &watch) {
         trial_ = start_;
         try {
-            pool_moves_.grow(trial_, free_, random, watch);
+            pool_moves_.grow(trial_, free_, goal(random), random, watch);
         } catch (const Stopped &) {
             return INF;  // the groups that there were stay as they are
         }

@@ -86,8 +86,8 @@ template <bool Marked> class Moves {
     using Parts = Partition<Marked>;
 
     // Groups of k from the first rows, each from a random row and those that cost least; the rest where
-    // it costs least.
-    void grow(Parts &parts, i64 count, const Random &random, const Watch &watch);
+    // it costs least. Where there are rules, groups may grow towards a goal beyond k to keep them.
+    void grow(Parts &parts, i64 count, i64 goal, const Random &random, const Watch &watch);
 
     // Dissolve each of the first groups that costs more than its rows do elsewhere; of others, let rows go.
     void sweep(Parts &parts, i64 groups, const Watch &watch);
@@ -124,7 +124,7 @@ template <bool Marked> class Moves {
     Least cheapest_;  // while it takes many at once
     std::vector<std::int16_t> bounds_;
     std::vector<i64> places_;
-    i64 left_ = 0, step_ = 0;
+    i64 left_ = 0, goal_ = 0, step_ = 0;
     std::vector<i64> looked_;  // (sorts,) the step in which a sort was judged
     std::vector<char> fits_;   // (sorts,) whether it fitted then
 };

@@ -66,7 +66,7 @@ double Rules::excess(i64 rule, const Counts &group, Shift shift, i64 size, i64 f
     case tree:
         break;
     case entropy:
-        return size < final ? 0.0 : excess_of_entropy(rule, group, shift, size);
+        return excess_of_entropy(rule, group, shift, final);
     default:
         return excess_of_values(rule, group, shift, size, final);
     }

@@ -20,7 +20,7 @@ class Plan:
     gain: float  # share of the loss that a round must gain to be followed by another
     tries: int = 4
     growth: float = 0.0  # the power of k that the rounds grow with: each takes less time then
-    least: float = 0.01  # as `gain`, under requirements beyond k
+    least: float = 0.003  # as `gain`, under requirements beyond k
     gathers: float = math.inf  # lowest k for which new groups also gather rows of a whole block
     heat: float = 0.0  # by how much a new group may cost more at first, as a share of its cost,
     # with k = 1: with a larger k, new groups differ less in their cost
@@ -31,16 +31,20 @@ class Plan:
     pool: int = 20  # rows that are re-formed together, but at least three groups
     hosts: int = 6  # more groups, which stay but may take in some of these rows
     longer: float = 1.0  # how many times as many rounds there are in a small table, at most
+    share: float = 1.0  # of the rounds that is left in a large table
 
     def for_table(self, rows: int, k: int) -> "Plan":
         """The same with as many rounds and as much heat as pay with this k and so many rows."""
-        times = max(1.0, min(_FEW / rows, self.longer))
-        return replace(
-            self,
-            rounds=int(self.rounds * times * k**self.growth),
-            gain=max(self.gain, min(self.gain * rows / _MANY, _LARGEST_GAIN)),
-            heat=self.heat / k**_COOLER,
-        )
+        share = min(1.0, math.sqrt(_MANY / rows))
+        times = share * max(1.0, min(_FEW / rows, self.longer))
+        plan = replace(self, share=share, heat=self.heat / k**_COOLER)
+        return plan._in_rounds(self.rounds * times * k**self.growth)
+
+    def _in_rounds(self, rounds: float) -> "Plan":
+        """The same in so many rounds, but not in very few, and without heat if there are few."""
+        rounds = max(rounds, min(self.rounds, _LEAST_ROUNDS))
+        rounds = rounds if math.isinf(rounds) else int(rounds)
+        return replace(self, rounds=rounds, heat=self.heat if rounds >= _ANNEALED else 0.0)
 
     @property
     def with_rounds(self) -> "Plan":
@@ -54,8 +58,13 @@ class Plan:
 
     @property
     def constrained(self) -> "Plan":
-        """The rounds under such requirements: each takes longer, and more tries pay less."""
-        return replace(self.with_rounds, gain=self.least, tries=min(self.tries, 2))
+        """The rounds under such requirements: each takes longer, and more tries fail.
+
+        So there are more tries where there is time for them, and fewer rounds where there is not.
+        """
+        tries = max(self.tries, int(2 * self.tries * self.share))
+        plan = self.with_rounds
+        return replace(plan, gain=self.least, tries=tries)._in_rounds(plan.rounds * self.share)
 
     def neighbours(self, k: int) -> int:
         """Number of groups that are re-formed together with each group."""
@@ -69,7 +78,7 @@ class Plan:
 PLANS: dict[Effort, Plan] = {
     "fast": Plan(rounds=0, gain=0.0, tries=1, room=24, at_once=True, pool=0, hosts=2),
     "quick": Plan(rounds=2, gain=0.01, tries=2),
-    "balanced": Plan(rounds=12, gain=0.002, gathers=50),
+    "balanced": Plan(rounds=14, gain=0.002, tries=2, gathers=50, heat=0.2),
     "best": Plan(
         rounds=50,
         gain=0.001,
@@ -84,8 +93,9 @@ PLANS: dict[Effort, Plan] = {
     ),
 }
 _FEW = 10_000  # rows below which there may be more rounds, because each takes less time
-_MANY = 100_000  # rows from which a round must gain more, because it takes longer
-_LARGEST_GAIN = 0.01  # that a round must gain then, as a share of the loss
+_MANY = 50_000  # rows from which there are fewer rounds, because each takes longer
+_LEAST_ROUNDS = 3  # that are left then
+_ANNEALED = 8  # rounds from which heat pays: fewer would not cool down
 _COOLER = 0.25  # the power of k that the heat falls with
 _COOLED = 0.85  # the share of the rounds, or of the time, after which there is no heat
 

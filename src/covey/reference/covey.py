@@ -42,8 +42,9 @@ LEAST_GAIN = 1e-9  # no change is made for less
 GROWN_TOGETHER = 512  # rows of a block that groups are grown in
 REFINED_TOGETHER = 128  # groups, at least, of a block that is refined
 FEW_ROWS = 10_000  # below which there may be more rounds
-MANY_ROWS = 100_000  # from which a round must gain more
-LARGEST_GAIN = 0.01  # that a round must gain then
+MANY_ROWS = 50_000  # from which there are fewer rounds
+LEAST_ROUNDS = 3  # that are left then
+ANNEALED = 8  # rounds from which there is heat
 SAMPLE = 32  # rows that decide where a block is cut
 MANY = 64  # a group takes one in so many of the rows that it still needs in one search
 CHOSEN = 0.4  # how likely one of the nearest groups is formed again, with heat
@@ -72,7 +73,7 @@ class Effort:
 EFFORTS: Mapping[EffortName, Effort] = {
     "fast": Effort(rounds=0, gain=0.0, tries=1, room=24, at_once=True, pool=0, hosts=2),
     "quick": Effort(rounds=2, gain=0.01, tries=2),
-    "balanced": Effort(rounds=12, gain=0.002, tries=4, gathers=50),
+    "balanced": Effort(rounds=14, gain=0.002, tries=2, gathers=50, heat=0.2),
     "best": Effort(
         rounds=50,
         gain=0.001,
@@ -927,15 +928,13 @@ def rows_return(blocks: Sequence[Block], allowed: int, price: float) -> tuple[fl
 
 
 def work_for(effort: EffortName, rows: int, k: int) -> Effort:
-    """Return the work with so many rows: more rounds in a small table, sooner ended in a large."""
+    """Return the work with so many rows: more rounds in a small table, fewer in a large one."""
     work = EFFORTS[effort]
-    longer = max(1.0, min(FEW_ROWS / rows, work.longer))
-    return replace(
-        work,
-        rounds=int(work.rounds * longer * k**work.growth),
-        gain=max(work.gain, min(work.gain * rows / MANY_ROWS, LARGEST_GAIN)),
-        heat=work.heat / k**COOLER,
-    )
+    rounds = work.rounds * max(1.0, min(FEW_ROWS / rows, work.longer)) * k**work.growth
+    if rows > MANY_ROWS:
+        rounds = max(rounds * math.sqrt(MANY_ROWS / rows), min(LEAST_ROUNDS, work.rounds))
+    is_hot = int(rounds) >= ANNEALED
+    return replace(work, rounds=int(rounds), heat=work.heat / k**COOLER if is_hot else 0.0)
 
 
 def refined(
