@@ -302,6 +302,37 @@ def test_a_page_that_comes_late_leaves_what_is_typed_and_the_focus(
         assert seen.is_quiet()
 
 
+LATE = """
+const quick = window.fetch;
+window.fetch = async (...asked) => {
+  const answer = await quick(...asked);
+  if (asked[1]?.method === "POST") await new Promise((wake) => setTimeout(wake, 400));
+  return answer;
+};
+"""
+
+
+def test_a_page_that_comes_while_the_mouse_is_pressed_leaves_the_click(
+    opened: Any, tmp_path: Path
+) -> None:
+    with served(tmp_path) as studio:
+        seen = opened(studio)
+        seen.page.add_init_script(LATE)
+        page = seen.to("")
+        hand, table = Mouse(page), workbook(tmp_path / "people.xlsx")
+        hand.choose("#file", table)
+        page.wait_for_selector(f"h1:text-is('{table.name}')")
+        hand.press(".onwards a[href=roles]")
+        page.wait_for_selector("#role-3-quasi:checked")
+        hand.next_role(3)
+        page.hover("#undo")
+        page.mouse.down()
+        page.wait_for_timeout(800)  # the answer has come
+        page.mouse.up()
+        page.wait_for_selector("#role-3-quasi:checked")
+        assert seen.is_quiet()
+
+
 # ── every step ──────────────────────────────────────────────────────────────────────────────────
 
 

@@ -8,6 +8,7 @@
 const pieces = new Map(); // pictures that were asked for, by their address: promises of markup
 const newest = new WeakMap(); // what each form posted last
 let before = Promise.resolve(); // what was asked for before: pages come in the order of changes
+let released = Promise.resolve(); // that the mouse button is not held down
 
 /* Put the new page in place of the old one, or only some elements of it. */
 function put(text, ids) {
@@ -92,6 +93,7 @@ async function send(form, body) {
     const sent = form.enctype === "multipart/form-data" ? body : new URLSearchParams(body);
     const answer = await fetch(form.action, { method: "POST", body: sent, redirect: "follow" });
     const text = await answer.text();
+    await released;
     if (isOld()) return;
     const moved = new URL(answer.url).pathname !== location.pathname;
     const title = document.querySelector("h1")?.textContent;
@@ -120,6 +122,18 @@ function say(text) {
   told.textContent = text;
   main.prepend(told);
 }
+
+/* A click is lost if its button is replaced between press and release. So pages wait for the release,
+   but not long: some menus of the browser keep it for themselves. A slider moves while it is held. */
+document.addEventListener("pointerdown", (event) => {
+  if (event.target.type === "range") return;
+  released = new Promise((wake) => {
+    const later = () => setTimeout(wake); // the click comes first
+    for (const end of ["pointerup", "pointercancel"])
+      document.addEventListener(end, later, { once: true });
+    setTimeout(wake, 1000);
+  });
+});
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
@@ -184,7 +198,9 @@ function refresh() {
   before = before.then(async () => {
     try {
       const answer = await fetch(location.href);
-      put(await answer.text(), ["studio"]);
+      const text = await answer.text();
+      await released;
+      put(text, ["studio"]);
     } catch {
       say("The studio does not answer. Was it ended in the terminal?");
     }
@@ -199,6 +215,7 @@ async function piece(place) {
     if (!place.isConnected) return; // the page has moved on
     const answer = await fetch(address);
     const text = await answer.text();
+    await released;
     if (!place.isConnected) return;
     if (text === "reload") refresh();
     else put(text, [place.id, "line"]); // it may bring the figures of the moment, too
