@@ -78,7 +78,7 @@ class Plan:
 PLANS: dict[Effort, Plan] = {
     "fast": Plan(rounds=0, gain=0.0, tries=1, room=24, at_once=True, pool=0, hosts=2),
     "quick": Plan(rounds=2, gain=0.01, tries=2),
-    "balanced": Plan(rounds=14, gain=0.002, tries=2, gathers=50, heat=0.2),
+    "balanced": Plan(rounds=14, gain=0.002, tries=2, gathers=50, heat=0.2, longer=3.0),
     "best": Plan(
         rounds=50,
         gain=0.001,
