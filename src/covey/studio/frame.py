@@ -27,7 +27,8 @@ def framed(
         element("link", rel="icon", href="data:,"),
         element("link", rel="stylesheet", href="static/page.css"),
         element("link", rel="stylesheet", href="static/studio.css"),
-        element("script", src="static/studio.js", defer=True),
+        # Before the body, so that no choice comes before somebody listens.
+        element("script", src="static/studio.js"),
     )
     main = element("main", *_messages(studio), *inside, id="main", tabindex="-1")
     body = element(

@@ -302,5 +302,7 @@ function showStep() {
 }
 
 window.addEventListener("popstate", () => location.reload());
-showStep();
-load();
+document.addEventListener("DOMContentLoaded", () => {
+  showStep();
+  load();
+});
