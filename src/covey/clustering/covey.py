@@ -153,6 +153,7 @@ def refined(
     even = objective.is_discernibility and table.constraints is None
     if even:
         work.take_over(discernibility.evened(table, before, k))
+        plan = replace(plan, heat=0.0)  # which would cost some of the groups
     with ThreadPoolExecutor(workers()) as threads:
         _rounds(work, threads, plan, math.inf)
     found = Groups(_numbered(work.labels))

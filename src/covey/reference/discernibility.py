@@ -25,6 +25,7 @@ Cell: TypeAlias = tuple[float, float] | str | None
 
 DRAWS = 4
 FIRST, TIMES, TRIES = 32, 4, 6
+LAST = 2_048  # that few groups pass rows around with, at last
 
 
 def in_order(table: Table) -> list[int]:
@@ -84,10 +85,13 @@ def discernibility(table: Table, groups: Sequence[Sequence[int]]) -> int:
     return sum(size * size for size in sizes.values())
 
 
-def alike(table: Table, groups: Sequence[Sequence[int]], order: Sequence[int]) -> list[int]:
+def alike(
+    table: Table, groups: Sequence[Sequence[int]], order: Sequence[int], following: int
+) -> tuple[list[int], bool]:
     """Return the groups that look like one with a lower number, by their first rows in order.
 
-    If they are fewer than 32, each comes with the group that follows it, the first after the last.
+    If they are fewer than 32, each comes with the groups that follow it, the first after the last.
+    The second result says so.
     """
     seen: set[tuple[Cell, ...]] = set()
     found = set()
@@ -98,9 +102,15 @@ def alike(table: Table, groups: Sequence[Sequence[int]], order: Sequence[int]) -
         seen.add(cells)
     place = {row: place for place, row in enumerate(order)}
     line = sorted(range(len(groups)), key=lambda number: place[groups[number][0]])
-    if len(found) < FIRST:
-        found |= {line[(at + 1) % len(line)] for at, one in enumerate(line) if one in found}
-    return [number for number in line if number in found]
+    few = len(found) < FIRST
+    if few:
+        found = {
+            line[(at + step) % len(line)]
+            for at, one in enumerate(line)
+            if one in found
+            for step in range(following + 1)
+        }
+    return [number for number in line if number in found], few
 
 
 def passed_on(
@@ -129,12 +139,12 @@ def apart(table: Table, labels: Sequence[int], seed: int) -> list[int]:
     while True:
         for _ in range(TRIES):
             groups = members_of(best, order)
-            some = alike(table, groups, order)
+            some, few = alike(table, groups, order, together // FIRST)
             if not some:
                 return best
             tried = passed_on(best, groups, some, together, rng)
             if discernibility(table, members_of(tried, order)) < discernibility(table, groups):
                 best = tried
-        if together >= len(some):
+        if together >= (LAST if few else len(some)):
             return best
         together *= TIMES
