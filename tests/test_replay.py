@@ -322,9 +322,10 @@ def test_a_key_file_is_made_at_first_use_and_then_found(run: Run, tmp_path: Path
 
 
 def test_another_key_gives_another_release(run: Run, tmp_path: Path) -> None:
+    """With more effort, groups of a table this small may be the best of all, whatever the key."""
     found = set()
     for name in "ab":
-        assert run("--key", str(tmp_path / name))[0] == 0
+        assert run("--key", str(tmp_path / name), "--effort", "fast")[0] == 0
         found.add((tmp_path / "released.csv").read_bytes())
     assert len(found) == 2
 
