@@ -15,7 +15,6 @@ from covey.encoding.released import classes_of
 
 _DRAWS = 4  # makes these random numbers independent of others
 _FIRST, _TIMES = 32, 4  # groups that pass rows around, at first; then so many times as many
-_LAST = 2_048  # that few groups pass rows around with, at last
 _TRIES = 6  # for each number
 
 
@@ -52,14 +51,14 @@ def apart(table: EncodedTable, groups: Groups, seed: int) -> Groups:
     together, cost = _FIRST, _discernibility(groups, classes_of(table, groups))
     while True:
         for _ in range(_TRIES):
-            alike, few = _alike(groups, classes_of(table, groups), order, together // _FIRST)
+            alike = _alike(groups, classes_of(table, groups), order)
             if not len(alike):
                 return groups
             passed = _passed_on(groups, alike, order, together, random)
             found = _discernibility(passed, classes_of(table, passed))
             if found < cost:
                 groups, cost = passed, found
-        if together >= (_LAST if few else len(alike)):
+        if together >= len(alike):
             return groups
         together *= _TIMES
 
@@ -69,11 +68,10 @@ def _discernibility(groups: Groups, classes: Longs) -> int:
     return int(sizes @ sizes)
 
 
-def _alike(groups: Groups, classes: Longs, order: Longs, following: int) -> tuple[Longs, bool]:
+def _alike(groups: Groups, classes: Longs, order: Longs) -> Longs:
     """The groups that look like one with a lower label, in the order of their cells.
 
-    If they are few, which is the second result, each comes with some groups that follow it: one
-    alone could pass nothing on, and two that are equal would look the same afterwards.
+    If they are few, each comes with the group that follows it: one alone could pass nothing on.
     """
     _, first = np.unique(classes, return_index=True)
     later = np.ones(len(classes), dtype=np.bool_)
@@ -81,11 +79,9 @@ def _alike(groups: Groups, classes: Longs, order: Longs, following: int) -> tupl
     _, seen = np.unique(groups.labels[order], return_index=True)
     in_order = np.argsort(seen)
     chosen = later[in_order]
-    few = np.count_nonzero(chosen) < _FIRST
-    if few:
-        own = np.flatnonzero(chosen)[:, None]
-        chosen[(own + np.arange(following + 1)) % len(chosen)] = True
-    return in_order[chosen], bool(few)
+    if np.count_nonzero(chosen) < _FIRST:
+        chosen |= np.roll(chosen, 1)
+    return in_order[chosen]
 
 
 def _passed_on(

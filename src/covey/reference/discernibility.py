@@ -25,7 +25,6 @@ Cell: TypeAlias = tuple[float, float] | str | None
 
 DRAWS = 4
 FIRST, TIMES, TRIES = 32, 4, 6
-LAST = 2_048  # that few groups pass rows around with, at last
 
 
 def in_order(table: Table) -> list[int]:
@@ -85,13 +84,10 @@ def discernibility(table: Table, groups: Sequence[Sequence[int]]) -> int:
     return sum(size * size for size in sizes.values())
 
 
-def alike(
-    table: Table, groups: Sequence[Sequence[int]], order: Sequence[int], following: int
-) -> tuple[list[int], bool]:
+def alike(table: Table, groups: Sequence[Sequence[int]], order: Sequence[int]) -> list[int]:
     """Return the groups that look like one with a lower number, by their first rows in order.
 
-    If they are fewer than 32, each comes with the groups that follow it, the first after the last.
-    The second result says so.
+    If they are fewer than 32, each comes with the group that follows it, the first after the last.
     """
     seen: set[tuple[Cell, ...]] = set()
     found = set()
@@ -102,15 +98,9 @@ def alike(
         seen.add(cells)
     place = {row: place for place, row in enumerate(order)}
     line = sorted(range(len(groups)), key=lambda number: place[groups[number][0]])
-    few = len(found) < FIRST
-    if few:
-        found = {
-            line[(at + step) % len(line)]
-            for at, one in enumerate(line)
-            if one in found
-            for step in range(following + 1)
-        }
-    return [number for number in line if number in found], few
+    if len(found) < FIRST:
+        found |= {line[(at + 1) % len(line)] for at, one in enumerate(line) if one in found}
+    return [number for number in line if number in found]
 
 
 def passed_on(
@@ -139,12 +129,12 @@ def apart(table: Table, labels: Sequence[int], seed: int) -> list[int]:
     while True:
         for _ in range(TRIES):
             groups = members_of(best, order)
-            some, few = alike(table, groups, order, together // FIRST)
+            some = alike(table, groups, order)
             if not some:
                 return best
             tried = passed_on(best, groups, some, together, rng)
             if discernibility(table, members_of(tried, order)) < discernibility(table, groups):
                 best = tried
-        if together >= (LAST if few else len(some)):
+        if together >= len(some):
             return best
         together *= TIMES
