@@ -338,8 +338,8 @@ def test_dates_are_the_same_whether_they_came_as_dates_or_as_text() -> None:
 PEOPLE, SCHEMA, K = demo.people(300), demo.schema(), 5
 QUASI = list(SCHEMA.quasi)
 OTHERWISE: dict[str, dict[str, Any]] = {
-    "another seed": {"seed": 2},
-    "another k": {"seed": 1, "k": 7},
+    "another seed": {"seed": 2, "effort": "fast"},
+    "another k": {"seed": 1, "k": 7, "effort": "fast"},
     "another method": {"method": "k-member"},
 }
 
@@ -363,14 +363,15 @@ def exposed(one: covey.Release, other: covey.Release) -> tuple[float, float, int
 
 
 @pytest.mark.parametrize("otherwise", OTHERWISE)
-def test_two_releases_of_one_table_expose_many_people_and_covey_says_so(
+def test_two_releases_of_one_table_expose_most_people_and_covey_says_so(
     otherwise: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, second = release(seed=1), release(**OTHERWISE[otherwise])
+    # With more effort, groups of so few people come near to the best, and agree more.
+    first, second = release(seed=1, effort="fast"), release(**OTHERWISE[otherwise])
     assert first.write(tmp_path / "first.csv").composition == Composition(K)
     written = second.write(tmp_path / "second.csv")
     found, (below, alone, fewest) = written.composition, exposed(first, second)
-    assert below > 0.4  # the better the groups of both are, the more they agree
+    assert below > 0.5
     assert fewest == 1
     assert found is not None
     assert (found.below_k, found.alone, found.fewest) == pytest.approx((below, alone, fewest))
