@@ -57,11 +57,11 @@ def covey(  # noqa: PLR0913 - the options of the method
     from.
 
     `effort` sets the amount of work: `fast` re-forms groups once, where they grew; `quick` does two
-    rounds; `balanced`, the default, stops when a round gains almost nothing; `best` does many
-    and at first also accepts groups that cost a little more, to find its way to better ones
-    (simulated annealing). A `budget` in seconds without an `effort` does the same until the time is
-    up; with an `effort`, it only stops it earlier. The result then depends on the speed of the
-    machine. If refinement is interrupted, the best groups so far are returned.
+    rounds; `balanced`, the default, does 14, more in a small table and fewer in a large one; `best`
+    does many. The last two at first also accept groups that cost a little more, to find their way
+    to better ones (simulated annealing). A `budget` in seconds without an `effort` works as `best`
+    until the time is up; with an `effort`, it only stops it earlier. The result then depends on the
+    speed of the machine. If refinement is interrupted, the best groups so far are returned.
 
     `objective` says what the groups are formed for: "loss", "sse", "discernibility" or
     "classification", or several with their weights. By default it is the loss, with the `penalty`
