@@ -9,7 +9,7 @@ says nothing about people and must not hide what the others say.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from math import prod
@@ -53,6 +53,28 @@ _DAYS = r"^(18|19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"  # 202405
 # columns, or if they cover this share of the distance from that number to the largest possible.
 _TIMES, _SHARE = 3.0, 0.25
 _NEARLY = 0.9  # share of distinct values in a nearly unique column
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What k counts in a table: the people of one column, or the rows."""
+
+    column: str | None  # None: the rows
+    people: int  # distinct values of the column, as covey tells people apart; or rows
+    rows: int
+
+    @classmethod
+    def of(cls, persons: Mapping[str, pl.Series], rows: int) -> "Counted":
+        """From the person of each row by the person column, as `whose_rows` returns it."""
+        for name, cells in persons.items():
+            return cls(name, cells.drop_nulls().n_unique(), rows)
+        return cls(None, rows, rows)
+
+    def __str__(self) -> str:
+        if self.column is None:
+            return count(self.rows, "row")
+        people = "1 person" if self.people == 1 else f"{self.people:,} people"
+        return f"{self.column}: {people}, {count(self.rows, 'row')}"
 
 
 @dataclass(frozen=True)
