@@ -146,6 +146,8 @@ def test_a_date_of_birth_beside_an_age_is_removed_unless_it_is_asked_for() -> No
     (found,) = (f for f in draft.findings if f.column == "birth_date")
     assert found.applied
     assert draft.schema.columns["birth_date"].role == "identifier"
+    nameless = covey.inspect(people.drop("name")).schema
+    assert nameless.columns["birth_date"].role == "drop"
     asked = covey.inspect(people, quasi=["birth_date"]).schema
     assert asked.columns["birth_date"].role == asked.columns["age"].role == "quasi"
     alone = covey.inspect(people.drop("age")).schema

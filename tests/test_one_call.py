@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -39,6 +40,21 @@ def test_columns_that_are_not_named_are_removed_and_said() -> None:
     named = released(insensitive=["income"])
     assert "income" in named.table.columns
     assert not any("'income'" in w for w in named.report.warnings if "given no role" in w)
+
+
+def test_a_dropped_column_is_removed_and_never_looked_at_for_people(tmp_path: Path) -> None:
+    stays = pl.concat([FRAME, FRAME]).with_columns(
+        patient_id=pl.Series([f"P{i:05}" for i in range(300)] * 2)
+    )
+    roles = {**ROLES, "drop": ["patient_id"], "identifier": ["name"], "rest": "insensitive"}
+    release = covey.anonymize(stays, **roles, k=5, seed=1)
+    assert release.verdict.checks[0].name == "k-anonymity"
+    assert "patient_id" not in release.table.columns
+    assert released().report.configuration["columns"]["income"]["role"] == "drop"
+    schema = covey.inspect(stays, **roles, k=5).schema.requiring(person=False)
+    covey.anonymize_dataset(stays, schema, to=tmp_path / "parts", register=False)
+    parts = pl.read_parquet(tmp_path / "parts")
+    assert set(parts.columns) == set(release.table.columns)
 
 
 def test_settings_of_a_column_replace_what_is_drafted() -> None:

@@ -444,7 +444,7 @@ def test_the_command_reports_on_a_release_and_fails_on_one_that_breaks_its_promi
     request[2] = with_names
     assert run(*request, "-k", K) == 1
     page = Page((folder / "later.html").read_text(encoding="utf-8")).text
-    assert "columns that identify people: name" in page
+    assert "columns that must be removed: name" in page
 
 
 def test_a_request_is_refused_before_any_work(

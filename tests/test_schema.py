@@ -163,14 +163,14 @@ def test_settings_that_do_not(settings: dict[str, Any], message: str) -> None:
     assert any(part in found for part in message.split("|"))
 
 
-@pytest.mark.parametrize("role", ["identifier", "sensitive", "insensitive"])
+@pytest.mark.parametrize("role", ["identifier", "sensitive", "insensitive", "drop"])
 def test_other_roles_need_no_type(role: str) -> None:
     made = Schema.from_dict({"columns": {"x": {"role": role}}})
     assert made.columns["x"].role == role
     assert made.quasi == {}
 
 
-@pytest.mark.parametrize("role", ["identifier", "insensitive"])
+@pytest.mark.parametrize("role", ["identifier", "insensitive", "drop"])
 def test_columns_that_are_not_judged_mind_no_settings(role: str) -> None:
     odd = {"role": role, "type": "date", "grid": 5, "taxonomy": {"build": "flat"}}
     assert Schema.from_dict({"columns": {"x": odd}}).columns["x"].grid == 5
@@ -406,13 +406,18 @@ def test_a_quasi_identifier_is_a_type_or_settings(setting: Any) -> None:
         Schema.of(quasi={"age": setting})
 
 
-@pytest.mark.parametrize("role", ["insensitive", "sensitive", "identifier"])
+@pytest.mark.parametrize("role", ["insensitive", "sensitive", "identifier", "drop"])
 def test_a_quasi_identifier_cannot_be_given_another_role(role: str) -> None:
     """It would be released as it is, by somebody who asked for its protection."""
     with pytest.raises(SchemaError, match="'age'"):
         Schema.of(quasi={"age": {"role": role, "type": "numeric"}})
     with pytest.raises(SchemaError, match="'age'"):
         Schema.of(quasi={"age": Column(role=Role(role))})
+
+
+def test_a_dropped_column_is_never_a_person() -> None:
+    with pytest.raises(SchemaError, match="'who'"):
+        Schema.of(quasi={"age": "numeric"}, drop=["who"], require={"k": 2, "person": "who"})
 
 
 def test_a_column_has_one_role() -> None:

@@ -27,7 +27,7 @@ PUBLIC = {
 
 EVERY = "--quiet --verbose -q -v"
 FORMAT = "--decimal --delimiter --encoding --header --missing --no-header --skip --thousands"
-ROLES = "--quasi --sensitive --identifier --insensitive --rest"
+ROLES = "--quasi --sensitive --identifier --insensitive --drop --rest"
 # Each with its arguments and options.
 COMMANDS = {
     "inspect": (f"{FORMAT} {ROLES} --force --output --taxonomies -k -o table"),

@@ -88,9 +88,10 @@ def test_an_infeasible_k_is_an_error_and_no_empty_table() -> None:
 # ── what a release must not have ────────────────────────────────────────────────────────────────
 
 
-def test_an_identifier_left_in_the_table_is_a_violation() -> None:
+@pytest.mark.parametrize("role", ["identifier", "drop"])
+def test_a_removed_column_left_in_the_table_is_a_violation(role: str) -> None:
     frame = pl.DataFrame({"name": ["Ann", "Bob"], "q": ["a", "a"]})
-    verdict = covey.verify(frame, schema_of(["q"], identifier=["name"]), [KAnonymity(2)])
+    verdict = covey.verify(frame, schema_of(["q"], **{role: ["name"]}), [KAnonymity(2)])
     assert not verdict.holds
     with pytest.raises(covey.ViolationError, match="'name'"):
         verdict.raise_if_violated()

@@ -70,6 +70,7 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
     sensitive: Names | None = None,
     identifier: Sequence[str] | None = None,
     insensitive: Sequence[str] | None = None,
+    drop: Sequence[str] | None = None,
     rest: str | None = None,
     k: int | None = None,
     l: Any = None,  # noqa: E741 - its name in the literature
@@ -122,7 +123,7 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
     """
     roles = {
         "quasi": quasi, "sensitive": sensitive, "identifier": identifier,
-        "insensitive": insensitive, "rest": rest,
+        "insensitive": insensitive, "drop": drop, "rest": rest,
     }  # fmt: skip
     models = {"k": k, "l": l, "t": t, "person": person}
     options |= {"effort": effort, "budget": budget, "max_suppressed": max_suppressed}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from covey.tables import Table
 
 
-ROLES = ("quasi", "sensitive", "identifier", "insensitive")
+ROLES = ("quasi", "sensitive", "identifier", "insensitive", "drop")
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,10 @@ class GivenRoles:
     ] = None
     insensitive: Annotated[
         list[str] | None, Option(metavar="COLUMNS", help="These columns are harmless.")
+    ] = None
+    drop: Annotated[
+        list[str] | None,
+        Option(metavar="COLUMNS", help="These columns name nobody, but are not wanted: removed."),
     ] = None
     rest: Annotated[
         str | None, Option(metavar="ROLE", help="Role of all other columns, instead of a draft.")

@@ -232,9 +232,9 @@ def refuse_objective(
 
 # What `anonymize` takes beside the options of a method.
 KEYWORDS = (
-    "frame", "schema", "quasi", "sensitive", "identifier", "insensitive", "rest", "k", "l", "t",
-    "person", "require", "method", "effort", "budget", "objective", "max_suppressed", "key", "seed",
-    "class_column", "refine", "style", "keep_order", "remember", "progress",
+    "frame", "schema", "quasi", "sensitive", "identifier", "insensitive", "drop", "rest", "k",
+    "l", "t", "person", "require", "method", "effort", "budget", "objective", "max_suppressed",
+    "key", "seed", "class_column", "refine", "style", "keep_order", "remember", "progress",
 )  # fmt: skip
 
 

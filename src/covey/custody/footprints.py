@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from covey._core.arrays import Longs
 from covey.custody.cipher import sealed
 from covey.custody.keys import Key
-from covey.schema import ColumnType, Role, Schema
+from covey.schema import REMOVED, ColumnType, Role, Schema
 from covey.schema.labels import seen
 from covey.schema.requirements import KAnonymity
 from covey.tables import Table, whose
@@ -253,7 +253,7 @@ def content_hashes(
     key: Key, original: Table, rows: Longs, schema: Schema
 ) -> Iterator[tuple[str, Hashes]]:
     """The hashes of the cells of these rows, column by column, sorted by name."""
-    for name in sorted(set(original.frame.columns) - set(schema.names(Role.IDENTIFIER))):
+    for name in sorted(set(original.frame.columns) - set(schema.names(*REMOVED))):
         yield name, _taken(key, "cell", original, rows, name, _meant(schema, name))
 
 

@@ -64,7 +64,7 @@ class Task:
     @property
     def needed(self) -> list[str]:
         """The columns to read."""
-        return [n for n in self.names if n in self.schema.columns]
+        return [n for n in self.names if self.schema.role_of(n) not in (None, Role.DROP)]
 
     @property
     def carried(self) -> list[str]:

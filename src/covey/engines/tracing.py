@@ -19,7 +19,7 @@ from covey.custody.footprints import (
 from covey.custody.keys import Key
 from covey.custody.sealed import Spool
 from covey.engines.steps import Gathered
-from covey.schema import Role, Schema
+from covey.schema import REMOVED, Role, Schema
 from covey.schema.requirements import KAnonymity
 from covey.tables import Table
 
@@ -40,7 +40,7 @@ class Tracing:
 
     @property
     def _content(self) -> list[str]:
-        return sorted({*self.names} - {*self.schema.names(Role.IDENTIFIER)})
+        return sorted({*self.names} - {*self.schema.names(*REMOVED)})
 
     @property
     def _who(self) -> list[str]:

@@ -19,7 +19,7 @@ from covey.inspection.coding import Coder
 from covey.inspection.facts import Facts, look
 from covey.inspection.findings import Finding
 from covey.inspection.persons import ONLY_PERSON, Repeats, repeats
-from covey.schema import Column, Require, Role, Schema, TableFormat
+from covey.schema import REMOVED, Column, Require, Role, Schema, TableFormat
 from covey.schema.labels import STEPS
 from covey.schema.requirements import KAnonymity
 from covey.schema.toml import Notes, written
@@ -46,7 +46,7 @@ class ColumnDraft:
     @property
     def comment(self) -> str:
         """The reason with the counts that matter, for a schema file."""
-        if self.column.role in (Role.IDENTIFIER, Role.INSENSITIVE):
+        if self.column.role in (*REMOVED, Role.INSENSITIVE):
             return self.reason
         return f"{self.reason}; {count(self.values, 'value')}, {percent(self.missing)} missing"
 
@@ -55,7 +55,7 @@ class ColumnDraft:
         """How the release shows the column."""
         column = self.column
         match column.role:
-            case Role.IDENTIFIER:
+            case Role.IDENTIFIER | Role.DROP:
                 return "removed"
             case Role.SENSITIVE | Role.INSENSITIVE:
                 return "as it is"
@@ -160,7 +160,7 @@ class Draft:
 _HEAD_OF_FILE = (
     "A draft by covey. Check the role of every column before use:",
     "identifier (removed), quasi (generalised), sensitive (kept),",
-    "insensitive (kept). Only quasi columns protect a person.",
+    "insensitive (kept), drop (removed). Only quasi columns protect a person.",
 )
 _IN_THE_REASON = ("constant", "mostly missing")
 
@@ -208,6 +208,7 @@ def inspect(  # noqa: PLR0913
     sensitive: Sequence[str] = (),
     identifier: Sequence[str] = (),
     insensitive: Sequence[str] = (),
+    drop: Sequence[str] = (),
     rest: str | None = None,
     k: int = 10,
     taxonomies: str | Path | None = None,
@@ -224,8 +225,11 @@ def inspect(  # noqa: PLR0913
     table = tables.read(frame)
     if not table.frame.height:
         raise TableError("the table has no rows to inspect")
-    said = {Role.QUASI: quasi, Role.SENSITIVE: sensitive, Role.IDENTIFIER: identifier}
-    given = _given({**said, Role.INSENSITIVE: insensitive}, rest, table.frame.columns)
+    said = {
+        Role.QUASI: quasi, Role.SENSITIVE: sensitive, Role.IDENTIFIER: identifier,
+        Role.INSENSITIVE: insensitive, Role.DROP: drop,
+    }  # fmt: skip
+    given = _given(said, rest, table.frame.columns)
     files, k = _taxonomy_files(taxonomies), KAnonymity(k).k
     looked = {name: look(table, name) for name in table.frame.columns}
     judged = {name: _judged(facts, given.get(name)) for name, facts in looked.items()}
@@ -291,13 +295,16 @@ def _numbers_people(facts: Facts) -> bool:
 
 
 def _without_births(draft: Draft, looked: Mapping[str, Facts], given: Mapping[str, Role]) -> Draft:
-    """The draft without a date of birth beside an age, unless the caller wants to show both."""
+    """The draft without a date of birth beside an age, unless the caller wants to show both.
+
+    Beside names, it stays an identifier: two people may have one name, but not one birthday too.
+    """
     quasi = [looked[d.name] for d in draft.columns if d.column.role is Role.QUASI]
     born = {r.column: r for r in relations.relations(quasi) if r.is_birth and r.column not in given}
+    named = any(d.column.role is _IDENTIFIER for d in draft.columns)
+    role = _IDENTIFIER if named else Role.DROP
     columns = tuple(
-        replace(
-            d, column=Column(role=_IDENTIFIER), reason="a date of birth, beside an age", reasons={}
-        )
+        replace(d, column=Column(role=role), reason="a date of birth, beside an age", reasons={})
         if d.name in born
         else d
         for d in draft.columns

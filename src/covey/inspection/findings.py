@@ -16,7 +16,7 @@ from covey.inspection.facts import FEW, MOSTLY, Facts
 from covey.inspection.persons import Repeats
 from covey.inspection.relations import Relation, Uniqueness
 from covey.inspection.sentinels import of_numbers
-from covey.schema import ColumnType, Role
+from covey.schema import ColumnType
 from covey.schema.columns import Column
 from covey.schema.labels import STEPS, look_alikes
 
@@ -58,7 +58,7 @@ def of_column(
         what = "the same in every row" if facts.distinct else "missing in every row"
         yield Finding(facts.name, "constant", f"{what}: it tells nothing")
         return
-    if column.role is Role.IDENTIFIER:
+    if column.is_removed:
         return  # it is removed
     yield from _labels(facts, column)
     yield from _types(facts, column)
@@ -198,7 +198,7 @@ def _blank_rows(frame: pl.DataFrame) -> int:
 
 def of_relation(relation: Relation, *, applied: bool) -> Finding:
     """That a column tells what another one tells; `applied` if the draft removes it."""
-    setting = {"role": "identifier"}
+    setting = {"role": "drop"}
     if applied:
         text = f"tells the same as {relation.source!r}, and more exactly: removed"
     elif relation.is_order:

@@ -1,8 +1,8 @@
 """A schema from the names of columns in each role, for a release in one call.
 
-Types, grids and bounds are those that `inspect` drafts. A column that is not named is removed,
-unless the caller says otherwise: covey never passes through what nobody decided about. Of the
-removed columns, those that look like identifiers still tell whether people have several rows.
+Types, grids and bounds are those that `inspect` drafts. A column that is not named is dropped,
+unless the caller says otherwise: covey never passes through what nobody decided about. Those that
+look like identifiers are removed as such, since they show whether people have several rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,10 +24,11 @@ def described(
     sensitive: Names | None = None,
     identifier: Sequence[str] | None = None,
     insensitive: Sequence[str] | None = None,
+    drop: Sequence[str] | None = None,
     rest: str | None = None,
     k: int | None = None,
 ) -> tuple[Table, Schema, list[str]]:
-    """The table without what is removed, its schema, and what the custodian should know.
+    """The table without the dropped columns, its schema, and what the custodian should know.
 
     `quasi` and `sensitive` may map a column to its type or settings, instead of drafted ones.
     """
@@ -42,6 +43,7 @@ def described(
         sensitive=_listed(sensitive),
         identifier=_listed(identifier),
         insensitive=_listed(insensitive),
+        drop=_listed(drop),
         rest=rest,
         k=k or 10,
     ).schema
@@ -54,12 +56,15 @@ def described(
             schema = schema.without(name).with_role(name, role, **settings)
     if rest is not None:
         return table, schema, []
-    named = {n for names in (quasi, sensitive, identifier, insensitive) for n in _listed(names)}
+    given = (quasi, sensitive, identifier, insensitive, drop)
+    named = {name for names in given for name in _listed(names)}
     left = [name for name in table.frame.columns if name not in named]
-    unknown = [name for name in left if schema.columns[name].role is not Role.IDENTIFIER]
+    for name in left:
+        if schema.columns[name].role is not Role.IDENTIFIER:
+            schema = schema.with_role(name, Role.DROP)
     doubts = [f"removed because they were given no role: {', '.join(map(repr, left))}"]
-    slim = replace(table, frame=table.frame.drop(unknown))
-    return slim, schema.without(*unknown), doubts if left else []
+    slim = replace(table, frame=table.frame.drop(schema.names(Role.DROP)))
+    return slim, schema, doubts if left else []
 
 
 def _listed(names: Names | None) -> list[str]:

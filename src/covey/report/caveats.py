@@ -125,8 +125,7 @@ def of_losses(losses: Losses) -> Iterator[str]:
     if lost and len(losses.columns) > 1:
         yield (
             f"the release shows almost nothing of {', '.join(column.name for column in lost)}. If "
-            "readers do not need this, give it the role identifier: the other columns will then "
-            "show more"
+            "readers do not need this, give it the role drop: the other columns will then show more"
         )
     if mean >= _MUCH:
         number = count(len(losses.columns), "quasi-identifier")

@@ -155,7 +155,7 @@ def _broken(report: "Report") -> Iterator[Part]:
         yield "The verifier found that the released cells do not meet "
         yield from (_listed(broken), ". ")
     if report.verdict.identifiers:
-        yield "The table still has columns that identify people: "
+        yield "The table still has columns that must be removed: "
         yield from (_listed(report.verdict.identifiers), ". ")
 
 

@@ -3,6 +3,7 @@
 from covey.schema.columns import (
     BELONGS_TO,
     LARGEST,
+    REMOVED,
     SMALLEST_GRID,
     Column,
     ColumnType,
@@ -17,6 +18,7 @@ from covey.schema.columns import (
 __all__ = [
     "BELONGS_TO",
     "LARGEST",
+    "REMOVED",
     "SMALLEST_GRID",
     "Column",
     "ColumnType",

@@ -50,6 +50,10 @@ class Role(StrEnum):
     QUASI = "quasi"  # known to others, and identifying in combination: generalised
     SENSITIVE = "sensitive"  # must not be linked to a person: released as it is
     INSENSITIVE = "insensitive"  # harmless: released as it is
+    DROP = "drop"  # not wanted: removed, and never looked at to recognise a person
+
+
+REMOVED = (Role.IDENTIFIER, Role.DROP)  # such a column may be absent from the table
 
 
 class ColumnType(StrEnum):
@@ -229,7 +233,7 @@ class Column(_Model):
     def _misfits_of_bounds(self) -> Iterator[str]:
         """Find mistakes in bottom and top: users would rely on a bound that had no effect."""
         given = [bound for bound in (self.bottom, self.top) if bound is not None]
-        if not given or self.role is Role.IDENTIFIER:
+        if not given or self.is_removed:
             return
         if self.role is not Role.QUASI:
             yield f'"bottom" and "top" are only for role = "quasi"; {self.role} cells never change'
@@ -253,6 +257,11 @@ class Column(_Model):
             for bound in (self.bottom, self.top)
         )
         return (-inf if low is None else float(low), inf if high is None else float(high))
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether a release is without the column."""
+        return self.role in REMOVED
 
     @property
     def is_ordered(self) -> bool:
@@ -430,6 +439,7 @@ class Schema(_Model):
         sensitive: Sequence[str] | Mapping[str, str | Mapping[str, Any]] = (),
         identifier: Sequence[str] = (),
         insensitive: Sequence[str] = (),
+        drop: Sequence[str] = (),
         **settings: Any,
     ) -> Self:
         """Make a schema from the names of the columns in each role.
@@ -445,6 +455,7 @@ class Schema(_Model):
             (Role.SENSITIVE, sensitive),
             (Role.IDENTIFIER, identifier),
             (Role.INSENSITIVE, insensitive),
+            (Role.DROP, drop),
         ):
             for name in [names] if isinstance(names, str) else names:
                 if name in columns:

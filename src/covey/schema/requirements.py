@@ -146,9 +146,11 @@ class KAnonymity(Model):
         return self.person or None
 
     def misfits(self, schema: "Schema") -> Iterator[str]:
-        """The person column must exist, and must not be generalised."""
-        if self.person and schema.role_of(self.person) in (None, "quasi"):
-            yield f"the person column {self.person!r} must be in the schema, and not as quasi"
+        """The person column must exist, and be neither generalised nor dropped."""
+        if self.person and schema.role_of(self.person) in (None, "quasi", "drop"):
+            yield (
+                f"the person column {self.person!r} must be in the schema, and not as quasi or drop"
+            )
 
     def completed(self, schema: "Schema") -> Self:
         """Take the person column from the schema if none was given."""
@@ -494,7 +496,7 @@ class NoIdentifiers(Model):
     """The check of every release: it has no identifiers."""
 
     name = "no identifiers"
-    meaning = "The release has no column that identifies people directly."
+    meaning = "The release has no column with the role identifier or drop."
     asked = 0
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from covey.schema import ColumnType, Role, Schema
+from covey.schema import ColumnType, Schema
 from covey.tables.formats.common import whole_again
 
 _WIDE = 4  # digits of a code that is likely to have had zeros before it
@@ -38,9 +38,7 @@ def _categorical(types: Mapping[str, pl.DataType], schema: Schema | None) -> lis
     return [
         name
         for name, column in (schema.columns if schema else {}).items()
-        if name in types
-        and column.type is ColumnType.CATEGORICAL
-        and column.role is not Role.IDENTIFIER
+        if name in types and column.type is ColumnType.CATEGORICAL and not column.is_removed
     ]
 
 

@@ -50,7 +50,7 @@ def mended(
     changed: list[pl.Series] = []
     told: list[Mended] = []
     for name, column in schema.columns.items():
-        if name not in frame.columns or column.role is Role.IDENTIFIER:
+        if name not in frame.columns or column.is_removed:
             continue
         cells = _labelled(frame[name], column)
         missing = tuple(_missing(cells, column, dialect))

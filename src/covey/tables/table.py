@@ -168,11 +168,15 @@ _ROWS_SEARCHED = 100_000
 
 
 def original(source: Any, schema: Schema, *needed: Role) -> Table:
-    """Read an original table with the columns of the `needed` roles, as the schema reads it."""
+    """Read an original table with the columns of the `needed` roles, as the schema reads it.
+
+    Columns with the role drop are gone from here on.
+    """
     table = read(source, schema)
     check_roles(table, schema, *needed)
     with table.locating():
-        frame, told = mended(table.frame, table.dialect, schema)
+        kept = table.frame.drop(schema.names(Role.DROP), strict=False)
+        frame, told = mended(kept, table.dialect, schema)
     # The rows are still those of the source, so they keep their places.
     return replace(table, frame=frame, mended=told)
 

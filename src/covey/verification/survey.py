@@ -16,7 +16,7 @@ import polars as pl
 
 from covey import tables
 from covey.errors import TableError
-from covey.schema import Role, Schema
+from covey.schema import REMOVED, Role, Schema
 from covey.schema.requirements import Requirement
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
@@ -170,7 +170,7 @@ class Survey:
             k=k,
             k_wildcard=k if none_missing else judged.matches.smallest(k),
             largest_class=judged.largest,
-            identifiers=tuple(n for n in self.schema.names(Role.IDENTIFIER) if n in self.names),
+            identifiers=tuple(n for n in self.schema.names(*REMOVED) if n in self.names),
             checks=tuple(checks.check(one, judged, self.columns) for one in requirements),
             achieved=tuple(
                 checks.achieved(column, judged.figures[name])

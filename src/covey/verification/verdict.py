@@ -123,7 +123,7 @@ class Verdict:
     k: int
     k_wildcard: int | None
     largest_class: int
-    identifiers: tuple[str, ...]  # identifier columns that the table still has
+    identifiers: tuple[str, ...]  # columns to remove that the table still has
     checks: tuple[Check, ...]
     achieved: tuple[Achieved, ...]  # for each sensitive column
     risks: Risks
@@ -203,9 +203,8 @@ class Verdict:
         wrong = [c._complaint for c in self.checks if not c.holds and (c.judged or not judged)]
         if self.identifiers:
             names = ", ".join(map(repr, self.identifiers))
-            wrong.append(
-                f"the table still has {count(len(self.identifiers), 'identifier')}: {names}"
-            )
+            columns = count(len(self.identifiers), "column")
+            wrong.append(f"the table still has {columns} that must be removed: {names}")
         return wrong
 
     def raise_if_violated(self) -> None:

@@ -258,7 +258,7 @@ def _about_a_column(schema: Schema, failed: str) -> Iterator[tuple[str, Schema |
             f"Read such cells of {name} as missing",
             schema.with_settings(name, unreadable="missing"),
         )
-    yield f"Remove {name}", schema.with_role(name, "identifier")
+    yield f"Remove {name}", schema.with_role(name, "drop")
 
 
 def _weaker(studio: Studio, schema: Schema) -> Iterator[tuple[str, Schema | float]]:

@@ -47,6 +47,7 @@ _MEANINGS = {
     Role.QUASI: _Meaning("◐", "Others may know it", "Its values are made coarser."),
     Role.SENSITIVE: _Meaning("▲", "Must not be linked", "Kept, but nobody may learn whose it is."),
     Role.INSENSITIVE: _Meaning("○", "Harmless", "Kept as it is."),
+    Role.DROP: _Meaning("−", "Not wanted", "The column is removed. It names nobody."),
 }
 # Whoever knows a value can look for its row; what nobody knows can only be learnt from the release.
 _KNOWN_BY = {
@@ -198,7 +199,7 @@ def _column(
 
 
 def _switch(place: int, name: str, role: Role) -> Html:
-    """The four roles, one of which is chosen."""
+    """The roles, one of which is chosen."""
     choices = (
         element(
             "label",
@@ -282,7 +283,7 @@ def _whom(studio: Studio) -> Html:
     others = [
         (str(place), f"No: rows with the same {name} are one person")
         for place, (name, column) in enumerate(_in_order(studio))
-        if column.role is not Role.QUASI
+        if column.role not in (Role.QUASI, Role.DROP)
     ]
     chosen = "rows"
     options = [("rows", "Yes: each row is one person"), *others]
@@ -362,7 +363,7 @@ def _without_requirements(schema: Schema, name: str, role: Role) -> Schema:
     """The schema without what is asked of a column in another role than its new one."""
     require = schema.require
     asked: dict[str, object] = {}
-    if role is Role.QUASI and require.person == name:
+    if role in (Role.QUASI, Role.DROP) and require.person == name:
         asked["person"] = None
     if role is not Role.SENSITIVE:
         for model in SENSITIVE_MODELS:
