@@ -18,47 +18,31 @@ Names = Sequence[str] | Mapping[str, Any]
 
 
 def described(
-    table: Table,
-    *,
-    quasi: Names | None,
-    sensitive: Names | None = None,
-    identifier: Sequence[str] | None = None,
-    insensitive: Sequence[str] | None = None,
-    drop: Sequence[str] | None = None,
-    rest: str | None = None,
-    k: int | None = None,
+    table: Table, *, rest: str | None = None, k: int | None = None, **roles: Names | None
 ) -> tuple[Table, Schema, list[str]]:
     """The table without the dropped columns, its schema, and what the custodian should know.
 
-    `quasi` and `sensitive` may map a column to its type or settings, instead of drafted ones.
+    `roles` are those of `inspect`; `quasi` and `sensitive` may map a column to its type or
+    settings, instead of drafted ones.
     """
-    if not quasi:
+    if not roles.get("quasi"):
         raise SchemaError(
             "no schema and no quasi-identifier: pass a schema, or name the columns that others may "
             'know, as in quasi=["age", "sex"]'
         )
-    schema = inspect(
-        table,
-        quasi=_listed(quasi),
-        sensitive=_listed(sensitive),
-        identifier=_listed(identifier),
-        insensitive=_listed(insensitive),
-        drop=_listed(drop),
-        rest=rest,
-        k=k or 10,
-    ).schema
+    named = {role: _listed(names) for role, names in roles.items()}
+    schema = inspect(table, **named, rest=rest, k=k or 10).schema
     # A draft proposes a k and may take each row for a person, but nobody asked for that.
     asked = schema.require.model_copy(update={"k": None, "person": schema.require.person or None})
     schema = schema.model_copy(update={"require": asked})
-    for role, names in ((Role.QUASI, quasi), (Role.SENSITIVE, sensitive)):
-        for name, setting in names.items() if isinstance(names, Mapping) else ():
+    for role in (Role.QUASI, Role.SENSITIVE):
+        given = roles.get(role)
+        for name, setting in given.items() if isinstance(given, Mapping) else ():
             settings = {"type": setting} if isinstance(setting, str) else dict(setting)
             schema = schema.without(name).with_role(name, role, **settings)
     if rest is not None:
         return table, schema, []
-    given = (quasi, sensitive, identifier, insensitive, drop)
-    named = {name for names in given for name in _listed(names)}
-    left = [name for name in table.frame.columns if name not in named]
+    left = sorted({*table.frame.columns}.difference(*named.values()), key=table.frame.columns.index)
     for name in left:
         if schema.columns[name].role is not Role.IDENTIFIER:
             schema = schema.with_role(name, Role.DROP)
