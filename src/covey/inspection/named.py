@@ -30,7 +30,7 @@ def described(
             "no schema and no quasi-identifier: pass a schema, or name the columns that others may "
             'know, as in quasi=["age", "sex"]'
         )
-    named = {role: _listed(names) for role, names in roles.items()}
+    named: dict[str, Any] = {role: _listed(names) for role, names in roles.items()}
     schema = inspect(table, **named, rest=rest, k=k or 10).schema
     # A draft proposes a k and may take each row for a person, but nobody asked for that.
     asked = schema.require.model_copy(update={"k": None, "person": schema.require.person or None})
