@@ -31,8 +31,9 @@ from covey import (
 from covey.clustering.request import Request
 from covey.custody.keys import Key
 from covey.custody.ordering import Secret
+from covey.custody.sealed import Spool
 from covey.encoding import encode
-from covey.engines import repeating, steps
+from covey.engines import local, repeating, steps
 from covey.engines.cuts import learn, uncut
 from covey.tables import Table, batches, csv_files
 from examples import examples
@@ -334,11 +335,39 @@ def test_a_lost_row_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "after"), [("rows-0", "divide"), ("bucket-0", "release"), ("trace-0", "write")]
+)
+@pytest.mark.parametrize("how", ["removed", "of another run"])
+def test_a_working_file_that_someone_changed_is_noticed(
+    name: str, after: str, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without its trace, a release would be published and hardly be known to the register."""
+    real = getattr(local.Local, after)
+
+    def changed(run: local.Local, *given: Any) -> Any:
+        found = real(run, *given)
+        path = run.spool.folder / name
+        path.unlink()
+        if how == "of another run":
+            other = Spool.make(tmp_path / "other", Key.of(KEY))
+            other.put(name, b"data")
+            path.write_bytes((other.folder / name).read_bytes())
+        return found
+
+    monkeypatch.setattr(local.Local, after, changed)
+    source = spread(people()[:300], tmp_path / "in")
+    request: dict[str, Any] = {"k": 5, "person": False, "key": KEY}
+    with pytest.raises(covey.UsageError, match="working files"):
+        covey.anonymize_dataset(source, schema(), to=tmp_path / "out", part_rows=150, **request)
+    assert not (tmp_path / "out").exists()
+
+
 CHILD = """
 import sys, covey
 from covey.clustering.request import Request
 from covey.custody.ordering import Secret
-from covey.engines import repeating, steps
+from covey.engines import local, repeating, steps
 import {module}
 {module}.act(sys.argv[4])
 schema = covey.Schema.from_toml(sys.argv[2])

@@ -16,12 +16,17 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from hypothesis import given
 from hypothesis import strategies as st
 
 from covey import OutputError, UsageError
+from covey.custody import sealed
 from covey.custody.keys import Key
-from covey.custody.sealed import BLOCK, Spool, frames, write_frame
+from covey.custody.sealed import SEGMENT, START, Mark, Spool, frames, write_frame
+from covey.tables import files
 from examples import examples
 
 KEY, OTHER = Key(bytes(range(32))), Key(bytes(32))
@@ -51,7 +56,7 @@ def written(spool: Spool, name: str, *chunks: bytes) -> Path:
 
 @examples(100)
 @given(
-    files=st.dictionaries(
+    stored=st.dictionaries(
         st.from_regex(r"\A[a-z]{1,5}(-[0-9]{1,3})?\Z"),
         st.lists(st.binary(max_size=200)),
         max_size=4,
@@ -59,21 +64,21 @@ def written(spool: Spool, name: str, *chunks: bytes) -> Path:
     put=st.binary(max_size=200),
 )
 def test_what_goes_in_comes_out_also_after_opening_again(
-    tmp_path: Path, files: dict[str, list[bytes]], put: bytes
+    tmp_path: Path, stored: dict[str, list[bytes]], put: bytes
 ) -> None:
     spool = Spool.make(tmp_path / secrets.token_hex(8), KEY)
-    for name, chunks in files.items():
+    for name, chunks in stored.items():
         written(spool, name, *chunks)
     spool.put("checkpoint", put)
     again = Spool.open(spool.folder, Key(bytes(range(32))))
-    assert again.names() == sorted({*files, "checkpoint"})
-    assert {name: [*again.chunks(name)] for name in files} == files
+    assert again.names() == sorted({*stored, "checkpoint"})
+    assert {name: [*again.chunks(name)] for name in stored} == stored
     assert again.get("checkpoint") == put
     again.remove_all()
     assert not spool.folder.exists()
 
 
-@pytest.mark.parametrize("size", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5])
+@pytest.mark.parametrize("size", [0, 1, SEGMENT - 1, SEGMENT, SEGMENT + 1, 3 * SEGMENT + 5])
 def test_chunks_of_any_size(spool: Spool, size: int) -> None:
     data = secrets.token_bytes(size)
     written(spool, "leaf", data, data[::-1], memoryview(data).tobytes())
@@ -95,7 +100,7 @@ def test_frames_keep_their_cells_and_types(spool: Spool) -> None:
     with spool.appender("leaf-1") as appender:
         for part in (made, made[:0], made[1:]):
             write_frame(appender, part)
-        assert appender.chunks == 3
+        assert appender.mark.chunks == 3
     for found, expected in zip(frames(spool, "leaf-1"), (made, made[:0], made[1:]), strict=True):
         assert found.schema == expected.schema
         assert found.equals(expected)
@@ -128,17 +133,50 @@ def test_no_canary_is_found_in_any_byte(spool: Spool) -> None:
     assert bytes(range(32)).hex().encode() not in told
 
 
-def test_equal_data_never_gives_equal_bytes(spool: Spool) -> None:
-    """Nor does a chunk that replaces another after work was resumed: no stream is used twice."""
-    data, seen = bytes(3 * BLOCK), []
-    for _ in range(3):
-        path = written(spool, "leaf", data, data)
-        stored = path.read_bytes()
-        seen += [stored[at : at + 16] for at in range(24, len(stored) - 100, 1000)]
-        with spool.appender("leaf", after=0):
+def stored_often(spool: Spool, size: int) -> bytes:
+    """The bytes of equal chunks: in one file, of resumed work, put again, in another file."""
+    data, stored = bytes(size), b""
+    for _ in range(2):
+        stored += written(spool, "leaf", data, data).read_bytes()
+        with spool.appender("leaf", after=START):
             pass
-    spool.put("leaf", data)
-    assert len({*seen}) == len(seen) > 1000
+    for name in ("leaf", "more"):
+        spool.put(name, data)
+        stored += (spool.folder / name).read_bytes()
+    return stored
+
+
+def repeats(stored: bytes) -> bool:
+    """Whether some bytes come again; one key stream for all blocks shows them in every block."""
+    places = range(40, len(stored) - 16, len(stored) // 17)
+    return any(stored.find(stored[at : at + 16], at + 1) >= 0 for at in places)
+
+
+@pytest.mark.parametrize("size", [1_000, 65_535, 65_536, 3 * 65_536 + 1, 2 * SEGMENT])
+def test_equal_data_never_gives_equal_bytes(
+    spool: Spool, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not repeats(stored_often(spool, size))
+    monkeypatch.setattr(secrets, "token_bytes", bytes)  # every nonce is 0
+    assert repeats(stored_often(spool, size))
+
+
+def test_the_library_opens_what_was_stored_by_the_documented_layout(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sealed, "SEGMENT", 4)
+    stored = written(spool, "leaf", b"123456789", b"", b"abcd").read_bytes()
+    salt = (spool.folder / ".spool").read_bytes()[14:30]
+    hkdf = HKDF(SHA256(), 32, salt, b"covey spool file leaf")
+    cipher, tag = AESGCM(hkdf.derive(bytes(range(32)))), bytes(16)
+    pieces = [(0, b"1234"), (0, b"5678"), (1, b"9"), (1, b""), (1, b"abcd"), (2, b"")]
+    for place, (kind, data) in enumerate(pieces):
+        assert stored[:5] == bytes([kind]) + len(data).to_bytes(4)
+        end = 17 + len(data) + 16
+        about = bytes([kind]) + place.to_bytes(8) + tag + b"leaf"
+        assert cipher.decrypt(stored[5:17], stored[17:end], about) == data
+        tag, stored = stored[end - 16 : end], stored[end:]
+    assert not stored
 
 
 def test_the_spool_is_its_owners_alone(spool: Spool) -> None:
@@ -216,11 +254,10 @@ def test_a_wrong_chunk_is_never_returned(spool: Spool) -> None:
 
 
 def records(stored: bytes) -> list[bytes]:
-    """The chunks as they are stored, by the layout that the module describes."""
+    """The segments as they are stored, by the layout that the module describes."""
     found = []
     while stored:
-        size = int.from_bytes(stored[:8])
-        end = 24 + (0 if size == 2**64 - 1 else size) + 16
+        end = 5 + 12 + int.from_bytes(stored[1:5]) + 16
         found.append(stored[:end])
         stored = stored[end:]
     return found
@@ -242,14 +279,96 @@ def test_chunks_that_are_swapped_repeated_or_left_out_are_noticed(spool: Spool) 
     assert not refused(spool, "leaf")
 
 
-def test_chunks_of_an_earlier_file_of_the_name_are_noticed(spool: Spool) -> None:
-    path = written(spool, "leaf", b"one", b"two")
-    earlier = records(path.read_bytes())
-    spool.remove("leaf")
-    later = records(written(spool, "leaf", b"one", b"two").read_bytes())
-    for mixed in ([earlier[0], *later[1:]], [later[0], *earlier[1:]], [*later[:2], earlier[2]]):
-        path.write_bytes(b"".join(mixed))
-        assert refused(spool, "leaf")
+def versions(spool: Spool, how: str) -> tuple[bytes, bytes]:
+    """An earlier and the latest file of a name, each of them complete."""
+    found = []
+    for data in (b"one", b"two"):
+        if how == "put":
+            spool.put("leaf", data)
+        else:
+            spool.remove("leaf")
+            written(spool, "leaf", data, b"last")
+        found.append((spool.folder / "leaf").read_bytes())
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize("how", ["put", "written"])
+@pytest.mark.parametrize("again", [False, True])
+def test_an_earlier_missing_or_emptied_file_is_noticed(spool: Spool, how: str, again: bool) -> None:
+    """Also after the work was resumed."""
+    earlier, latest = versions(spool, how)
+    spool.put(
+        "checkpoint", b""
+    )  # the last change of all may be undone, since nothing depends on it
+    empty = written(spool, "other").read_bytes()
+    path = spool.folder / "leaf"
+
+    def is_noticed() -> bool:
+        read = Spool.open(spool.folder, KEY) if again else spool
+        assert "leaf" in read.names()
+        with contextlib.suppress(UsageError):
+            read.get("leaf")
+            return False
+        with pytest.raises(UsageError):
+            [*read.chunks("leaf")]
+        return True
+
+    mixed = [*records(earlier)[:1], *records(latest)[1:]]
+    for stored in (earlier, empty, b"", b"".join(mixed)):
+        path.write_bytes(stored)
+        assert is_noticed()
+    path.unlink()
+    assert is_noticed()
+    path.write_bytes(latest)
+    assert not is_noticed()
+
+
+def test_an_earlier_file_is_taken_by_a_build_without_the_manifest(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The attack above succeeds if no one knows the last tag."""
+    earlier, _ = versions(spool, "put")
+    (spool.folder / "leaf").write_bytes(earlier)
+    monkeypatch.setitem(spool._manifest.tags, "leaf", earlier[-16:])
+    assert spool.get("leaf") == b"one"
+
+
+def test_a_put_that_was_killed_half_way_did_not_happen(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool.put("leaf", b"one")
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "write", lambda *_, **__: None)
+        spool.put("leaf", b"two")
+    again = Spool.open(spool.folder, KEY)
+    assert again.get("leaf") == b"one"
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "write", lambda *_, **__: None)
+        again.put("new", b"two")
+    assert Spool.open(spool.folder, KEY).get("new") is None
+    assert Spool.open(spool.folder, KEY).get("leaf") == b"one"
+
+
+def test_every_changed_byte_of_the_manifest_is_noticed_or_undoes_what_came_last(
+    spool: Spool,
+) -> None:
+    """A manifest that was cut is an earlier one: the file of a later tag is damaged, or is not."""
+    for number in range(3):
+        spool.put(f"leaf-{number}", b"data")
+    path = spool.folder / ".manifest"
+    stored = path.read_bytes()
+    size = len(stored) // 3
+    for changed in changes(stored):
+        path.write_bytes(changed)
+        with contextlib.suppress(UsageError):
+            names = Spool.open(spool.folder, KEY).names()
+            assert names == [f"leaf-{number}" for number in range(len(changed) // size)][:3]
+
+
+def test_working_files_of_an_earlier_version_are_refused_in_words(spool: Spool) -> None:
+    (spool.folder / ".spool").write_bytes(b"covey spool 1\n" + bytes(56))
+    with pytest.raises(UsageError, match="another version"):
+        Spool.open(spool.folder, KEY)
 
 
 def test_files_that_are_swapped_are_noticed(spool: Spool, tmp_path: Path) -> None:
@@ -268,9 +387,9 @@ def test_a_file_that_was_not_completed_is_noticed(spool: Spool) -> None:
     with contextlib.suppress(KeyError), spool.appender("leaf") as appender:
         appender.write(b"one")
         raise KeyError
-    assert refused(spool, "leaf")
-    with pytest.raises(UsageError, match="incomplete"):
-        spool.appender("leaf")
+    assert (spool.names(), spool.get("leaf")) == ([], None)
+    written(spool, "leaf", b"again")
+    assert [*spool.chunks("leaf")] == [b"again"]
 
 
 def test_a_different_key_is_refused_by_name(spool: Spool) -> None:
@@ -283,7 +402,7 @@ def test_every_changed_byte_of_the_head_is_noticed(spool: Spool) -> None:
     stored = head.read_bytes()
     for changed in changes(stored):
         head.write_bytes(changed)
-        with pytest.raises(UsageError, match="damaged"):
+        with pytest.raises(UsageError, match=r"damaged|another version"):
             Spool.open(spool.folder, KEY)
     head.unlink()
     with pytest.raises(UsageError, match="missing"):
@@ -364,39 +483,46 @@ def test_threads_write_files_of_one_spool_at_once(spool: Spool) -> None:
 
 def test_a_completed_file_can_be_continued(spool: Spool) -> None:
     written(spool, "leaf", b"one", b"two")
-    with Spool.open(spool.folder, KEY).appender("leaf") as appender:
-        assert appender.chunks == 2
+    again = Spool.open(spool.folder, KEY)
+    with again.appender("leaf") as appender:
+        assert appender.mark.chunks == 2
         appender.write(b"three")
-    assert [*spool.chunks("leaf")] == [b"one", b"two", b"three"]
+    assert [*again.chunks("leaf")] == [b"one", b"two", b"three"]
 
 
 @pytest.mark.parametrize("after", range(4))
 @pytest.mark.parametrize("cut", [0, 1, 30])
 def test_work_is_resumed_after_the_chunks_that_a_checkpoint_counted(
-    spool: Spool, after: int, cut: int
+    spool: Spool, after: int, cut: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether or not the file was completed, and whatever was torn after the checkpoint."""
-    path = written(spool, "leaf", b"one", b"two", b"three")
+    monkeypatch.setattr(sealed, "SEGMENT", 2)  # chunks of several segments
+    marks = [START]
+    with spool.appender("leaf") as appender:
+        for chunk in (b"one", b"two", b"three"):
+            appender.write(chunk)
+            marks.append(appender.mark)
+    path = spool.folder / "leaf"
     stored = path.read_bytes()
     path.write_bytes(stored[: len(stored) - cut])
-    with spool.appender("leaf", after=after) as appender:
-        assert appender.chunks == after
+    with spool.appender("leaf", after=marks[after]) as appender:
+        assert appender.mark == marks[after]
         appender.write(b"again")
     assert [*spool.chunks("leaf")] == [*[b"one", b"two", b"three"][:after], b"again"]
 
 
-@pytest.mark.parametrize("size", [0, 2**63, 2**64 - 2])
-def test_a_checkpoint_that_counted_more_than_there_is_is_damage(spool: Spool, size: int) -> None:
+@pytest.mark.parametrize("mark", [Mark(2, bytes(16)), Mark(1, bytes(16))])
+def test_a_checkpoint_of_another_or_a_longer_file_is_damage(spool: Spool, mark: Mark) -> None:
     path = written(spool, "leaf", b"one")
     with pytest.raises(UsageError, match="damaged"):
-        spool.appender("leaf", after=2)
-    path.write_bytes(size.to_bytes(8) + path.read_bytes()[8:])
+        spool.appender("leaf", after=mark)
+    path.write_bytes(b"\1" + b"\xff" * 4 + path.read_bytes()[5:])
     with pytest.raises(UsageError, match="damaged"):
-        spool.appender("leaf", after=3)
+        spool.appender("leaf", after=mark)
 
 
 KILLED = """
-import sys
+import pickle, sys
 from covey.custody.keys import Key
 from covey.custody.sealed import Spool
 
@@ -406,13 +532,13 @@ with spool.appender("leaf") as appender:
         appender.write(b"Q7-secret-canary %d" % number * 1000)
         if number % 10 == 9:
             appender.sync()
-            spool.put("checkpoint", b"%d" % appender.chunks)
+            spool.put("checkpoint", pickle.dumps(appender.mark))
             print(number, flush=True)
 """
 
 
 def test_killed_at_any_time_the_work_is_resumed_and_nobody_reads_it(tmp_path: Path) -> None:
-    for round_ in range(5):
+    for round_ in range(3):
         folder = tmp_path / f"work{round_}"
         command = [sys.executable, "-c", KILLED, str(folder)]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
@@ -422,9 +548,9 @@ def test_killed_at_any_time_the_work_is_resumed_and_nobody_reads_it(tmp_path: Pa
             process.send_signal(signal.SIGKILL)
         assert CANARY not in b"".join(path.read_bytes() for path in folder.iterdir())
         spool = Spool.open(folder, KEY)
-        counted = int(spool.get("checkpoint") or b"0")
-        assert counted >= 10
-        with spool.appender("leaf", after=counted) as appender:
+        mark = pickle.loads(spool.get("checkpoint") or b"")
+        assert (counted := mark.chunks) >= 10
+        with spool.appender("leaf", after=mark) as appender:
             appender.write(b"last")
         *kept, last = spool.chunks("leaf")
         assert kept == [b"Q7-secret-canary %d" % number * 1000 for number in range(counted)]

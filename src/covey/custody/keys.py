@@ -83,6 +83,13 @@ class Key:
             code.update(part)
         return code.digest()
 
+    def derived(self, purpose: str, salt: bytes) -> bytes:
+        """A key for one purpose and one salt, by HKDF (RFC 5869) with SHA-256."""
+        from cryptography.hazmat.primitives.hashes import SHA256
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+        return HKDF(SHA256(), SIZE, salt, f"covey {purpose}".encode()).derive(self._secret)
+
     @property
     def fingerprint(self) -> str:
         """Identifies the key without revealing anything about it."""

@@ -23,7 +23,7 @@ from covey import part
 from covey.clustering.progress import Progress, part_of
 from covey.clustering.request import Request
 from covey.custody.footprints import LARGEST
-from covey.custody.sealed import Appender, Spool, frames, write_frame
+from covey.custody.sealed import START, Appender, Spool, frames, write_frame
 from covey.encoding import Scan
 from covey.encoding.groups import Groups
 from covey.engines import steps
@@ -223,7 +223,7 @@ class Local:
             def grouped(number: int = number, tell: Progress = tell) -> Outcome:
                 found = form(number, tell)
                 labels = pl.DataFrame({"label": found.groups.labels})
-                with self.spool.appender(f"{name}-{number}", after=0) as file:
+                with self.spool.appender(f"{name}-{number}", after=START) as file:
                     write_frame(file, labels)
                 return found.outcome
 
@@ -240,11 +240,11 @@ class Local:
     def _show_all(self, buckets: int, name: str, job: Job) -> None:
         """Show each part; without a name of groups, form these first."""
         known = self.spool.get("showing")
-        done, chunks = pickle.loads(known) if known else (0, [0] * buckets)  # noqa: S301
+        done, marks = pickle.loads(known) if known else (0, [START] * buckets)  # noqa: S301
         with contextlib.ExitStack() as stack:
             drafts = [
                 stack.enter_context(self.spool.appender(f"bucket-{place}", after=after))
-                for place, after in enumerate(chunks)
+                for place, after in enumerate(marks)
             ]
             for number, tell in self._numbered("clustering", done):
                 rows = self.rows_of(number)
@@ -256,7 +256,7 @@ class Local:
                     write_frame(file, some.classes)
                     write_frame(file, some.rows)
                     file.flush()
-                self.spool.put("showing", pickle.dumps((number + 1, [f.chunks for f in drafts])))
+                self.spool.put("showing", pickle.dumps((number + 1, [f.mark for f in drafts])))
 
     def _shown_groups(self, name: str, number: int, rows: Rows, progress: Progress) -> Groups:
         if name:

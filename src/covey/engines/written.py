@@ -10,7 +10,7 @@ import polars as pl
 
 from covey import tables
 from covey.custody.footprints import FootprintPart
-from covey.custody.sealed import frames, write_frame
+from covey.custody.sealed import START, frames, write_frame
 from covey.encoding import Tally
 from covey.engines.run import Order
 from covey.engines.steps import Job, Summary, Task
@@ -64,7 +64,7 @@ class Files:
     def _write(self, place: int, name: str) -> tuple[Digest | None, int]:
         gathered = self.run.gathered(place, self.job)
         if gathered.persons:
-            with self.run.spool.appender(f"persons-{place}", after=0) as file:
+            with self.run.spool.appender(f"persons-{place}", after=START) as file:
                 write_frame(file, pl.DataFrame(gathered.persons))
         if not gathered.table.frame.height:
             return None, 0
