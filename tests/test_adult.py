@@ -60,7 +60,7 @@ def test_adult_with_taxonomies_verifies_with_an_outside_group_by(
     }
     schema = covey.Schema.of(
         quasi={"age": "numeric", **quasi},
-        identifier=["education-num"],
+        drop=["education-num"],
         sensitive=["salary"],
     )
     some = pl.read_csv(adult, separator=";", infer_schema=False)[:6000]
@@ -68,7 +68,7 @@ def test_adult_with_taxonomies_verifies_with_an_outside_group_by(
     release = covey.anonymize(
         tmp_path / "some.csv",
         schema,
-        require=[covey.KAnonymity(10, person=False)],  # a number that repeats, but names nobody
+        require=[covey.KAnonymity(10)],
         class_column="salary",
     )
     release.write(tmp_path / "out.csv")

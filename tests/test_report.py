@@ -191,7 +191,7 @@ def test_a_promise_is_not_taken_for_another_by_the_name_of_its_column() -> None:
     schema = covey.Schema.of(quasi={"age": "numeric"}, sensitive=["k-anonymity of persons"])
     asked: list[Requirement] = [KAnonymity(2), LDiversity(3, "k-anonymity of persons")]
     text = Page(covey.anonymize(frame, schema, require=asked).report.to_html()).text
-    assert "Every row looks like at least 1 other row." in text
+    assert "Every row looks like at least 1 other row (4 rows)." in text
     assert LDiversity(3, "d").meaning in text
 
 
@@ -205,7 +205,7 @@ def test_rows_that_are_not_alike_are_not_called_k_anonymous() -> None:
     report = covey.anonymize(people, demo.schema(), require=[KAnonymity(3)], method="nh").report
     assert report.classes == ()
     text = Page(report.to_html()).text
-    assert "This is not k-anonymity" in text
+    assert "not k-anonymity" in text
     assert "Every row looks like" not in text
     assert "prosecutor" not in text
 
@@ -250,7 +250,8 @@ def test_rows_and_persons_are_each_said_by_their_own_number() -> None:
     assert persons.achieved != rows.achieved
     text = Page(report.to_html()).text
     assert (
-        "Everyone hides among at least 3 people and every row looks like at least 19 other rows."
+        "Everyone hides among at least 3 people (id: 40 people, 160 rows) and every row looks "
+        "like at least 19 other rows."
     ) in text
     assert "rows of fewer than 3 persons or to fewer than 20 of the 160 released rows" in text
     assert f"3 → {persons.found} minimum number of persons" in text

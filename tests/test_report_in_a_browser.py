@@ -247,13 +247,13 @@ def test_the_first_screen_says_whether_the_promise_holds(
     reports: dict[str, Path], opened: Any
 ) -> None:
     for which, words in (
-        ("good", "Every row looks like at least 4 other rows."),
+        ("good", "Every row looks like at least 4 other rows ("),
         ("bad", "Do not publish this table as it is."),
     ):
         for screen, (_, height) in SCREENS.items():
             page = opened(reports[which], screen).page
             heading = page.locator("h1")
-            assert heading.inner_text() == words
+            assert heading.inner_text().startswith(words)
             box = heading.bounding_box()
             assert box["y"] + box["height"] < height
 

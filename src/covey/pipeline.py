@@ -54,6 +54,7 @@ from covey.report import About, Costs, Output, Report, Rows, refuse_curve_of_oth
 from covey.report.carried import Carried
 from covey.report.compared import Compared
 from covey.report.findings import Findings, Made
+from covey.report.headline import Clause
 from covey.schema import Role, Schema, TableFormat
 from covey.schema.requirements import KAnonymity, Requirement
 from covey.tables import Table, formulas, sources
@@ -176,7 +177,8 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
     with stage("reading"):
         read = tables.read(source, schema)
         table = tables.original(read, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
-        doubts = [*doubts, *refuse_unsaid(table, schema, request.requirements)]
+        unsaid = refuse_unsaid(table, schema, request.requirements)
+        doubts = [*doubts, *unsaid.notes]
         persons = whose_rows(table, schema, request.persons)
         if not order.remember:
             del read  # only a register needs the cells as they were read
@@ -202,6 +204,7 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
         made = Made(request, alike, filled, drawn_under, stage.stopped, doubts)
         rows = Rows.counted(table.frame.height, len(people.selection.rows), formed.suppressed)
         found = _findings(schema, draft, made, verdict, rows, persons)
+        found = replace(found, clauses=tuple(map(Clause, unsaid.headline)))
         report = found.report(table.dialect, stage.seconds)
     trace = None
     if order.remember:  # now, since a release holds no cell of the original

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from covey.custody.register import Entry
     from covey.measures.loss import Losses
     from covey.report import Report
+    from covey.report.headline import Headline
     from covey.studies.comparison import Comparison, Run
     from covey.studies.curves import Curve
     from covey.verification import Verdict
@@ -31,8 +32,7 @@ def show_release(report: "Report", console: Console, *, verbose: bool = False) -
 
     With `verbose`, every measure of the loss is shown too.
     """
-    state = "verified: " if report.verdict.holds else ""
-    console.print(Text(state + report.verdict.headline, style="bold"), soft_wrap=True)
+    show_headline(report.headline, console)
     show_verdict(report.verdict, console)
     if report.verdict.risk:
         console.print(Text(report.verdict.risk), soft_wrap=True)
@@ -52,6 +52,12 @@ def show_release(report: "Report", console: Console, *, verbose: bool = False) -
         console.print(f"{cells} with a leading apostrophe, so that no spreadsheet runs them")
     for warning in report.warnings:
         console.print(Text(visible(f"note: {warning}", lines=False)), soft_wrap=True)
+
+
+def show_headline(headline: "Headline", console: Console) -> None:
+    """The first line about a table, in the colour of its level."""
+    style = {"good": "bold green", "warning": "bold yellow", "bad": "bold red"}[headline.level]
+    console.print(Text(visible(str(headline), lines=False), style=style), soft_wrap=True)
 
 
 def _show_readable(report: "Report", console: Console) -> None:

@@ -33,6 +33,7 @@ from covey.measures import loss
 from covey.pipeline import Stages
 from covey.report import About, Report, Rows, certificate
 from covey.report.findings import Findings, Made
+from covey.report.headline import Clause
 from covey.schema import Role, Schema
 from covey.schema.requirements import Requirement
 from covey.tables import Table, files, sources
@@ -175,7 +176,7 @@ def _released(source: Source, order: Order, stage: Stages) -> DatasetRelease:
     with source.outputs(order) as outputs, source.running(task, order, stage.tell) as run:
         with stage("scanning"):
             survey = run.survey()
-            doubts = refuse_repeats(
+            unsaid = refuse_repeats(
                 survey.repeating.found(schema, task.dialect), order.request.requirements
             )
             seed = order.secret.seed_of(survey.content, schema, order.request.seeded)
@@ -193,7 +194,10 @@ def _released(source: Source, order: Order, stage: Stages) -> DatasetRelease:
             if verdict.rows != survey.scan.rows - summary.suppressed:
                 raise ViolationError("rows were lost on the way: nothing is published")
         with stage("measuring"):
-            found = _findings(order, survey, summary, written, verdict, [*run.doubts, *doubts])
+            found = _findings(
+                order, survey, summary, written, verdict, [*run.doubts, *unsaid.notes]
+            )
+            found = replace(found, clauses=tuple(map(Clause, unsaid.headline)))
             report = found.report(task.dialect, stage.seconds, output=written.output)
             report = replace(report, about=order.about)
         with remember(

@@ -462,7 +462,7 @@ class SparkFiles:
         with _spark("counting persons"):
             counts = _placed(_pieces(self.buckets, tasks.persons, self.count), self.count)
             found: Owned = _total(_pieces(counts, tasks.owned_most))
-        return Persons(found.most or 1, found.unknown, None)
+        return Persons(found.people, found.most or 1, found.unknown, None)
 
     def listed(self) -> Mapping[str, pl.Series]:
         """The distinct cells of sensitive columns that a certificate describes."""

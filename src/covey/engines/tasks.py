@@ -330,13 +330,15 @@ def persons(batches: Arrow, number: int) -> Iterator[Piece]:
 
 @dataclass(frozen=True)
 class Owned:
-    """Rows of the person with most of them, and rows of no one."""
+    """People, rows of the person with most of them, and rows of no one."""
 
+    people: int
     most: int
     unknown: int
 
     def __add__(self, other: "Owned") -> "Owned":
-        return Owned(max(self.most, other.most), self.unknown + other.unknown)
+        most = max(self.most, other.most)
+        return Owned(self.people + other.people, most, self.unknown + other.unknown)
 
 
 def owned_most(batches: Arrow) -> Iterator[Piece]:
@@ -346,7 +348,7 @@ def owned_most(batches: Arrow) -> Iterator[Piece]:
         counts = pl.concat(found).group_by("p0").agg(pl.col("rows").sum())
         known = counts.filter(pl.col("p0").is_not_null())["rows"]
         unknown = counts.filter(pl.col("p0").is_null())["rows"]
-        yield 0, SUM, Owned(int(known.max() or 0), int(unknown.sum()))
+        yield 0, SUM, Owned(len(known), int(known.max() or 0), int(unknown.sum()))
 
 
 # ── reading back ────────────────────────────────────────────────────────────────────────────────

@@ -128,7 +128,8 @@ class Files:
             return None
         whose = next(iter(known.values()))
         sizes = whose.drop_nulls().value_counts(name="rows")["rows"]
-        return Persons(int(sizes.max() or 1), whose.null_count(), None)  # type: ignore[arg-type]
+        most = int(sizes.max() or 1)  # type: ignore[arg-type]
+        return Persons(len(sizes), most, whose.null_count(), None)
 
     def view(self, summary: Summary) -> tuple[View, Carried]:
         """The release beside its original, and the columns that it carries."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from math import prod
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import polars as pl
 
@@ -233,31 +233,39 @@ def whose_rows(table: Table, schema: Schema, names: Sequence[str]) -> dict[str, 
     return {name: tables.whose(table.cells(name), schema.table) for name in names}
 
 
-def refuse_unsaid(table: Table, schema: Schema, requirements: Sequence[Requirement]) -> list[str]:
-    """Refuse to count rows if people repeat, unless the user chose that; return warnings."""
+class Doubts(NamedTuple):
+    """What is doubtful about counting rows: in notes, or so much that the headline says it."""
+
+    notes: tuple[str, ...] = ()
+    headline: tuple[str, ...] = ()
+
+
+def refuse_unsaid(table: Table, schema: Schema, requirements: Sequence[Requirement]) -> Doubts:
+    """Refuse to count rows if people repeat, unless the user chose that; return the doubts."""
     named = [] if any(_said(requirements)) else schema.names(Role.IDENTIFIER)
     return refuse_repeats(repeats(table, named, schema.table), requirements)
 
 
-def refuse_repeats(found: Repeats | None, requirements: Sequence[Requirement]) -> list[str]:
-    """Refuse to count rows if people repeat, unless the user chose that; return warnings.
+def refuse_repeats(found: Repeats | None, requirements: Sequence[Requirement]) -> Doubts:
+    """Refuse to count rows if people repeat, unless the user chose that; return the doubts.
 
-    The refusal is for the custodian and contains numbers. The warnings are published and contain
+    The refusal is for the custodian and contains numbers. The doubts are published and contain
     none, because they would count rows that the release suppresses.
     """
-    said = _said(requirements)
     if found is None:
-        return []
-    if found.by_chance and not said:
-        return [
+        return Doubts()
+    if found.by_chance:
+        note = (
             f"{found.named}, but k counts rows. If people have several rows, one person may fill a "
             'whole class: name the column that identifies people (person = "COLUMN")'
-        ]
-    if said:
-        return [
-            f"{found.named}, but k counts rows, as requested (person = false): a person with "
-            "several rows may fill a whole class"
-        ]
+        )
+        return Doubts(notes=(note,))
+    if _said(requirements):
+        counted = (
+            f"k counts rows, although {found.named}: a person with several rows may fill a whole "
+            "class"
+        )
+        return Doubts(headline=(counted,))
     raise GuaranteeError(f"{found.named}: {found}. {_ways_out(found)}")
 
 

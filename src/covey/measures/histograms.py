@@ -84,6 +84,7 @@ class ClassSizes:
 class Persons:
     """How the rows of an original belong to persons, if k counts persons."""
 
+    people: int
     most: int  # rows of one person
     unknown: int  # rows without a person
     one_each: Tally | None  # of one row of each person; None if the rows are not in memory
@@ -94,6 +95,7 @@ class Persons:
         sizes = persons.drop_nulls().value_counts(name="rows")["rows"]
         one_each = (persons.is_first_distinct() & persons.is_not_null()).arg_true()
         return cls(
+            len(sizes),
             int(sizes.max() or 1),  # type: ignore[arg-type]
             persons.null_count(),
             Tally.of(original.take(one_each.to_numpy().astype(np.int64))),

@@ -122,13 +122,13 @@ class _Before:
 
     @property
     def persons(self) -> Persons | None:
-        """How many rows one person has at most; it stays unknown who has which value."""
+        """The people and the most rows of one; it stays unknown who has which value."""
         if self.whose is None:
             return None
         known = pl.col(_WHO).is_not_null()
-        most = self.whose.filter(known)[_ROWS].max()
+        each = self.whose.filter(known)[_ROWS]
         unknown = int(self.whose.filter(~known)[_ROWS].sum())
-        return Persons(int(most or 1), unknown, None)  # type: ignore[arg-type]
+        return Persons(len(each), int(each.max() or 1), unknown, None)  # type: ignore[arg-type]
 
 
 def _counted(whose: pl.Series) -> pl.DataFrame:

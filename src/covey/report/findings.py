@@ -10,11 +10,13 @@ from covey.clustering.request import Asked, Request
 from covey.custody.keys import Key
 from covey.encoding import MISSING_LEAF
 from covey.generalisation import View
+from covey.inspection.persons import Counted
 from covey.measures.histograms import Persons, class_sizes, distributions, rows_of
 from covey.measures.loss import Losses
 from covey.measures.resolution import resolutions
 from covey.report import caveats
 from covey.report.carried import Carried
+from covey.report.headline import Clause
 from covey.report.report import LIMITS, Report, Rows
 from covey.report.sample import sample
 from covey.schema import Role, Schema
@@ -52,6 +54,7 @@ class Findings:
     rows: Rows
     persons: Persons | None = None  # if k counts persons, and it is known whose rows these are
     made: Made | None = None  # None if the release was made elsewhere
+    clauses: tuple[Clause, ...] = ()  # of the headline, beside what the verdict says
 
     def report(self, dialect: Dialect, seconds: dict[str, float], **more: Any) -> Report:
         """The report on it."""
@@ -75,9 +78,18 @@ class Findings:
             distributions=distributions(self.view, self.asked.k, persons=self.persons),
             shown=resolutions(self.view),
             sample=sample(self.view, alike=self.verdict.alike) if self.verdict.holds else None,
+            counted=self._counted,
+            clauses=self.clauses,
             **self._making(),
             **more,
         )
+
+    @property
+    def _counted(self) -> Counted | None:
+        """The released rows, and how many people they are of, if that is known."""
+        if self.persons is None or not self.asked.person:
+            return None
+        return Counted(self.asked.person, self.persons.people, self.rows.released)
 
     def _making(self) -> dict[str, Any]:
         """How the release was made, as far as known."""

@@ -12,6 +12,7 @@ from covey.measures.histograms import MISSING, Distribution
 from covey.measures.loss import DEFINITIONS, ColumnLoss
 from covey.report import charts
 from covey.report.charts import BEFORE, LINE, SOFT, Bar
+from covey.report.headline import SIGNS
 from covey.schema.taxonomy import ROOT
 from covey.tables.html import (
     Html,
@@ -82,7 +83,8 @@ def _contents(parts: Sequence[_Section]) -> Html:
 
 
 def _header(report: "Report") -> Html:
-    colour, said = _state(report)
+    headline = report.headline
+    state = f"{SIGNS[headline.level]} {headline.state}"
     brand = element(
         "p",
         element("span", "covey ", report.version, " · report on a release"),
@@ -95,8 +97,8 @@ def _header(report: "Report") -> Html:
             "div",
             brand,
             *_about(report),
-            element("p", said, class_=f"verdict {colour}"),
-            element("h1", _sentence(report.verdict.headline)),
+            element("p", state, class_=f"verdict {headline.level}"),
+            element("h1", _sentence(headline.text)),
             element("p", *_lead(report), class_="lead"),
             facts(_told(report)),
         ),
@@ -112,15 +114,6 @@ def _about(report: "Report") -> Iterator[Html]:
     if said := report.about.said():
         rows = (element("div", element("dt", name), element("dd", text)) for name, text in said)
         yield element("dl", *rows, class_="about")
-
-
-def _state(report: "Report") -> tuple[str, str]:
-    """The verdict as a colour and in words."""
-    if report.verdict.holds:
-        return "good", "✓ verified: the requirements hold"
-    if report.verdict.broken:
-        return "bad", "✗ the requirements do not hold"
-    return "mind", "? the requirements could not all be checked"
 
 
 def _lead(report: "Report") -> Sequence[Part]:

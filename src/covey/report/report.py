@@ -9,10 +9,12 @@ from typing import Any, Protocol
 
 from covey.custody.composition import Composition
 from covey.errors import UsageError, count, percent
+from covey.inspection.persons import Counted
 from covey.measures.histograms import ClassSizes, Distribution
 from covey.measures.loss import DEFINITIONS, Losses
 from covey.measures.resolution import Resolution
 from covey.report.about import About
+from covey.report.headline import Clause, Headline
 from covey.report.sample import Sample
 from covey.report.writing import Written
 from covey.tables.digests import Digest
@@ -126,11 +128,18 @@ class Report(Written):
     output: Output | None = None
     curve: Costs | None = None
     limits: str = LIMITS
+    counted: Counted | None = None  # None if it is unknown how many people there are
+    clauses: tuple[Clause, ...] = ()  # what limits the promise, beside what the verdict says
     composition: Composition | None = None  # None if earlier releases were not checked
 
     def composed(self, found: Composition | None, warnings: tuple[str, ...]) -> "Report":
         """The report, with what holds for this release combined with earlier ones."""
         return replace(self, composition=found, warnings=(*warnings, *self.warnings))
+
+    @property
+    def headline(self) -> Headline:
+        """The verdict in one line: what was counted and promised, and what limits it."""
+        return Headline.of(self.verdict, self.counted, self.clauses)
 
     @property
     def reminders(self) -> tuple[str, ...]:
@@ -169,6 +178,7 @@ class Report(Written):
             "covey": self.version,
             "date": self.date,
             **({"about": asdict(self.about)} if self.about else {}),
+            "headline": self.headline.to_dict(),
             "rows": asdict(self.rows),
             "verdict": self.verdict.to_dict(),
             "classes": [asdict(sizes) for sizes in self.classes],
@@ -203,7 +213,8 @@ class Report(Written):
         rows = self.rows
         by = "" if self.method is None else f" by {self.method}"
         return snippet(
-            f"{rows.released:,} of {count(rows.read, 'row')} released{by}",
+            str(self.headline),
+            element("p", f"{rows.released:,} of {count(rows.read, 'row')} released{by}"),
             self.verdict.table(),
             element("p", self.verdict.risk) if self.verdict.risk else None,
             element("p", f"Mean loss of a cell: {percent(self.mean_loss)}"),

@@ -69,8 +69,8 @@ class Model:
         return ""
 
     @property
-    def headline(self) -> str:
-        """The first sentence about a release that meets it, if it counts rows or persons."""
+    def promise(self) -> str:
+        """What a release that meets it promises to each, if it counts rows or persons."""
         return ""
 
     def misfits(self, schema: "Schema") -> Iterator[str]:  # noqa: ARG002
@@ -129,7 +129,7 @@ class KAnonymity(Model):
         )
 
     @property
-    def headline(self) -> str:
+    def promise(self) -> str:
         """What it means for each person."""
         if self.person:
             return f"everyone hides among at least {self.k:,} people"
@@ -486,9 +486,9 @@ class DisjointMatchings(Model):
     k: int
 
     @property
-    def headline(self) -> str:
+    def promise(self) -> str:
         """What it means for each person."""
-        return f"everyone matches at least {self.k:,} released rows. This is not k-anonymity"
+        return f"everyone matches at least {self.k:,} released rows, which is not k-anonymity"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from covey.report.headline import SIGNS, Headline
 from covey.tables.html import Html, Part, element, together
 
 if TYPE_CHECKING:
@@ -150,6 +151,18 @@ def onwards(step: str, text: str) -> Html:
 def heading(title: Part, *lead: Part) -> Html:
     """The title of a page and what it is about."""
     return together((element("h1", title), element("p", *lead, class_="lead") if lead else None))
+
+
+def promised(headline: Headline) -> tuple[Html, Html]:
+    """The headline of the release: its state, and the promise as the title of the page."""
+    state = f"{SIGNS[headline.level]} {headline.state}"
+    pill = element("p", state, class_=f"verdict {headline.level}")
+    return pill, heading(sentence(headline.text))
+
+
+def reminded(headline: Headline) -> Html:
+    """The headline of the release in a line, for the steps that follow its making."""
+    return element("p", str(headline), class_=f"told {headline.level}", id="headline")
 
 
 def nothing_known(title: str) -> Html:

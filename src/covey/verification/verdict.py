@@ -165,15 +165,6 @@ class Verdict:
         return list({c.name: c for c in sorted(sizes, key=lambda c: c.asked)}.values())
 
     @property
-    def headline(self) -> str:
-        """The verdict in one sentence, without its full stop."""
-        if self.broken:
-            return "do not publish this table as it is"
-        if not self.holds:
-            return "this table alone does not show whether the requirements hold"
-        return " and ".join(check.requirement.headline for check in self.class_sizes)
-
-    @property
     def risk(self) -> str:
         """The highest risk in a sentence, and why it is higher than 1 in k; empty if unknown."""
         if self.risks.prosecutor is None or not self.alike:

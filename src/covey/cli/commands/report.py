@@ -15,7 +15,7 @@ from covey.cli.options import (
     command,
 )
 from covey.cli.progress import progress_bar
-from covey.cli.shown import show_verdict
+from covey.cli.shown import show_headline, show_verdict
 from covey.cli.terminal import err, say
 from covey.errors import UsageError
 
@@ -62,6 +62,7 @@ def report(
             found = replace(found, curve=drawn)
         progress("writing", 0.0)
         publish(found, output, outputs)
+    show_headline(found.headline, err)
     show_verdict(found.verdict, err)
     if found.verdict.risk:
         err.print(found.verdict.risk, soft_wrap=True)

@@ -29,6 +29,7 @@ from covey.studio.steps import (
     labelled,
     onwards,
     push,
+    reminded,
     sentence,
     ticked,
     typed,
@@ -58,6 +59,7 @@ def _made(studio: Studio, report: Report, earlier: Html) -> Iterator[Part]:
         "Say what the release is for and check what could go wrong. covey then writes a report "
         "that others can read, and a certificate that they can check.",
     )
+    yield reminded(report.headline)
     yield card("What it is", _about(studio))
     yield card("Before you publish", *_checklist(studio, report), id="checklist")
     yield card("Earlier releases", earlier, id="earlier")

@@ -36,6 +36,7 @@ from covey.studio.steps import (
     labelled,
     onwards,
     push,
+    reminded,
     ticked,
     typed,
 )
@@ -71,6 +72,7 @@ def _written(studio: Studio, release: Written, files: Handed) -> Iterator[Part]:
         "The recipient gets the release and what explains it. Keep the rest: it makes the same "
         "release again, for you and nobody else.",
     )
+    yield reminded(release.report.headline)
     yield element(
         "div",
         card("For the recipient",

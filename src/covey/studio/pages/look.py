@@ -33,6 +33,7 @@ from covey.studio.steps import (
     labelled,
     later,
     onwards,
+    reminded,
     sentence,
 )
 from covey.tables.html import Html, Part, element, facts, figure, scrolled, table, together
@@ -72,6 +73,7 @@ def _made(studio: Studio, report: Report) -> Iterator[Part]:
         "You see the original and the release side by side. The people who get the release see "
         "only the released cells.",
     )
+    yield reminded(report.headline)
     yield facts(_figures(report))
     links = (element("li", element("a", name, href=f"#{part}")) for part, name in _PARTS.items())
     yield element("nav", element("ul", *links), class_="contents inner", aria_label="On this page")

@@ -25,6 +25,7 @@ from covey.studio.steps import (
     labelled,
     nothing_known,
     onwards,
+    promised,
     push,
     sentence,
     ticked,
@@ -184,8 +185,7 @@ async def _progress(studio: Studio, _: Mapping[str, str]) -> str:
 
 def _made(studio: Studio, made: Made) -> Iterator[Part]:
     report, verdict = made.report, made.verdict
-    yield element("p", "✓ verified: the requirements hold", class_="verdict good")
-    yield heading(sentence(verdict.headline))
+    yield from promised(report.headline)
     risk, why = verdict.risks.prosecutor, verdict.why_higher
     said = "chance that someone who knows a person picks their row" + (f": {why}" if why else "")
     yield facts(
