@@ -9,7 +9,7 @@ import math
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, count
 from pathlib import Path
@@ -98,6 +98,12 @@ methods = pytest.mark.parametrize(
         " ".join([m if isinstance(m, str) else "custom", *map(str, o.values())]) for m, o in METHODS
     ],
 )
+
+
+@pytest.fixture(autouse=True)
+def fewer_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small tables would get 1,000; its heat and what it gathers are the same."""
+    monkeypatch.setitem(own.PLANS, "best", replace(own.PLANS["best"], rounds=10, longer=1.0))
 
 
 # ── tables, and what is asked of them ───────────────────────────────────────────────────────────
@@ -270,23 +276,16 @@ def check_refusal(message: str, frame: pl.DataFrame, requirements: Sequence[Requ
 def test_what_can_be_had_is_released(
     method: Method, options: dict[str, Any], table: Patients, request_: list[Requirement]
 ) -> None:
+    """And at no lower a loss than the least, where that can be computed."""
     assume(is_feasible(table.asked(request_), table.rows))
     release = covey.anonymize(table.frame, table.schema, require=request_, method=method, **options)
     assert release.table.height == table.rows
     check(release, table.frame, table.schema, request_)
-
-
-@methods
-@given(patients(), st.integers(2, 4))
-@examples(6)
-def test_rows_alone_can_be_had_of_every_table_of_k(
-    method: Method, options: dict[str, Any], table: Patients, k: int
-) -> None:
-    assume(table.rows >= k)
-    asked = [KAnonymity(k)]
-    release = covey.anonymize(table.frame, table.schema, require=asked, method=method, **options)
-    assert release.table.height == table.rows
-    check(release, table.frame, table.schema, asked)
+    if table.rows <= 8:
+        best = constrained_optimum(table.oracle, keeps(table.asked(request_)), table.schema.loss)
+        assert best is not None
+        assert table.loss(release.groups.labels.tolist()) >= best[0] - 1e-9
+        assert release.report.losses.total_il >= best[0] - 1e-9 or table.schema.loss != "height"
 
 
 @given(patients(), requests)
@@ -356,24 +355,18 @@ def unmixed(rows: int) -> Release:
     return covey.anonymize(clusters(rows, WORDS[:3]), CLUSTERED, require=KAnonymity(4))
 
 
-@pytest.mark.parametrize("request_", HARD, ids=lambda asked: asked[-1].name)
-def test_clusters_of_one_word_have_to_mix(request_: list[Requirement]) -> None:
-    """Every method's own groups violate it here, so that nothing holds by chance."""
-    frame = clusters(90, WORDS[:3])
+@pytest.mark.parametrize("number", range(len(HARD)), ids=lambda number: HARD[number][-1].name)
+def test_clusters_of_one_word_have_to_mix(number: int) -> None:
+    """Similar rows have one word here: they cannot keep anything among themselves.
+
+    The quicker efforts meet every request, each other method a third of them.
+    """
+    frame, request_ = clusters(90, WORDS[:3]), HARD[number]
     assert not covey.verify(unmixed(90).table, CLUSTERED, request_[1:]).holds
-    for method, options in METHODS:
+    others = [METHODS[2:][(2 * number + place) % len(METHODS[2:])] for place in range(2)]
+    for method, options in METHODS[:2] + others:
         release = covey.anonymize(frame, CLUSTERED, require=request_, method=method, **options)
         assert release.table.height == 90
-        check(release, frame, CLUSTERED, request_)
-
-
-@pytest.mark.parametrize("request_", HARD, ids=lambda asked: asked[-1].name)
-def test_similar_rows_that_miss_it_together_are_mixed(request_: list[Requirement]) -> None:
-    """Similar rows have one word here: they cannot keep anything among themselves."""
-    frame = clusters(120, WORDS[:3])
-    for effort in ("fast", "balanced"):
-        release = covey.anonymize(frame, CLUSTERED, require=request_, effort=effort)
-        assert release.table.height == 120
         check(release, frame, CLUSTERED, request_)
 
 
@@ -389,21 +382,6 @@ def test_groups_swap_rows_rather_than_go_together() -> None:
 
 
 # ── near the optimum ────────────────────────────────────────────────────────────────────────────
-
-
-@methods
-@given(patients(most=8), requests)
-@examples(15)
-def test_no_method_loses_less_than_the_optimum(
-    method: Method, options: dict[str, Any], table: Patients, request_: list[Requirement]
-) -> None:
-    asked = table.asked(request_)
-    assume(is_feasible(asked, table.rows))
-    release = covey.anonymize(table.frame, table.schema, require=request_, method=method, **options)
-    best = constrained_optimum(table.oracle, keeps(asked), table.schema.loss)
-    assert best is not None
-    assert table.loss(release.groups.labels.tolist()) >= best[0] - 1e-9
-    assert release.report.losses.total_il >= best[0] - 1e-9 or table.schema.loss != "height"
 
 
 def tiny(seed: int) -> Patients:
@@ -455,7 +433,7 @@ def test_the_own_method_is_near_the_optimum(request_: list[Requirement]) -> None
     least: list[float] = []
     plain: list[float] = []
     for seed in count():
-        if len(lost) == 15:
+        if len(lost) == 5:
             break
         table = tiny(seed)
         asked = table.asked(request_)
@@ -474,6 +452,7 @@ def test_the_own_method_is_near_the_optimum(request_: list[Requirement]) -> None
 # ── refinement ──────────────────────────────────────────────────────────────────────────────────
 
 
+@functools.cache
 def invented(rows: int) -> tuple[pl.DataFrame, covey.Schema]:
     """Invented people; whether they stayed for long is one more sensitive column."""
     stay = pl.when(pl.col("length_of_stay") > 3).then(pl.lit("long")).otherwise(pl.lit("short"))
@@ -498,40 +477,36 @@ enforced = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.slow
 @enforced
 def test_refinement_keeps_what_was_asked_for(request_: list[Requirement]) -> None:
-    frame, schema = invented(300)
+    frame, schema = invented(120)
     losses = {}
-    for effort in ("fast", "quick", "balanced", "best"):
+    for effort in ("fast", "quick", "best"):
         release = covey.anonymize(frame, schema, require=request_, effort=effort, seed=1)
         check(release, frame, schema, request_)
-        assert release.table.height == 300
+        assert release.table.height == 120
         losses[effort] = release.report.losses.total_il
     assert losses["best"] < losses["fast"]
 
 
-@pytest.mark.slow
 @enforced
 def test_the_same_seed_gives_the_same_labels(request_: list[Requirement]) -> None:
-    frame, schema = invented(200)
+    """And the same rows the same seed, in any order."""
+    frame, schema = invented(120)
     labels = [
         covey.anonymize(frame, schema, require=request_, seed=seed).groups.labels.tolist()
         for seed in (3, 3, 4)
     ]
     assert labels[0] == labels[1] != labels[2]
-    derived = [covey.anonymize(frame, schema, require=request_).table for _ in range(2)]
-    shuffled = covey.anonymize(
-        frame.sample(fraction=1, shuffle=True, seed=1), schema, require=request_
-    )
-    assert derived[0].equals(derived[1])
-    assert derived[0].equals(shuffled.table)
+    shuffled = frame.sample(fraction=1, shuffle=True, seed=1)
+    one, other = (covey.anonymize(f, schema, require=request_).table for f in (frame, shuffled))
+    assert one.equals(other)
 
 
 @enforced
 def test_stopped_early_it_keeps_what_was_asked_for(request_: list[Requirement]) -> None:
     """Interrupted while it refines, or out of time before."""
-    frame, schema = invented(300)
+    frame, schema = invented(150)
     told: list[str] = []
 
     def interrupt(stage: str, done: float) -> None:
@@ -556,7 +531,7 @@ def test_interrupted_while_groups_are_repaired_it_merges_them(
         watch.stop()
         return work(watch)
 
-    frame, schema = invented(300)
+    frame, schema = invented(150)
     told: list[str] = []
     monkeypatch.setattr(own, "watched", stopped)
     release = covey.anonymize(
@@ -576,8 +551,8 @@ def test_interrupted_while_groups_are_repaired_it_merges_them(
 def test_the_number_of_threads_does_not_matter(
     request_: list[Requirement], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frame, schema = invented(300)
-    small = own.Plan(rounds=2, gain=0.0, start=64, block=100)
+    frame, schema = invented(150)
+    small = own.Plan(rounds=2, gain=0.0, start=32, block=50)
     monkeypatch.setitem(own.PLANS, "balanced", small)
     labels = []
     for threads in (1, 3):
@@ -594,12 +569,12 @@ def test_the_number_of_threads_does_not_matter(
 @enforced
 @pytest.mark.parametrize("share", [0.01, 0.05])
 def test_no_more_rows_are_left_out_than_allowed(request_: list[Requirement], share: float) -> None:
-    frame, schema = invented(300)
-    most = round(share * 300)
+    frame, schema = invented(100)
+    most = round(share * 100)
     release = covey.anonymize(frame, schema, require=request_, max_suppressed=share, seed=1)
     check(release, frame, schema, request_, left_out=most)
     rows = release.report.rows
-    assert rows.suppressed == 300 - release.table.height <= most
+    assert rows.suppressed == 100 - release.table.height <= most
     assert rows.suppressed == release.groups.suppressed
 
 
@@ -834,14 +809,14 @@ def test_who_allows_suppression_does_not_lose_more(table: People, data: st.DataO
 @methods
 def test_every_class_holds_k_persons(method: Method, options: dict[str, Any]) -> None:
     """Three rows each, alike in all quasi-identifiers: five rows are two persons."""
-    frame = pl.concat([demo.people(60)] * 3)
+    frame = pl.concat([demo.people(30)] * 3)
     rows = KAnonymity(5, person=False)
     by_rows = covey.anonymize(frame, demo.schema(), require=rows, method=method, **options)
     request_ = [KAnonymity(5, person="name")]
     with pytest.raises(AssertionError):
         check(by_rows, frame, demo.schema(), request_)
     release = covey.anonymize(frame, demo.schema(), require=request_, method=method, **options)
-    assert release.table.height == 180
+    assert release.table.height == 90
     check(release, frame, demo.schema(), request_)
 
 
