@@ -24,7 +24,7 @@ from covey_experiments.figures import EXAMPLES, FIGURES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-ROWS = 300
+ROWS = 120
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
 METRIC_PAGES = {
     "total_il": "total-il",
