@@ -604,7 +604,7 @@ def _findings(
     losses = _losses(view, encoded, draft.groups, rows.suppressed, k=asked.k)
     whose = _first(_of(draft.people, persons))
     counted = None if whose is None else Persons.of(whose, encoded)
-    carried = Carried.of(draft.released, schema)
+    carried = Carried.of(draft.released, schema, _of(draft.behind, persons))
     return Findings(asked, schema, view, carried, verdict, losses, rows, counted, made)
 
 

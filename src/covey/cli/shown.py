@@ -50,7 +50,7 @@ def show_release(report: "Report", console: Console, *, verbose: bool = False) -
     if report.output is not None and report.output.defused:
         cells = count(report.output.defused, "cell")
         console.print(f"{cells} with a leading apostrophe, so that no spreadsheet runs them")
-    for warning in report.warnings:
+    for warning in report.points:
         console.print(Text(visible(f"note: {warning}", lines=False)), soft_wrap=True)
 
 

@@ -135,8 +135,12 @@ class Files:
         """The release beside its original, and the columns that it carries."""
         schema = self.order.schema
         tally = Tally.of_scan(summary.scan, schema, self.task.dialect)
-        target = self.order.request.class_column
-        return in_counts(tally, self.batches(), schema, class_column=target, behind=summary.behind)
+        return in_counts(
+            *(tally, self.batches(), schema),
+            class_column=self.order.request.class_column,
+            behind=summary.behind,
+            owners=self._persons(),
+        )
 
     def listed(self) -> Mapping[str, pl.Series]:
         """The distinct cells of sensitive columns that a certificate describes."""

@@ -7,12 +7,16 @@ from covey.errors import UsageError
 
 @dataclass(frozen=True)
 class About:
-    """What a release is, what it is for, who gets it and who answers for it, as free text."""
+    """What a release is, what it is for, who gets it and who answers for it, as free text.
+
+    `accept` says what points that are still open are left open for.
+    """
 
     title: str | None = None
     purpose: str | None = None
     recipient: str | None = None
     responsible: str | None = None
+    accept: str | None = None
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -26,5 +30,6 @@ class About:
             ("purpose", self.purpose),
             ("recipient", self.recipient),
             ("responsible person", self.responsible),
+            ("open points, accepted", self.accept),
         )
         return [(name, text) for name, text in named if text is not None]

@@ -3,51 +3,20 @@
 It is counted batch by batch, and adds up in any order.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+from covey.inspection.known import MOST_LOOKED_AT, sample, to_try
+from covey.measures.singling import Tries
 from covey.schema import Role, Schema
 from covey.schema.labels import NONE_ALIKE, LookAlikes, look_alikes
 from covey.tables import Table
 
+NOBODY: Mapping[str, pl.Series] = {}  # of whom it is known which rows are theirs
 _LABEL, _ROWS = "label", "rows"
-_MOST_HASHES = 1 << 18  # of a column: an estimate is off by less than 1 %
 _MOST_LABELS = 1_000_000
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Distinct:
-    """The number of distinct cells of a column: exact in one batch, perhaps estimated in several.
-
-    If there are many, only those are kept whose hash is below a power of two. They are a random
-    part of all, of known size.
-    """
-
-    count: int
-    hashes: pl.Series  # all below 2 ** bits
-    bits: int
-
-    @classmethod
-    def of(cls, cells: pl.Series) -> "Distinct":
-        """Count the cells of a batch."""
-        hashes = cells.hash().unique()
-        return cls(len(hashes), *_few(hashes, 64))
-
-    def __add__(self, other: "Distinct") -> "Distinct":
-        both = pl.concat([self.hashes, other.hashes]).unique()
-        hashes, bits = _few(both, min(self.bits, other.bits))
-        return Distinct(len(hashes) << (64 - bits), hashes, bits)
-
-    def __str__(self) -> str:
-        return f"{self.count:,}" if self.bits == 64 else f"about {self.count:,}"
-
-
-def _few(hashes: pl.Series, bits: int) -> tuple[pl.Series, int]:
-    """The hashes below a power of two, the highest that leaves few enough of them."""
-    some = hashes if bits == 64 else hashes.filter(hashes < 1 << bits)
-    return (some, bits) if len(some) <= _MOST_HASHES else _few(some, bits - 1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,12 +48,15 @@ class Labels:
 class Carried:
     """The sensitive and insensitive columns of a release."""
 
-    distinct: Mapping[str, Distinct]
+    tries: Tries  # what knowing them is good for
     labels: Mapping[str, Labels]  # of sensitive columns with text
+    some: Table  # rows that show what kind of columns these are
 
     @classmethod
-    def of(cls, released: Table, schema: Schema) -> "Carried":
-        """Count the cells of a batch."""
+    def of(
+        cls, released: Table, schema: Schema, owners: Mapping[str, pl.Series] = NOBODY
+    ) -> "Carried":
+        """Count the cells of a batch; `owners` are the persons of its rows, if known."""
         present, text = released.frame.columns, released.frame.schema
         carried = [n for n in schema.names(Role.INSENSITIVE, Role.SENSITIVE) if n in present]
         named = [
@@ -92,13 +64,26 @@ class Carried:
             for name in schema.names(Role.SENSITIVE)
             if text.get(name) == pl.String and not schema.columns[name].is_ordered
         ]
-        return cls(
-            {name: Distinct.of(released.frame[name]) for name in carried},
-            {name: Labels.of(released.cells(name)) for name in named},
+        tries = Tries.of(
+            *(released, carried),
+            together=to_try(schema, present),
+            classes=[c for name in schema.quasi for c in _shown_as(name, present)],
+            owners=next(iter(owners.values()), None),
         )
+        labels = {name: Labels.of(released.cells(name)) for name in named}
+        return cls(tries, labels, released.with_frame(sample(released.frame, schema)))
 
     def __add__(self, other: "Carried") -> "Carried":
+        both = pl.concat([self.some.frame, other.some.frame], how="vertical_relaxed")
+        some = both.gather_every(2 if both.height > MOST_LOOKED_AT else 1)
         return Carried(
-            {name: own + other.distinct[name] for name, own in self.distinct.items()},
+            self.tries + other.tries,
             {name: own + other.labels[name] for name, own in self.labels.items()},
+            self.some.with_frame(some),
         )
+
+
+def _shown_as(name: str, present: Sequence[str]) -> list[str]:
+    """The released columns of a quasi-identifier."""
+    ends = [f"{name}_low", f"{name}_high"]
+    return [name] if name in present else [end for end in ends if end in present]

@@ -79,15 +79,11 @@ def of_release(view: View, carried: Carried, verdict: Verdict, rows: Rows) -> It
                 "interval look narrow. If they mean missing, list them as missing_values in the "
                 "schema; if they are real, set bottom or top"
             )
-    for name, distinct in carried.distinct.items():
-        if distinct.count > view.rows / 2:
-            yield (f"column {name!r} is nearly unique ({distinct} values): it may identify people")
-    for achieved in verdict.achieved:
-        if achieved.certain:
-            yield (
-                f"{percent(achieved.certain)} of the rows are in classes with a single value of "
-                f"{achieved.column!r}: anyone who finds such a class learns the value"
-            )
+    for name, values in carried.tries.alone().items():
+        if values.distinct > view.rows / 2:
+            yield (f"column {name!r} is nearly unique ({values} values): it may identify people")
+    if verdict.alike:
+        yield from _of_values(verdict)
     if rows.suppressed:
         yield f"{count(rows.suppressed, 'row')} suppressed: {_BESIDE_TOTALS}"
     if rows.dropped:
@@ -95,6 +91,29 @@ def of_release(view: View, carried: Carried, verdict: Verdict, rows: Rows) -> It
             f"{count(rows.dropped, 'row')} dropped for missing cells: {_BESIDE_TOTALS}. The loss "
             "does not include them"
         )
+
+
+def _of_values(verdict: Verdict) -> Iterator[str]:
+    """The sensitive values that classes reveal, and the cheapest requirement that hides them.
+
+    Whatever leaves no class with a single value includes l = 2, so nothing costs less.
+    """
+    required = {getattr(check.requirement, "on", None) for check in verdict.checks}
+    for achieved in verdict.achieved:
+        name, certain = achieved.column, percent(achieved.certain)
+        if achieved.certain:
+            text = (
+                f"{certain} of the rows are in classes with a single value of {name!r}: anyone who "
+                "finds such a class learns the value"
+            )
+            mend = f"No requirement protects it: l = 2 on {name} leaves no such class"
+            yield text if name in required else f"{text}. {mend}"
+        elif name not in required:
+            yield (
+                f"no requirement protects {name!r}. Every class has at least "
+                f"{achieved.distinct_l:,} of its values, so l = {achieved.distinct_l} on {name} "
+                "costs nothing: require it, and the next release keeps it too"
+            )
 
 
 _CENTRES = {

@@ -45,6 +45,7 @@ LARGEST = 64 << 20  # bytes of a certificate, or of a report beside it
 _NOT_JUDGED = {
     *("taxonomy", "weight", "missing", "grid", "domain"),
     *("missing_values", "unreadable", "recode"),  # how the original was read
+    "confirmed",
 }
 
 

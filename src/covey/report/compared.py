@@ -4,7 +4,7 @@ What batches of either table have adds up, in any order. So memory is set by the
 values, cells and classes, and not by the number of rows.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -15,7 +15,7 @@ from covey.generalisation import ReleasedClasses, View
 from covey.generalisation.behind import NOTHING_BEHIND, Behind
 from covey.inspection.persons import whose_rows
 from covey.measures.histograms import Persons
-from covey.report.carried import Carried
+from covey.report.carried import NOBODY, Carried
 from covey.schema import Role, Schema
 from covey.tables import Table, check_roles, original
 from covey.tables.batches import Batches
@@ -79,10 +79,14 @@ def in_counts(
     *,
     class_column: str | None = None,
     behind: Behind = NOTHING_BEHIND,
+    owners: Mapping[str, pl.Series] = NOBODY,
 ) -> tuple[View, Carried]:
-    """A release that may not fit into memory, beside the values of its original."""
+    """A release that may not fit into memory, beside the values of its original.
+
+    `owners` are the persons of its rows, if known.
+    """
     names = [attribute.name for attribute in original.attributes]
-    found = merged(_afterwards(released, names, schema, class_column))
+    found = merged(_afterwards(released, names, schema, class_column, owners))
     if found is None:
         raise TableError("the released table has no rows")
     view = View.counted(original, found.classes, released, released.dialect, behind)
@@ -148,10 +152,16 @@ class _After:
 
 
 def _afterwards(
-    released: Batches, names: Sequence[str], schema: Schema, class_column: str | None
+    released: Batches,
+    names: Sequence[str],
+    schema: Schema,
+    class_column: str | None,
+    owners: Mapping[str, pl.Series],
 ) -> Iterator[_After]:
     before = 0
     for batch in released:
         classes = ReleasedClasses.of(batch, names, class_column=class_column, before=before)
-        yield _After(classes, Carried.of(batch, schema))
-        before += batch.frame.height
+        height = batch.frame.height
+        own = {name: cells.slice(before, height) for name, cells in owners.items()}
+        yield _After(classes, Carried.of(batch, schema, own))
+        before += height

@@ -19,6 +19,7 @@ from covey.report.carried import Carried
 from covey.report.headline import Clause
 from covey.report.report import LIMITS, Report, Rows
 from covey.report.sample import sample
+from covey.report.singled import SingledOut
 from covey.schema import Role, Schema
 from covey.tables.csv_files import Dialect
 from covey.verification import Verdict, rings
@@ -77,6 +78,9 @@ class Findings:
             seconds=seconds,
             distributions=distributions(self.view, self.asked.k, persons=self.persons),
             shown=resolutions(self.view),
+            outside=SingledOut.of(
+                *(self.carried, self.schema, self.asked.k), alike=self.verdict.alike
+            ),
             sample=sample(self.view, alike=self.verdict.alike) if self.verdict.holds else None,
             counted=self._counted,
             clauses=self.clauses,

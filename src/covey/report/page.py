@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from covey.errors import THIN_SPACE, count, percent
 from covey.measures.histograms import MISSING, Distribution
 from covey.measures.loss import DEFINITIONS, ColumnLoss
+from covey.measures.singling import Attempt
 from covey.report import charts
 from covey.report.charts import BEFORE, LINE, SOFT, Bar
 from covey.report.headline import SIGNS
+from covey.report.singled import by
 from covey.schema.taxonomy import ROOT
 from covey.tables.html import (
     Html,
@@ -42,6 +44,7 @@ def page(report: "Report") -> str:
             _mind(report),
             _promise(report),
             _risks(report),
+            _singled(report),
             _classes(report),
             _readable(report),
             _loss(report),
@@ -187,7 +190,7 @@ def _told(report: "Report") -> Iterator[tuple[str, str, str]]:
 
 
 def _mind(report: "Report") -> _Section:
-    minded = [element("li", _sentence(text)) for text in report.warnings]
+    minded = [element("li", _sentence(text)) for text in report.points]
     general = [element("li", _sentence(text), class_="plain") for text in report.reminders]
     return _section(
         "Before you publish",
@@ -309,6 +312,47 @@ def _sensitive(report: "Report") -> Iterator[Html]:
             "the class knows about what the value is.",
         )
     yield scrolled(table(head, rows, numbers=range(1, len(head))), "sensitive columns")
+
+
+# ── columns that are shown as they are ──────────────────────────────────────────────────────────
+
+
+def _singled(report: "Report") -> _Section | None:
+    """Whom columns single out that are released as they are, if others know them."""
+    found = report.singled
+    if not found.columns:
+        return None
+    tried = [(by(one), *_figures(one)) for one in found.attempts[:_MOST_TRIED]]
+    apart = [(f"{by(one)} (known to nobody beforehand)", *_figures(one)) for one in found.apart]
+    columns = [
+        (c.name, c.role, c.proposed, c.reason, c.confirmed or ("open" if c.is_in_doubt else "–"))
+        for c in found.columns
+    ]
+    head = ("someone who knows", "rows singled out", "rows that fewer than k rows fit")
+    return _section(
+        "Who can be singled out by the other columns",
+        "singled-out",
+        element(
+            "p",
+            "The requirements are about the quasi-identifiers. These columns are released as they "
+            "are. A row is singled out if no other row fits what is known, or only rows of the "
+            "same person. Measurements and amounts raise no alarm: nobody knows them beforehand.",
+        ),
+        scrolled(table(head, [*tried, *apart], numbers=(1, 2)), "attempts")
+        if tried or apart
+        else element("p", "Nothing in them is known to others, as far as covey can see."),
+        scrolled(
+            table(("column", "role", "covey would say", "why", "confirmed"), columns), "roles"
+        ),
+    )
+
+
+_MOST_TRIED = 12
+
+
+def _figures(attempt: Attempt) -> tuple[str, str]:
+    about = "about " if attempt.sampled else ""
+    return f"{about}{attempt.rows:,}", f"{about}{attempt.few:,}"
 
 
 # ── classes ─────────────────────────────────────────────────────────────────────────────────────

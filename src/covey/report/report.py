@@ -16,6 +16,7 @@ from covey.measures.resolution import Resolution
 from covey.report.about import About
 from covey.report.headline import Clause, Headline
 from covey.report.sample import Sample
+from covey.report.singled import SingledOut
 from covey.report.writing import Written
 from covey.tables.digests import Digest
 from covey.tables.html import element, snippet, table
@@ -123,6 +124,7 @@ class Report(Written):
     classes: tuple[ClassSizes, ...]  # none if rows form no classes
     distributions: tuple[Distribution, ...]
     shown: tuple[Resolution, ...]  # what the cells of each quasi-identifier still show
+    outside: SingledOut  # what others may know besides, before anything was accepted
     sample: Sample | None = field(repr=False)  # None unless the requirements hold
     about: About | None = None
     output: Output | None = None
@@ -139,7 +141,18 @@ class Report(Written):
     @property
     def headline(self) -> Headline:
         """The verdict in one line: what was counted and promised, and what limits it."""
-        return Headline.of(self.verdict, self.counted, self.clauses)
+        limits = *self.clauses, *self.singled.clauses()
+        return Headline.of(self.verdict, self.counted, limits)
+
+    @property
+    def singled(self) -> SingledOut:
+        """Whom columns that are shown as they are single out, and which roles are confirmed."""
+        return self.outside.accepting(None if self.about is None else self.about.accept)
+
+    @property
+    def points(self) -> tuple[str, ...]:
+        """What to check in this release before it is published."""
+        return (*self.singled.points(), *self.warnings)
 
     @property
     def reminders(self) -> tuple[str, ...]:
@@ -196,7 +209,8 @@ class Report(Written):
             "order": self.order,
             "configuration": self.configuration,
             "composition": self.composition and self.composition.to_dict(),
-            "warnings": list(self.warnings),
+            "singled_out": self.singled.to_dict(),
+            "warnings": list(self.points),
             "reminders": list(self.reminders),
             "limits": self.limits,
             "seconds": {stage: round(time, 3) for stage, time in self.seconds.items()},
@@ -219,7 +233,7 @@ class Report(Written):
             element("p", self.verdict.risk) if self.verdict.risk else None,
             element("p", f"Mean loss of a cell: {percent(self.mean_loss)}"),
             table(("column", "what it shows"), [(c.column, str(c)) for c in self.shown]),
-            *(element("p", f"Note: {warning}") for warning in self.warnings),
+            *(element("p", f"Note: {warning}") for warning in self.points),
         )
 
 

@@ -179,7 +179,8 @@ class Column(_Model):
     """One column.
 
     The role applies to every column. All other settings apply to quasi-identifiers; a sensitive
-    column also uses `type` and `taxonomy`, which define the distance between its values.
+    column also uses `type` and `taxonomy`, which define the distance between its values. A column
+    that is released as it is may be `confirmed`: why nobody outside knows its values.
     """
 
     role: Role
@@ -197,6 +198,7 @@ class Column(_Model):
     format: str | None = None
     normalise: tuple[Step, ...] | None = None
     recode: dict[str, str] | None = None  # other labels for some, after `normalise`
+    confirmed: Annotated[str, Field(max_length=500)] | None = None  # why others do not know it
 
     @model_validator(mode="after")
     def _settings_fit_the_type(self) -> Self:
@@ -207,9 +209,19 @@ class Column(_Model):
         wrong += self._misfits_of_bounds()
         if self.render is not None and self.role in (Role.SENSITIVE, Role.INSENSITIVE):
             wrong.append(f'"render" is only for role = "quasi"; {self.role} cells never change')
+        wrong += self._misfits_of_confirmation()
         if wrong:
             raise ValueError("; ".join(wrong))
         return self
+
+    def _misfits_of_confirmation(self) -> Iterator[str]:
+        """Find a confirmation that says nothing, or of a column that nobody has to confirm."""
+        if self.confirmed is None:
+            return
+        if not self.confirmed.strip():
+            yield '"confirmed" must say why nobody outside knows the values'
+        if self.role not in (Role.SENSITIVE, Role.INSENSITIVE):
+            yield '"confirmed" is only for columns that are released as they are'
 
     def _misfits(self) -> Iterator[str]:
         """Find settings that do not fit the type of a column that has a type or needs one."""
@@ -535,6 +547,8 @@ class Schema(_Model):
         if column is not None and role not in (column.role, Role.QUASI):
             judged = ("type", "taxonomy") if role == Role.SENSITIVE else ()
             kept = {setting: value for setting, value in kept.items() if setting in judged}
+        if column is not None and role != column.role:
+            kept.pop("confirmed", None)  # it was about the other role
         return self._with({**self.columns, name: {**kept, **settings, "role": role}})
 
     def with_settings(self, name: str, **settings: Any) -> Self:

@@ -66,6 +66,6 @@ def report(
     show_verdict(found.verdict, err)
     if found.verdict.risk:
         err.print(found.verdict.risk, soft_wrap=True)
-    for warning in found.warnings:
+    for warning in found.points:
         say(f"note: {warning}")
     found.verdict.raise_if_broken()

@@ -97,7 +97,7 @@ async def _set_about(studio: Studio, sent: FormData) -> str | None:
 
 def _points(report: Report) -> dict[str, str]:
     """What the custodian should check, by a name that holds nothing of the text."""
-    found = [*report.warnings, *report.reminders]
+    found = [*report.points, *report.reminders]
     return {f"point-{zlib.crc32(text.encode()):08x}": text for text in found}
 
 

@@ -198,8 +198,8 @@ def _made(studio: Studio, made: Made) -> Iterator[Part]:
     )  # fmt: skip
     yield onwards("look", "Look at it")
     yield card("The verifier's checks, one by one", _checks(verdict.checks))
-    if report.warnings:
-        minded = [element("li", sentence(text)) for text in report.warnings]
+    if report.points:
+        minded = [element("li", sentence(text)) for text in report.points]
         yield card("Before you publish", element("ul", *minded, class_="minded"))
     if studio.falling:
         yield card("How the loss fell", element("div", studio.falling, class_="picture"))
