@@ -143,6 +143,9 @@ def test_columns_called_harmless_single_people_out() -> None:
     worst = found.report.singled.worst
     assert worst is not None
     assert (worst.columns, worst.classes, worst.rows) == (("zip", "admission"), False, 40)
+    headline = found.report.headline
+    assert (headline.level, headline.state[-5:]) == ("warning", "quasi")
+    assert "40 rows can still be singled out by zip and admission" in headline.text
     assert [one.columns for one in found.report.singled.apart] == [("income",)]
     assert {one.name for one in found.report.singled.doubted} == {"zip", "admission"}
 
@@ -150,7 +153,7 @@ def test_columns_called_harmless_single_people_out() -> None:
 def test_measurements_and_amounts_raise_no_alarm() -> None:
     roles = {"income": "insensitive", "creatinine": "sensitive", "diagnosis": "sensitive"}
     found = released(schema(**roles)).report.singled
-    assert (found.worst, found.doubted) == (None, ())
+    assert (found.worst, found.doubted, [*found.clauses()]) == (None, (), [])
     assert {one.columns[0]: one.rows for one in found.apart} == {"income": 40, "creatinine": 40}
 
 
@@ -161,7 +164,8 @@ def test_all_rows_of_one_person_single_out_that_person() -> None:
         "zip": [f"101{n // 2:02}" for n in range(40)],
     })  # fmt: skip
     known = Schema.of(quasi={"age": "categorical"}, identifier=["who"], insensitive=["zip"])
-    for person, rows in (("who", 40), (False, 0)):
+    counted: list[tuple[Any, int]] = [("who", 40), (False, 0)]
+    for person, rows in counted:
         made = covey.anonymize(frame, known, k=5, person=person, seed=1, remember=False)
         found = made.report.singled.attempts
         assert {one.rows for one in found} == {rows}, person
@@ -184,6 +188,8 @@ def test_a_confirmed_column_raises_no_alarm_and_stays_in_the_report() -> None:
     assumed = report.singled.assumed
     assert assumed is not None
     assert (assumed.columns, assumed.rows) == (("zip", "admission"), 40)
+    assert report.headline.level == "good"
+    assert "nobody outside knows zip and admission, as confirmed" in report.headline.text
     assert any("'zip'" in p and "drawn at random" in p for p in report.points)
     assert "drawn at random" in report.to_html()
 
@@ -191,12 +197,13 @@ def test_a_confirmed_column_raises_no_alarm_and_stays_in_the_report() -> None:
 def test_what_is_accepted_is_in_the_report(tmp_path: Path) -> None:
     made = released(schema(zip="insensitive", admission="insensitive"))
     path = tmp_path / "report.json"
-    about = About(accept="agreed with the data protection officer")
+    reason = "agreed with the data protection officer"
+    about = About(accept=reason)
     report = made.write(tmp_path / "out.csv", report=path, about=about, register=False)
     assert report.singled.worst is None
-    assert {one.confirmed for one in report.singled.columns} == {about.accept}
-    assert report.to_dict()["about"]["accept"] == about.accept
-    assert about.accept in report.to_html()
+    assert {one.confirmed for one in report.singled.columns} == {reason}
+    assert report.to_dict()["about"]["accept"] == reason
+    assert reason in report.to_html()
 
 
 @pytest.mark.parametrize(
@@ -244,7 +251,7 @@ def test_memory_parts_and_a_report_afterwards_find_the_same(tmp_path: Path) -> N
     (tmp_path / "in").mkdir()
     for part in range(3):
         frame[part * 100 : part * 100 + 100].write_parquet(tmp_path / "in" / f"{part}.parquet")
-    request = {"k": 5, "effort": "fast", "seed": 1}
+    request: dict[str, Any] = {"k": 5, "effort": "fast", "seed": 1}
     whole = covey.anonymize(frame, known, remember=False, **request)
     parts = covey.anonymize_dataset(
         str(tmp_path / "in"), known, to=tmp_path / "out", register=False, **request
@@ -264,8 +271,8 @@ def test_newcomers_meet_no_alarm(roles: str) -> None:
     given: dict[str, Any] = {"quasi": ["age", "sex", "zip"], "sensitive": ["diagnosis"]}
     named: dict[str, Any] = {"schema": demo.schema()} if roles == "demonstration" else given
     made = covey.anonymize(frame, k=5, effort="fast", seed=1, remember=False, **named)
-    assert made.report.singled.worst is None
     assert made.report.singled.doubted == ()
+    assert made.report.headline.level == "good"
 
 
 # ── values that classes reveal ──────────────────────────────────────────────────────────────────
