@@ -90,6 +90,7 @@ BELONGS_TO = {
 
 DateGrid = Literal["hour", "day", "week", "month", "quarter", "year"]
 Render = Literal["mean", "median"]
+RowKind = Literal["totals", "headers", "notes", "blank"]  # of rows that are no people
 
 
 class _Model(BaseModel):
@@ -373,6 +374,14 @@ class TableFormat(_Model):
     missing: tuple[str, ...] | None = None
     header: bool | None = Field(default=None, strict=True)  # whether the first line is one
     names: tuple[str, ...] | None = Field(default=None, min_length=1)  # for a file without a header
+    drop_rows: tuple[RowKind, ...] | None = None  # rows that are no people, to be left out
+    keep_rows: tuple[RowKind, ...] | None = None  # such rows that are people after all
+
+    @model_validator(mode="after")
+    def _rows_are_dropped_or_kept(self) -> Self:
+        if both := {*(self.drop_rows or ())} & {*(self.keep_rows or ())}:
+            raise ValueError(f"drop_rows and keep_rows both list {min(both)!r}: choose one")
+        return self
 
     @model_validator(mode="after")
     def _names_stand_in_for_a_header(self) -> Self:
@@ -383,7 +392,12 @@ class TableFormat(_Model):
     def of_release(self) -> Self:
         """The format of a release: no lines before its header, and spaces are part of a cell."""
         return self.model_copy(
-            update={"skip": 0, "delimiter": self.delimiter and self.delimiter[0]}
+            update={
+                "skip": 0,
+                "delimiter": self.delimiter and self.delimiter[0],
+                "drop_rows": None,
+                "keep_rows": None,
+            }
         )
 
     @property

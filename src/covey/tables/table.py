@@ -12,7 +12,7 @@ import gzip
 import sys
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,13 +23,14 @@ from numpy.typing import NDArray
 from covey.errors import SchemaError, TableError, UsageError, about_cells, count
 from covey.schema import Role, Schema, TableFormat
 from covey.schema.labels import numbers_as_one, seen
-from covey.tables import codes, csv_files, dataframes, folders, formats, formulas, sources
+from covey.tables import codes, csv_files, dataframes, folders, formats, formulas, sources, strays
 from covey.tables.codebook import Codebook, as_codes
 from covey.tables.csv_files import MISSING_TOKENS, Dialect
 from covey.tables.dataframes import Back
 from covey.tables.formats import archives, arrow, databases, json_lines, spreadsheets, statistical
 from covey.tables.mending import Mended, mended
 from covey.tables.sources import STREAM, Source
+from covey.tables.strays import Stray, Suspects
 
 Longs = NDArray[np.int64]
 
@@ -48,6 +49,21 @@ class Table:
     has_places: bool = True  # whether the rows are rows of the source
     line_of: Callable[[int], int] | None = None  # the line of a CSV file in which a row begins
     give_back: Back = field(default_factory=Back)
+    left_out: tuple[Stray, ...] = ()  # rows that are no people
+
+    @cached_property
+    def strays(self) -> tuple[Stray, ...]:
+        """The rows that are no people, or perhaps none."""
+        return Suspects.of(self).found
+
+    def without(self, dropped: Sequence[Stray]) -> "Table":
+        """The same table without these rows."""
+        if not dropped:
+            return self
+        kept = np.ones(self.frame.height, dtype=np.bool_)
+        kept[[one.place for one in dropped]] = False
+        table = self.with_rows(self.frame.filter(pl.Series(kept)), np.flatnonzero(kept))
+        return replace(table, left_out=(*self.left_out, *dropped))
 
     def cells(self, name: str) -> pl.Series:
         """One column, with missing cells as nulls."""
@@ -112,10 +128,13 @@ def read(
     if isinstance(source, Table):
         return source
     declared = declared or (schema.table if schema else TableFormat())
-    if not isinstance(source, str | Path):
-        return without_nul(_from_dataframe(source, declared, schema))
-    place = sources.of(source)
-    return without_nul(replace(_opened(place, schema, declared), source=place.name))
+    if isinstance(source, str | Path):
+        place = sources.of(source)
+        table = replace(_opened(place, schema, declared), source=place.name)
+    else:
+        table = _from_dataframe(source, declared, schema)
+    table = without_nul(table)
+    return table.without(strays.to_drop(table.strays, declared)) if declared.drop_rows else table
 
 
 def _opened(place: Source, schema: Schema | None, declared: TableFormat) -> Table:

@@ -1,0 +1,381 @@
+"""Rows that are no people: totals, second header lines, notes below the table, blank rows.
+
+They are found by what they hold, wherever they stand: sums of their columns, words where all others
+have numbers, hardly any cell where all others have one. Batches are looked at one by one, and what
+was found adds up. Rows that are clearly no people are never released as people unless the custodian
+says so; doubtful ones are only named.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from itertools import compress
+from math import isclose
+from operator import add
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from covey.errors import TableError, count
+from covey.schema import RowKind, TableFormat
+from covey.tables.csv_files import Dialect
+
+if TYPE_CHECKING:
+    from covey.tables.table import Table
+
+# In English, German, French, Spanish, Italian, Dutch, Portuguese and Polish.
+_TOTALS = (
+    r"(grand |sub-?|overall )?totals?|sum|overall|average|"
+    r"(end|gesamt|zwischen)?summe|(ins)?gesamt|mittelwert|durchschnitt|anzahl|"
+    r"total g[eé]n[eé]ral|sous-total|somme|(sub)?total(es)?( general| geral)?|suma|promedio|"
+    r"(sub)?total[ei]( generale)?|somma|(sub|eind)?totaal|som|gemiddelde|soma|"
+    r"razem|og[oó][lł]em|[lł][aą]cznie|suma cz[eę][sś]ciowa"
+)
+_OF_SOME = "subtotal|sub-total|zwischensumme|summe|sous-total|subtotale|subtotaal|suma|razem"
+_TOTAL = rf"(?i)^\W*(({_TOTALS})\W*([0-9]{{4}}|\(?n\s*=.*)?\W*|({_OF_SOME})\s.{{1,40}})$"
+_NOTE = (
+    r"(?i)^\W*(sources?|notes?|quellen?|stand|hinweise?|anmerkung(en)?|remarques?|fuentes?|notas?|"
+    r"fonte|fonti|bron|bronnen|opmerking(en)?|[zź]r[oó]d[lł]o|uwag[ai]|exported|generated|"
+    r"end of)\b\W"
+)
+_WORD = r"\p{L}\p{L}"
+_ENOUGH = 5  # other rows that show what a column usually holds
+_USUALLY, _PLAIN = 0.9, 0.05  # share of rows with a cell; of cells with a word
+_NAMED = 5  # rows in a message
+
+_PLACE, _NUMBER, _SOURCE = "\0place", "\0number", "\0source"
+
+
+@dataclass(frozen=True)
+class Stray:
+    """A row that is no person, or perhaps none."""
+
+    kind: RowKind
+    place: int  # among all rows, from 0
+    number: int | None  # in its file, from 1
+    source: str
+    is_clear: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Suspects:
+    """What some rows show: those that may be strays, and what columns hold in the others."""
+
+    rows: int
+    dialect: Dialect
+    others: pl.DataFrame  # one line for each column: what the other rows hold
+    frame: pl.DataFrame = field(repr=False)  # the cells as text, with their places
+
+    @classmethod
+    def of(cls, table: "Table") -> "Suspects":
+        """Look at some rows."""
+        frame = table.frame
+        looked = _Looked.at(frame, table.dialect)
+        places = np.flatnonzero(looked.suspect)
+        numbers = places if table.numbers is None else table.numbers[places]
+        some = frame[places].select(pl.all().cast(pl.String)).with_columns(
+            pl.Series(_PLACE, places, pl.Int64),
+            pl.Series(_NUMBER, numbers + 1 if table.has_places else [None] * len(places), pl.Int64),
+            pl.lit(table.source).alias(_SOURCE),
+        )  # fmt: skip
+        return cls(frame.height, table.dialect, looked.others(), some)
+
+    def __add__(self, other: "Suspects") -> "Suspects":
+        later = other.frame.with_columns(pl.col(_PLACE) + self.rows)
+        both = pl.concat([self.others, other.others]).group_by("name", maintain_order=True)
+        merged = both.agg(pl.col("rows", "present", "words", "sum").sum(),
+                          pl.col("top", "longest").max())  # fmt: skip
+        frame = pl.concat([self.frame, later])
+        return Suspects(self.rows + other.rows, self.dialect, merged, frame)
+
+    @cached_property
+    def found(self) -> tuple[Stray, ...]:
+        """The rows that are no people, or perhaps none."""
+        return tuple(_judged(self))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Looked:
+    """The cells of some rows by what they look like."""
+
+    frame: pl.DataFrame
+    dialect: Dialect
+    missing: pl.DataFrame
+    words: pl.DataFrame
+    suspect: NDArray[np.bool_]
+
+    @classmethod
+    def at(cls, frame: pl.DataFrame, dialect: Dialect) -> "_Looked":
+        missing = frame.select(_is_missing(frame, name, dialect) for name in frame.columns)
+        texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+        words = frame.select(pl.col(texts).str.contains(_WORD).fill_null(value=False))
+        words = words.with_columns(pl.col(n) & ~missing[n] for n in texts)
+        found = _suspicious(frame, missing, words)
+        return cls(frame, dialect, missing, words, found)
+
+    def others(self) -> pl.DataFrame:
+        """What each column holds in the rows that are not suspect."""
+        kept = pl.Series(~self.suspect)
+        lines = []
+        for name in self.frame.columns:
+            cells = self.frame[name].filter(kept)
+            present = len(cells) - int(self.missing[name].filter(kept).sum())
+            words = int(self.words[name].filter(kept).sum()) if name in self.words.columns else 0
+            is_text = cells.dtype == pl.String
+            numbers = _numbers(cells, self.dialect) if words <= _PLAIN * present else None
+            total, top = (0.0, 0.0) if numbers is None else _sums(numbers)
+            longest = int(cells.str.len_chars().max() or 0) if is_text else 0  # type: ignore[arg-type]
+            lines.append((name, len(cells), present, words, total, top, longest))
+        return pl.DataFrame(lines, schema=_OTHERS, orient="row")
+
+
+_OTHERS = {"name": pl.String, "rows": pl.Int64, "present": pl.Int64, "words": pl.Int64,
+           "sum": pl.Float64, "top": pl.Float64, "longest": pl.Int64}  # fmt: skip
+
+
+def _is_missing(frame: pl.DataFrame, name: str, dialect: Dialect) -> pl.Expr:
+    dtype, cell = frame.schema[name], pl.col(name)
+    if dtype == pl.String:
+        return cell.is_null() | cell.str.strip_chars().is_in(list(dialect.missing))
+    return cell.is_null() | cell.is_nan() if dtype.is_float() else cell.is_null()
+
+
+def _suspicious(
+    frame: pl.DataFrame, missing: pl.DataFrame, words: pl.DataFrame
+) -> NDArray[np.bool_]:
+    """The few rows that may be strays; a sign that many rows have is none."""
+    rows, width = frame.height, frame.width
+    none = np.zeros(rows, dtype=np.bool_)
+    if not rows or not width:
+        return none
+    present = width - missing.sum_horizontal().to_numpy()
+    texts = frame.select(words.columns)
+    if not texts.width:
+        return none | (present <= max(1, width // 3))
+    plain = [n for n in words.columns
+             if words[n].sum() <= 0.2 * (rows - int(missing[n].sum()))]  # fmt: skip
+    misfits = words.select(plain).sum_horizontal().to_numpy() if plain else none
+    named = texts.select(pl.col(n) == n for n in texts.columns).fill_null(value=False)
+    found = pl.any_horizontal(pl.all().str.contains(_TOTAL).fill_null(value=False))
+    totals = texts.select(found).to_series().to_numpy()
+    signs = [
+        (present <= max(1, width // 3), 0.02),
+        (totals, 0.1),
+        (2 * misfits > len(plain), 0.05),
+        (named.sum_horizontal().to_numpy() >= max(2, width / 2) if named.width else none, 0.2),
+    ]
+    last = none.copy()
+    last[-1] = True
+    few = (sign for sign, share in signs if sign.sum() <= max(5, share * rows))
+    suspect: NDArray[np.bool_] = np.any([last, *few], axis=0)
+    return suspect
+
+
+def _numbers(cells: pl.Series, dialect: Dialect) -> pl.Series | None:
+    """The numbers of a column; None if it has none."""
+    if cells.dtype.is_numeric():
+        return cells.cast(pl.Float64)
+    if cells.dtype != pl.String or not dialect.decimals(cells.head(200)).is_not_null().any():
+        return None
+    return dialect.decimals(cells).cast(pl.Float64, strict=False)
+
+
+def _sums(numbers: pl.Series) -> tuple[float, float]:
+    """Their sum, and the largest of them without its sign."""
+    finite = numbers.filter(numbers.is_finite())
+    return float(finite.sum()), float(finite.abs().max() or 0)  # type: ignore[arg-type]
+
+
+# ── judging ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _judged(suspects: Suspects) -> Iterator[Stray]:
+    rows = [*_rows(suspects)]
+    verdicts = [row.by_its_cells() for row in rows]
+    # Totals are sums of people: of the other rows, and of suspects that are people after all.
+    people = [row for row, (kind, _) in zip(rows, verdicts, strict=True) if kind is None]
+    sums: Counter[str] = Counter()
+    for row in people:
+        sums.update(row.numbers)
+    by_chance = _blank_by_chance(suspects)
+    places = suspects.frame.select(_PLACE, _NUMBER, _SOURCE).iter_rows()
+    for row, (kind, is_clear), (place, number, source) in zip(rows, verdicts, places, strict=True):
+        if kind == "blank":
+            is_clear = not by_chance
+        elif kind in (None, "totals") and not is_clear:
+            kind, is_clear = row.by_sums(kind, sums, people)
+        if kind is not None:
+            yield Stray(kind, place, number, source, is_clear)
+
+
+def _blank_by_chance(suspects: Suspects) -> bool:
+    """Whether a row without any cell may be a person, as cells are missing in this table."""
+    present, rows = suspects.others["present"], suspects.others["rows"]
+    chance = float((1 - present / rows.clip(1)).product())
+    return len(present) < 3 or suspects.rows * chance > 0.01
+
+
+@dataclass(frozen=True)
+class _Column:
+    """What a column holds in the rows that are not suspect."""
+
+    rows: int
+    present: int
+    words: int
+    sum: float
+    top: float
+    longest: int
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether nearly every row has a cell."""
+        return self.present >= max(_ENOUGH, _USUALLY * self.rows)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nearly all cells are numbers, dates and other cells without words."""
+        return self.present >= _ENOUGH and self.words <= _PLAIN * self.present
+
+
+def _rows(suspects: Suspects) -> Iterator["_Row"]:
+    """The suspect rows beside what their columns hold in the other rows."""
+    columns = {name: _Column(*line) for name, *line in suspects.others.iter_rows()}
+    texts = suspects.frame.select(pl.col(*columns).str.strip_chars())
+    missing = [*suspects.dialect.missing, "NaN"]
+    present = texts.select(~(pl.all().is_null() | pl.all().is_in(missing))).rows()
+    matched = [
+        texts.select(pl.all().str.contains(sign).fill_null(value=False)).rows()
+        for sign in (_WORD, _TOTAL, _NOTE)
+    ]
+    numbers = pl.DataFrame(
+        suspects.dialect.decimals(cells).cast(pl.Float64, strict=False).alias(cells.name)
+        for cells in texts
+    ).rows()
+    for row, known, *signs, found in zip(texts.rows(), present, *matched, numbers, strict=True):
+        cells = dict(compress(zip(columns, row, strict=True), known))
+        words, totals, notes = ({*compress(columns, sign)} & {*cells} for sign in signs)
+        values = zip(columns, found, strict=True)
+        held = {name: value for name, value in values if value is not None and name in cells}
+        yield _Row(cells, columns, words, totals, bool(notes), held)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Row:
+    """A suspect row beside what its columns hold in the other rows."""
+
+    cells: Mapping[str, str]  # those that are present
+    columns: Mapping[str, _Column]
+    words: Collection[str]  # the columns in which it has a word
+    totals: Collection[str]  # in which it has a word for totals
+    has_note: bool
+    numbers: Mapping[str, float]
+
+    @cached_property
+    def misfits(self) -> set[str]:
+        """The columns of numbers or dates in which this row has a word."""
+        return {name for name in self.words if self.columns[name].is_plain}
+
+    @cached_property
+    def gaps(self) -> float:
+        """The share of the usual columns in which this row has no cell."""
+        usual = [name for name, column in self.columns.items() if column.is_usual]
+        return sum(n not in self.cells for n in usual) / len(usual) if len(usual) > 2 else 0.0
+
+    def by_its_cells(self) -> tuple[RowKind | None, bool]:
+        """The kind of the row by its own cells, and whether that is clear."""
+        if not self.cells:
+            return "blank", False
+        named = sum(text == name for name, text in self.cells.items())
+        if named >= max(2, len(self.cells) / 2):
+            return "headers", True
+        if self.totals:
+            return "totals", self.gaps >= 0.5 or not self.misfits.isdisjoint(self.totals)
+        if self.gaps >= 0.7 and len(self.cells) <= 2:
+            return ("notes", True) if self._is_note() else (None, False)
+        return self._as_header()
+
+    def _as_header(self) -> tuple[RowKind | None, bool]:
+        """Whether there are words in all columns of numbers, as in a second header."""
+        plain = [n for n, column in self.columns.items() if column.is_plain and n in self.cells]
+        if len(plain) < 2 or len(self.misfits) < 0.8 * len(plain):
+            return None, False
+        different = {self.cells[name].casefold() for name in self.misfits}
+        alone = not any(self.columns[name].words for name in self.misfits)
+        return "headers", alone and len(different) > len(self.misfits) / 2
+
+    def _is_note(self) -> bool:
+        """Whether a nearly empty row holds a text that is none of its column's cells."""
+        if self.has_note or any(not self.columns[name].words for name in self.misfits):
+            return True
+        return any(len(t) > max(20, 2 * self.columns[n].longest) for n, t in self.cells.items())
+
+    def by_sums(
+        self, kind: RowKind | None, sums: Mapping[str, float], people: "Iterable[_Row]"
+    ) -> tuple[RowKind | None, bool]:
+        """Whether the numbers are the sums of their columns over these people and the others."""
+        own = self.numbers if kind is None else {}  # then this row is among the people
+        found = [
+            name
+            for name, value in self.numbers.items()
+            if self.columns[name].present >= _ENOUGH
+            and isclose(
+                value, self.columns[name].sum + sums[name] - own.get(name, 0.0), rel_tol=1e-6
+            )
+            and abs(value) > 1.5 * self._top(name, people)
+        ]
+        enough = len(found) > 1 or bool(found and (kind or self.gaps >= 0.5))
+        return ("totals" if found else kind), enough
+
+    def _top(self, name: str, people: "Iterable[_Row]") -> float:
+        others = (abs(one.numbers.get(name, 0.0)) for one in people if one is not self)
+        return max(self.columns[name].top, *others, 0.0)
+
+
+# ── deciding ────────────────────────────────────────────────────────────────────────────────────
+
+
+def to_drop(found: Iterable[Stray], declared: TableFormat) -> list[Stray]:
+    """The clear ones that are to be left out."""
+    return [one for one in found if one.is_clear and one.kind in (declared.drop_rows or ())]
+
+
+def refuse_undecided(found: Iterable[Stray], declared: TableFormat) -> None:
+    """Refuse to release rows that are clearly no people, until the custodian has decided."""
+    decided = {*(declared.drop_rows or ()), *(declared.keep_rows or ())}
+    open_ = [one for one in found if one.is_clear and one.kind not in decided]
+    if not open_:
+        return
+    kinds = [*dict.fromkeys(one.kind for one in open_)]
+    written = ", ".join(f'"{kind}"' for kind in kinds)
+    raise TableError(
+        f"{count(len(open_), 'row')} in the table {_NO_PERSON[len(open_) > 1]}: "
+        f"{'; '.join(named([one for one in open_ if one.kind == kind]) for kind in kinds)}. "
+        f"Leave them out with --drop-rows {','.join(kinds)} (drop_rows = [{written}] under [table] "
+        f"in the schema), or release them as people with --keep-rows {','.join(kinds)}"
+    )
+
+
+_NO_PERSON = ("is no person", "are no people")
+
+
+def named(strays: Sequence[Stray]) -> str:
+    """The kind of these rows and their places: `totals (row 31)`."""
+    places = [
+        f"{one.number:,}" + (f" of {one.source}" if len({s.source for s in strays}) > 1 else "")
+        for one in strays
+        if one.number is not None
+    ]
+    if not places:
+        return f"{strays[0].kind} ({count(len(strays), 'row')})"
+    more = f" and {len(places) - _NAMED:,} more" if len(places) > _NAMED else ""
+    rows = "row" if len(places) == 1 else "rows"
+    return f"{strays[0].kind} ({rows} {', '.join(places[:_NAMED])}{more})"
+
+
+def in_all(parts: Iterable["Table"]) -> tuple[Stray, ...]:
+    """The strays of a table that comes in batches."""
+    looked = [*map(Suspects.of, parts)]
+    return reduce(add, looked).found if looked else ()
