@@ -349,9 +349,9 @@ def test_a_draft_shows_itself(folder: Folder) -> None:
 
 def test_rows_without_any_cell_are_found() -> None:
     frame = pl.DataFrame({"age": ["36", "", None, "41"] * 9, "sex": ["f", " ", None, ""] * 9})
-    (found,) = (f for f in covey.inspect(frame).findings if f.kind == "blank rows")
+    (found,) = (f for f in covey.inspect(frame).findings if f.kind == "blank")
     assert "18 rows" in found.text
     typed = pl.DataFrame({"age": [36, None, 41] * 9, "born": [None, None, 1980] * 9})
-    assert any(f.kind == "blank rows" for f in covey.inspect(typed).findings)
+    assert any(f.kind == "blank" for f in covey.inspect(typed).findings)
     whole = pl.DataFrame({"age": [36, 41] * 9})
-    assert not any(f.kind == "blank rows" for f in covey.inspect(whole).findings)
+    assert not any(f.kind == "blank" for f in covey.inspect(whole).findings)

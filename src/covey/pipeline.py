@@ -60,6 +60,7 @@ from covey.schema.requirements import KAnonymity, Requirement
 from covey.tables import Table, formulas, sources
 from covey.tables.batches import Batches, batches
 from covey.tables.csv_files import Dialect
+from covey.tables.strays import refuse_undecided, told_of
 from covey.verification import Verdict, rings, verify
 
 
@@ -77,6 +78,8 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
     l: Any = None,  # noqa: E741 - its name in the literature
     t: Any = None,
     person: str | Literal[False] | None = None,
+    drop_rows: Sequence[str] | None = None,
+    keep_rows: Sequence[str] | None = None,
     require: Requirement | Sequence[Requirement] | None = None,
     method: str | Callable[..., Any] = "covey",
     effort: Effort | None = None,
@@ -105,7 +108,8 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
     `k` is the smallest number of rows in a class, or of persons if `person` names the column that
     identifies them. `l` and `t` map a sensitive column to its l-diversity or t-closeness; a number
     is enough if there is only one. All of them replace those of the schema. `require` takes
-    requirements as objects.
+    requirements as objects. `drop_rows` and `keep_rows` list kinds of rows that are no people
+    ("totals", "headers", "notes", "blank"), to be left out or released as people.
 
     `objective` is what groups are formed for: "loss", "sse" (means), "discernibility" or
     "classification", or several with weights, as `{"loss": 1, "classification": 0.5}`.
@@ -132,7 +136,10 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
     roles, models = (
         {n: v for n, v in said.items() if n not in options} for said in (roles, models)
     )
-    source, known, doubts = _described(frame, schema, roles, k)
+    rows = Schema.from_dict(
+        {"columns": {}, "table": {"drop_rows": drop_rows, "keep_rows": keep_rows}}
+    )
+    source, known, doubts = _described(frame, schema, roles, k, rows.table)
     request = Request.of(
         *(known, known.requirements(require, **models), method),
         {name: value for name, value in options.items() if value is not None},
@@ -147,16 +154,16 @@ def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
 
 
 def _described(
-    frame: Any, schema: Schema | None, roles: Mapping[str, Any], k: int | None
+    frame: Any, schema: Schema | None, roles: Mapping[str, Any], k: int | None, rows: TableFormat
 ) -> tuple[Any, Schema, list[str]]:
     """The table and its schema, drafted from the roles of its columns if there is none."""
     if schema is None:
-        return described(tables.read(frame), **roles, k=k)
+        return described(tables.read(frame, declared=rows), **roles, k=k)
     if not isinstance(schema, Schema):
         raise SchemaError("make the schema with covey.Schema.from_toml or covey.Schema.of")
     if any(given is not None for given in roles.values()):
         raise SchemaError("the schema has the roles of the columns: pass either it or their names")
-    return frame, schema, []
+    return frame, schema.model_copy(update={"table": schema.table.declaring(rows)}), []
 
 
 @dataclass(frozen=True)
@@ -176,6 +183,8 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
     request, schema = order.request, order.schema
     with stage("reading"):
         read = tables.read(source, schema)
+        refuse_undecided(read.strays, schema.table)
+        doubts = [*doubts, *told_of(read.left_out)]
         table = tables.original(read, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
         unsaid = refuse_unsaid(table, schema, request.requirements)
         doubts = [*doubts, *unsaid.notes]

@@ -259,22 +259,37 @@ class Format:
         bool | None,
         Option("--header/--no-header", help="Whether the CSV file starts with column names."),
     ] = None
+    drop_rows: Annotated[
+        list[str] | None,
+        Option(
+            metavar="KINDS",
+            help="Leave out rows that are no people: totals, headers, notes, blank.",
+        ),
+    ] = None
+    keep_rows: Annotated[
+        list[str] | None, Option(metavar="KINDS", help="Release rows of these kinds as people.")
+    ] = None
 
     def declared(self) -> "TableFormat":
         """As a schema would declare it."""
         from covey.schema import Schema
 
         delimiter = self.delimiter and self.delimiter.replace("\\t", "\t")
-        said = {**vars(self), "delimiter": delimiter}
+        rows = {name: split(getattr(self, name)) for name in ("drop_rows", "keep_rows")}
+        said = {**vars(self), "delimiter": delimiter, **rows}
         return Schema.from_dict({"columns": {}, "table": said}).table
 
     def schema(self, path: Path) -> "Schema":
         """The schema file, overridden by what the command line says about the table."""
         from covey.schema import Schema
 
-        said = self.declared().model_dump(exclude_none=True)
         schema = Schema.from_toml(path)
-        return schema.model_copy(update={"table": schema.table.model_copy(update=said)})
+        return schema.model_copy(update={"table": schema.table.declaring(self.declared())})
+
+
+def split(listed: list[str] | None) -> list[str] | None:
+    """The words of `a,b`, given once or more."""
+    return listed and [word.strip() for text in listed for word in text.split(",")]
 
 
 Person = Annotated[

@@ -37,7 +37,20 @@ def show_draft(draft: "Draft", table: str, output: Path, console: Console) -> No
     undecided = asked and draft.schema.require.person is None
     schema = [] if found_beside(table) == output else ["--schema", str(output)]
     counted = ["--count-rows"] if undecided else []
-    command = ["covey", "anonymize", typed(table), *schema, *counted, "-o", "released.csv"]
+    kinds = dict.fromkeys(
+        kind for f in draft.findings if not f.applied for kind in f.setting.get("drop_rows", ())
+    )
+    dropped = ["--drop-rows", ",".join(kinds)] if kinds else []
+    command = [
+        "covey",
+        "anonymize",
+        typed(table),
+        *schema,
+        *counted,
+        *dropped,
+        "-o",
+        "released.csv",
+    ]
     console.print(Text(visible(f"  {shlex.join(command)}", lines=False)), soft_wrap=True)
     if undecided:
         told = "(or --person COLUMN instead of --count-rows, if one column identifies people)"

@@ -233,7 +233,8 @@ def refuse_objective(
 # What `anonymize` takes beside the options of a method.
 KEYWORDS = (
     "frame", "schema", "quasi", "sensitive", "identifier", "insensitive", "drop", "rest", "k",
-    "l", "t", "person", "require", "method", "effort", "budget", "objective", "max_suppressed",
+    "l", "t", "person", "drop_rows", "keep_rows", "require", "method", "effort", "budget",
+    "objective", "max_suppressed",
     "key", "seed", "class_column", "refine", "style", "keep_order", "remember", "progress",
 )  # fmt: skip
 

@@ -40,6 +40,7 @@ from covey.tables import Table, files, sources
 from covey.tables.batches import batches
 from covey.tables.csv_files import Dialect
 from covey.tables.mending import told
+from covey.tables.strays import refuse_undecided
 from covey.verification import Verdict
 
 Engine = Literal["local", "spark"]
@@ -176,6 +177,7 @@ def _released(source: Source, order: Order, stage: Stages) -> DatasetRelease:
     with source.outputs(order) as outputs, source.running(task, order, stage.tell) as run:
         with stage("scanning"):
             survey = run.survey()
+            refuse_undecided(survey.suspects.found, schema.table)
             unsaid = refuse_repeats(
                 survey.repeating.found(schema, task.dialect), order.request.requirements
             )

@@ -37,6 +37,7 @@ from covey.tables import files
 from covey.tables.batches import Batches
 from covey.tables.csv_files import Dialect
 from covey.tables.merging import Mergeable, merged
+from covey.tables.strays import told_of
 
 T = TypeVar("T")
 _WAITING = 1_000_000  # divided rows that wait in memory before they are written
@@ -96,8 +97,8 @@ class Local:
 
     @property
     def doubts(self) -> list[str]:
-        """None: what waits on the disk is sealed."""
-        return []
+        """Rows that were left out; what waits on the disk is sealed."""
+        return told_of(self.source.left_out)
 
     # ── the input ───────────────────────────────────────────────────────────────────────────────
 

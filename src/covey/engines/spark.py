@@ -53,6 +53,11 @@ _SUMS = 8  # tasks that add up what was found, before the driver does
 @contextlib.contextmanager
 def opened(source: Any, schema: Schema) -> Iterator["SparkTable"]:
     """Open a DataFrame of Spark, or Parquet files, by the session that exists or a new one."""
+    if schema.table.drop_rows:
+        raise UsageError(
+            "the engine spark leaves out no rows: remove them from the table, or use the engine "
+            "local"
+        )
     existing = sessions.active()
     with contextlib.ExitStack() as stack:
         if type(source).__module__.startswith("pyspark."):

@@ -44,6 +44,7 @@ from covey.tables import Table
 from covey.tables.csv_files import Dialect
 from covey.tables.formats.arrow import fresh
 from covey.tables.merging import merged
+from covey.tables.strays import Suspects
 
 _ROLES = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
 PART, CLASS, HASH, ROWS = "part", "class", "\0hash", "\0rows"
@@ -161,6 +162,7 @@ class Survey:
     sample: Sample
     repeating: Repeating
     mended: frozenset[tuple[str, str]]  # columns with mended cells, and how these were mended
+    suspects: Suspects  # rows that may be no people
 
     @classmethod
     def of(cls, batch: Table, task: Task, limits: "Limits | None" = None) -> "Survey":
@@ -176,6 +178,7 @@ class Survey:
             Sample.of(values, hashes[0], limits.rows),
             Repeating.of(table, asked_identifiers(task), limits.identifiers),
             frozenset((each.column, each.how) for each in table.mended),
+            Suspects.of(batch),
         )
 
     def __add__(self, other: "Survey") -> "Survey":
@@ -186,6 +189,7 @@ class Survey:
             self.sample + other.sample,
             self.repeating + other.repeating,
             self.mended | other.mended,
+            self.suspects + other.suspects,
         )
 
     @classmethod

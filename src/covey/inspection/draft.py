@@ -119,8 +119,14 @@ class Draft:
         for found in self.findings:
             if found.column is not None and not found.applied and found.kind not in _IN_THE_REASON:
                 below.setdefault(found.column, []).extend(_advice(found))
+        rows = [f for f in self.findings if "drop_rows" in f.setting and not f.applied]
+        kinds = [kind for found in rows for kind in found.setting["drop_rows"]]
         notes = Notes(
             head=_HEAD_OF_FILE,
+            table=[
+                *(f"{found.text}." for found in rows),
+                *([f"To leave them out: drop_rows = {json.dumps(kinds)}"] if rows else []),
+            ],
             require=_whom(self.repeats, self.own_number),
             columns={draft.name: draft.comment for draft in self.columns},
             settings={draft.name: draft.reasons for draft in self.columns},
@@ -222,9 +228,10 @@ def inspect(  # noqa: PLR0913
     `taxonomies` is a folder with taxonomy files in ARX's format. A file becomes a column's taxonomy
     if its name is the column's, or ends in `_` and the column's name.
     """
-    table = tables.read(frame)
-    if not table.frame.height:
+    read = tables.read(frame)
+    if not read.frame.height:
         raise TableError("the table has no rows to inspect")
+    table = read.without([one for one in read.strays if one.is_clear])  # types are those of people
     said = {
         Role.QUASI: quasi, Role.SENSITIVE: sensitive, Role.IDENTIFIER: identifier,
         Role.INSENSITIVE: insensitive, Role.DROP: drop,
@@ -242,7 +249,8 @@ def inspect(  # noqa: PLR0913
         _drafted(Coder(facts, table, k, persons, written_days), judged[name], _file(files, name))
         for name, facts in looked.items()
     ]
-    draft = Draft(tuple(drafts), _declared(table), again, own, k, table.frame.height)
+    strays = tuple(findings.of_strays(read))
+    draft = Draft(tuple(drafts), _declared(table), again, own, k, table.frame.height, strays)
     return _completed(_without_births(draft, looked, given), looked, table, persons)
 
 
@@ -310,7 +318,7 @@ def _without_births(draft: Draft, looked: Mapping[str, Facts], given: Mapping[st
         for d in draft.columns
     )
     found = [findings.of_relation(relation, applied=True) for relation in born.values()]
-    return replace(draft, columns=columns, findings=tuple(found))
+    return replace(draft, columns=columns, findings=(*draft.findings, *found))
 
 
 def _completed(

@@ -19,6 +19,8 @@ from covey.inspection.sentinels import of_numbers
 from covey.schema import ColumnType
 from covey.schema.columns import Column
 from covey.schema.labels import STEPS, look_alikes
+from covey.tables import Table
+from covey.tables.strays import counted, named
 
 _NEARLY_ALL_MISSING = 0.97
 _MOST_LABELS = 2_000  # labels that are compared with each other
@@ -181,19 +183,19 @@ def of_table(
         yield Finding(None, "unique rows", text)
     if repeats is not None:
         yield Finding(None, "repeated people", f"{repeats.named}: {repeats}")
-    blank = _blank_rows(frame)
-    if blank:
-        text = f"{count(blank, 'row')} without any cell, which would count as people: remove them"
-        yield Finding(None, "blank rows", text)
     twice = frame.height - pl.Series(frame.hash_rows()).n_unique()
     if twice:
         yield Finding(None, "repeated rows", f"{count(twice, 'row')} equal to an earlier one")
 
 
-def _blank_rows(frame: pl.DataFrame) -> int:
-    text = pl.selectors.string()
-    empty = pl.all_horizontal((~text).is_null(), text.is_null() | (text.str.strip_chars() == ""))
-    return int(frame.select(empty).to_series().sum() or 0) if frame.width else 0
+def of_strays(table: Table) -> Iterator[Finding]:
+    """The rows that are no people, or perhaps none: left out already, or to be decided about."""
+    for found, applied in ((table.left_out, True), (table.strays, False)):
+        for kind, is_clear in dict.fromkeys((one.kind, one.is_clear) for one in found):
+            some = [one for one in found if (one.kind, one.is_clear) == (kind, is_clear)]
+            text = f"{counted(some)}: {named(some)}"
+            setting = {"drop_rows": [kind]} if is_clear else {}
+            yield Finding(None, kind, text, setting, applied)
 
 
 def of_relation(relation: Relation, *, applied: bool) -> Finding:

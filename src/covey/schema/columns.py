@@ -363,6 +363,9 @@ def _parsed(model: str, on: str, setting: object) -> list[SensitiveRequirement]:
     return [SENSITIVE_MODELS[model].parse(on, one) for one in several]
 
 
+_OF_ROWS = ("drop_rows", "keep_rows")
+
+
 class TableFormat(_Model):
     """The `[table]` table of a schema file; covey detects what it does not set."""
 
@@ -399,6 +402,13 @@ class TableFormat(_Model):
                 "keep_rows": None,
             }
         )
+
+    def declaring(self, more: "TableFormat") -> "TableFormat":
+        """The same format, but for what `more` sets; what it says of rows replaces all of that."""
+        said = more.model_dump(exclude_none=True)
+        if not said.keys().isdisjoint(_OF_ROWS):
+            said = dict.fromkeys(_OF_ROWS) | said
+        return self.model_copy(update=said)
 
     @property
     def is_spaced(self) -> bool:

@@ -26,6 +26,7 @@ class Notes:
     """Comments for a reader: never a cell, since the file may be shown to others."""
 
     head: Sequence[str] = ()
+    table: Sequence[str] = ()  # below the format of the table
     require: Sequence[str] = ()  # above the requirements
     columns: Mapping[str, str] = field(default_factory=dict)  # beside the name of a column
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # beside a setting
@@ -40,8 +41,8 @@ def written(schema: "Schema", folder: str | Path | None = None, notes: Notes | N
         document.add(tomlkit.comment(line))
     if schema.loss != type(schema).model_fields["loss"].default:
         document.add("loss", tomlkit.item(schema.loss))
-    if declared := schema.table.model_dump(exclude_none=True):
-        document.add("table", tomlkit.item(declared))
+    if (declared := schema.table.model_dump(exclude_none=True)) or notes.table:
+        document.add("table", _section(declared, below=notes.table))
     asked = schema.require.model_dump(exclude_defaults=True)
     if asked or notes.require:
         document.add("require", _section(asked, above=notes.require))

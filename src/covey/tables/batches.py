@@ -6,7 +6,6 @@ cell means the same. What depends on all rows is decided before the first batch.
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,13 @@ import polars as pl
 
 from covey.errors import TableError, nearest
 from covey.schema import Schema, TableFormat
-from covey.tables import codes, csv_files, dataframes, folders, formats, sources, table
+from covey.tables import codes, csv_files, dataframes, folders, formats, sources, strays, table
 from covey.tables.csv_files import Dialect
 from covey.tables.folders import CsvFiles
 from covey.tables.formats.arrow import ParquetFiles
 from covey.tables.formats.common import are_whole, as_whole
 from covey.tables.sources import STREAM, Source
+from covey.tables.strays import Stray
 from covey.tables.table import Table
 
 ROWS = 100_000
@@ -37,6 +37,24 @@ class Batches:
     files: tuple[str, ...]  # none for a dataframe
     read: Callable[[Sequence[str]], Iterator[Table]]  # batches with these columns
     notes: tuple[str, ...] = field(default=())
+    left_out: tuple[Stray, ...] = field(default=())  # rows that are no people
+
+    def without_strays(self, declared: TableFormat) -> "Batches":
+        """The same without the rows that are no people and are to be left out."""
+        if not declared.drop_rows:
+            return self
+        dropped = strays.to_drop(strays.in_all(self), declared)
+
+        def read(names: Sequence[str]) -> Iterator[Table]:
+            before = 0
+            for batch in self.read(names):
+                height = batch.frame.height
+                here = [one for one in dropped if before <= one.place < before + height]
+                yield batch.without([replace(one, place=one.place - before) for one in here])
+                before += height
+
+        notes = (*self.notes, *strays.told_of(dropped))
+        return replace(self, read=read, notes=notes, left_out=(*dropped,))
 
     def __iter__(self) -> Iterator[Table]:
         return (batch for batch in self.read(self.names) if batch.frame.height)
@@ -108,9 +126,11 @@ def batches(
     files = tuple(place.files())
     match _kind(place, files):
         case "parquet":
-            return _of_parquet(ParquetFiles.of(files, place.place), place, schema, declared, rows)
+            parquet = ParquetFiles.of(files, place.place)
+            return _of_parquet(parquet, place, schema, declared, rows).without_strays(declared)
         case "csv":
-            return _of_csv(CsvFiles.of(files, place.place, declared, schema), place, rows)
+            texts = CsvFiles.of(files, place.place, declared, schema)
+            return _of_csv(texts, place, rows).without_strays(declared)
         case _:
             return _of_table(table.read(source, schema, declared=declared), files, rows)
 
@@ -134,7 +154,7 @@ def _of_table(whole: Table, files: tuple[str, ...], rows: int) -> Batches:
             yield whole.with_rows(part, np.arange(start, start + part.height))
 
     names = tuple(whole.frame.columns)
-    return Batches(names, whole.dialect, whole.source, files, read, whole.notes)
+    return Batches(names, whole.dialect, whole.source, files, read, whole.notes, whole.left_out)
 
 
 # ── Parquet ─────────────────────────────────────────────────────────────────────────────────────
@@ -177,11 +197,10 @@ def _of_csv(found: CsvFiles, place: Source, rows: int) -> Batches:
 
     def read(names: Sequence[str]) -> Iterator[Table]:
         for part in found.parts():
-            line_of = partial(csv_files.line_of, part.frame, part.line, part.before)
             for start in range(0, part.frame.height, rows):
                 frame = part.frame.slice(start, rows).select(names)
                 numbers = np.arange(part.before + start, part.before + start + frame.height)
                 batch = Table(frame, dialect, (), Path(part.path).name)
-                yield replace(batch, numbers=numbers, line_of=line_of)
+                yield replace(batch, numbers=numbers, line_of=part.line_of)
 
     return Batches(found.names, dialect, place.name, found.paths, read, found.notes)

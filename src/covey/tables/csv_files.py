@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from covey.errors import TableError, count
 from covey.schema import ColumnType, Role, Schema, TableFormat
@@ -28,6 +29,7 @@ from covey.tables.layouts import Layout
 MISSING_TOKENS = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 MOST_COLUMNS = 10_000
 _ROWS_AT_A_TIME = 65_536
+Longs = NDArray[np.int64]
 _BYTES_AT_A_TIME = 1 << 24
 
 
@@ -116,7 +118,7 @@ _OR_NO_HEADER = ", or pass --no-header (header = false under [table]) if line 1 
 
 def read(
     data: bytes, declared: TableFormat, schema: Schema | None, *, is_cut: bool = False
-) -> "tuple[pl.DataFrame, Form, str]":
+) -> "tuple[Cells, Form, str]":
     """Read a CSV file: its cells as text, its form, and a note on what was detected.
 
     If the data `is_cut`, they are the beginning of a longer file, and a last part of a record is
@@ -135,11 +137,13 @@ def read(
     data = data[: end_of_records(data)] if is_cut else data
     header = Header.of(layout.without_spaces(data), layout, declared, known)
     form = Form(Dialect(delimiter, encoding), layout, header, declared, known)
-    frame = form.rows(Piece(data, layout.skip + 1, is_last=not is_cut))
+    cells = form.rows(Piece(data, layout.skip + 1, is_last=not is_cut))
+    frame = cells.frame
     if header.in_file and declared.header is None:
         refuse_a_record(frame, declared, schema)
     found = [f"encoding {encoding}"] if declared.encoding is None else []
     found += layout.told(declared)
+    found += [f"{count(len(cells.blank), 'blank line')}"] if len(cells.blank) else []
     if header.in_file and header.nameless:
         found.append(f"{count(len(header.nameless), 'column')} without a name, not read")
     dialect = Dialect(delimiter, encoding, declared.decimal or ".", declared.missing or ())
@@ -158,7 +162,25 @@ def read(
         dialect = replace(dialect, header=False)
         found += [] if declared.names else ["no header, columns named column_1 and so on"]
     note = f"detected {', '.join(found)}" if found else ""
-    return frame, replace(form, dialect=dialect), note
+    return cells, replace(form, dialect=dialect), note
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cells:
+    """The cells of some records, and where blank lines were among them."""
+
+    frame: pl.DataFrame
+    blank: Longs  # for each blank line, the number of rows before it
+
+    def line_of(self, line: int, before: int, row: int) -> int:
+        """The line of the file in which a row begins: quoted cells may contain line breaks.
+
+        These cells begin in this line, after so many rows.
+        """
+        rows = self.frame.head(row - before)
+        breaks = rows.select(pl.all().str.count_matches("\n", literal=True).sum())
+        blank = int((self.blank <= row - before).sum())
+        return line + row - before + blank + sum(int(number) for number in breaks.row(0))
 
 
 @dataclass(frozen=True)
@@ -239,7 +261,7 @@ class Form:
             raise TableError("the table is empty")
         yield Piece(data, line, is_first)
 
-    def rows(self, piece: Piece) -> pl.DataFrame:
+    def rows(self, piece: Piece) -> Cells:
         """The cells of a piece."""
         data, header = self.layout.without_spaces(piece.data), self.header
         _refuse_nul(data, piece.line)
@@ -247,9 +269,14 @@ class Form:
         delimiter, names = self.layout.delimiter, header.names
         if piece.is_last and len(names) > 1:
             data = data.rstrip(b"\r\n")
+        elif len(names) > 1:
+            text = data.rstrip(b"\r\n")
+            data = text + _ENDS.sub(b"", data[len(text) :])
         else:
             data = data.removesuffix(b"\n").removesuffix(b"\r")
-        records = _check_structure(data, ord(delimiter), len(names), piece.line)
+        blank, before = _blank_lines(data) if len(names) > 1 else (_NOWHERE, _NOWHERE)
+        records = _check_structure(data, ord(delimiter), len(names), piece.line, blank)
+        data = _without_lines(data, blank)
         data = data if headed else b"_\n" + data
         frame = _parse(data if len(names) > 1 else data + b"\n", delimiter, [*names])
         if frame.height != records - headed:
@@ -257,7 +284,7 @@ class Form:
         for place, name in header.nameless.items():
             if not _is_empty_or_index(frame[name], place):
                 check_names(header.fields)
-        return frame.drop(header.nameless.values())
+        return Cells(frame.drop(header.nameless.values()), before - headed)
 
     def _has_header(self, data: bytes) -> bool:
         """Whether a file begins with a header; refuse one with other columns."""
@@ -270,15 +297,6 @@ class Form:
         """The line of the file in which the first row of a piece begins."""
         breaks = 1 + sum(name.count("\n") for name in self.header.fields)
         return piece.line + (breaks if piece.is_first and self.header.in_file else 0)
-
-
-def line_of(frame: pl.DataFrame, line: int, before: int, row: int) -> int:
-    """The line of the file in which a row begins: quoted cells may contain line breaks.
-
-    `frame` begins in this line, after so many rows.
-    """
-    breaks = frame.head(row - before).select(pl.all().str.count_matches("\n", literal=True).sum())
-    return line + row - before + sum(int(number) for number in breaks.row(0))
 
 
 def end_of_records(data: bytes) -> int:
@@ -469,7 +487,37 @@ _BOMS = (
 )
 
 
-def _check_structure(data: bytes, delimiter: int, width: int, line: int = 1) -> int:
+def _blank_lines(data: bytes) -> tuple[Longs, Longs]:
+    """The places of the line feeds that end blank lines, and the records before each."""
+    if b"\n\n" not in data and b"\n\r\n" not in data:
+        return _NOWHERE, _NOWHERE
+    signs = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(signs == _LF)
+    if b'"' in data:
+        quoted = (np.cumsum(signs == _QUOTE, dtype=np.uint8) & 1).astype(bool)
+        ends = ends[~quoted[ends]]
+    last, one = (np.concatenate([[_LF, _LF], signs])[ends + back] for back in (1, 0))
+    is_blank = (last == _LF) | ((last == _CR) & (one == _LF))
+    return ends[is_blank], np.cumsum(~is_blank)[is_blank]
+
+
+_ENDS = re.compile(rb"(\r?\n)+\Z")
+_NOWHERE: Longs = np.zeros(0, dtype=np.int64)
+
+
+def _without_lines(data: bytes, blank: Longs) -> bytes:
+    """The same without the lines that end at these places."""
+    if not len(blank):
+        return data
+    signs = np.frombuffer(data, np.uint8)
+    kept = np.ones(len(signs), dtype=np.bool_)
+    kept[blank] = False
+    returns = blank[(blank > 0) & (signs[blank - 1] == _CR)] - 1
+    kept[returns] = False
+    return signs[kept].tobytes()
+
+
+def _check_structure(data: bytes, delimiter: int, width: int, line: int, blank: Longs) -> int:
     """Refuse what parsers read differently; return the number of records, including the header.
 
     Quotes open a field only at its start and close it only at its end, and every record has as
@@ -490,7 +538,8 @@ def _check_structure(data: bytes, delimiter: int, width: int, line: int = 1) -> 
         totals = np.diff(np.searchsorted(commas, breaks), prepend=0) + 1
         if len(totals):
             totals[0] += fields - 1
-            ragged.note(chunk, breaks[totals != width], line)
+            wrong = breaks[totals != width]
+            ragged.note(chunk, wrong[~np.isin(wrong + start, blank)], line)
             fields = 1
         fields += len(commas) - (int(np.searchsorted(commas, breaks[-1])) if len(breaks) else 0)
         records += len(breaks)
@@ -511,7 +560,7 @@ def _check_structure(data: bytes, delimiter: int, width: int, line: int = 1) -> 
             f"{count(ragged.number, 'row')} with more or fewer fields than the header ({width}), "
             f"first in line {ragged.line:,}; remove a footer, or quote cells with the delimiter"
         )
-    return records + 1
+    return records + 1 - len(blank)
 
 
 _LF, _CR, _QUOTE = 10, 13, 34

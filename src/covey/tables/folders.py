@@ -5,7 +5,7 @@ all of them. They are read in pieces, so that memory does not grow with a file.
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -44,7 +44,7 @@ class Part(NamedTuple):
 
     path: str
     before: int  # rows of the file
-    line: int  # in which the first row begins
+    line_of: Callable[[int], int]  # the line in which a row begins
     frame: pl.DataFrame
 
 
@@ -93,9 +93,10 @@ class CsvFiles:
             before = 0
             for piece in self._pieces(path):
                 with naming(self.paths, path):
-                    frame = self.form.rows(piece)
-                line = self.form.first_line(piece)
-                yield Part(path, before, line, frame.with_columns(cells) if cells else frame)
+                    rows = self.form.rows(piece)
+                frame = rows.frame.with_columns(cells) if cells else rows.frame
+                line_of = partial(rows.line_of, self.form.first_line(piece), before)
+                yield Part(path, before, line_of, frame)
                 before += frame.height
 
     def _pieces(self, path: str) -> Iterator[Piece]:

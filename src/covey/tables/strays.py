@@ -86,7 +86,7 @@ class Suspects:
     def __add__(self, other: "Suspects") -> "Suspects":
         later = other.frame.with_columns(pl.col(_PLACE) + self.rows)
         both = pl.concat([self.others, other.others]).group_by("name", maintain_order=True)
-        merged = both.agg(pl.col("rows", "present", "words", "sum").sum(),
+        merged = both.agg(pl.col("rows", "present", "words", "totals", "sum").sum(),
                           pl.col("top", "longest").max())  # fmt: skip
         frame = pl.concat([self.frame, later])
         return Suspects(self.rows + other.rows, self.dialect, merged, frame)
@@ -104,17 +104,42 @@ class _Looked:
     frame: pl.DataFrame
     dialect: Dialect
     missing: pl.DataFrame
-    words: pl.DataFrame
-    suspect: NDArray[np.bool_]
+    words: pl.DataFrame  # of columns of texts, whether a cell has a word
+    totals: pl.DataFrame  # and whether it has a word for totals
 
     @classmethod
     def at(cls, frame: pl.DataFrame, dialect: Dialect) -> "_Looked":
         missing = frame.select(_is_missing(frame, name, dialect) for name in frame.columns)
-        texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-        words = frame.select(pl.col(texts).str.contains(_WORD).fill_null(value=False))
-        words = words.with_columns(pl.col(n) & ~missing[n] for n in texts)
-        found = _suspicious(frame, missing, words)
-        return cls(frame, dialect, missing, words, found)
+        texts = frame.select(pl.col(pl.String))
+        words, totals = (
+            texts.select(pl.all().str.contains(sign).fill_null(value=False))
+            for sign in (_WORD, _TOTAL)
+        )
+        words = words.with_columns(pl.col(name) & ~missing[name] for name in words.columns)
+        return cls(frame, dialect, missing, words, totals)
+
+    @cached_property
+    def suspect(self) -> NDArray[np.bool_]:
+        """The few rows that may be strays; a sign that many rows have is none."""
+        rows, width = self.frame.shape
+        present = width - _number_of(self.missing, rows)
+        plain = [
+            name
+            for name, words in zip(self.words.columns, self.words, strict=True)
+            if words.sum() <= 0.2 * (rows - int(self.missing[name].sum()))
+        ]
+        texts = self.frame.select(pl.col(n) == n for n in self.words.columns)
+        signs = [
+            (present == 0, 1.0),
+            (present <= max(1, width // 3), 0.02),
+            (_number_of(self.totals, rows) > 0, 0.1),
+            (2 * _number_of(self.words.select(plain), rows) > len(plain), 0.05),
+            (_number_of(texts.fill_null(value=False), rows) >= max(2, width / 2), 0.2),
+            (np.arange(rows) == rows - 1, 1.0),
+        ]
+        few = [sign for sign, share in signs if sign.sum() <= max(5, share * rows)]
+        suspect: NDArray[np.bool_] = np.any(few, axis=0)
+        return suspect
 
     def others(self) -> pl.DataFrame:
         """What each column holds in the rows that are not suspect."""
@@ -123,17 +148,21 @@ class _Looked:
         for name in self.frame.columns:
             cells = self.frame[name].filter(kept)
             present = len(cells) - int(self.missing[name].filter(kept).sum())
-            words = int(self.words[name].filter(kept).sum()) if name in self.words.columns else 0
             is_text = cells.dtype == pl.String
+            words, totals = (
+                int(flags[name].filter(kept).sum()) if is_text else 0
+                for flags in (self.words, self.totals)
+            )
             numbers = _numbers(cells, self.dialect) if words <= _PLAIN * present else None
             total, top = (0.0, 0.0) if numbers is None else _sums(numbers)
             longest = int(cells.str.len_chars().max() or 0) if is_text else 0  # type: ignore[arg-type]
-            lines.append((name, len(cells), present, words, total, top, longest))
+            lines.append((name, len(cells), present, words, totals, total, top, longest))
         return pl.DataFrame(lines, schema=_OTHERS, orient="row")
 
 
 _OTHERS = {"name": pl.String, "rows": pl.Int64, "present": pl.Int64, "words": pl.Int64,
-           "sum": pl.Float64, "top": pl.Float64, "longest": pl.Int64}  # fmt: skip
+           "totals": pl.Int64, "sum": pl.Float64, "top": pl.Float64,
+           "longest": pl.Int64}  # fmt: skip
 
 
 def _is_missing(frame: pl.DataFrame, name: str, dialect: Dialect) -> pl.Expr:
@@ -143,35 +172,11 @@ def _is_missing(frame: pl.DataFrame, name: str, dialect: Dialect) -> pl.Expr:
     return cell.is_null() | cell.is_nan() if dtype.is_float() else cell.is_null()
 
 
-def _suspicious(
-    frame: pl.DataFrame, missing: pl.DataFrame, words: pl.DataFrame
-) -> NDArray[np.bool_]:
-    """The few rows that may be strays; a sign that many rows have is none."""
-    rows, width = frame.height, frame.width
-    none = np.zeros(rows, dtype=np.bool_)
-    if not rows or not width:
-        return none
-    present = width - missing.sum_horizontal().to_numpy()
-    texts = frame.select(words.columns)
-    if not texts.width:
-        return none | (present <= max(1, width // 3))
-    plain = [n for n in words.columns
-             if words[n].sum() <= 0.2 * (rows - int(missing[n].sum()))]  # fmt: skip
-    misfits = words.select(plain).sum_horizontal().to_numpy() if plain else none
-    named = texts.select(pl.col(n) == n for n in texts.columns).fill_null(value=False)
-    found = pl.any_horizontal(pl.all().str.contains(_TOTAL).fill_null(value=False))
-    totals = texts.select(found).to_series().to_numpy()
-    signs = [
-        (present <= max(1, width // 3), 0.02),
-        (totals, 0.1),
-        (2 * misfits > len(plain), 0.05),
-        (named.sum_horizontal().to_numpy() >= max(2, width / 2) if named.width else none, 0.2),
-    ]
-    last = none.copy()
-    last[-1] = True
-    few = (sign for sign, share in signs if sign.sum() <= max(5, share * rows))
-    suspect: NDArray[np.bool_] = np.any([last, *few], axis=0)
-    return suspect
+def _number_of(flags: pl.DataFrame, rows: int) -> NDArray[np.int64]:
+    """How many of these flags each row has."""
+    if not flags.width:
+        return np.zeros(rows, dtype=np.int64)
+    return flags.sum_horizontal().to_numpy().astype(np.int64)
 
 
 def _numbers(cells: pl.Series, dialect: Dialect) -> pl.Series | None:
@@ -225,6 +230,7 @@ class _Column:
     rows: int
     present: int
     words: int
+    totals: int
     sum: float
     top: float
     longest: int
@@ -257,6 +263,7 @@ def _rows(suspects: Suspects) -> Iterator["_Row"]:
     for row, known, *signs, found in zip(texts.rows(), present, *matched, numbers, strict=True):
         cells = dict(compress(zip(columns, row, strict=True), known))
         words, totals, notes = ({*compress(columns, sign)} & {*cells} for sign in signs)
+        totals = {name for name in totals if not columns[name].totals}  # no label of people
         values = zip(columns, found, strict=True)
         held = {name: value for name, value in values if value is not None and name in cells}
         yield _Row(cells, columns, words, totals, bool(notes), held)
@@ -351,14 +358,18 @@ def refuse_undecided(found: Iterable[Stray], declared: TableFormat) -> None:
     kinds = [*dict.fromkeys(one.kind for one in open_)]
     written = ", ".join(f'"{kind}"' for kind in kinds)
     raise TableError(
-        f"{count(len(open_), 'row')} in the table {_NO_PERSON[len(open_) > 1]}: "
+        f"{counted(open_)}: "
         f"{'; '.join(named([one for one in open_ if one.kind == kind]) for kind in kinds)}. "
         f"Leave them out with --drop-rows {','.join(kinds)} (drop_rows = [{written}] under [table] "
         f"in the schema), or release them as people with --keep-rows {','.join(kinds)}"
     )
 
 
-_NO_PERSON = ("is no person", "are no people")
+def counted(strays: Sequence[Stray]) -> str:
+    """The number of these rows: `2 rows are no people`."""
+    perhaps = "" if strays[0].is_clear else "perhaps "
+    one = "is {}no person" if len(strays) == 1 else "are {}no people"
+    return f"{count(len(strays), 'row')} {one.format(perhaps)}"
 
 
 def named(strays: Sequence[Stray]) -> str:
@@ -373,6 +384,14 @@ def named(strays: Sequence[Stray]) -> str:
     more = f" and {len(places) - _NAMED:,} more" if len(places) > _NAMED else ""
     rows = "row" if len(places) == 1 else "rows"
     return f"{strays[0].kind} ({rows} {', '.join(places[:_NAMED])}{more})"
+
+
+def told_of(dropped: Sequence[Stray]) -> list[str]:
+    """What a report says of rows that were left out."""
+    kinds = ", ".join(dict.fromkeys(one.kind for one in dropped))
+    return (
+        [f"left out what is no person: {count(len(dropped), 'row')} of {kinds}"] if dropped else []
+    )
 
 
 def in_all(parts: Iterable["Table"]) -> tuple[Stray, ...]:

@@ -21,7 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from covey.errors import SchemaError, TableError, UsageError, about_cells, count
-from covey.schema import Role, Schema, TableFormat
+from covey.schema import Role, RowKind, Schema, TableFormat
 from covey.schema.labels import numbers_as_one, seen
 from covey.tables import codes, csv_files, dataframes, folders, formats, formulas, sources, strays
 from covey.tables.codebook import Codebook, as_codes
@@ -50,11 +50,12 @@ class Table:
     line_of: Callable[[int], int] | None = None  # the line of a CSV file in which a row begins
     give_back: Back = field(default_factory=Back)
     left_out: tuple[Stray, ...] = ()  # rows that are no people
+    kept: tuple[RowKind, ...] = ()  # kinds of rows that look like no people, and are
 
     @cached_property
     def strays(self) -> tuple[Stray, ...]:
         """The rows that are no people, or perhaps none."""
-        return Suspects.of(self).found
+        return tuple(one for one in Suspects.of(self).found if one.kind not in self.kept)
 
     def without(self, dropped: Sequence[Stray]) -> "Table":
         """The same table without these rows."""
@@ -63,7 +64,7 @@ class Table:
         kept = np.ones(self.frame.height, dtype=np.bool_)
         kept[[one.place for one in dropped]] = False
         table = self.with_rows(self.frame.filter(pl.Series(kept)), np.flatnonzero(kept))
-        return replace(table, left_out=(*self.left_out, *dropped))
+        return replace(table, notes=(*self.notes, *strays.told_of(dropped)), left_out=(*dropped,))
 
     def cells(self, name: str) -> pl.Series:
         """One column, with missing cells as nulls."""
@@ -133,7 +134,7 @@ def read(
         table = replace(_opened(place, schema, declared), source=place.name)
     else:
         table = _from_dataframe(source, declared, schema)
-    table = without_nul(table)
+    table = replace(without_nul(table), kept=declared.keep_rows or ())
     return table.without(strays.to_drop(table.strays, declared)) if declared.drop_rows else table
 
 
@@ -243,10 +244,10 @@ def from_bytes(
         raise TableError("this kind of file has no parts: remove :: and the name after it")
     if kind is not None:
         return _typed(kind.read(data, part, declared), schema, declared)
-    frame, form, note = csv_files.read(data, declared, schema)
+    cells, form, note = csv_files.read(data, declared, schema)
     line = form.first_line(csv_files.Piece(b"", form.layout.skip + 1))
-    line_of = partial(csv_files.line_of, frame, line, 0)
-    return Table(frame, form.dialect, (note,) if note else (), line_of=line_of)
+    line_of = partial(cells.line_of, line, 0)
+    return Table(cells.frame, form.dialect, (note,) if note else (), line_of=line_of)
 
 
 def _typed(found: formats.Found, schema: Schema | None, declared: TableFormat) -> Table:

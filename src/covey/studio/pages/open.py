@@ -213,16 +213,23 @@ def _finding(studio: Studio, place: int, finding: Finding) -> Html:
         return element("li", element("span", named))
     if _is_mended(studio.schema, finding):
         undone = push("open/unmend", "Leave as it was", kind="quiet", finding=place,
-                      label=f"leave {finding.column} as it was")  # fmt: skip
+                      label=f"leave {finding.column or finding.kind} as it was")  # fmt: skip
         return element(
             "li", element("span", named, " ", element("em", "mended", class_="yes")), undone
         )
-    mend = push("open/mend", _remedy(finding), finding=place, label=f"mend {finding.column}")
-    return element("li", element("span", named), mend)
+    mend = push("open/mend", _remedy(finding), finding=place,
+                label=f"mend {finding.column or finding.kind}")  # fmt: skip
+    keep = push("open/keep", "They are people", kind="quiet", finding=place,
+                label=f"keep {finding.kind}") if _is_of_rows(finding) else None  # fmt: skip
+    return element("li", element("span", named), mend, keep)
 
 
 def _can_mend(finding: Finding) -> bool:
-    return finding.column is not None and bool(finding.setting)
+    return bool(finding.setting)
+
+
+def _is_of_rows(finding: Finding) -> bool:
+    return "drop_rows" in finding.setting
 
 
 _REMEDIES = {
@@ -232,6 +239,7 @@ _REMEDIES = {
     "missing_values": "Read as missing",
     "unreadable": "Read as missing",
     "type": "Read as dates",
+    "drop_rows": "Leave them out",
 }
 
 
@@ -240,6 +248,8 @@ def _remedy(finding: Finding) -> str:
 
 
 def _is_mended(schema: Schema, finding: Finding) -> bool:
+    if _is_of_rows(finding):
+        return finding.applied
     try:
         return _mended(schema, finding) == schema
     except SchemaError:
@@ -303,6 +313,7 @@ async def _declare(studio: Studio, sent: FormData) -> str | None:
         "skip": whole(sent, "skip", "the number of lines") or None,
         "missing": [token for token in tokens if token],
         "header": text_of(sent, "header") != "no",
+        **studio.work.format.model_dump(include={"drop_rows", "keep_rows"}),
     }
     declared = Schema.from_dict({"columns": {}, "table": said}).table
     waiting = studio.waiting if text_of(sent, "waiting") else None
@@ -318,12 +329,39 @@ def _chosen(studio: Studio, sent: FormData) -> Finding:
 
 
 async def _mend(studio: Studio, sent: FormData) -> str | None:
-    studio.history.change(schema=_mended(studio.schema, _chosen(studio, sent)))
+    finding = _chosen(studio, sent)
+    if _is_of_rows(finding):
+        return await _decide_rows(studio, finding, "drop_rows")
+    studio.history.change(schema=_mended(studio.schema, finding))
+    return None
+
+
+async def _keep(studio: Studio, sent: FormData) -> str | None:
+    return await _decide_rows(studio, _chosen(studio, sent), "keep_rows")
+
+
+async def _decide_rows(studio: Studio, finding: Finding, decision: str | None) -> str | None:
+    """Leave such rows out, keep them, or leave it open; the table is read again."""
+    kinds = finding.setting.get("drop_rows", ())
+    before = studio.schema.table
+    said: dict[str, Any] = {
+        name: tuple(kind for kind in getattr(before, name) or () if kind not in kinds)
+        for name in ("drop_rows", "keep_rows")
+    }
+    if decision is not None:
+        said[decision] = (*said[decision], *kinds)
+    said = {name: listed or None for name, listed in said.items()}
+    schema = studio.schema.model_copy(update={"table": before.model_copy(update=said)})
+    format = studio.work.format.model_copy(update=said)
+    studio.history.change(schema=schema, format=format)
+    await studio.reread()
     return None
 
 
 async def _unmend(studio: Studio, sent: FormData) -> str | None:
     finding = _chosen(studio, sent)
+    if _is_of_rows(finding):
+        return await _decide_rows(studio, finding, None)
     assert finding.column is not None
     drafted = studio.table.schema.columns[finding.column]
     names = [name for name in finding.setting if name != "role"]
@@ -371,7 +409,10 @@ def _refuse_misfit(schema: Schema, names: tuple[str, ...]) -> None:
 
 def state(studio: Studio) -> str:
     """How far the step is."""
-    return NEEDS if studio.opened is None else DONE
+    if studio.opened is None:
+        return NEEDS
+    found = studio.opened.draft.findings
+    return NEEDS if any(_is_of_rows(f) and not f.applied for f in found) else DONE
 
 
 STEP = Step(
@@ -387,6 +428,7 @@ STEP = Step(
         "format": _declare,
         "mend": _mend,
         "unmend": _unmend,
+        "keep": _keep,
         "undo": _undo,
         "reopen": _reopen,
     },
