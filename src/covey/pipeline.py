@@ -184,10 +184,9 @@ def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> 
     with stage("reading"):
         read = tables.read(source, schema)
         refuse_undecided(read.strays, schema.table)
-        doubts = [*doubts, *told_of(read.left_out)]
         table = tables.original(read, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
         unsaid = refuse_unsaid(table, schema, request.requirements)
-        doubts = [*doubts, *unsaid.notes]
+        doubts = [*doubts, *told_of(read.left_out), *unsaid.notes]
         persons = whose_rows(table, schema, request.persons)
         if not order.remember:
             del read  # only a register needs the cells as they were read
