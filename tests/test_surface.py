@@ -26,7 +26,10 @@ PUBLIC = {
 }  # fmt: skip
 
 EVERY = "--quiet --verbose -q -v"
-FORMAT = "--decimal --delimiter --encoding --header --missing --no-header --skip --thousands"
+FORMAT = (
+    "--decimal --delimiter --drop-rows --encoding --header --keep-rows --missing --no-header --skip "
+    "--thousands"
+)
 ROLES = "--quasi --sensitive --identifier --insensitive --drop --rest"
 # Each with its arguments and options.
 COMMANDS = {
