@@ -27,8 +27,8 @@ PUBLIC = {
 
 EVERY = "--quiet --verbose -q -v"
 FORMAT = (
-    "--decimal --delimiter --drop-rows --encoding --header --keep-rows --missing --no-header --skip "
-    "--thousands"
+    "--decimal --delimiter --drop-rows --encoding --header --keep-rows --missing --no-header "
+    "--skip --thousands"
 )
 ROLES = "--quasi --sensitive --identifier --insensitive --drop --rest"
 # Each with its arguments and options.
