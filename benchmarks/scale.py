@@ -67,14 +67,12 @@ def run(told: argparse.Namespace, source: Path, to: Path) -> None:
     began = time.perf_counter()
     request = {"k": K, "person": False, "effort": told.effort, "seed": 1}
     if told.engine == "memory":
-        release = covey.anonymize(str(source), demo.schema(), remember=False, **request)
-        release.write(f"{to}.parquet", register=False)
-        report = release.report
+        to = to.with_suffix(".parquet")
     else:
-        report = covey.anonymize_dataset(
-            str(source), demo.schema(), to=to, engine=told.engine, part_rows=told.part_rows,
-            register=False, **request,
-        ).report  # fmt: skip
+        request["part_rows"] = told.part_rows
+    report = covey.anonymize(
+        str(source), demo.schema(), to=to, engine=told.engine, register=False, **request
+    ).report
     wall = time.perf_counter() - began
     own, children = (
         resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)

@@ -31,7 +31,7 @@ if __name__ == "__main__":
     for name, value in settings.items():
         builder = builder.config(name, value)
     builder.getOrCreate()
-    covey.anonymize_dataset(
+    covey.anonymize(
         *(str(folder / "in"), schema()),
         to=folder / "out",
         engine="spark",

@@ -22,10 +22,11 @@ import pytest
 from numpy.typing import NDArray
 
 import covey
-from covey import Groups, KAnonymity, LDiversity, Verdict, demo, part, pipeline
+from covey import Groups, KAnonymity, LDiversity, Verdict, demo, part
 from covey.clustering import METHODS
 from covey.clustering.progress import Progress
 from covey.encoding import EncodedTable
+from covey.engines import memory
 from covey.release import Release
 
 K = 5
@@ -144,7 +145,7 @@ def beyond_chance(hits: float, tries: int, chance: float) -> bool:
     return hits > chance * tries + 5 * math.sqrt(tries * chance * (1 - chance))
 
 
-FORM = pipeline.form_groups
+FORM = memory.form_groups
 
 
 @pytest.fixture
@@ -154,7 +155,7 @@ def showing_all(monkeypatch: pytest.MonkeyPatch) -> None:
     def alone(*_: Any) -> Groups:
         return Groups(np.arange(len(FORM(*_))))
 
-    monkeypatch.setattr(pipeline, "form_groups", alone)
+    monkeypatch.setattr(memory, "form_groups", alone)
     monkeypatch.setattr(Verdict, "raise_if_violated", lambda _: None)
 
 
@@ -239,7 +240,7 @@ def test_positions_in_a_class_tell_all_where_only_classes_are_sorted(
     def by_class(cells: Any, place: Any, carried: pl.DataFrame, _: Any) -> Any:
         return ORDER(cells, place, carried.select(row=pl.int_range(pl.len())))
 
-    monkeypatch.setattr(pipeline, "leaving_order", by_class)
+    monkeypatch.setattr(memory, "leaving_order", by_class)
     release = known.release()
     assert by_position(release) <= MOST_BY_CHANCE
     assert by_position_in_class(known, release)[0] == known.rows

@@ -264,7 +264,7 @@ def test_there_is_no_bound_if_missing_cells_match_anything() -> None:
 def test_the_custodian_alone_learns_how_far_the_loss_is_from_the_least() -> None:
     people = demo.people(60).select("age", "sex", "education", "occupation")
     known = Schema.of(quasi={"age": "numeric"} | dict.fromkeys(people.columns[1:], "categorical"))
-    request: dict[str, Any] = {"k": 3, "seed": 1, "remember": False}
+    request: dict[str, Any] = {"k": 3, "seed": 1, "register": False}
     release = covey.anonymize(people, known, effort="best", **request)
     encoded = encode(Table(people), known)
     assert isinstance(release.groups, Groups)
@@ -305,4 +305,4 @@ def test_the_command_line_says_that_no_groups_lose_less_and_never_rounds_down(
 def test_no_loss_at_all_is_the_least() -> None:
     people = pl.DataFrame({"age": [20, 20, 30, 30]})
     known = Schema.of(quasi={"age": "numeric"})
-    assert covey.anonymize(people, known, k=2, effort="best", seed=1, remember=False).gap == 0.0
+    assert covey.anonymize(people, known, k=2, effort="best", seed=1, register=False).gap == 0.0

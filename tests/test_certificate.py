@@ -668,9 +668,9 @@ def test_what_ones_own_method_was_handed_is_not_told(tmp_path: Path) -> None:
     def blocks(table: Any, k: int, *, seed: int, progress: Any, helper: Any, n: int) -> Any:
         return covey.Groups(np.minimum(np.arange(table.rows) // k, table.rows // k - 1))
 
-    release = covey.anonymize(
-        people(), schema_of(), require=[covey.KAnonymity(4)], method=blocks, helper=["CANARY"], n=3
-    )
+    own: dict[str, Any] = {"helper": ["CANARY"], "n": 3}
+    require = [covey.KAnonymity(4)]
+    release = covey.anonymize(people(), schema_of(), require=require, method=blocks, **own)
     report = release.write(tmp_path / "out.csv", report=tmp_path / "r.json", certificate=True)
     assert report.options == {"helper": "…", "n": 3}
     assert not [path for path in tmp_path.iterdir() if b'"CANARY"' in path.read_bytes()]

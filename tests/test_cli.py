@@ -438,7 +438,7 @@ def test_an_unforeseen_error_is_told_by_its_kind_alone(
     def fail(*_: object, **__: object) -> None:
         raise KeyError(CANARY)
 
-    monkeypatch.setattr("covey.pipeline.cells_of", fail)
+    monkeypatch.setattr("covey.engines.memory.cells_of", fail)
     failed = folder.anonymize("people.csv", "-k", 3)
     assert failed.code == 1
     assert "internal error (KeyError)" in failed.err

@@ -132,9 +132,7 @@ def test_one_part_gives_the_release_and_the_report_of_memory(name: str, tmp_path
     )
     whole = covey.anonymize(frame, known, key=KEY, **request)
     source = spread(frame, tmp_path / "in")
-    found = covey.anonymize_dataset(
-        source, known, to=tmp_path / "out", key=KEY, register=False, **request
-    )
+    found = covey.anonymize(source, known, to=tmp_path / "out", key=KEY, register=False, **request)
     assert in_order(released(tmp_path / "out")).equals(in_order(whole.table))
     assert found.verdict == whole.verdict
     ours, theirs = found.report.to_dict(), whole.report.to_dict()
@@ -156,7 +154,7 @@ def test_parts_give_the_same_whatever_the_files_and_the_order(name: str, tmp_pat
     for files, batch in ((1, 1_000), (4, 97)):
         source = spread(frame, tmp_path / f"in{files}", files)
         to = tmp_path / f"out{files}"
-        release = covey.anonymize_dataset(
+        release = covey.anonymize(
             batches.batches(source, known, rows=batch),
             *(known,), to=to, key=KEY, part_rows=400, register=False, **request,
         )  # fmt: skip
@@ -176,7 +174,7 @@ def test_missing_cells_are_treated_as_in_memory(missing: str, tmp_path: Path) ->
     known, asked = schema(missing=missing), KAnonymity(4, person=False)
     whole = covey.anonymize(frame, known, require=asked, key=KEY, effort="fast")
     source = spread(frame, tmp_path / "in")
-    covey.anonymize_dataset(
+    covey.anonymize(
         source, known, to=tmp_path / "out", require=asked, key=KEY, effort="fast", register=False
     )
     assert in_order(released(tmp_path / "out")).equals(in_order(whole.table))
@@ -185,7 +183,7 @@ def test_missing_cells_are_treated_as_in_memory(missing: str, tmp_path: Path) ->
 def test_csv_files_become_csv_files(tmp_path: Path) -> None:
     frame, asked = people(), KAnonymity(4, person=False)
     source = spread(frame, tmp_path / "in", kind="csv")
-    covey.anonymize_dataset(
+    covey.anonymize(
         source, schema(), to=tmp_path / "out", require=asked, key=KEY, part_rows=300, register=False
     )
     files = sorted((tmp_path / "out").iterdir())
@@ -201,7 +199,7 @@ def test_parts_lose_little(tmp_path: Path) -> None:
     source = spread(frame, tmp_path / "in")
     asked = KAnonymity(5, person=False)
     whole = covey.anonymize(frame, demo.schema(), require=asked, key=KEY, effort="fast")
-    found = covey.anonymize_dataset(
+    found = covey.anonymize(
         *(source, demo.schema()), to=tmp_path / "out", require=asked, key=KEY, effort="fast",
         part_rows=5_000, register=False,
     )  # fmt: skip
@@ -255,7 +253,7 @@ def test_a_part_that_cannot_meet_a_requirement_is_merged(tmp_path: Path) -> None
     frame = pl.DataFrame({"age": age, "ill": np.where(age < 40, "flu", "gout")})
     known = covey.Schema.of(quasi={"age": "numeric"}, sensitive=["ill"])
     source = spread(frame, tmp_path / "in")
-    found = covey.anonymize_dataset(
+    found = covey.anonymize(
         *(source, known), to=tmp_path / "out", part_rows=500, key=KEY, register=False,
         require=[KAnonymity(5), LDiversity(2, "ill")],
     )  # fmt: skip
@@ -282,14 +280,14 @@ def test_what_cannot_be_done_in_parts_is_refused(
     source = spread(people(), tmp_path / "in")
     request = {"k": 5, "person": False, **asked}
     with pytest.raises(covey.CoveyError, match=word):
-        covey.anonymize_dataset(source, schema(), to=tmp_path / "out", key=KEY, **request)
+        covey.anonymize(source, schema(), to=tmp_path / "out", key=KEY, **request)
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
 def test_people_who_repeat_are_noticed_over_all_files(tmp_path: Path) -> None:
     source = spread(people(), tmp_path / "in", files=5)
     with pytest.raises(covey.GuaranteeError, match="'patient' repeats"):
-        covey.anonymize_dataset(source, schema(), to=tmp_path / "out", k=5, key=KEY)
+        covey.anonymize(source, schema(), to=tmp_path / "out", k=5, key=KEY)
 
 
 def test_an_output_with_files_is_refused_before_any_work(tmp_path: Path) -> None:
@@ -297,9 +295,9 @@ def test_an_output_with_files_is_refused_before_any_work(tmp_path: Path) -> None
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "old.txt").write_text("old")
     with pytest.raises(covey.OutputError, match="name a new folder"):
-        covey.anonymize_dataset(source, schema(), to=tmp_path / "out", k=5, person=False, key=KEY)
+        covey.anonymize(source, schema(), to=tmp_path / "out", k=5, person=False, key=KEY)
     with pytest.raises(covey.OutputError, match="input"):
-        covey.anonymize_dataset(source, schema(), to=tmp_path / "in/x", k=5, person=False, key=KEY)
+        covey.anonymize(source, schema(), to=tmp_path / "in/x", k=5, person=False, key=KEY)
 
 
 # ── the promise ─────────────────────────────────────────────────────────────────────────────────
@@ -316,7 +314,7 @@ def test_a_violation_publishes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(steps, "group", alone)
     source = spread(people(), tmp_path / "in")
     with pytest.raises(covey.ViolationError, match="k-anonymity"):
-        covey.anonymize_dataset(source, schema(), to=tmp_path / "out", k=5, person=False, key=KEY)
+        covey.anonymize(source, schema(), to=tmp_path / "out", k=5, person=False, key=KEY)
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
@@ -331,7 +329,7 @@ def test_a_lost_row_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     source = spread(people(), tmp_path / "in")
     request: dict[str, Any] = {"k": 5, "person": False, "key": KEY, "register": False}
     with pytest.raises(covey.ViolationError):
-        covey.anonymize_dataset(source, schema(), to=tmp_path / "out", **request)
+        covey.anonymize(source, schema(), to=tmp_path / "out", **request)
     assert not (tmp_path / "out").exists()
 
 
@@ -359,7 +357,7 @@ def test_a_working_file_that_someone_changed_is_noticed(
     source = spread(people()[:300], tmp_path / "in")
     request: dict[str, Any] = {"k": 5, "person": False, "key": KEY}
     with pytest.raises(covey.UsageError, match="working files"):
-        covey.anonymize_dataset(source, schema(), to=tmp_path / "out", part_rows=150, **request)
+        covey.anonymize(source, schema(), to=tmp_path / "out", part_rows=150, **request)
     assert not (tmp_path / "out").exists()
 
 
@@ -371,7 +369,7 @@ from covey.engines import local, repeating, steps
 import {module}
 {module}.act(sys.argv[4])
 schema = covey.Schema.from_toml(sys.argv[2])
-covey.anonymize_dataset(
+covey.anonymize(
     sys.argv[1], schema, to=sys.argv[3], k=5, person=False, part_rows=300, effort="fast",
     register=False, resume=sys.argv[5] == "resume",
 )
@@ -450,7 +448,7 @@ def test_a_killed_run_leaves_no_cell_and_can_be_resumed(stage: str, tmp_path: Pa
     assert done["survey"] == 0  # finished passes are not done again
     assert done["divide"] == 0 or stage == "divide"
     assert [path.name for path in work.iterdir()] == ["out"]
-    whole = covey.anonymize_dataset(
+    whole = covey.anonymize(
         *(source, known), to=tmp_path / "anew", k=5, person=False, part_rows=300, effort="fast",
         register=False,
     )  # fmt: skip
@@ -473,9 +471,9 @@ def test_other_work_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with monkeypatch.context() as patch:
         patch.setattr(steps, "gather", stop)
         with pytest.raises(KeyboardInterrupt):
-            covey.anonymize_dataset(source, schema(), k=5, **request)
+            covey.anonymize(source, schema(), k=5, **request)
     with pytest.raises(covey.UsageError, match="changed"):
-        covey.anonymize_dataset(source, schema(), k=6, resume=True, **request)
+        covey.anonymize(source, schema(), k=6, resume=True, **request)
     for other in (
         {"style": Style(intervals="columns")},
         {"register": None},
@@ -484,11 +482,11 @@ def test_other_work_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         {"seed": 3},
     ):
         with pytest.raises(covey.UsageError, match="changed"):
-            covey.anonymize_dataset(source, schema(), k=5, resume=True, **{**request, **other})
+            covey.anonymize(source, schema(), k=5, resume=True, **{**request, **other})
     other = {**request, "key": bytes(32)}
     with pytest.raises(covey.UsageError, match="key"):
-        covey.anonymize_dataset(source, schema(), k=5, resume=True, **other)
-    covey.anonymize_dataset(source, schema(), k=5, resume=True, **request)
+        covey.anonymize(source, schema(), k=5, resume=True, **other)
+    covey.anonymize(source, schema(), k=5, resume=True, **request)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
 
 
@@ -558,7 +556,7 @@ def test_the_register_knows_people_of_releases_in_parts(tmp_path: Path) -> None:
     told = first.write(tmp_path / "first.csv")
     assert told.composition is not None
     assert told.composition.earlier == 0
-    second = covey.anonymize_dataset(
+    second = covey.anonymize(
         source, known, to=tmp_path / "out", k=4, person=False, key=KEY, part_rows=300
     )
     assert second.report.composition is not None
@@ -567,7 +565,7 @@ def test_the_register_knows_people_of_releases_in_parts(tmp_path: Path) -> None:
     assert third.composition is not None
     assert third.composition.earlier == 2
     with pytest.raises(covey.GuaranteeError, match="earlier release"):
-        covey.anonymize_dataset(
+        covey.anonymize(
             source, known, to=tmp_path / "more", k=7, person=False, key=KEY,
             refuse_composition=True,
         )  # fmt: skip

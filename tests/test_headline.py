@@ -48,7 +48,7 @@ def test_it_says_what_was_counted_and_what_limits_that(
     assert [line.index(part) for part in parts] == sorted(line.index(part) for part in parts)
     assert not any("repeats" in warning for warning in report.warnings)
     asked = SCHEMA.requiring(k=5, **settings)
-    parts_of_it = covey.anonymize_dataset(frame, asked, to=tmp_path / "out", register=False)
+    parts_of_it = covey.anonymize(frame, asked, to=tmp_path / "out", engine="local", register=False)
     assert str(parts_of_it.report.headline) == line
 
 

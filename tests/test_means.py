@@ -49,7 +49,7 @@ def schema(render: str | None = "mean", **settings: Any) -> Schema:
 
 
 def release(frame: pl.DataFrame, known: Schema, **more: Any) -> covey.Release:
-    return covey.anonymize(frame, known, k=5, key=KEY, remember=False, **more)
+    return covey.anonymize(frame, known, k=5, key=KEY, register=False, **more)
 
 
 def shown(values: list[float | None], labels: list[int], **settings: Any) -> list[float | None]:
@@ -210,7 +210,7 @@ def test_the_loss_of_means_is_not_guessed() -> None:
 def test_parts_show_the_same_means(tmp_path: Path) -> None:
     frame = people(3_000)
     frame.write_parquet(tmp_path / "in.parquet")
-    made = covey.anonymize_dataset(
+    made = covey.anonymize(
         tmp_path / "in.parquet",
         schema(),
         to=tmp_path / "out",

@@ -165,10 +165,10 @@ def _asked(objective: str, encoded: EncodedTable, groups: Groups) -> float:
 def test_the_report_says_what_was_optimised() -> None:
     asked = {"loss": 1.0, "classification": 0.5}
     found = covey.anonymize(
-        crowd(), schema(), k=5, objective=asked, class_column="pay", key=KEY, remember=False
+        crowd(), schema(), k=5, objective=asked, class_column="pay", key=KEY, register=False
     )
     assert found.report.options["objective"] == asked
-    plain = covey.anonymize(crowd(), schema(), k=5, key=KEY, remember=False)
+    plain = covey.anonymize(crowd(), schema(), k=5, key=KEY, register=False)
     assert "objective" not in plain.report.options
 
 

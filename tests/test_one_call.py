@@ -10,6 +10,7 @@ import pytest
 
 import covey
 from command_line import Folder
+from covey.choices import Keywords
 from covey.clustering.request import KEYWORDS
 from covey.demo import people
 
@@ -52,7 +53,7 @@ def test_a_dropped_column_is_removed_and_never_looked_at_for_people(tmp_path: Pa
     assert "patient_id" not in release.table.columns
     assert released().report.configuration["columns"]["income"]["role"] == "drop"
     schema = covey.inspect(stays, **roles, k=5).schema.requiring(person=False)
-    covey.anonymize_dataset(stays, schema, to=tmp_path / "parts", register=False)
+    covey.anonymize(stays, schema, to=tmp_path / "parts", engine="local", register=False)
     parts = pl.read_parquet(tmp_path / "parts")
     assert set(parts.columns) == set(release.table.columns)
 
@@ -99,7 +100,15 @@ def test_a_mistake_is_named(
 
 
 def test_the_known_keywords_are_those_of_the_signature() -> None:
-    assert set(inspect.signature(covey.anonymize).parameters) - {"options"} == set(KEYWORDS)
+    """Keywords are listed once with their types, options of all methods among them."""
+    named = set(inspect.signature(covey.anonymize).parameters) - {"choices"}
+    options = {
+        name
+        for each in covey.METHODS.values()
+        for name in inspect.signature(each.function).parameters
+    } - {"table", "k", "seed", "progress"}
+    assert options <= set(Keywords.__annotations__)
+    assert named | set(Keywords.__annotations__) == set(KEYWORDS) | options
 
 
 def test_k_l_and_t_are_spelled_alike_everywhere() -> None:
@@ -128,9 +137,7 @@ def test_k_l_and_t_are_spelled_alike_everywhere() -> None:
     assert schema.requiring() is schema
 
 
-def test_effort_and_budget_are_in_the_signature() -> None:
-    parameters = inspect.signature(covey.anonymize).parameters
-    assert {"effort", "budget", "max_suppressed"} <= set(parameters)
+def test_options_of_the_method_are_reported() -> None:
     release = released(effort="fast", max_suppressed=0.01)
     assert release.report.options == {"effort": "fast", "max_suppressed": 0.01}
 

@@ -124,9 +124,8 @@ def test_texts_handed_to_a_method_of_others_are_not_published() -> None:
     def told(table: Any, k: int, *, where: str, limit: int) -> Any:
         return blocks(table, k)
 
-    release = covey.anonymize(
-        FRAME, SCHEMA, require=covey.KAnonymity(3), method="told", where="secret", limit=4
-    )
+    own: dict[str, Any] = {"where": "secret", "limit": 4}
+    release = covey.anonymize(FRAME, SCHEMA, require=covey.KAnonymity(3), method="told", **own)
     assert release.report.options == {"where": "…", "limit": 4}
 
 

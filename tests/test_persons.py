@@ -11,8 +11,9 @@ import polars as pl
 import pytest
 
 import covey
-from covey import demo, pipeline, tables
+from covey import demo, tables
 from covey.cli import main as cli
+from covey.engines import memory
 from covey.inspection import persons
 from covey.inspection.persons import Doubts, repeats
 from covey.schema import Require
@@ -98,7 +99,7 @@ def test_a_class_of_one_person_was_called_k_anonymous(monkeypatch: pytest.Monkey
         covey.anonymize(frame, schema_of(frame), require=KAnonymity(10))
     counted = covey.anonymize(frame, schema_of(frame), require=KAnonymity(10, "patient_id"))
     assert fewest_persons(counted, frame["patient_id"]) >= 10
-    monkeypatch.setattr(pipeline, "refuse_unsaid", lambda *_: Doubts())
+    monkeypatch.setattr(memory, "refuse_unsaid", lambda *_: Doubts())
     release = covey.anonymize(frame, schema_of(frame), require=KAnonymity(10))
     assert release.verdict.holds
     assert fewest_persons(release, frame["patient_id"]) == 1

@@ -782,7 +782,7 @@ def test_the_sum_of_too_many_parts_holds_no_rows(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_release_that_is_not_remembered_has_no_hashes(tmp_path: Path, register: Path) -> None:
-    made = release(remember=False)
+    made = release(register=False)
     assert made._own.trace is None
     assert "remembering" not in made.report.seconds
     assert made.table.equals(release().table)
@@ -791,7 +791,7 @@ def test_a_release_that_is_not_remembered_has_no_hashes(tmp_path: Path, register
         assert written.composition is None
         assert NOT_LOOKED_UP in written.reminders
     assert not register.exists()
-    with pytest.raises(covey.UsageError, match="remember=False"):
+    with pytest.raises(covey.UsageError, match="register=False"):
         made.write(tmp_path / "other.csv", register=register)
     with pytest.raises(covey.UsageError, match="no register"):
         made.write(tmp_path / "other.csv", refuse_composition=True)
@@ -807,5 +807,5 @@ def test_the_command_makes_no_hashes_that_no_one_wants(
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("covey.pipeline.footprint", refuse)
+    monkeypatch.setattr("covey.engines.memory.footprint", refuse)
     assert folder.covey(*MAKE[:-1], *more, "-k", 4)[0] == 0

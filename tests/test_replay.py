@@ -23,12 +23,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import covey
-from covey import KAnonymity, demo, pipeline
+from covey import KAnonymity, demo
 from covey.cli import main as cli
 from covey.clustering import METHODS
 from covey.clustering.request import Request
 from covey.custody.keys import Key
 from covey.custody.ordering import Secret, canonical_order
+from covey.engines import memory
 from covey.schema import Role, Schema
 from covey.tables import Table
 from examples import examples
@@ -41,7 +42,7 @@ OURS, THEIRS = (Key(bytes([number]) * 32) for number in (1, 2))
 
 def unkeyed(
     table: Table, schema: Schema, request: Request, secret: Secret, persons: dict[str, pl.Series]
-) -> pipeline.Prepared:
+) -> memory.Prepared:
     """Hash the whole table into a seed."""
     frame = table.frame.drop(schema.names(Role.IDENTIFIER), strict=False)
     content = json.dumps(request.seeded, default=str) + frame.sort(frame.columns).write_csv()
@@ -49,7 +50,7 @@ def unkeyed(
     return replace(PREPARED(table, schema, request, secret, persons), seed=drawn)
 
 
-PREPARED = pipeline.prepared
+PREPARED = memory.prepared
 
 
 # ── attacks ─────────────────────────────────────────────────────────────────────────────────────
@@ -112,7 +113,7 @@ def test_replaying_each_member_of_a_class_finds_nobody(method: str, stolen: bool
 def test_replaying_finds_the_person_where_the_seed_is_a_hash_of_the_table(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "prepared", unkeyed)
+    monkeypatch.setattr(memory, "prepared", unkeyed)
     assert all(who_fits(known_of(n), 77, THEIRS, method=method) == [77] for n in range(2))
 
 
@@ -144,7 +145,7 @@ def test_replaying_does_not_tell_of_those_who_were_left_out(key: Key, fits: int)
 def test_replaying_tells_of_them_where_the_seed_is_a_hash_of_the_table(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pipeline, "prepared", unkeyed)
+    monkeypatch.setattr(memory, "prepared", unkeyed)
     assert diagnoses_that_fit(THEIRS) == ["depression"]
 
 

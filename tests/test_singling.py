@@ -114,7 +114,7 @@ def schema(**roles: str) -> Schema:
 
 def released(known: Schema, **more: Any) -> covey.Release:
     frame = FRAME.select(list(known.columns))
-    return covey.anonymize(frame, known, k=10, seed=1, remember=False, **more)
+    return covey.anonymize(frame, known, k=10, seed=1, register=False, **more)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_all_rows_of_one_person_single_out_that_person() -> None:
     known = Schema.of(quasi={"age": "categorical"}, identifier=["who"], insensitive=["zip"])
     counted: list[tuple[Any, int]] = [("who", 40), (False, 0)]
     for person, rows in counted:
-        made = covey.anonymize(frame, known, k=5, person=person, seed=1, remember=False)
+        made = covey.anonymize(frame, known, k=5, person=person, seed=1, register=False)
         found = made.report.singled.attempts
         assert {one.rows for one in found} == {rows}, person
 
@@ -227,7 +227,7 @@ def test_a_confirmation_is_kept_in_the_file_and_goes_with_its_role(tmp_path: Pat
 def test_a_confirmation_does_not_change_the_groups() -> None:
     known = schema(zip="insensitive")
     made = [
-        covey.anonymize(FRAME["age", "zip"], one, k=10, key=b"k" * 32, remember=False)
+        covey.anonymize(FRAME["age", "zip"], one, k=10, key=b"k" * 32, register=False)
         for one in (known, known.with_settings("zip", confirmed="drawn at random"))
     ]
     assert made[0].table.equals(made[1].table)
@@ -252,8 +252,8 @@ def test_memory_parts_and_a_report_afterwards_find_the_same(tmp_path: Path) -> N
     for part in range(3):
         frame[part * 100 : part * 100 + 100].write_parquet(tmp_path / "in" / f"{part}.parquet")
     request: dict[str, Any] = {"k": 5, "effort": "fast", "seed": 1}
-    whole = covey.anonymize(frame, known, remember=False, **request)
-    parts = covey.anonymize_dataset(
+    whole = covey.anonymize(frame, known, register=False, **request)
+    parts = covey.anonymize(
         str(tmp_path / "in"), known, to=tmp_path / "out", register=False, **request
     )
     afterwards = covey.report_on(frame, whole.table, known, k=5)
@@ -270,7 +270,7 @@ def test_newcomers_meet_no_alarm(roles: str) -> None:
     frame = demo.people(300, seed=1)
     given: dict[str, Any] = {"quasi": ["age", "sex", "zip"], "sensitive": ["diagnosis"]}
     named: dict[str, Any] = {"schema": demo.schema()} if roles == "demonstration" else given
-    made = covey.anonymize(frame, k=5, effort="fast", seed=1, remember=False, **named)
+    made = covey.anonymize(frame, k=5, effort="fast", seed=1, register=False, **named)
     assert made.report.singled.doubted == ()
     assert made.report.headline.level == "good"
 
@@ -291,7 +291,7 @@ def test_a_sensitive_column_without_a_requirement_is_a_point(
 ) -> None:
     frame = pl.DataFrame({"age": ["20"] * 20 + ["60"] * 20, "diagnosis": values})
     known = Schema.of(quasi={"age": "categorical"}, sensitive=["diagnosis"])
-    made = covey.anonymize(frame, known, k=20, seed=1, remember=False, **require)
+    made = covey.anonymize(frame, known, k=20, seed=1, register=False, **require)
     found = [p for p in made.report.points if "'diagnosis'" in p]
     assert len(found) == (point is not None)
     assert point is None or (point in found[0] and "l = 2" in found[0])

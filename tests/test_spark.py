@@ -43,11 +43,9 @@ def session() -> Iterator[Any]:
             yield found
 
 
-def anonymize(
-    source: Any, known: covey.Schema, to: str | Path, **more: Any
-) -> covey.DatasetRelease:
+def anonymize(source: Any, known: covey.Schema, to: str | Path, **more: Any) -> covey.Release:
     settled = {"part_rows": PART_ROWS, "key": KEY, "register": False, **more}
-    return covey.anonymize_dataset(source, known, to=to, **settled)
+    return covey.anonymize(source, known, to=to, **settled)
 
 
 def locally(source: Any, known: covey.Schema, to: Path, **more: Any) -> pl.DataFrame:
@@ -192,7 +190,7 @@ def test_an_impure_worker_is_caught(
 def test_a_violation_publishes_nothing(
     session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = spark.SparkRun.write
+    write = spark.SparkRun.written
 
     def write_less(run: Any, job: Any, folder: Any, count: int) -> Any:
         written = write(run, job, folder, count)
@@ -203,7 +201,7 @@ def test_a_violation_publishes_nothing(
         written.__dict__.pop("_rows", None)
         return written
 
-    monkeypatch.setattr(spark.SparkRun, "write", write_less)
+    monkeypatch.setattr(spark.SparkRun, "written", write_less)
     source = spread(people(), tmp_path / "in")
     with pytest.raises(covey.ViolationError):
         on_spark(source, schema(), tmp_path / "out", **K)

@@ -16,11 +16,11 @@ from covey.cli.main import app
 
 PUBLIC = {
     "METHODS", "STOPPED", "About", "AlphaK", "BetaLikeness", "Column", "Comparison", "CoveyError",
-    "Curve", "DatasetRelease", "DeltaDisclosure", "EncodedTable", "Groups", "GuaranteeError",
+    "Curve", "DeltaDisclosure", "EncodedTable", "Groups", "GuaranteeError",
     "InfeasibleError",
     "KAnonymity", "LDiversity", "OutputError", "Release", "Report", "Schema", "SchemaError",
     "Style", "TCloseness", "TableError", "Taxonomy", "TaxonomyError", "UsageError", "Verdict",
-    "ViolationError", "__version__", "anonymize", "anonymize_dataset", "charts", "cluster",
+    "ViolationError", "__version__", "anonymize", "charts", "cluster",
     "compare", "curve", "demo", "html", "inspect", "measure", "method", "population_risks",
     "reference", "report_on", "verify",
 }  # fmt: skip

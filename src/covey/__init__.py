@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from covey.clustering.progress import STOPPED
     from covey.encoding import EncodedTable
     from covey.encoding.groups import Groups
-    from covey.engines.dataset import DatasetRelease, anonymize_dataset
     from covey.errors import (
         CoveyError,
         GuaranteeError,
@@ -62,7 +61,6 @@ __all__ = [
     "Comparison",
     "CoveyError",
     "Curve",
-    "DatasetRelease",
     "DeltaDisclosure",
     "EncodedTable",
     "Groups",
@@ -85,7 +83,6 @@ __all__ = [
     "ViolationError",
     "__version__",
     "anonymize",
-    "anonymize_dataset",
     "charts",
     "cluster",
     "compare",
@@ -109,7 +106,6 @@ _HOMES = {
     "errors": tuple(name for name in __all__ if name.endswith("Error")),
     "generalisation": ("Style",),
     "encoding": ("EncodedTable",),
-    "engines.dataset": ("DatasetRelease", "anonymize_dataset"),
     "encoding.groups": ("Groups",),
     "inspection": ("inspect",),
     "pipeline": ("anonymize", "cluster", "measure", "report_on"),

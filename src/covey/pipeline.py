@@ -1,255 +1,204 @@
-"""From a table to its verified release, stage by stage.
+"""From a table to its verified release, stage by stage, whatever engine does the work.
 
-    read → encode → (order → cluster → repair) → generalise → verify → measure → remember
-
-Before clustering, rows are sorted by their content and the custodian's key alone. Released rows are
-sorted by their released content alone. So no position reveals anything, and any permutation of the
-input gives the same release.
+survey → divide → form → show → verify → measure → remember → publish
 """
 
 import contextlib
-import math
+import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal, Unpack
 
-import numpy as np
-import polars as pl
-
-from covey import part, tables
-from covey.clustering import refuse_infeasible
-from covey.clustering.bounds import least_loss
-from covey.clustering.efforts import Effort
-from covey.clustering.objectives import LOSS
-from covey.clustering.objectives import Asked as Objective
+from covey import tables
+from covey.choices import Keywords, Wanted, taken
 from covey.clustering.progress import STOPPED, Progress, silent
-from covey.clustering.request import PLAIN, Asked, Request, options_among, required
-from covey.custody.footprints import footprint
+from covey.clustering.request import PLAIN, Asked, Request, required
 from covey.custody.keys import Key
-from covey.custody.ordering import (
-    Content,
-    People,
-    Secret,
-    people_as_read,
-)
-from covey.encoding import EncodedTable, Values, encode, encode_values
-from covey.encoding.encode import class_codes, domain_of
-from covey.encoding.groups import SUPPRESSED, Groups, Rings
+from covey.custody.ordering import People, Secret, people_as_read
+from covey.custody.register import Register
+from covey.encoding import encode
+from covey.encoding.groups import Groups, Rings
 from covey.encoding.selection import Selection
+from covey.engines.memory import MemoryTable, losses_of, refuse_too_few
+from covey.engines.run import Order, Source, is_place
 from covey.errors import SchemaError, UsageError, count
-from covey.generalisation import Behind, Style, View, beside, cells_of, filled_in, generalise
-from covey.inspection.named import Names, described
-from covey.inspection.persons import refuse_unsaid, whose_rows
+from covey.generalisation import Behind, View, generalise
 from covey.measures import loss
-from covey.measures.entropy import InGroups
-from covey.measures.histograms import Persons
-from covey.measures.loss import Losses, RowLosses
+from covey.measures.loss import Losses
 from covey.measures.queries import query_error
-from covey.part import Grouping, leaving_order
-from covey.release import Kept, Release, output_of
+from covey.publishing import Destination, Writing
+from covey.release import Release, output_of, refuse_uncertain
 from covey.report import About, Costs, Output, Report, Rows, refuse_curve_of_others
-from covey.report.carried import Carried
 from covey.report.compared import Compared
-from covey.report.findings import Findings, Made
+from covey.report.findings import Findings
 from covey.report.headline import Clause
 from covey.schema import Role, Schema, TableFormat
 from covey.schema.requirements import KAnonymity, Requirement
-from covey.tables import Table, formulas, sources
+from covey.tables import Table, files, formulas, sources
 from covey.tables.batches import Batches, batches
 from covey.tables.csv_files import Dialect
-from covey.tables.strays import refuse_undecided, told_of
-from covey.verification import Verdict, rings, verify
+from covey.verification import verify
+
+Engine = Literal["memory", "local", "spark"]
+PART_ROWS = 250_000
+_IN_MEMORY = 1 / 4  # of the memory: the largest file that is read as a whole
 
 
-def anonymize(  # noqa: PLR0913 - each is a choice of the custodian's
-    frame: Any,
+def anonymize(
+    source: Any,
     schema: Schema | None = None,
     *,
-    quasi: Names | None = None,
-    sensitive: Names | None = None,
-    identifier: Sequence[str] | None = None,
-    insensitive: Sequence[str] | None = None,
-    drop: Sequence[str] | None = None,
-    rest: str | None = None,
-    k: int | None = None,
-    l: Any = None,  # noqa: E741 - its name in the literature
-    t: Any = None,
-    person: str | Literal[False] | None = None,
-    drop_rows: Sequence[str] | None = None,
-    keep_rows: Sequence[str] | None = None,
-    require: Requirement | Sequence[Requirement] | None = None,
-    method: str | Callable[..., Any] = "covey",
-    effort: Effort | None = None,
-    budget: float | None = None,
-    objective: Objective | None = None,
-    max_suppressed: float | None = None,
-    key: Key | bytes | str | Path | None = None,
-    seed: int | None = None,
-    class_column: str | None = None,
-    refine: bool = False,
-    style: Style = PLAIN,
-    keep_order: bool = False,
-    remember: bool = True,
+    to: str | Path | None = None,
+    engine: Engine | None = None,
     progress: Progress = silent,
-    **options: Any,
+    **choices: Unpack[Keywords],
 ) -> Release:
-    """Make a verified release of a table of people.
+    """Make a verified release of a table of people; `covey.choices.Keywords` has all keywords.
 
-    `frame` is a path, the address of a database (`::` and a name after either name a part), or a
-    dataframe of polars, pandas or pyarrow. The released table is of the same kind (polars for a
-    path), and the input is not changed. Without a `schema`, name the columns:
-    `quasi` may be known to others and are generalised, `sensitive` and `insensitive` are kept, all
-    others are removed (`rest` gives them another role). Types and grids are then drafted as
-    `inspect` does; `quasi={"age": {"type": "numeric", "grid": 5}}` sets them.
+    `source` is a path, a pattern or a folder, the address of a database (`::` and a name after
+    either name a part), or a dataframe of polars, pandas, pyarrow or Spark. The input is not
+    changed. Without a `schema`, name the columns, as in `quasi=["age", "sex"], sensitive=["job"]`,
+    and the requirements, as in `k=10, l=3`.
 
-    `k` is the smallest number of rows in a class, or of persons if `person` names the column that
-    identifies them. `l` and `t` map a sensitive column to its l-diversity or t-closeness; a number
-    is enough if there is only one. All of them replace those of the schema. `require` takes
-    requirements as objects. `drop_rows` and `keep_rows` list kinds of rows that are no people
-    ("totals", "headers", "notes", "blank"), to be left out or released as people.
+    Without `to`, the release has a table of the same kind as the input (polars for a path), and
+    `Release.write` writes it. With `to`, it is written now, read back and verified: to a file, or
+    to a new folder of files if the name ends in a slash, or if it has no ending and the source is a
+    folder or a pattern.
 
-    `objective` is what groups are formed for: "loss", "sse" (means), "discernibility" or
-    "classification", or several with weights, as `{"loss": 1, "classification": 0.5}`.
-
-    `method` is a name in `METHODS` or such a function; `effort` ("fast", "quick", "balanced" or
-    "best"), `budget` in seconds, `max_suppressed` as a share of the rows, and `options` are its
-    options. Random choices are drawn with the custodian's `key` (a file, 32 bytes, or by
-    default the one in the user's data folder). The same request gives the same release, and no one
-    without the key can repeat it. A `seed` replaces the key in experiments; anyone who guesses it
-    can repeat the run. The groups avoid mixing the values of `class_column`, if the method supports
-    that. With `refine`, the covey method improves the groups of another method while that lowers
-    the loss, or the `objective`. `keep_order` releases the rows in the input's order, which reveals
-    whose row is whose to anyone who knows that order. With `remember` off, nothing is computed for
-    the register: it takes less time, and writing the release neither compares it with earlier ones
-    nor records it.
+    The `engine` is "memory" for a file. For a folder it is "local", which has only a few parts of
+    the table in memory at any time; original rows wait on the disk beside `to`, encrypted under
+    the key. For a DataFrame of Spark it is "spark". A table in parts needs a schema.
     """
-    roles = {
-        "quasi": quasi, "sensitive": sensitive, "identifier": identifier,
-        "insensitive": insensitive, "drop": drop, "rest": rest,
-    }  # fmt: skip
-    models = {"k": k, "l": l, "t": t, "person": person}
-    options |= {"effort": effort, "budget": budget, "max_suppressed": max_suppressed}
-    options |= options_among(method, models | (roles if schema is not None else {}))
-    roles, models = (
-        {n: v for n, v in said.items() if n not in options} for said in (roles, models)
+    said: dict[str, Any] = {**choices}
+    writing = taken(said, Writing.__annotations__)
+    drawn, parts = taken(said, ("key", "seed")), taken(said, ("part_rows", "resume"))
+    engine = engine or engine_for(source, to)
+    _refuse_unfit(engine, schema, to, {n for n, v in (writing | parts).items() if v})
+    wanted = Wanted.of(source, schema, said)
+    key = Key.of(drawn.get("key"))
+    order = Order(
+        wanted.request,
+        wanted.schema,
+        key,
+        Secret(key, drawn.get("seed")),
+        place=source,
+        to=None if to is None else Destination.of(to, **writing),
+        remember=writing.get("register") is not False,
+        **{"part_rows": PART_ROWS, "resume": False, **parts},
     )
-    rows = Schema.from_dict(
-        {"columns": {}, "table": {"drop_rows": drop_rows, "keep_rows": keep_rows}}
-    )
-    source, known, doubts = _described(frame, schema, roles, k, rows.table)
-    request = Request.of(
-        *(known, known.requirements(require, **models), method),
-        {name: value for name, value in options.items() if value is not None},
-        class_column=class_column,
-        refine=refine,
-        objective=objective,
-        style=style,
-        keep_order=keep_order,
-    )
-    order = _Order(request, known.requiring(**models), key, seed, frame, remember=remember)
-    return _release(source, order, doubts, Stages(progress))
+    _refuse_outputs(order)
+    with opened(wanted.table, order.schema, engine) as table:
+        return _released(table, order, wanted.doubts, Stages(progress))
 
 
-def _described(
-    frame: Any, schema: Schema | None, roles: Mapping[str, Any], k: int | None, rows: TableFormat
-) -> tuple[Any, Schema, list[str]]:
-    """The table and its schema, drafted from the roles of its columns if there is none."""
+def engine_for(source: Any, to: str | Path | None) -> Engine:
+    """The engine for a table, by its kind and size and by where its release goes."""
+    if type(source).__module__.startswith("pyspark."):
+        return "spark"
+    if to is None or to == files.STREAM:
+        return "memory"
+    if str(to).endswith("/") or (_is_many(source) and not Path(to).suffix):
+        return "local"
+    if _size(source) > _IN_MEMORY * _memory():
+        raise UsageError(
+            "the table is larger than a quarter of the memory: write a folder (FOLDER/), which is "
+            "done in parts, or choose the engine memory"
+        )
+    return "memory"
+
+
+def _size(source: Any) -> int:
+    """The bytes of the files of a source."""
+    if not is_place(source):
+        return 0
+    with contextlib.suppress(OSError, ValueError):
+        return sum(Path(path).stat().st_size for path in sources.of(source).files())
+    return 0
+
+
+def _memory() -> float:
+    """The bytes of memory of this machine; without end if it does not say."""
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return float("inf")
+
+
+def opened(source: Any, schema: Schema, engine: str) -> AbstractContextManager[Source]:
+    """The table, opened by an engine."""
+    if engine == "memory":
+        return nullcontext(MemoryTable(source))
+    if engine == "local":
+        from covey.engines.local import LocalTable
+
+        return nullcontext(LocalTable(batches(source, schema)))
+    if engine == "spark":
+        from covey.engines import spark
+
+        return spark.opened(source, schema)
+    raise UsageError(f"unknown engine {engine!r}: choose memory, local or spark")
+
+
+def _refuse_unfit(
+    engine: str, schema: Schema | None, to: str | Path | None, given: set[str]
+) -> None:
+    """Refuse what this engine, or a release that is not written, has no use for."""
+    if to is None:
+        unused = sorted(given)
+        if unused:
+            raise UsageError(f"{unused[0]} is for a release that is written: pass to")
+    if engine == "memory":
+        unused = sorted(given & {"part_rows", "resume"})
+        if unused:
+            raise UsageError(f"{unused[0]} is for a table in parts: choose the engine local")
+        return
+    if to is None:
+        raise UsageError(f"the engine {engine} writes a folder of files: pass to")
     if schema is None:
-        return described(tables.read(frame, declared=rows), **roles, k=k)
-    if not isinstance(schema, Schema):
-        raise SchemaError("make the schema with covey.Schema.from_toml or covey.Schema.of")
-    if any(given is not None for given in roles.values()):
-        raise SchemaError("the schema has the roles of the columns: pass either it or their names")
-    return frame, schema.model_copy(update={"table": schema.table.declaring(rows)}), []
+        raise SchemaError("a table in parts needs a schema: draft one with covey.inspect")
+    unused = sorted(given & {"costs", "curve"})
+    if unused:
+        raise UsageError(f"{unused[0]} needs the whole table in memory: omit it")
 
 
-@dataclass(frozen=True)
-class _Order:
-    """What a release is made by."""
+def _refuse_outputs(order: Order) -> None:
+    """Refuse outputs before any work."""
+    if order.part_rows < 1:
+        raise UsageError("part_rows must be 1 or more")
+    if order.to is None:
+        return
+    if order.to.certificate:
+        refuse_uncertain(order.request.method)
+    register = Register.of(order.to.register)
+    kept = () if register is None else (register.path,)
+    files.refuse_overwriting([order.to.path, *order.to.beside], [*order.inputs, *kept])
 
-    request: Request
-    schema: Schema
-    key: Key | bytes | str | Path | None
-    seed: int | None
-    place: Any  # the table as the caller named it
-    remember: bool
 
-
-def _release(source: Any, order: _Order, doubts: list[str], stage: "Stages") -> Release:
+def _released(source: Source, order: Order, doubts: list[str], stage: "Stages") -> Release:
     """Make a release, stage by stage."""
-    request, schema = order.request, order.schema
-    with stage("reading"):
-        read = tables.read(source, schema)
-        refuse_undecided(read.strays, schema.table)
-        table = tables.original(read, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
-        unsaid = refuse_unsaid(table, schema, request.requirements)
-        doubts = [*doubts, *told_of(read.left_out), *unsaid.notes]
-        persons = whose_rows(table, schema, request.persons)
-        if not order.remember:
-            del read  # only a register needs the cells as they were read
-    with stage("encoding"):
-        custodian = Key.of(order.key)
-        secret = Secret(custodian, order.seed)
-        people = prepared(table, schema, request, secret, persons)
-        table = _slim(table, schema)
-    with stage("clustering"):
-        formed = form_groups(people, request, stage.tell)
-    with stage("generalising"):
-        draft = _draft(people, table, schema, formed, request)
-    with stage("verifying"):
-        judge = _judge(schema, request, draft, persons)
-        verdict = judge(draft.released)
-        verdict.raise_if_violated()
-    with stage("measuring"):
-        drawn_under = custodian if order.seed is None else None
-        told = (each.told(draft.behind.rows, request.k) for each in table.mended)
-        doubts += [each for each in told if each is not None]
-        filled = {a.name: filled_in(a, draft.groups) for a in draft.encoded.attributes}
-        alike = isinstance(draft.groups, Groups)
-        made = Made(request, alike, filled, drawn_under, stage.stopped, doubts)
-        rows = Rows.counted(table.frame.height, len(people.selection.rows), formed.suppressed)
-        found = _findings(schema, draft, made, verdict, rows, persons)
-        found = replace(found, clauses=tuple(map(Clause, unsaid.headline)))
-        report = found.report(table.dialect, stage.seconds)
-    trace = None
-    if order.remember:  # now, since a release holds no cell of the original
-        with stage("remembering"):
-            trace = footprint(
-                *(custodian, read, draft.released.frame, draft.behind.rows, schema, request.size),
-                alike=alike,
-            )
-    kept = Kept(
-        groups=people.selection.back(formed),
-        people=people.selection,
-        behind=draft.behind,
-        losses=RowLosses.of(found.view),
-        released=draft.released,
-        schema=schema,
-        requirements=request.requirements,
-        judge=judge,
-        trace=trace,
-        gap=_gap(request, draft.encoded, draft.groups, found.losses),
-        inputs=tuple(one for one in (order.place, custodian.path) if _is_place(one)),
-    )
-    return Release(verdict, report, kept)
-
-
-def _gap(
-    request: Request, table: EncodedTable, groups: Groups | Rings, losses: Losses
-) -> float | None:
-    """How far the loss is above the least possible at most, if the best groups were asked for."""
-    if not request.wants_best or request.aim != LOSS or isinstance(groups, Rings):
-        return None
-    # On a grid, or if rows are suppressed, the release is measured by another scale.
-    if losses.suppressed or not math.isclose(LOSS.cost(table, groups), losses.total_il):
-        return None
-    least = least_loss(table, groups, request.k)
-    if least is not None and losses.total_il <= least * (1 + 1e-8):  # less than that is rounding
-        return 0.0
-    return losses.total_il / least - 1 if least else None
+    with source.outputs(order) as outputs, source.running(order, stage.tell) as run:
+        with stage("reading"):
+            unsaid = run.survey()
+        with stage("encoding"):
+            run.divide()
+        with stage("clustering"):
+            run.form()
+        with stage("generalising"):
+            shown = run.show(outputs)
+        with stage("verifying"):
+            verdict = shown.verdict()
+            verdict.raise_if_violated()
+        with stage("measuring"):
+            doubts = [*doubts, *unsaid.notes]
+            findings = shown.findings(verdict, doubts, timed=stage.stopped)
+            findings = replace(findings, clauses=tuple(map(Clause, unsaid.headline)))
+            report = findings.report(shown.dialect, stage.seconds)
+        if order.remember:
+            with stage("remembering"):
+                shown.remember()
+        return shown.release(verdict, report, outputs)
 
 
 def cluster(
@@ -274,7 +223,7 @@ def cluster(
     stage = Stages(progress)
     with stage("reading"):
         people = people_as_read(tables.original(frame, schema, Role.QUASI), schema)
-        _refuse_too_few(people, alone)
+        refuse_too_few(people, alone)
     with stage("encoding"):
         encoded = encode(people.table, schema, class_column=class_column)
     with stage("clustering"):
@@ -325,15 +274,7 @@ def _shown_by(
     behind = Behind.of(encoded, own)
     view = View.of(released, encoded, class_column=class_column, behind=behind)
     left_out = len(kept.rows) - int(shown.sum())
-    return view, _losses(view, encoded, own, left_out, k=k)
-
-
-def _losses(
-    view: View, original: EncodedTable, groups: Groups | Rings, suppressed: int, *, k: int | None
-) -> Losses:
-    alike = isinstance(groups, Groups)
-    in_groups = InGroups.of(original, groups) if isinstance(groups, Groups) else None
-    return loss.measure(view, suppressed=suppressed, k=k, classes=alike, in_groups=in_groups)
+    return view, losses_of(view, encoded, own, left_out, k=k)
 
 
 def report_on(  # noqa: PLR0913 - what a report may say besides
@@ -436,11 +377,6 @@ def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Tabl
     return shown, output_of(data, shown.dialect, defused)
 
 
-def _is_place(source: Any) -> TypeGuard[str | Path]:
-    """Whether this names files; an address of a database, which may hold a password, does not."""
-    return isinstance(source, Path) or (isinstance(source, str) and not sources.is_address(source))
-
-
 # ── stages ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -464,169 +400,3 @@ class Stages:
         self._progress(name, 0.0)
         yield
         self.seconds[name] = time.perf_counter() - began
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Prepared:
-    """The rows that no missing-value policy drops, ready for a method, in the input's order."""
-
-    encoded: EncodedTable
-    others: pl.DataFrame  # the columns that order rows with equal quasi-identifiers
-    selection: Selection  # of the input's rows
-    seed: int
-
-
-def prepared(
-    table: Table,
-    schema: Schema,
-    request: Request,
-    secret: Secret,
-    persons: Mapping[str, pl.Series],
-    seeded: Sequence[Any] | None = None,
-) -> Prepared:
-    """Encode the rows and draw the seed; `persons` identify the person of each input row."""
-    people = people_as_read(table, schema)
-    _refuse_too_few(people, request)
-    values = Values.of(people.table, schema, request.seen(schema))
-    content = Content.of(secret.hasher(schema)(values))
-    seed = secret.seed_of(content, schema, request.seeded if seeded is None else seeded)
-    whose = secret.person_hasher(list(persons))(_of(people.selection, persons))
-    with people.table.locating():
-        domain = domain_of(values, schema, table.dialect)
-        encoded = encode_values(values, domain, schema, require=request.requirements, persons=whose)
-    if request.class_column is not None:
-        codes = class_codes(people.table, request.class_column)
-        encoded = replace(encoded, classes=codes)
-    frame, identifiers = people.table.frame, schema.names(Role.IDENTIFIER)
-    carried = sorted({*frame.columns} - {*schema.quasi} - {*identifiers})
-    # Identifiers come last: they order people who are equal in everything else.
-    others = [frame[name] for name in carried]
-    others += [cells.alias(f"\0{name}") for name, cells in whose.items()]
-    others += [frame[name] for name in sorted({*identifiers} & {*frame.columns})]
-    return Prepared(encoded, pl.DataFrame(others), people.selection, seed)
-
-
-def _refuse_too_few(people: People, request: Request) -> None:
-    if not people.table.frame.height:
-        raise UsageError("the table has no rows to release")
-    refuse_infeasible(people.table.frame.height, request.k)
-
-
-def form_groups(people: Prepared, request: Request, progress: Progress) -> Groups | Rings:
-    """Groups that meet every requirement."""
-    table, seed = people.encoded, people.seed
-
-    def form(asked: Request) -> Grouping:
-        return part.form(table, people.others, asked, seed, progress)
-
-    def settle(first: Grouping) -> Grouping:
-        assert isinstance(first.groups, Groups)
-        released = part.by_frequencies(table, first.outcome.released)
-        return part.settle(released, people.others, first.groups, request, seed, progress)
-
-    return part.chosen(request, form, settle).groups
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _Draft:
-    """The released rows, not yet verified; of suppressed rows it holds only the number."""
-
-    encoded: EncodedTable
-    groups: Groups | Rings
-    people: Selection  # the input row of each encoded row
-    behind: Selection  # the input row of each released row
-    released: Table
-
-
-def _slim(table: Table, schema: Schema) -> Table:
-    """The table without what is encoded or never released: such columns are now placeholders."""
-    carried = schema.names(Role.SENSITIVE, Role.INSENSITIVE)
-    nothing = pl.lit(None, dtype=pl.Null)
-    shown = [name for name in table.frame.columns if schema.columns[name].role in _RELEASED]
-    # All rows stay, even if no column is carried.
-    encoded = [nothing.alias(name) for name in shown if name not in carried]
-    return replace(table, frame=table.frame.select(shown).with_columns(encoded))
-
-
-def _draft(
-    people: Prepared, table: Table, schema: Schema, formed: Groups | Rings, request: Request
-) -> _Draft:
-    """Generalise; from here on, no label, scale or frequency depends on unreleased rows."""
-    encoded, selection = people.encoded, people.selection
-    if formed.suppressed:
-        kept = Selection.released(formed)
-        encoded = encoded.take(kept.rows).within(schema, table.dialect)
-        selection = selection.then(kept)
-    groups = formed.released()
-    cells = cells_of(encoded, groups, table.dialect, request.style)
-    place = np.full(selection.total, SUPPRESSED, dtype=np.int64)  # of each input row
-    place[selection.rows] = groups.place
-    carried = table.frame.select(schema.names(Role.SENSITIVE, Role.INSENSITIVE))
-    shown_cells = pl.DataFrame([column for columns in cells.values() for column in columns])
-    if request.keep_order:
-        behind = np.flatnonzero(place >= 0)
-    else:
-        # So that not even the custodian's numbers of equal rows follow the input.
-        ties = np.random.default_rng((people.seed, _TIES)).permutation(len(place))
-        behind = leaving_order(shown_cells, place, carried, ties)
-    shown = beside(table.frame[behind], cells, place[behind])
-    return _Draft(
-        encoded, groups, selection, Selection(behind, selection.total), table.with_frame(shown)
-    )
-
-
-_TIES = 2  # makes these random numbers independent of those that the method draws
-_RELEASED = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
-
-
-def _judge(
-    schema: Schema, request: Request, draft: _Draft, persons: Mapping[str, pl.Series]
-) -> Callable[[Table], Verdict]:
-    """The verifier: from the cells alone, or with the original if rows form no classes."""
-    if isinstance(draft.groups, Groups):
-        whose = {name: _numbered(cells) for name, cells in _of(draft.behind, persons).items()}
-        return partial(verify, schema=schema, require=request.requirements, persons=whose)
-    if request.constrained:
-        raise UsageError("this method can meet only k: remove the other requirements")
-    return partial(
-        rings.verify_rings,
-        schema=schema,
-        original=draft.encoded,
-        rings=draft.groups,
-        rows=np.searchsorted(draft.people.rows, draft.behind.rows),
-        k=request.k,
-    )
-
-
-def _findings(
-    schema: Schema,
-    draft: _Draft,
-    made: Made,
-    verdict: Verdict,
-    rows: Rows,
-    persons: Mapping[str, pl.Series],
-) -> Findings:
-    asked, encoded = made.request, draft.encoded
-    behind = Behind.of(encoded, draft.groups)
-    view = View.of(draft.released, encoded, class_column=asked.class_column, behind=behind)
-    losses = _losses(view, encoded, draft.groups, rows.suppressed, k=asked.k)
-    whose = _first(_of(draft.people, persons))
-    counted = None if whose is None else Persons.of(whose, encoded)
-    carried = Carried.of(draft.released, schema, _of(draft.behind, persons))
-    return Findings(asked, schema, view, carried, verdict, losses, rows, counted, made)
-
-
-def _of(rows: Selection, persons: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
-    """The persons of these rows."""
-    return {name: rows.of(cells) for name, cells in persons.items()}
-
-
-def _numbered(persons: pl.Series) -> pl.Series:
-    """Persons as the number of their first row: a release keeps these, and no one's name."""
-    rows = pl.DataFrame({"who": persons}).with_row_index("row")
-    first = pl.when(pl.col("who").is_not_null()).then(pl.col("row").min().over("who"))
-    return rows.select(first).to_series()
-
-
-def _first(persons: Mapping[str, pl.Series]) -> pl.Series | None:
-    return next(iter(persons.values()), None)

@@ -1,12 +1,11 @@
 """A verified release, and how to write it."""
 
-import contextlib
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
@@ -17,7 +16,7 @@ from covey.clustering import Method, as_method
 from covey.clustering.request import refuse_class_column
 from covey.custody.footprints import Footprint
 from covey.custody.ordering import people_as_read
-from covey.custody.register import Register, remember
+from covey.custody.register import Register
 from covey.encoding import encode
 from covey.encoding.groups import Groups, Rings
 from covey.encoding.selection import Selection
@@ -25,12 +24,13 @@ from covey.errors import UsageError, ViolationError
 from covey.generalisation import View
 from covey.measures.loss import RowLosses
 from covey.measures.workload import Workload, workload
-from covey.report import About, Costs, Output, Report, refuse_curve_of_others, refuse_format
-from covey.report import certificate as certificates
+from covey.publishing import Destination, Outputs, Proven, Writing
+from covey.report import Output, Report, refuse_curve_of_others
 from covey.schema import Role, Schema, TableFormat
 from covey.schema.requirements import Requirement
 from covey.tables import Table, files
 from covey.tables.csv_files import Dialect
+from covey.tables.digests import Digest
 from covey.verification import Verdict
 
 UNCERTAIN = (
@@ -93,7 +93,8 @@ class Release:
     def _own(self) -> Kept:
         if self._kept is None:
             raise UsageError(
-                "this is a copy of a release: use the one that covey.anonymize returned"
+                "this release has no table in memory: read its files, or use the release that "
+                "covey.anonymize returned, not a copy"
             )
         return self._kept
 
@@ -167,122 +168,86 @@ class Release:
             seed=seed,
         )
 
-    def write(  # noqa: PLR0913 - each is an output or a safeguard that the custodian may choose
+    def write(
         self,
         path: str | Path,
         *,
-        report: str | Path | Sequence[str | Path] | None = None,
-        costs: str | Path | None = None,
-        certificate: bool = False,
-        curve: Costs | None = None,
-        about: About | None = None,
-        defuse: bool = True,
-        register: str | Path | Literal[False] | None = None,
-        refuse_composition: bool | None = None,
         outputs: files.Outputs | None = None,
+        **writing: Unpack[Writing],
     ) -> Report:
-        """Write the release and the files beside it, after verifying its bytes.
+        """Write the release and the files beside it, after verifying its bytes; see `Writing`.
 
         The release is written under a temporary name, read back and verified. Only then do all
-        files get their names, in one step. Text that a spreadsheet would run as a formula gets a
-        leading apostrophe, unless `defuse` is off. A report is a web page if its name ends in
-        .html, and JSON if in .json; it shows the `curve` of the released rows, if given, and what
-        the custodian says `about` the release. The file of `costs` is for the custodian only, so
-        only the owner can read it. A `certificate` is written beside the release, under its name
-        and .intoto.json. `outputs` are the drafts of all these files, if they are already open.
-
-        Before that, the release is combined with all earlier ones in the `register` (the
-        custodian's own, unless a path is given) and recorded there; with False, neither happens.
-        The returned report says what holds for the combination. If that is less than required and
-        `refuse_composition` is set (by default, as in the schema), nothing is written.
+        files get their names, in one step. `outputs` are the drafts of all these files, if they are
+        already open. The returned report is that of the written release.
         """
+        to = Destination.of(path, **writing)
+        tables.writer_of(Path(path).name)
+        self._refuse_impossible(to)
+        if outputs is not None:
+            return self.published(to, outputs)
+        with files.outputs(path, *to.beside, private=to.private) as made:
+            return self.published(to, made)
+
+    def published(self, to: Destination, outputs: Outputs) -> Report:
+        """Write the release to its draft, judge its bytes with the schema alone, and publish it."""
         own = self._own
-        if certificate and isinstance(own.groups, Rings):
-            raise UsageError(UNCERTAIN)
-        if own.trace is None and register:
-            raise UsageError(
-                "the release was made with remember=False, so no register can record it"
-            )
-        refuse_curve_of_others(curve, self.report.rows)
-        reports = [report] if isinstance(report, str | Path) else list(report or ())
-        beside = companions(path, reports, costs, certificate=certificate)
-        self._refuse_overwriting([path, *beside], register)
-        with contextlib.ExitStack() as stack:
-            if outputs is None:
-                private = [name for name in (costs,) if name is not None]
-                outputs = stack.enter_context(files.outputs(path, *beside, private=private))
-            again, verdict, output = self._written(path, outputs, defuse=defuse)
-            entry = stack.enter_context(
-                remember(
-                    *(register, own.trace),
-                    path=None if path == files.STREAM else str(path),
-                    sha256=output.sha256,
-                    request=self.report.request,
-                    refuse=own.schema.require.composition == "refuse"
-                    if refuse_composition is None
-                    else refuse_composition,
-                )
-            )
-            told = replace(self.report, output=output, curve=curve, about=about)
-            told = told.composed(entry.composition, entry.warnings)
-            pages = {name: told.written_as(name) for name in reports}
-            for name, page in pages.items():
-                outputs[name].write(page)
-            if costs is not None:
-                outputs[costs].write(self.costs.write_csv().encode())
-            if certificate:
-                statement = certificates.statement(
-                    *({Path(path).name: output.sha256}, told, pages, own.schema),
-                    *(own.requirements, again, verdict),
-                )
-                outputs[certificates.beside(path)].write(statement)
-            with entry.publishing():
-                outputs.publish()
-        return told
-
-    def _refuse_overwriting(
-        self, paths: Sequence[str | Path], register: str | Path | Literal[False] | None
-    ) -> None:
-        known = Register.of(register)
-        kept = () if known is None else (known.path,)
-        files.refuse_overwriting(paths, [*self._own.inputs, *kept])
-
-    def _written(
-        self, path: str | Path, outputs: files.Outputs, *, defuse: bool
-    ) -> tuple[Table, Verdict, Output]:
-        """Write the table to its draft, and verify the bytes with the schema alone."""
-        own, draft = self._own, outputs[path]
-        with files.output_errors():
-            changed = tables.write(own.released, draft.file, Path(path).name, defuse=defuse)
-        data = draft.read()
-        written = TableFormat(**own.released.dialect.written, header=True, skip=0)
-        again = tables.from_bytes(data, own.schema, written)
-        ours, theirs = own.released.frame, again.frame
-        if (ours.height, ours.columns) != (theirs.height, theirs.columns):
-            raise ViolationError("the written table has lost rows or columns: it is not published")
-        output = output_of(data, again.dialect, changed)
-        if not output.format.endswith("csv"):  # covey itself spells the cells of a CSV file
-            tables.refuse_changed(own.released, again)
-        verdict = own.judge(again)
+        written = WrittenTable.of(own.released, own.schema, to, outputs)
+        verdict = own.judge(written.table)
         verdict.raise_if_violated()
-        return again, verdict, output
+        costs = None if to.costs is None else self.costs
+        proven = Proven(self.report, verdict, own.schema, own.requirements, own.trace, costs)
+        return proven.publish(written, to, outputs)
+
+    def _refuse_impossible(self, to: Destination) -> None:
+        own = self._own
+        if to.certificate and isinstance(own.groups, Rings):
+            raise UsageError(UNCERTAIN)
+        if own.trace is None and to.register:
+            raise UsageError(
+                "the release was made with register=False, so no register can record it"
+            )
+        refuse_curve_of_others(to.curve, self.report.rows)
+        register = Register.of(to.register)
+        kept = () if register is None else (register.path,)
+        files.refuse_overwriting([to.path, *to.beside], [*own.inputs, *kept])
 
 
-def companions(
-    path: str | Path,
-    reports: Sequence[str | Path] = (),
-    costs: str | Path | None = None,
-    *,
-    certificate: bool = False,
-) -> list[str | Path]:
-    """The files beside a release; refuse a name that does not fit its content."""
-    tables.writer_of(Path(path).name)
-    for name in reports:
-        refuse_format(name)
-    if costs is not None and Path(costs).suffix.lower() != ".csv":
-        raise UsageError("the file name of the costs must end in .csv")
-    more = [name for name in (costs,) if name is not None]
-    return [*reports, *more, *([certificates.beside(path)] if certificate else [])]
+@dataclass(frozen=True, eq=False, repr=False)
+class WrittenTable:
+    """A table in its draft, as it is read back."""
+
+    table: Table
+    output: Output
+    digests: Mapping[str, Digest]
+
+    @classmethod
+    def of(
+        cls, released: Table, schema: Schema, to: Destination, outputs: Outputs
+    ) -> "WrittenTable":
+        """Write a table, and read it back with the schema alone."""
+        draft, name = outputs[to.path], Path(to.path).name
+        with files.output_errors():
+            defused = tables.write(released, draft.file, name, defuse=to.defuse)
+        data = draft.read()
+        written = TableFormat(**released.dialect.written, header=True, skip=0)
+        again = tables.from_bytes(data, schema, written)
+        refuse_lost(released, again)
+        output = output_of(data, again.dialect, defused)
+        if not output.format.endswith("csv"):  # covey itself spells the cells of a CSV file
+            tables.refuse_changed(released, again)
+        return cls(again, output, {name: Digest(output.bytes, output.sha256)})
+
+    def cells(self, _: Sequence[str]) -> Table:
+        """A table with the distinct cells of these columns."""
+        return self.table
+
+
+def refuse_lost(written: Table, again: Table) -> None:
+    """Refuse a file that has lost rows or columns."""
+    ours, theirs = written.frame, again.frame
+    if (ours.height, ours.columns) != (theirs.height, theirs.columns):
+        raise ViolationError("a written table has lost rows or columns: nothing is published")
 
 
 def refuse_uncertain(method: str | Callable[..., Any] | Method) -> None:

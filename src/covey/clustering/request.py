@@ -232,10 +232,11 @@ def refuse_objective(
 
 # What `anonymize` takes beside the options of a method.
 KEYWORDS = (
-    "frame", "schema", "quasi", "sensitive", "identifier", "insensitive", "drop", "rest", "k",
-    "l", "t", "person", "drop_rows", "keep_rows", "require", "method", "effort", "budget",
-    "objective", "max_suppressed",
-    "key", "seed", "class_column", "refine", "style", "keep_order", "remember", "progress",
+    "source", "schema", "to", "engine", "quasi", "sensitive", "identifier", "insensitive", "drop",
+    "rest", "k", "l", "t", "person", "drop_rows", "keep_rows", "require", "method", "effort",
+    "budget", "objective", "max_suppressed", "key", "seed", "class_column", "refine", "style",
+    "keep_order", "report", "costs", "certificate", "curve", "about", "defuse", "register",
+    "refuse_composition", "part_rows", "resume", "progress",
 )  # fmt: skip
 
 

@@ -83,7 +83,7 @@ class Secret:
             return self.seed
         settings = [
             schema.columns[name].model_dump(
-                mode="json", exclude={"taxonomy", "render", *_SEEN_IN_THE_CELLS}
+                mode="json", exclude={"taxonomy", "render", "confirmed", *_SEEN_IN_THE_CELLS}
             )
             for name in sorted(schema.quasi)
         ]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covey.engines.run import Order
 from covey.errors import OutputError, UsageError
+from covey.publishing import Destination
 from covey.tables import files, sources
 from covey.tables.digests import Digest
 
@@ -116,25 +116,25 @@ class AtAddress:
 
 
 @contextlib.contextmanager
-def outputs(session: "SparkSession", order: Order) -> Iterator[Any]:
+def outputs(session: "SparkSession", to: Destination) -> Iterator[Any]:
     """Drafts of all outputs, removed at the end unless they were published."""
-    if not sources.is_address(order.to):
-        with files.outputs(order.to, *order.companions, folders=[order.to]) as on_disk:
+    if not sources.is_address(str(to.path)):
+        with files.outputs(to.path, *to.beside, folders=[to.path]) as on_disk:
             yield on_disk
         return
-    if order.certificate:
+    if to.certificate:
         raise UsageError("a certificate is written beside a folder on this machine: name one")
-    to = order.to.rstrip("/")
-    above, _, name = to.rpartition("/")
+    place = str(to.path).rstrip("/")
+    above, _, name = place.rpartition("/")
     hidden = f"{above}/.{hashlib.sha256(name.encode()).hexdigest()[:16]}.{files.DRAFT}"
     draft = Folder(session, hidden)
-    if not Folder(session, to).is_empty:
+    if not Folder(session, place).is_empty:
         raise OutputError("the output is a folder with files in it: name a new folder")
     if not draft.is_empty:
         raise OutputError("a release is being written there, or was stopped: remove its draft, "
                           f"the folder {hidden.rpartition('/')[2]} beside it")  # fmt: skip
-    with files.outputs(*order.companions) as beside:
+    with files.outputs(*to.beside) as beside:
         try:
-            yield AtAddress(draft, to, beside)
+            yield AtAddress(draft, place, beside)
         finally:
             draft.remove()

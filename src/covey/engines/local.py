@@ -27,15 +27,16 @@ from covey.custody.sealed import START, Appender, Spool, frames, write_frame
 from covey.encoding import Scan
 from covey.encoding.groups import Groups
 from covey.engines import steps
-from covey.engines.run import Order, Outputs
-from covey.engines.steps import PART, Gathered, Job, Rows, Shown, Sizes, Summary, Survey, Task
+from covey.engines.parts import InParts, task_of
+from covey.engines.run import Order
+from covey.engines.steps import PART, Gathered, Job, Rows, Shown, Sizes, Summary, Survey
 from covey.engines.tracing import Tracing
-from covey.engines.written import Files
+from covey.engines.written import LocalFiles
 from covey.errors import UsageError
 from covey.part import Grouping, Outcome
+from covey.publishing import Outputs
 from covey.tables import files
 from covey.tables.batches import Batches
-from covey.tables.csv_files import Dialect
 from covey.tables.merging import Mergeable, merged
 from covey.tables.strays import told_of
 
@@ -57,42 +58,31 @@ class LocalTable:
 
     batches: Batches
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of its columns."""
-        return self.batches.names
-
-    @property
-    def dialect(self) -> Dialect:
-        """Its text format."""
-        return self.batches.dialect
-
-    def outputs(self, order: Order) -> AbstractContextManager[Outputs]:
+    def outputs(self, order: Order) -> AbstractContextManager[Outputs | None]:
         """Drafts of all outputs, removed at the end unless they were published."""
-        return files.outputs(order.to, *order.companions, folders=[order.to], resume=order.resume)
+        assert order.to is not None
+        path = order.to.path
+        return files.outputs(path, *order.to.beside, folders=[path], resume=order.resume)
 
     @contextlib.contextmanager
-    def running(self, task: Task, order: Order, progress: Progress) -> Iterator["Local"]:
-        """The passes over this table, with a spool beside the output."""
+    def running(self, order: Order, progress: Progress) -> Iterator["Local"]:
+        """The stages over this table, with a spool beside the output."""
+        task = task_of(order, self.batches.names, self.batches.dialect)
         with _working(self.batches, order) as spool:
             tracing = None
-            if order.register is not False:
-                asked = order.request.size
-                tracing = Tracing(order.key, order.schema, asked, tuple(task.needed))
-            yield Local(self.batches, task, spool, order, progress, tracing)
+            if order.remember:
+                size = order.request.size
+                tracing = Tracing(order.key, order.schema, size, tuple(task.needed))
+            yield Local(task, order, progress, self.batches, spool, tracing)
 
 
 @dataclass(eq=False, repr=False)
-class Local:
-    """The passes of a release, one after another."""
+class Local(InParts):
+    """The passes of a release, one after another; what waits on the disk is sealed."""
 
     source: Batches
-    task: Task
     spool: Spool
-    order: Order
-    progress: Progress
-    tracing: Tracing | None = None  # None if nothing is recorded of the rows
-    _job: Job | None = None
+    tracing: Tracing | None  # None if nothing is recorded of the rows
     _parts: list[list[int]] = field(default_factory=list)
 
     @property
@@ -102,11 +92,11 @@ class Local:
 
     # ── the input ───────────────────────────────────────────────────────────────────────────────
 
-    def survey(self) -> Survey:
+    def scanned(self) -> Survey:
         """Go through the input once."""
-        return self.once("survey", lambda: Survey.over(self._batches("scanning", None), self.task))
+        return self.once("survey", lambda: Survey.over(self._batches("reading", None), self.task))
 
-    def divide(self, job: Job, rows: int) -> Job:
+    def divided(self, job: Job, rows: int) -> Job:
         """Give every row its part; the returned job knows the final parts."""
         if self.tracing is not None and rows > LARGEST:
             self.tracing = None  # too many to compare with those of other releases
@@ -120,8 +110,7 @@ class Local:
             return self._spread(job, rows)
 
         cuts, self._parts = steps.final_parts(job, self.once("sizes", pass_))
-        self._job = replace(job, cuts=cuts)
-        return self._job
+        return replace(job, cuts=cuts)
 
     def _spread(self, job: Job, rows: int) -> Sizes:
         trace = None if self.tracing is None else self.tracing.hashes
@@ -138,7 +127,7 @@ class Local:
                         appenders[number] = stack.enter_context(made)
                     write_frame(appenders[number], pl.concat(waiting.pop(number)))
 
-            for batch in self._batches("dividing", rows):
+            for batch in self._batches("encoding", rows):
                 divided = steps.divide(batch, job, trace)
                 sizes.append(Sizes.of(divided, job))
                 if len(sizes) > 64:
@@ -164,12 +153,6 @@ class Local:
 
     # ── parts ───────────────────────────────────────────────────────────────────────────────────
 
-    @property
-    def job(self) -> Job:
-        """What is known of the whole table."""
-        assert self._job is not None
-        return self._job
-
     def rows_of(self, number: int) -> Rows:
         """The rows of a part."""
         some = [
@@ -184,7 +167,7 @@ class Local:
     def _known(self) -> set[str]:
         return {*self.spool.names()}
 
-    def release(self, count: int) -> tuple[Job, Summary]:
+    def released(self, count: int) -> tuple[Job, Summary]:
         """Group and show all parts; released rows wait in buckets of whole classes."""
         request, job = self.task.request, self.job
         name = ""
@@ -284,9 +267,9 @@ class Local:
         two = frames(self.spool, f"bucket-{place}")
         return steps.gather([Shown(classes, next(two)) for classes in two], job)
 
-    def write(self, job: Job, folder: Path, count: int) -> Files:
+    def written(self, job: Job, folder: Path, count: int) -> LocalFiles:
         """Write each bucket as a file, and read it back."""
-        return Files(self, job, folder, self.order, _ending(self.source)).write(count)
+        return LocalFiles(self, job, folder, self.order, _ending(self.source)).write(count)
 
     # ── checkpoints ─────────────────────────────────────────────────────────────────────────────
 
@@ -316,7 +299,8 @@ def _sum(parts: list[M]) -> M:
 @contextlib.contextmanager
 def _working(source: Batches, order: Order) -> Iterator[Spool]:
     """A spool beside the output, removed at the end unless the work can be resumed."""
-    folder, asked = files.working_folder(order.to), _fingerprint(source, order)
+    assert order.to is not None
+    folder, asked = files.working_folder(order.to.path), _fingerprint(source, order)
     if order.resume and folder.exists():
         spool = Spool.open(folder, order.key)
         if spool.get("asked") != asked:
@@ -350,7 +334,7 @@ def _fingerprint(source: Batches, order: Order) -> bytes:
     request = order.request
     said = json.dumps(
         [stats, request.seeded, order.schema.model_dump(mode="json"), trees, order.part_rows,
-         asdict(request.style), order.secret.seed, order.defuse, order.register is False],
+         asdict(request.style), order.secret.seed, order.to and order.to.defuse, order.remember],
         default=str,
     )  # fmt: skip
     return hashlib.sha256(said.encode()).digest()

@@ -24,17 +24,19 @@ from covey.custody.ordering import Content
 from covey.encoding import Tally
 from covey.engines import hadoop, sessions, steps, tasks
 from covey.engines.hadoop import Folder
+from covey.engines.parts import InParts, as_table, task_of
 from covey.engines.run import Order
-from covey.engines.steps import Job, Summary, Survey, Task
+from covey.engines.steps import Job, Summary, Survey
 from covey.engines.tasks import ERROR, FILE, PIECE, ROW, SUM, Owned, Part, Seen
 from covey.errors import CoveyError, UsageError, ViolationError
 from covey.generalisation import View
 from covey.measures.histograms import Persons
 from covey.part import Outcome
+from covey.publishing import certified
 from covey.report import Output
 from covey.report.carried import Carried
 from covey.schema import ColumnType, Schema, TableFormat
-from covey.tables import codes, sources
+from covey.tables import Table, codes, sources
 from covey.tables.batches import LOOKED_AT, Typed
 from covey.tables.csv_files import Dialect
 from covey.tables.digests import Digest
@@ -154,12 +156,13 @@ class SparkTable:
         """Drafts of all outputs, removed at the end unless they were published."""
         if order.resume:
             raise UsageError("the engine spark does not resume: it repeats lost tasks by itself")
-        return hadoop.outputs(self.session, order)
+        assert order.to is not None
+        return hadoop.outputs(self.session, order.to)
 
     @contextlib.contextmanager
-    def running(self, task: Task, order: Order, progress: Progress) -> Iterator["SparkRun"]:
-        """The passes over this table; at the end, Spark forgets what it has kept."""
-        run = SparkRun(self, task, order, progress)
+    def running(self, order: Order, progress: Progress) -> Iterator["SparkRun"]:
+        """The stages over this table; at the end, Spark forgets what it has kept."""
+        run = SparkRun(task_of(order, self.names, self.dialect), order, progress, self)
         try:
             yield run
         finally:
@@ -251,16 +254,12 @@ class _Formed:
 
 
 @dataclass(eq=False, repr=False)
-class SparkRun:
+class SparkRun(InParts):
     """The passes of a release, one after another."""
 
     table: SparkTable
-    task: Task
-    order: Order
-    progress: Progress
     _kept: "list[DataFrame]" = field(default_factory=list)
     _parts: "DataFrame | None" = None
-    _job: Job | None = None
     _shown: "DataFrame | None" = None
     _content: Content | None = None
     _types: Any = None
@@ -289,7 +288,7 @@ class SparkRun:
 
     # ── the input ───────────────────────────────────────────────────────────────────────────────
 
-    def survey(self) -> Survey:
+    def scanned(self) -> Survey:
         """Go through the input once."""
         with _spark("scanning"):
             found: Survey | None = _total(self._over_input(tasks.survey, self.task))
@@ -297,7 +296,7 @@ class SparkRun:
             raise UsageError("the table has no rows to release")
         return found
 
-    def divide(self, job: Job, _rows: int) -> Job:
+    def divided(self, job: Job, _rows: int) -> Job:
         """Give every row its part; the returned job knows the final parts."""
         from pyspark.sql.functions import col, element_at, lit
 
@@ -310,18 +309,11 @@ class SparkRun:
                 number[old] = new
             final = element_at(lit(number.tolist()), col("place") + 1).cast("int")
             self._parts = _placed(_only(divided, "rows"), cuts.parts, final)
-        self._job = replace(job, cuts=cuts)
-        return self._job
+        return replace(job, cuts=cuts)
 
     # ── parts ───────────────────────────────────────────────────────────────────────────────────
 
-    @property
-    def job(self) -> Job:
-        """What is known of the whole table."""
-        assert self._job is not None
-        return self._job
-
-    def release(self, count: int) -> tuple[Job, Summary]:
+    def released(self, count: int) -> tuple[Job, Summary]:
         """Group and show all parts; released rows are then in so many buckets of classes."""
         request, job, pieces = self.task.request, self.job, self._parts
         assert pieces is not None
@@ -352,7 +344,7 @@ class SparkRun:
 
     # ── files ───────────────────────────────────────────────────────────────────────────────────
 
-    def write(self, job: Job, folder: Any, count: int) -> "SparkFiles":
+    def written(self, job: Job, folder: Any, count: int) -> "SparkFiles":
         """Write each bucket as a file, and compare what is read back."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -417,7 +409,8 @@ class SparkFiles:
         """What one pass over the files finds out."""
         task = self.run.task
         with _spark("reading back"):
-            work = (tasks.see, self._typed, task, self.run.order.listed)
+            listed = certified(task.schema, task.request.requirements)
+            work = (tasks.see, self._typed, task, listed)
             found: Seen | None = _total(_pieces(self._rows, *work))
         if found is None:
             raise ViolationError("the files have no rows: nothing is published")
@@ -469,9 +462,9 @@ class SparkFiles:
             found: Owned = _total(_pieces(counts, tasks.owned_most))
         return Persons(found.people, found.most or 1, found.unknown, None)
 
-    def listed(self) -> Mapping[str, pl.Series]:
-        """The distinct cells of sensitive columns that a certificate describes."""
-        return self.seen.listed
+    def cells(self, names: Sequence[str]) -> Table:
+        """A table with the distinct cells of these columns."""
+        return as_table({name: self.seen.listed[name] for name in names}, self.run.task.dialect)
 
 
 M = TypeVar("M", bound=Mergeable)

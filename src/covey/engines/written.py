@@ -1,7 +1,7 @@
 """The files of a release that one machine has written, before they are published."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,16 +12,17 @@ from covey import tables
 from covey.custody.footprints import FootprintPart
 from covey.custody.sealed import START, frames, write_frame
 from covey.encoding import Tally
+from covey.engines.parts import as_table
 from covey.engines.run import Order
 from covey.engines.steps import Job, Summary, Task
-from covey.errors import ViolationError
 from covey.generalisation import View
 from covey.measures.histograms import Persons
+from covey.release import refuse_lost
 from covey.report import Output
 from covey.report.carried import Carried
 from covey.report.compared import in_counts
 from covey.schema import TableFormat
-from covey.tables import files
+from covey.tables import Table, files
 from covey.tables.batches import Batches, batches
 from covey.tables.digests import Digest
 from covey.verification import Verdict, verify
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from covey.engines.local import Local
 
 
-class Files:
+class LocalFiles:
     """The files of a release in its draft, before they are published."""
 
     def __init__(self, run: "Local", job: Job, folder: Path, order: Order, ending: str) -> None:
@@ -44,7 +45,7 @@ class Files:
         """What was asked."""
         return self.job.task
 
-    def write(self, number: int) -> "Files":
+    def write(self, number: int) -> "LocalFiles":
         """Write all buckets, and read each file back."""
         for place in range(number):
             name = f"part-{place:05}{self.ending}"
@@ -54,7 +55,7 @@ class Files:
             if digest is not None:
                 self.digests[name] = digest
             self.defused += defused
-            self.run.progress("writing", (place + 1) / number)
+            self.run.progress("generalising", (place + 1) / number)
         return self
 
     def _is_there(self, name: str, digest: Digest) -> bool:
@@ -72,11 +73,11 @@ class Files:
             self.run.tracing.keep(self.run.spool, place, gathered)
         path = self.folder / name
         with files.output_errors(), open(path, "wb", opener=_private) as output:
-            defused = tables.write(gathered.table, output, name, defuse=self.order.defuse)
+            defused = tables.write(
+                gathered.table, output, name, defuse=self.order.to is None or self.order.to.defuse
+            )
         again = tables.from_bytes(path.read_bytes(), self.order.schema, self._format)
-        ours, theirs = gathered.table.frame, again.frame
-        if (ours.height, ours.columns) != (theirs.height, theirs.columns):
-            raise ViolationError("a written file has lost rows or columns: nothing is published")
+        refuse_lost(gathered.table, again)
         if self.ending != ".csv":
             tables.refuse_changed(gathered.table, again)
         return Digest.of(path), defused
@@ -142,9 +143,8 @@ class Files:
             owners=self._persons(),
         )
 
-    def listed(self) -> Mapping[str, pl.Series]:
-        """The distinct cells of sensitive columns that a certificate describes."""
-        names = self.order.listed
+    def cells(self, names: Sequence[str]) -> Table:
+        """A table with the distinct cells of these columns."""
         known: Mapping[str, pl.Series] = {}
         for batch in self.batches().only(names) if names else ():
             known = {
@@ -153,7 +153,7 @@ class Files:
                 ).unique()
                 for name in names
             }
-        return known
+        return as_table(known, self.task.dialect)
 
 
 def _private(path: str, flags: int) -> int:

@@ -23,7 +23,7 @@ import polars as pl
 from covey import pipeline, tables
 from covey.clustering import METHODS, Method, as_method
 from covey.clustering.progress import STOPPED, Progress, part_of, silent
-from covey.clustering.request import refuse_wrong_options
+from covey.clustering.request import KEYWORDS, refuse_wrong_options
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
 from covey.errors import CoveyError, UsageError, ViolationError
@@ -302,7 +302,7 @@ def parse_options(written: Iterable[str]) -> dict[str, Any]:
         name, equals, value = option.partition("=")
         if not equals or not name.isidentifier():
             raise UsageError("write a method option as NAME=VALUE")
-        if name in inspect.signature(pipeline.anonymize).parameters.keys() - _METHOD_OPTIONS:
+        if name in {*KEYWORDS} - _METHOD_OPTIONS:
             raise UsageError(f"{name!r} is not a method option")
         try:
             parsed[name] = tomllib.loads(f"value = {value}")["value"]
@@ -349,7 +349,7 @@ class _Task:
             method=contender.method,
             seed=self.setting.seed,
             class_column=self.setting.class_column,
-            remember=False,
+            register=False,
             progress=progress,
             **contender.options,
         )
@@ -369,7 +369,7 @@ class _Task:
             method=_together,
             seed=self.setting.seed,
             class_column=self.setting.class_column,
-            remember=False,
+            register=False,
         )
         self.worth(release, queries=1)
 

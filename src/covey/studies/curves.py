@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from covey import pipeline, tables
+from covey import tables
 from covey.clustering import as_method
 from covey.clustering.progress import Progress, part_of, silent
 from covey.clustering.request import Request
@@ -24,6 +24,7 @@ from covey.custody.ordering import Secret
 from covey.encoding import EncodedTable
 from covey.encoding.constraints import constraints_of
 from covey.encoding.groups import Groups
+from covey.engines import memory
 from covey.errors import THIN_SPACE, UsageError, percent
 from covey.inspection.persons import refuse_unsaid, whose_rows
 from covey.measures.loss import measure_groups
@@ -174,7 +175,7 @@ class Task:
 
     ks: tuple[int, ...]
     request: Request
-    people: pipeline.Prepared
+    people: memory.Prepared
     persons: Mapping[str, pl.Series] = field(default_factory=dict)  # the person of each row
 
     def points(self, progress: Progress) -> Iterator[Point]:
@@ -187,7 +188,7 @@ class Task:
         """The risk and the loss for one k, and the groups that have them."""
         began = time.perf_counter()
         encoded, request = self._for(k)
-        groups = pipeline.form_groups(replace(self.people, encoded=encoded), request, progress)
+        groups = memory.form_groups(replace(self.people, encoded=encoded), request, progress)
         assert isinstance(groups, Groups)  # other methods are refused earlier
         return self._point(k, groups, time.perf_counter() - began), groups
 
@@ -272,7 +273,7 @@ def prepare(
     persons = whose_rows(table, schema, request.persons)
     seeded = [request.method.name, request.options, "curve", request.class_column]
     secret = Secret(Key.of(key), seed)
-    people = pipeline.prepared(table, schema, request, secret, persons, seeded)
+    people = memory.prepared(table, schema, request, secret, persons, seeded)
     encoded = people.encoded
     whose = {name: people.selection.of(cells) for name, cells in persons.items()}
     most = min([encoded.rows, *(cells.drop_nulls().n_unique() for cells in whose.values())])

@@ -31,7 +31,9 @@ from covey.errors import UsageError, percent
 if TYPE_CHECKING:
     from covey.clustering.progress import Progress
     from covey.generalisation import Style
+    from covey.publishing import Writing
     from covey.release import Release
+    from covey.report import Report
     from covey.schema import Schema
     from covey.studies.curves import Curve
     from covey.tables import Table
@@ -75,16 +77,27 @@ class Beside(AboutRelease):
         left_out = {"budget", "max_suppressed"}
         if request["method"] != "covey":  # then the objective is that of a refinement
             left_out.add("objective")
+        left_out |= {"refine", "style", "keep_order", "register"}
         needed = {n: v for n, v in request.items() if n not in left_out}
         return curves.curve(shown, schema, progress=progress, **needed)
 
+    def writing(self) -> "Writing":
+        """What is written with the release."""
+        return {
+            "report": self.report or [],
+            "costs": self.costs,
+            "certificate": self.certificate,
+            "about": self.about(),
+        }
+
     def files(self, output: str, method: str) -> list[str | Path]:
         """The files beside this output; refuse those that the method does not allow."""
-        from covey.release import companions, refuse_uncertain
+        from covey.publishing import Destination
+        from covey.release import refuse_uncertain
         from covey.studies import curves
 
         reports = self.report or []
-        found = companions(output, reports, self.costs, certificate=self.certificate)
+        found = Destination.of(output, **self.writing()).beside
         if self.certificate:
             refuse_uncertain(method)
         if self.curve and not (reports or self.as_json):
@@ -117,11 +130,18 @@ class Paths(Source):
         bool, Option("--dry-run", help="Do and show everything, but write nothing.")
     ] = False
 
-    def outputs(self, beside: "Beside", method: str) -> tuple[list[str], list[str | Path]]:
+    def outputs(
+        self, beside: "Beside", method: str, *, in_parts: bool
+    ) -> tuple[list[str], list[str | Path]]:
         """The released table and the files beside it: none of them in a dry run."""
+        from covey.tables import formats
+
         if self.output is None and not self.dry_run:
             raise UsageError("no output given: pass -o FILE, or --dry-run to write nothing")
-        companions = beside.files(self.output or "released.csv", method)
+        output = self.output or "released.csv"
+        if not in_parts:
+            formats.writer_of(Path(output).name)
+        companions = beside.files(output, method)
         return ([], []) if self.dry_run else ([str(self.output)], companions)
 
 
@@ -235,8 +255,11 @@ class Earlier:
         Option("--refuse-composition", help="Write nothing if earlier releases weaken this one."),
     ] = False
 
-    def refused(self, schema: "Schema") -> bool:
-        """Whether a weakened release is refused; an unusable register is an error now."""
+    def writing(self, schema: "Schema") -> "Writing":
+        """The register, and whether a weakened release is refused.
+
+        An unusable register is an error now.
+        """
         refused = self.refuse_composition or schema.require.composition == "refuse"
         if not self.no_register:
             register_at(self.register).releases()
@@ -245,7 +268,10 @@ class Earlier:
                 "--no-register cannot be combined with --register or with refusing composition, "
                 "which need the register: omit one of them"
             )
-        return refused
+        return {
+            "register": False if self.no_register else self.register,
+            "refuse_composition": refused,
+        }
 
 
 @dataclass(frozen=True)
@@ -256,7 +282,10 @@ class Large:
 
     engine: Annotated[
         str | None,
-        Option(metavar="NAME", help="local (default) or spark: work in parts, write a folder."),
+        Option(
+            metavar="NAME",
+            help="memory, local or spark; by default local for a folder, else memory.",
+        ),
     ] = None
     part_rows: Annotated[
         int | None, Option(metavar="ROWS", help="Rows of a part; they set the memory needed.")
@@ -265,19 +294,19 @@ class Large:
         bool, Option("--resume", help="Continue the same work after a crash or Ctrl-C.")
     ] = False
 
-    def applies(self, table: str, output: str | None) -> bool:
-        """Whether the release is a folder of files: by its name, or since the input is one."""
-        from covey.tables import sources
+    def chosen(self, paths: "Paths") -> str:
+        """The engine: by what is released and where it goes, unless it is named."""
+        from covey import pipeline
 
-        if output is None or output == "-":
-            is_folder = False
-        else:
-            is_folder = output.endswith("/") or (
-                sources.of(table).is_many and not Path(output).suffix
-            )
-        if not is_folder and self != Large():
-            raise UsageError("--engine, --part-rows and --resume need a folder: pass -o FOLDER/")
-        return is_folder
+        engine = self.engine or pipeline.engine_for(paths.table, paths.output)
+        if engine == "memory" and (self.part_rows is not None or self.resume):
+            raise UsageError("--part-rows and --resume need a folder: pass -o FOLDER/")
+        return engine
+
+    def parts(self) -> dict[str, Any]:
+        """How the table is divided."""
+        given = {} if self.part_rows is None else {"part_rows": self.part_rows}
+        return {**given, "resume": self.resume}
 
 
 @command("Release a table in which each person is hidden among at least k rows.")
@@ -292,61 +321,48 @@ def anonymize(  # noqa: PLR0913 - groups of options
     large: Large,
     format: Format,
 ) -> None:
-    if large.applies(paths.table, paths.output):
-        _release_folder(paths, roles, asked, beside, clustering, cells, earlier, large, format)
-    else:
-        _release_file(paths, roles, asked, beside, clustering, cells, earlier, format)
-
-
-def _release_folder(  # noqa: PLR0913 - groups of options
-    paths: Paths,
-    roles: GivenRoles,
-    asked: Asked,
-    beside: Beside,
-    clustering: Clustering,
-    cells: Cells,
-    earlier: Earlier,
-    large: Large,
-    format: Format,
-) -> None:
-    """Release a table of any size."""
-    from covey.engines.dataset import PART_ROWS, anonymize_dataset
-    from covey.report.certificate import beside as beside_folder
-
-    _refuse_in_parts(paths, roles, beside, cells)
-    schema = asked.applied(format.schema(path := paths.schema_file))
-    output, companions = str(paths.output), [*(beside.report or [])]
+    engine = large.chosen(paths)
+    in_parts = engine != "memory"
+    if in_parts:
+        _refuse_in_parts(paths, roles, beside, cells)
+    output, companions = paths.outputs(beside, clustering.method, in_parts=in_parts)
+    table, schema, described = roles.opened(paths, format, asked.k)
+    schema = asked.applied(schema)
     refuse_overwriting(
-        [output, *companions], paths.table, path, schema=schema,
+        [*output, *companions], paths.table, *described, schema=schema,
         key=clustering.key, register=earlier.register,
     )  # fmt: skip
-    refused = earlier.refused(schema)
-    with _naming_what_is_left(output), progress_bar() as progress:
-        release = anonymize_dataset(
-            paths.table,
-            schema,
-            to=output,
-            engine=large.engine or "local",
-            part_rows=PART_ROWS if large.part_rows is None else large.part_rows,
-            refine=clustering.refine,
-            style=cells.style(),
-            report=companions,
-            certificate=beside.certificate,
-            about=beside.about(),
-            defuse=not cells.formulas,
-            register=False if earlier.no_register else earlier.register,
-            refuse_composition=refused,
-            resume=large.resume,
-            progress=progress,
-            **clustering.request(),
-            **clustering.options(),
-        )
-    if beside.as_json:
-        give(release.report.to_json())
+    writing = {**beside.writing(), **earlier.writing(schema), "defuse": not cells.formulas}
+    request = {
+        "refine": clustering.refine,
+        "style": cells.style(),
+        "keep_order": cells.keep_order,
+        **clustering.request(),
+        **clustering.options(),
+    }
+    if in_parts:
+        parts = {"engine": engine, **large.parts()}
+        report, gap = _in_parts(paths, schema, {**parts, **request, **writing}), None
     else:
-        show_release(release.report, err, verbose=is_verbose())
-    certificate = [beside_folder(output)] if beside.certificate else []
-    _tell_files([output, *companions, *certificate], None)
+        drafts = output, companions
+        report, gap = _in_memory(paths, table, schema, request, writing, beside, drafts)
+    if beside.as_json:
+        give(report.to_json())
+    else:
+        show_release(report, err, verbose=is_verbose())
+        _tell_gap(gap)
+    _tell_files([*output, *companions], beside.costs)
+
+
+def _in_parts(paths: Paths, schema: "Schema", choices: dict[str, Any]) -> "Report":
+    """Release a table of any size."""
+    from covey import pipeline
+
+    output = str(paths.output)
+    with _naming_what_is_left(output), progress_bar() as progress:
+        return pipeline.anonymize(
+            paths.table, schema, to=output, progress=progress, **choices
+        ).report
 
 
 @contextlib.contextmanager
@@ -382,72 +398,43 @@ def _refuse_in_parts(paths: Paths, roles: GivenRoles, beside: Beside, cells: Cel
             )
 
 
-def _release_file(  # noqa: PLR0913 - groups of options
+def _in_memory(
     paths: Paths,
-    roles: GivenRoles,
-    asked: Asked,
+    table: "Table | None",
+    schema: "Schema",
+    request: dict[str, Any],
+    writing: dict[str, Any],
     beside: Beside,
-    clustering: Clustering,
-    cells: Cells,
-    earlier: Earlier,
-    format: Format,
-) -> None:
-    """Release a table that fits into memory."""
+    drafts: tuple[list[str], list[str | Path]],
+) -> "tuple[Report, float | None]":
+    """Release a table that fits into memory; also the gap."""
     from covey import pipeline
     from covey.tables import files
 
-    output, companions = paths.outputs(beside, clustering.method)
-    table, schema, described = roles.opened(paths, format, asked.k)
-    schema, options = asked.applied(schema), clustering.options()
-    refuse_overwriting(
-        [*output, *companions], paths.table, *described, schema=schema,
-        key=clustering.key, register=earlier.register,
-    )  # fmt: skip
-    refused = earlier.refused(schema)
-    request = clustering.request()
+    output, companions = drafts
     private = [beside.costs] if beside.costs else []
+    if paths.dry_run or writing["register"] is False:
+        request = {**request, "register": False}
     # If a place cannot be written, the user should know before the work, not after.
     with (
         files.outputs(*output, *companions, private=private) as outputs,
         progress_bar() as progress,
     ):
         table = read(paths.table, schema) if table is None else table
-        release = pipeline.anonymize(
-            table,
-            schema,
-            refine=clustering.refine,
-            style=cells.style(),
-            keep_order=cells.keep_order,
-            remember=not (earlier.no_register or paths.dry_run),
-            progress=progress,
-            **request,
-            **options,
-        )
+        release = pipeline.anonymize(table, schema, progress=progress, **request)
         if paths.dry_run:
-            written = release.report
-        else:
-            written = release.write(
-                *output,
-                report=beside.report or [],
-                costs=beside.costs,
-                certificate=beside.certificate,
-                curve=beside.curve_of(release, table, schema, {**request, **options}, progress),
-                about=beside.about(),
-                defuse=not cells.formulas,
-                register=False if earlier.no_register else earlier.register,
-                refuse_composition=refused,
-                outputs=outputs,
-            )
-    if beside.as_json:
-        give(written.to_json())
-    else:
-        show_release(written, err, verbose=is_verbose())
-        if release.gap == 0.0:
-            say("this is the least possible loss for this k")
-        elif release.gap is not None:
-            most = math.ceil(1000 * release.gap) / 1000
-            say(f"the loss is at most {percent(most)} above the least possible for this k")
-    _tell_files([*output, *companions], beside.costs)
+            return release.report, release.gap
+        curve = beside.curve_of(release, table, schema, request, progress)
+        return release.write(*output, curve=curve, outputs=outputs, **writing), release.gap
+
+
+def _tell_gap(gap: float | None) -> None:
+    """Say how far the loss is above the least possible, if that is known."""
+    if gap == 0.0:
+        say("this is the least possible loss for this k")
+    elif gap is not None:
+        most = math.ceil(1000 * gap) / 1000
+        say(f"the loss is at most {percent(most)} above the least possible for this k")
 
 
 def _tell_files(written: Sequence[str | Path], costs: Path | None) -> None:

@@ -35,7 +35,7 @@ def demo(
             settings,
             require=[KAnonymity(k)],
             key=custodian(None),
-            remember=False,  # invented people need no protection: earlier demos give no warnings
+            register=False,  # invented people need no protection: earlier demos give no warnings
             progress=progress,
         )
         written = release.write(released, report=reports)

@@ -1,0 +1,171 @@
+"""What a custodian may choose for a release, as keywords: one list for all ways to ask for it.
+
+`anonymize`, `curve`, `compare`, the command line and the studio take these keywords.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+from covey import tables
+from covey.clustering.objectives import Asked as Objective
+from covey.clustering.request import Request, options_among
+from covey.custody.keys import Key
+from covey.encoding import Style
+from covey.errors import SchemaError
+from covey.inspection.named import Names, described
+from covey.publishing import Writing
+from covey.schema import Schema, TableFormat
+from covey.schema.requirements import Requirement
+
+
+class Roles(TypedDict, total=False):
+    """The columns by name, instead of a schema.
+
+    `quasi` may be known to others and are generalised, `sensitive` and `insensitive` are kept, all
+    others are removed (`rest` gives them another role). Types and grids are then drafted as
+    `inspect` does; `quasi={"age": {"type": "numeric", "grid": 5}}` sets them.
+    """
+
+    quasi: Names | None
+    sensitive: Names | None
+    identifier: Sequence[str] | None
+    insensitive: Sequence[str] | None
+    drop: Sequence[str] | None
+    rest: str | None
+
+
+class Rows(TypedDict, total=False):
+    """Kinds of rows that are no people ("totals", "headers", "notes", "blank").
+
+    Those of `drop_rows` are left out, those of `keep_rows` are released as people.
+    """
+
+    drop_rows: Sequence[str] | None
+    keep_rows: Sequence[str] | None
+
+
+class Models(TypedDict, total=False):
+    """The requirements, which replace those of the schema.
+
+    `k` is the smallest number of rows in a class, or of persons if `person` names the column that
+    identifies them. `l` and `t` map a sensitive column to its l-diversity or t-closeness; a number
+    is enough if there is only one.
+    """
+
+    k: int | None
+    l: Any  # noqa: E741 - its name in the literature
+    t: Any
+    person: str | Literal[False] | None
+
+
+class Method(TypedDict, total=False):
+    """How groups are formed.
+
+    `method` is a name in `METHODS` or such a function; `effort` ("fast", "quick", "balanced" or
+    "best"), `budget` in seconds, `max_suppressed` as a share of the rows, and all that follow are
+    its options; a method of your own may have others. `objective` is what groups are formed for:
+    "loss", "sse" (means), "discernibility" or "classification", or several with weights, as
+    `{"loss": 1, "classification": 0.5}`. The groups avoid mixing the values of `class_column`, if
+    the method supports that. With `refine`, the covey method improves the groups of another method
+    while that lowers the loss, or the `objective`.
+
+    Random choices are drawn with the custodian's `key` (a file, 32 bytes, or by default the one in
+    the user's data folder). The same request gives the same release, and no one without the key can
+    repeat it. A `seed` replaces the key in experiments; anyone who guesses it can repeat the run.
+    """
+
+    method: str | Callable[..., Any]
+    class_column: str | None
+    objective: Objective | None
+    refine: bool
+    key: Key | bytes | str | Path | None
+    seed: int | None
+    effort: str | None
+    budget: float | None
+    max_suppressed: float | None
+    penalty: float
+    evenness: float
+    seed_ref: str
+    penalise_leftovers: bool
+    tries: int
+    restarts: int
+    categorical: str
+    normalise: bool
+    relaxed: bool
+    beta: float
+    iterations: int
+
+
+class Choices(Roles, Rows, Models, Method, total=False):
+    """All about the released rows.
+
+    `require` takes requirements as objects. `keep_order` releases the rows in the input's order,
+    which reveals whose row is whose to anyone who knows that order.
+    """
+
+    require: Requirement | Sequence[Requirement] | None
+    style: Style
+    keep_order: bool
+
+
+class Keywords(Choices, Writing, total=False):
+    """All keywords of `anonymize`; those of `Writing`, other than `register`, need `to`.
+
+    A table in parts is divided into parts of about `part_rows` similar rows. After a crash,
+    `resume` continues where the same request stopped.
+    """
+
+    part_rows: int
+    resume: bool
+
+
+_SETTINGS = ("class_column", "objective", "refine", "style", "keep_order")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Wanted:
+    """A checked request for a release of a table."""
+
+    table: Any  # as it was given, or as read for a draft of its schema
+    schema: Schema
+    request: Request
+    doubts: list[str]
+
+    @classmethod
+    def of(cls, table: Any, schema: Schema | None, choices: Mapping[str, Any]) -> "Wanted":
+        """Check the choices; what is not known is an option of the method."""
+        said = dict(choices)
+        method, require = said.pop("method", "covey"), said.pop("require", None)
+        settings = taken(said, _SETTINGS)
+        roles, models = taken(said, Roles.__annotations__), taken(said, Models.__annotations__)
+        own = options_among(method, models | (roles if schema is not None else {}))
+        roles, models = (
+            {name: value for name, value in some.items() if name not in own}
+            for some in (roles, models)
+        )
+        rows = TableFormat.model_validate(taken(said, Rows.__annotations__))
+        table, known, doubts = _described(table, schema, roles, models.get("k"), rows)
+        options = {name: value for name, value in (said | own).items() if value is not None}
+        requirements = known.requirements(require, **models)
+        request = Request.of(known, requirements, method, options, **settings)
+        return cls(table, known.requiring(**models), request, doubts)
+
+
+def taken(said: dict[str, Any], names: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
+    """Take these names out of what was said."""
+    return {name: said.pop(name) for name in names if name in said}
+
+
+def _described(
+    table: Any, schema: Schema | None, roles: Mapping[str, Any], k: int | None, rows: TableFormat
+) -> tuple[Any, Schema, list[str]]:
+    """The table and its schema, drafted from the roles of its columns if there is none."""
+    if schema is None:
+        return described(tables.read(table, declared=rows), **{"quasi": None, **roles}, k=k)
+    if not isinstance(schema, Schema):
+        raise SchemaError("make the schema with covey.Schema.from_toml or covey.Schema.of")
+    if any(given is not None for given in roles.values()):
+        raise SchemaError("the schema has the roles of the columns: pass either it or their names")
+    return table, schema.model_copy(update={"table": schema.table.declaring(rows)}), []
