@@ -162,7 +162,7 @@ def release(rows: Rows, **settings: Any) -> covey.Release:
 def in_parts(folder: Path, rows: Rows, **table: Any) -> covey.DatasetRelease:
     (folder / "in.csv").write_bytes(written(rows))
     schema = SCHEMA.model_copy(update={"table": TableFormat(**table)})
-    return covey.anonymize_dataset(
+    return covey.anonymize(
         folder / "in.csv", schema, to=folder / "out", key=bytes(32), register=False, part_rows=30
     )
 

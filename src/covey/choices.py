@@ -145,7 +145,7 @@ class Wanted:
             {name: value for name, value in some.items() if name not in own}
             for some in (roles, models)
         )
-        rows = TableFormat.model_validate(taken(said, Rows.__annotations__))
+        rows = Schema.from_dict({"columns": {}, "table": taken(said, Rows.__annotations__)}).table
         table, known, doubts = _described(table, schema, roles, models.get("k"), rows)
         options = {name: value for name, value in (said | own).items() if value is not None}
         requirements = known.requirements(require, **models)
