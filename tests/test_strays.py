@@ -159,11 +159,11 @@ def release(rows: Rows, **settings: Any) -> covey.Release:
     return covey.anonymize(frame, SCHEMA, key=bytes(32), **settings)
 
 
-def in_parts(folder: Path, rows: Rows, **table: Any) -> covey.DatasetRelease:
+def in_parts(folder: Path, rows: Rows, **table: Any) -> covey.Release:
     (folder / "in.csv").write_bytes(written(rows))
     schema = SCHEMA.model_copy(update={"table": TableFormat(**table)})
     return covey.anonymize(
-        folder / "in.csv", schema, to=folder / "out", key=bytes(32), register=False, part_rows=30
+        folder / "in.csv", schema, to=f"{folder}/out/", key=bytes(32), register=False, part_rows=30
     )
 
 
