@@ -4,6 +4,7 @@ import csv
 import io
 import random
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +169,7 @@ def in_parts(folder: Path, rows: Rows, **table: Any) -> covey.Release:
 
 
 def test_undecided_rows_are_refused(tmp_path: Path) -> None:
-    for refused in (lambda: release(ROWS), lambda: in_parts(tmp_path, ROWS)):
+    for refused in (partial(release, ROWS), partial(in_parts, tmp_path, ROWS)):
         with pytest.raises(TableError, match=r"2 rows .*totals \(row 61\).*blank \(row 62\)"):
             refused()
     with pytest.raises(TableError, match="blank"):
