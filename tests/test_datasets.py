@@ -24,6 +24,7 @@ from covey import (
     DeltaDisclosure,
     KAnonymity,
     LDiversity,
+    PersonShare,
     Style,
     TCloseness,
     demo,
@@ -77,6 +78,7 @@ def in_order(frame: pl.DataFrame) -> pl.DataFrame:
 REQUESTS: dict[str, dict[str, Any]] = {
     "k": {"require": [KAnonymity(5, person=False)]},
     "persons": {"require": [KAnonymity(4, "patient")]},
+    "shares": {"require": [KAnonymity(4, "patient"), PersonShare(4, "patient")]},
     "l": {"require": [KAnonymity(4, person=False), LDiversity(3, "diagnosis")]},
     "entropy l": {
         "require": [KAnonymity(4, person=False), LDiversity(2.5, "diagnosis", "entropy")]
@@ -137,7 +139,7 @@ def test_one_part_gives_the_release_and_the_report_of_memory(name: str, tmp_path
     assert found.verdict == whole.verdict
     ours, theirs = found.report.to_dict(), whole.report.to_dict()
     told = {"seconds", "output", "reminders", "composition"}
-    if name == "persons":  # in memory, one row of each person is counted
+    if name in ("persons", "shares"):  # in memory, one row of each person is counted
         told |= {"distributions"}
     assert {n: v for n, v in ours.items() if n not in told} == {
         n: v for n, v in theirs.items() if n not in told

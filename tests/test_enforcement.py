@@ -29,6 +29,7 @@ from covey import (
     Groups,
     KAnonymity,
     LDiversity,
+    PersonShare,
     TCloseness,
     demo,
 )
@@ -135,8 +136,10 @@ def asked_of(frame: pl.DataFrame, requirement: Requirement) -> Asked:
         if not requirement.person:
             return Asked("rows", Fraction(requirement.k), range(frame.height))
         return Asked("persons", Fraction(requirement.k), frame[requirement.person].to_list())
-    values = frame[requirement.on].to_list()
+    values = frame[str(requirement.column)].to_list()
     match requirement:
+        case PersonShare(k=k):
+            return Asked("person share", Fraction(1, k), values)
         case LDiversity(kind="recursive", c=c, l=l):
             return Asked("recursive", Fraction(str(c)), values, l=int(l))
         case LDiversity(kind=kind, l=l):
@@ -200,6 +203,7 @@ sizes: st.SearchStrategy[list[Requirement]] = st.one_of(
     st.builds(lambda k: [KAnonymity(k)], st.integers(2, 4)),
     st.builds(lambda k: [KAnonymity(k, "who")], st.integers(2, 4)),
     st.builds(lambda k, p: [KAnonymity(k), KAnonymity(p, "who")], some(2, 5), some(2, 3)),
+    st.builds(lambda k: [KAnonymity(k, "who"), PersonShare(k, "who")], st.integers(2, 4)),
 )
 others = st.lists(
     st.one_of(on_a_column("word", "hierarchical"), on_a_column("number", "ordered"), listed),

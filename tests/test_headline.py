@@ -35,7 +35,7 @@ def report_of(frame: pl.DataFrame, **settings: Any) -> covey.Report:
         (FOUR_EACH.with_columns(pat_no=pl.int_range(80)), {}, "good", ["4 other rows (80 rows)"]),
         (FOUR_EACH, {"person": False}, "warning", ["(80 rows)", "'pat_no' repeats"]),
         (UNEVEN, {"person": "pat_no"}, "warning",
-         ["80.0", "share", "20.0", "5 people (pat_no: 65 people, 80 rows)"]),
+         ["80.0", "limit_share", "20.0", "5 people (pat_no: 65 people, 80 rows)"]),
     ],
 )  # fmt: skip
 def test_it_says_what_was_counted_and_what_limits_that(

@@ -1,7 +1,8 @@
 """Persons, not rows: a table in which persons repeat is not released as if each row were one."""
 
 import random
-from collections import defaultdict
+import sys
+from collections import Counter, defaultdict
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,11 +14,12 @@ import pytest
 import covey
 from covey import demo, tables
 from covey.cli import main as cli
+from covey.encoding import constraints
 from covey.engines import memory
 from covey.inspection import persons
 from covey.inspection.persons import Doubts, repeats
 from covey.schema import Require
-from covey.schema.requirements import KAnonymity
+from covey.schema.requirements import KAnonymity, PersonShare
 from covey.tables import Table
 
 CANARY = "Zq7canary"
@@ -103,6 +105,67 @@ def test_a_class_of_one_person_was_called_k_anonymous(monkeypatch: pytest.Monkey
     release = covey.anonymize(frame, schema_of(frame), require=KAnonymity(10))
     assert release.verdict.holds
     assert fewest_persons(release, frame["patient_id"]) == 1
+
+
+def one_of_five_with_fifteen_of_twenty_rows() -> pl.DataFrame:
+    """A class that k people fill, and one of them most of it; and sixty people of a row each."""
+    whose = [*["p0"] * 15, *["p1"] * 2, "p2", "p3", "p4", *(f"q{n}" for n in range(60))]
+    ages = [*[90] * 20, *(30 + n % 12 for n in range(60))]
+    return pl.DataFrame({"patient_id": whose, "age": ages, "ill": ["x"] * 80})
+
+
+def chance_to_pick_a_row(release: covey.Release, whose: pl.Series) -> float:
+    """Of an adversary who knows everything of a person but the row, for the easiest person."""
+    classes: dict[object, Counter[object]] = defaultdict(Counter)
+    for cells, row in zip(release.table["age"].to_list(), release.rows.tolist(), strict=True):
+        classes[cells][whose[row]] += 1
+    return max(max(rows.values()) / rows.total() for rows in classes.values())
+
+
+def test_one_of_five_people_had_most_rows_of_a_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attack, the build against which it succeeds, and the verifier that notices that build."""
+    frame = one_of_five_with_fifteen_of_twenty_rows()
+    asked: dict[str, Any] = {"k": 5, "person": "patient_id", "seed": 1}
+    counted = covey.anonymize(frame, schema_of(frame), **asked)
+    assert chance_to_pick_a_row(counted, frame["patient_id"]) == 0.75
+    limited = covey.anonymize(frame, schema_of(frame), limit_share=True, **asked)
+    assert limited.table.height == 80
+    assert chance_to_pick_a_row(limited, frame["patient_id"]) <= 0.2
+    assert limited.report.headline.level == "good"
+    every, encode = constraints.constraints_of, sys.modules["covey.encoding.encode"]
+    monkeypatch.setattr(encode, "constraints_of", lambda asked, known: every(asked[:1], known))
+    with pytest.raises(covey.ViolationError, match=r"0\.75"):
+        covey.anonymize(frame, schema_of(frame), limit_share=True, **asked)
+    monkeypatch.setattr(PersonShare, "asked", 1)
+    broken = covey.anonymize(frame, schema_of(frame), limit_share=True, **asked)
+    assert chance_to_pick_a_row(broken, frame["patient_id"]) == 0.75
+
+
+@pytest.mark.parametrize(
+    ("whose", "settings", "message"),
+    [
+        (["a"] * 9 + [*"bcdefghijkl"], {}, "0.45"),
+        ([None, *"abcdefghijklmnopqrs"], {}, "1 row without a person"),
+        ([*"abcdefghijklmnopqrst"], {"person": False}, "limit_share"),
+        ([*"abcdefghijklmnopqrst"], {"k": None, "require": [KAnonymity(3)]}, "limit_share"),
+    ],
+)
+def test_a_share_that_cannot_be_limited_is_refused(
+    whose: list[str | None], settings: dict[str, Any], message: str
+) -> None:
+    frame = pl.DataFrame({"patient_id": whose, "age": [30] * 20, "ill": ["x"] * 20})
+    asked = {"k": 3, "person": "patient_id", "limit_share": True, **settings}
+    with pytest.raises(covey.CoveyError, match=message):
+        covey.anonymize(frame, schema_of(frame), **asked)
+
+
+def test_rows_of_one_person_are_suppressed_to_limit_a_share() -> None:
+    whose = ["a"] * 9 + [*"bcdefghijkl"]
+    frame = pl.DataFrame({"patient_id": whose, "age": [30] * 20, "ill": ["x"] * 20})
+    asked: dict[str, Any] = {"k": 3, "person": "patient_id", "limit_share": True}
+    release = covey.anonymize(frame, schema_of(frame), max_suppressed=0.3, **asked)
+    assert release.table.height == 16  # 5 of "a" beside 11 others
+    assert chance_to_pick_a_row(release, frame["patient_id"]) <= 1 / 3
 
 
 NAMES = ["Li", "Ng", "Wu", "Ma", "Xu"]

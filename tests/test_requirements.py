@@ -13,7 +13,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import covey
-from covey import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, TCloseness
+from covey import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    KAnonymity,
+    LDiversity,
+    PersonShare,
+    TCloseness,
+)
 from covey.schema import Require
 from covey.schema.requirements import MODELS, SENSITIVE_MODELS, Requirement
 from covey.verification import Check
@@ -346,13 +354,15 @@ def test_persons_are_counted_and_not_their_rows(rows: list[tuple[str, str | None
     for q, person in rows:
         parts.setdefault(q, []).append(person)
     frame = pl.DataFrame(rows, {"q": pl.String, "who": pl.String}, orient="row")
-    asked = KAnonymity(2, person="who")
+    asked: list[Requirement] = [KAnonymity(2, "who"), PersonShare(2, "who")]
     highest, average, named = oracle.risks_of_persons(list(parts.values()))
     for judged, given_ in ((frame, None), (frame.drop("who"), {"who": frame["who"]})):
         verdict = covey.verify(judged, SCHEMA, asked, persons=given_)
-        (check,) = verdict.checks
+        check, share = verdict.checks
         assert check.achieved == oracle.fewest_persons(list(parts.values()))
         assert check.holds == (check.achieved >= 2)
+        assert share.achieved == pytest.approx(float(highest))
+        assert share.holds == (highest <= Fraction(1, 2))
         assert verdict.risks.person == "who"
         assert verdict.risks.prosecutor == verdict.risks.journalist == pytest.approx(float(highest))
         assert verdict.risks.prosecutor_average == pytest.approx(float(average))
@@ -361,9 +371,9 @@ def test_persons_are_counted_and_not_their_rows(rows: list[tuple[str, str | None
 
 def test_persons_of_a_table_without_them_cannot_be_told() -> None:
     frame = pl.DataFrame({"q": ["x"] * 3})
-    verdict = covey.verify(frame, SCHEMA, KAnonymity(2, person="who"))
-    (check,) = verdict.checks
-    assert (check.holds, check.judged, check.achieved) == (False, False, None)
+    verdict = covey.verify(frame, SCHEMA, [KAnonymity(2, person="who"), PersonShare(2, "who")])
+    for check in verdict.checks:
+        assert (check.holds, check.judged, check.achieved) == (False, False, None)
     assert not verdict.holds
     assert not verdict.broken
     assert verdict.risks.prosecutor is verdict.risks.marketer is None
@@ -372,9 +382,10 @@ def test_persons_of_a_table_without_them_cannot_be_told() -> None:
     with pytest.raises(covey.ViolationError, match=message):
         verdict.raise_if_violated()
     # There are no more persons than rows.
-    verdict = covey.verify(frame, SCHEMA, KAnonymity(4, person="who"))
-    (check,) = verdict.checks
+    verdict = covey.verify(frame, SCHEMA, [KAnonymity(4, person="who"), PersonShare(4, "who")])
+    check, share = verdict.checks
     assert (check.holds, check.judged, check.achieved) == (False, True, 3)
+    assert (share.holds, share.judged) == (False, True)
     assert verdict.broken
 
 
@@ -615,6 +626,8 @@ def test_parameters_that_make_no_sense_are_refused(make: Any) -> None:
         (TCloseness(0.2, "number", "hierarchical"), "declare a taxonomy"),
         (KAnonymity(2, "q"), "person column 'q'"),
         (KAnonymity(2, "absent"), "person column 'absent'"),
+        (PersonShare(2, "absent"), "person column 'absent'"),
+        (PersonShare(2), "limit_share"),
         ("k = 5", "KAnonymity"),
     ],
 )
@@ -651,7 +664,7 @@ def test_a_requirement_keeps_its_digits_where_figures_are_rounded() -> None:
 
 def test_each_model_is_one_class() -> None:
     """All that asks or shows requirements finds a model by its class."""
-    assert list(MODELS) == ["k", *SENSITIVE_MODELS]
+    assert list(MODELS) == ["k", "limit_share", *SENSITIVE_MODELS]
     assert set(SENSITIVE_MODELS) < set(Require.model_fields)
     for option, model in SENSITIVE_MODELS.items():
         one = model.parse("s", 2 if option == "l" else "1/2")
@@ -724,6 +737,7 @@ def test_a_schema_asks_for_all_of_them() -> None:
     require = {
         "k": 5,
         "person": "who",
+        "limit_share": True,
         "l": {"word": [3, "entropy:2.5"], "number": "recursive:2:0.5"},
         "t": {"word": "hierarchical:0.4", "number": 0.2},
         "alpha": {"word": 0.5},
@@ -733,6 +747,7 @@ def test_a_schema_asks_for_all_of_them() -> None:
     schema = covey.Schema.from_dict({**SCHEMA.model_dump(), "require": require})
     assert schema.requirements() == (
         KAnonymity(5, "who"),
+        PersonShare(5, "who"),
         LDiversity(3, "word"),
         LDiversity(2.5, "word", "entropy"),
         LDiversity(2, "number", "recursive", 0.5),

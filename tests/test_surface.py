@@ -15,14 +15,13 @@ import covey_experiments
 from covey.cli.main import app
 
 PUBLIC = {
-    "METHODS", "STOPPED", "About", "AlphaK", "BetaLikeness", "Column", "Comparison", "CoveyError",
-    "Curve", "DeltaDisclosure", "EncodedTable", "Groups", "GuaranteeError",
-    "InfeasibleError",
-    "KAnonymity", "LDiversity", "OutputError", "Release", "Report", "Schema", "SchemaError",
-    "Style", "TCloseness", "TableError", "Taxonomy", "TaxonomyError", "UsageError", "Verdict",
-    "ViolationError", "__version__", "anonymize", "charts", "cluster",
-    "compare", "curve", "demo", "html", "inspect", "measure", "method", "population_risks",
-    "reference", "report_on", "verify",
+    "METHODS", "STOPPED", "About", "AlphaK", "BetaLikeness", "Column", "Comparison",
+    "CoveyError", "Curve", "DeltaDisclosure", "EncodedTable", "Groups", "GuaranteeError",
+    "InfeasibleError", "KAnonymity", "LDiversity", "OutputError", "PersonShare", "Release",
+    "Report", "Schema", "SchemaError", "Style", "TCloseness", "TableError", "Taxonomy",
+    "TaxonomyError", "UsageError", "Verdict", "ViolationError", "__version__", "anonymize",
+    "charts", "cluster", "compare", "curve", "demo", "html", "inspect", "measure", "method",
+    "population_risks", "reference", "report_on", "verify",
 }  # fmt: skip
 
 EVERY = "--quiet --verbose -q -v"
@@ -37,29 +36,30 @@ COMMANDS = {
     "anonymize": (
         f"{FORMAT} {ROLES} "
         "--alpha --beta --budget --certificate --class-column --costs --count-rows --curve "
-        "--delta --dry-run --effort --engine --formulas --json --keep-order --key --low-high "
-        "--max-suppressed --method --no-register --objective --option --output --part-rows "
-        "--person --purpose --recipient --refine --refuse-composition --register --report "
-        "--responsible --resume --schema --seed --title --value-sets -O -k -l -o -s -t table"
+        "--delta --dry-run --effort --engine --formulas --json --keep-order --key --limit-share "
+        "--low-high --max-suppressed --method --no-register --objective --option --output "
+        "--part-rows --person --purpose --recipient --refine --refuse-composition --register "
+        "--report --responsible --resume --schema --seed --title --value-sets -O -k -l -o -s -t "
+        "table"
     ),
     "releases": "--json --register",
     "forget": "--register ids",
     "verify": (
         f"{FORMAT} {ROLES} "
-        "--alpha --beta --certificate --count-rows --delta --json --person --population "
-        "--schema -k -l -s -t table"
+        "--alpha --beta --certificate --count-rows --delta --json --limit-share --person "
+        "--population --schema -k -l -s -t table"
     ),
     "measure": (f"{FORMAT} --class-column --json --queries --schema -k -s original released"),
     "report": (
         f"{FORMAT} "
-        "--alpha --beta --class-column --count-rows --curve --delta --output --person "
-        "--purpose --recipient --responsible --schema --title -k -l -o -s -t original "
+        "--alpha --beta --class-column --count-rows --curve --delta --limit-share --output "
+        "--person --purpose --recipient --responsible --schema --title -k -l -o -s -t original "
         "released"
     ),
     "compare": (
         f"{FORMAT} "
-        "--alpha --beta --class-column --count-rows --delta --json --methods --output "
-        "--person --schema --seed --workload -k -l -o -s -t table"
+        "--alpha --beta --class-column --count-rows --delta --json --limit-share --methods "
+        "--output --person --schema --seed --workload -k -l -o -s -t table"
     ),
     "curve": (
         f"{FORMAT} {ROLES} "

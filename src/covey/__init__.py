@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         DeltaDisclosure,
         KAnonymity,
         LDiversity,
+        PersonShare,
         TCloseness,
     )
     from covey.schema.taxonomy import Taxonomy
@@ -69,6 +70,7 @@ __all__ = [
     "KAnonymity",
     "LDiversity",
     "OutputError",
+    "PersonShare",
     "Release",
     "Report",
     "Schema",
@@ -117,6 +119,7 @@ _HOMES = {
         "DeltaDisclosure",
         "KAnonymity",
         "LDiversity",
+        "PersonShare",
         "TCloseness",
     ),
     "verification.population": ("population_risks",),

@@ -50,14 +50,16 @@ class Models(TypedDict, total=False):
     """The requirements, which replace those of the schema.
 
     `k` is the smallest number of rows in a class, or of persons if `person` names the column that
-    identifies them. `l` and `t` map a sensitive column to its l-diversity or t-closeness; a number
-    is enough if there is only one.
+    identifies them; with `limit_share`, no person has more than 1/k of the rows of a class. `l` and
+    `t` map a sensitive column to its l-diversity or t-closeness; a number is enough if there is
+    only one.
     """
 
     k: int | None
     l: Any  # noqa: E741 - its name in the literature
     t: Any
     person: str | Literal[False] | None
+    limit_share: bool | None
 
 
 class Method(TypedDict, total=False):

@@ -286,6 +286,7 @@ def report_on(  # noqa: PLR0913 - what a report may say besides
     l: Any = None,  # noqa: E741 - its name in the literature
     t: Any = None,
     person: str | Literal[False] | None = None,
+    limit_share: bool | None = None,
     require: Requirement | Sequence[Requirement] | None = None,
     class_column: str | None = None,
     curve: Costs | None = None,
@@ -297,7 +298,7 @@ def report_on(  # noqa: PLR0913 - what a report may say besides
     `require` are the requirements; by default, those of the schema. The report says whether they
     hold. It begins with what the custodian says `about` the release.
     """
-    require = schema.requirements(require, k=k, l=l, t=t, person=person)
+    require = schema.requirements(require, k=k, l=l, t=t, person=person, limit_share=limit_share)
     asked = Asked(requirements=required(schema, require), class_column=class_column)
     stage = Stages(progress)
     with stage("reading"):

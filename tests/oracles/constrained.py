@@ -96,6 +96,9 @@ class Asked:
                 return models.tree_t(classes, self.parent, self.values)
             case "alpha":
                 return models.largest_share(classes, self.listed)
+            case "person share":  # a row of nobody may be anyone's, so no figure would do
+                unknown = any(None in persons for persons in classes)
+                return None if unknown else models.largest_share(classes)
             case "basic" | "enhanced":
                 return models.beta(classes, self.values, enhanced=self.model == "enhanced")
             case "delta":

@@ -298,6 +298,9 @@ Person = Annotated[
 CountRows = Annotated[
     bool, Option("--count-rows", help="Count rows for k, even if people have several.")
 ]
+LimitShare = Annotated[
+    bool, Option("--limit-share", help="Nobody has more than 1/k of the rows of a class.")
+]
 
 
 @dataclass(frozen=True)
@@ -309,6 +312,7 @@ class Asked:
     k: K = None
     person: Person = None
     count_rows: CountRows = False
+    limit_share: LimitShare = False
     l: Annotated[  # noqa: E741
         list[str] | None,
         Option(
@@ -339,7 +343,8 @@ class Asked:
             for model in ("l", "t", "alpha", "beta", "delta")
         }
         person = counted(self.person, count_rows=self.count_rows)
-        return schema.requiring(k=self.k, person=person, **models)
+        share = self.limit_share or None
+        return schema.requiring(k=self.k, person=person, limit_share=share, **models)
 
 
 def counted(person: str | None, *, count_rows: bool) -> str | Literal[False] | None:

@@ -17,7 +17,7 @@ from covey.encoding import EncodedTable, Style
 from covey.encoding.groups import Groups, Rings
 from covey.errors import SchemaError, UsageError, nearest
 from covey.schema import Role, Schema
-from covey.schema.requirements import KAnonymity, Requirement
+from covey.schema.requirements import KAnonymity, Requirement, person_columns
 
 PLAIN = Style()
 
@@ -57,14 +57,12 @@ class Asked:
     @property
     def persons(self) -> list[str]:
         """The columns by which persons are counted."""
-        return list(dict.fromkeys(asked.person for asked in self._sizes if asked.person))
+        return person_columns(self.requirements)
 
     @property
     def constrained(self) -> list[str]:
         """The columns of all requirements other than k rows per group."""
-        return sorted(
-            {*self.persons, *(r.on for r in self.requirements if not isinstance(r, KAnonymity))}
-        )
+        return sorted({asked.column for asked in self.requirements if asked.column is not None})
 
     @property
     def relative(self) -> bool:
@@ -233,9 +231,9 @@ def refuse_objective(
 # What `anonymize` takes beside the options of a method.
 KEYWORDS = (
     "source", "schema", "to", "engine", "quasi", "sensitive", "identifier", "insensitive", "drop",
-    "rest", "k", "l", "t", "person", "drop_rows", "keep_rows", "require", "method", "effort",
-    "budget", "objective", "max_suppressed", "key", "seed", "class_column", "refine", "style",
-    "keep_order", "report", "costs", "certificate", "curve", "about", "defuse", "register",
+    "rest", "k", "l", "t", "person", "limit_share", "drop_rows", "keep_rows", "require", "method",
+    "effort", "budget", "objective", "max_suppressed", "key", "seed", "class_column", "refine",
+    "style", "keep_order", "report", "costs", "certificate", "curve", "about", "defuse", "register",
     "refuse_composition", "part_rows", "resume", "progress",
 )  # fmt: skip
 

@@ -23,6 +23,7 @@ from covey.schema.requirements import (
     KAnonymity,
     LDiversity,
     Number,
+    PersonShare,
     Requirement,
     TCloseness,
     exactly,
@@ -115,6 +116,8 @@ class Constraints:
         For any number of removed rows, it is best to remove each from the value that is then the
         most frequent: no other way leaves more even counts. So only this way has to be tried.
         """
+        if self._nobody(requirement):
+            return None
         column = self._column(requirement)
         counts, bound = column.counts, column.bound_by(requirement)
         path = _Levelling.of(np.where(bound, counts, 0), int(counts.sum()))
@@ -132,8 +135,16 @@ class Constraints:
         return self.columns[str(requirement.column)]
 
     def _of_whole(self, requirement: Requirement) -> tuple[bool, str]:
+        if nobody := self._nobody(requirement):
+            return False, f"{count(nobody, 'row')} without a person, which may be anyone's"
         column = self._column(requirement)
         return _of_whole(requirement, column.counts, column.bound_by(requirement))
+
+    def _nobody(self, requirement: Requirement) -> int:
+        """Rows without a person, whose shares are unknown."""
+        if not isinstance(requirement, PersonShare):
+            return 0
+        return int((self.values_of(requirement) == NOBODY).sum())
 
     def meets(self, counts: Mapping[str, Longs]) -> bool:
         """Whether rows with so many of each value meet every requirement as one group."""
@@ -184,6 +195,9 @@ def _of_whole(  # noqa: PLR0911 - one case a model
         case LDiversity(kind="distinct", l=l):
             best = f"l = {l:,}, but the column has only {count(len(counts), 'value')}"
             return len(counts) >= l, best
+        case PersonShare(k=k):
+            best = f"1/{k}, but one person has {most / rows:.4g} of all rows"
+            return most * k <= rows, best
         case LDiversity(kind="frequency", l=l):
             return most * int(l) <= rows, f"l = {l:,}, but at most {rows / most:.4g} is possible"
         case LDiversity(kind="entropy", l=l):
@@ -235,7 +249,7 @@ class _Levelling:
         """The numbers of removals that may meet a requirement; rounding may admit too many."""
         slack = 1 + 1e-9
         match requirement:
-            case LDiversity(kind="frequency", l=l):
+            case LDiversity(kind="frequency", l=l) | PersonShare(k=l):
                 return self.heights * float(l) <= self.rows * slack
             case AlphaK(alpha=alpha):
                 return self.heights <= float(alpha) * self.rows * slack
@@ -304,7 +318,7 @@ def _rule(  # noqa: C901, PLR0911 - one case a model
             return _Rule(place, RuleKind.DISTINCT, k, number)
         case LDiversity(kind="distinct", l=l):
             return _Rule(place, RuleKind.DISTINCT, float(l), number)
-        case LDiversity(kind="frequency", l=l):
+        case LDiversity(kind="frequency", l=l) | PersonShare(k=l):
             high = np.full(number, 1 / float(l))
             return _Rule(place, RuleKind.SHARES, float(l), number, high=high)
         case LDiversity(kind="entropy", l=l):

@@ -40,6 +40,7 @@ from covey.inspection.persons import whose_rows
 from covey.measures.entropy import InGroups
 from covey.part import Grouping
 from covey.schema import Role, Schema
+from covey.schema.requirements import PersonShare
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
 from covey.tables.formats.arrow import fresh
@@ -340,6 +341,7 @@ class Sizes:
     rows: Longs
     values: tuple[pl.DataFrame, ...]  # for each sensitive column, rows by part and code
     persons: tuple[pl.DataFrame, ...]  # for each person column, the lowest hashes by part
+    owned: tuple[pl.DataFrame, ...]  # for each column with a share, rows by part and person
     most: int  # persons that are looked at in a part
 
     @classmethod
@@ -355,18 +357,36 @@ class Sizes:
                 _fewest(rows.select(PART, person=pl.col(name)), 2 * task.request.k)
                 for name in people
             ),
+            tuple(
+                rows.group_by(PART, value=pl.col(f"p{task.request.persons.index(str(one.column))}"))
+                .len(ROWS)
+                .drop_nulls("value")
+                for one in _shares(task.request)
+            ),
             2 * task.request.k,
         )
 
     def __add__(self, other: "Sizes") -> "Sizes":
-        both = [pl.concat(two) for two in zip(self.values, other.values, strict=True)]
+        values = zip(self.values, other.values, strict=True)
+        owned = zip(self.owned, other.owned, strict=True)
         people = [pl.concat(two) for two in zip(self.persons, other.persons, strict=True)]
         return Sizes(
             self.rows + other.rows,
-            tuple(counts.group_by(PART, "value").agg(pl.col(ROWS).sum()) for counts in both),
+            tuple(_added(*two) for two in values),
             tuple(_fewest(hashes, self.most) for hashes in people),
+            tuple(_added(*two) for two in owned),
             self.most,
         )
+
+
+def _added(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+    """Rows by part and value, of both."""
+    return pl.concat([one, other]).group_by(PART, "value").agg(pl.col(ROWS).sum())
+
+
+def _shares(request: Request) -> list[PersonShare]:
+    """The requirements on the share of a person."""
+    return [one for one in request.requirements if isinstance(one, PersonShare)]
 
 
 def _fewest(persons: pl.DataFrame, most: int) -> pl.DataFrame:
@@ -399,6 +419,10 @@ def final_parts(job: Job, sizes: Sizes) -> tuple[Cuts, list[list[int]]]:
             return False
         for people in sizes.persons:
             if people.filter(pl.col(PART).is_in(parts))["person"].n_unique() < sizes.most:
+                return False
+        for share, owned in zip(_shares(request), sizes.owned, strict=True):
+            each = owned.filter(pl.col(PART).is_in(parts)).group_by("value").agg(pl.col(ROWS).sum())
+            if share.k * int(each[ROWS].max() or 0) > sizes.rows[parts].sum():  # type: ignore[arg-type]
                 return False
         names = constraints.columns if constraints is not None else ()
         return constraints is None or constraints.meets({n: counts(n, parts) for n in names})

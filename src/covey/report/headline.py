@@ -81,12 +81,14 @@ class Headline:
 def _promise(verdict: Verdict, counted: Counted | None) -> str:
     """What each person or row can rely on, and what was counted."""
     sizes = verdict.class_sizes
-    return " and ".join(
+    promises = [
         f"{size.requirement.promise} ({_counted(size.requirement.column, verdict.rows, counted)})"
         if size.requirement.column or len(sizes) == 1
         else size.requirement.promise
         for size in sizes
-    )
+    ]
+    others = [one.requirement for one in verdict.checks if one not in sizes]
+    return " and ".join([*promises, *(one.promise for one in others if one.promise)])
 
 
 def _counted(person: str | None, rows: int, counted: Counted | None) -> str:
@@ -102,7 +104,7 @@ def _risk(verdict: Verdict) -> Iterable[Clause]:
     if k and found is not None and found > 2 / k + TOLERANCE:
         yield Clause(
             f"someone who knows a person picks one of their rows with a chance of up to "
-            f"{percent(found)}, since one person may have most rows of a class: require the share "
-            f"to allow at most {percent(1 / k)}",
+            f"{percent(found)}, since one person may have most rows of a class (with limit_share: "
+            f"at most {percent(1 / k)})",
             first=True,
         )

@@ -37,6 +37,7 @@ from covey.schema.labels import Step, normalised
 from covey.schema.requirements import (
     SENSITIVE_MODELS,
     KAnonymity,
+    PersonShare,
     Requirement,
     SensitiveRequirement,
 )
@@ -319,6 +320,7 @@ class Require(_Model):
 
     k: int | None = Field(default=None, strict=True, ge=2)
     person: str | Literal[False] | None = None
+    limit_share: bool = Field(default=False, strict=True)  # nobody has more than 1/k of a class
     composition: Literal["warn", "refuse"] = "warn"  # if earlier releases weaken this one
 
     @field_validator(*SENSITIVE_MODELS, check_fields=False)
@@ -343,7 +345,10 @@ class Require(_Model):
 
     def requirements(self) -> tuple[Requirement, ...]:
         """Convert the table into requirements."""
-        sizes = () if self.k is None else (KAnonymity(self.k, self.person),)
+        sizes: tuple[Requirement, ...] = ()
+        if self.k is not None:
+            shares = (PersonShare(self.k, self.person),) if self.limit_share else ()
+            sizes = (KAnonymity(self.k, self.person), *shares)
         return sizes + tuple(
             requirement
             for model in SENSITIVE_MODELS
@@ -602,7 +607,8 @@ class Schema(_Model):
     def requiring(self, **models: Any) -> Self:
         """The same schema with other requirements, model by model.
 
-        `k` is a number, `person` the column that identifies persons, or False to count rows. `l`,
+        `k` is a number, `person` the column that identifies persons, or False to count rows. With
+        `limit_share`, no person has more than 1/k of the rows of a class. `l`,
         `t`, `alpha`, `beta` and `delta` map a sensitive column to its setting; if the schema has
         only one sensitive column, the setting is enough. What is None stays as it is.
         """
@@ -658,6 +664,8 @@ class Schema(_Model):
         several = (asked,) if isinstance(asked, Requirement) else tuple(asked)
         own = Require(person=changed.require.person)
         alone = self.model_copy(update={"require": own}).requiring(**models)
+        if alone.require.limit_share and alone.require.k is None:
+            raise SchemaError("limit_share needs k: pass k, or the requirement PersonShare")
         return changed.requirements((*several, *alone.require.requirements()))
 
     def role_of(self, name: str) -> Role | None:

@@ -157,6 +157,64 @@ class KAnonymity(Model):
         return self if self.person is not None else replace(self, person=schema.require.person)
 
 
+@dataclass(frozen=True)
+class PersonShare(Model):
+    """No person has more than 1/k of the rows of a class: (α, k)-anonymity of the person column.
+
+    k people in a class do not protect the one who has most of its rows: whoever knows a person
+    picks one of their rows with the chance of their share. A row without a person might be
+    anyone's, so covey refuses to make a release of such rows, and judges them as the worst case.
+
+    Wong, Li, Fu, Wang: (α, k)-anonymity, 2006.
+    """
+
+    option = "limit_share"
+    meaning = "In every class, no person has more than this share of the rows."
+
+    k: int
+    person: str | Literal[False] | None = None
+
+    def __post_init__(self) -> None:
+        self._set(k=KAnonymity(self.k, self.person).k)
+
+    @property
+    def name(self) -> str:
+        """Its name in results."""
+        return f"share of a person ({self.person})"
+
+    @property
+    def asked(self) -> Fraction:
+        """The largest share."""
+        return Fraction(1, self.k)
+
+    @property
+    def promise(self) -> str:
+        """What it means for each person."""
+        return f"nobody has more than 1/{self.k} of the rows of a class"
+
+    @property
+    def column(self) -> str | None:
+        """The person column."""
+        return self.person or None
+
+    def misfits(self, schema: "Schema") -> Iterator[str]:
+        """There must be a person column."""
+        person = schema.require.person if self.person is None else self.person
+        if not person:
+            yield "limit_share limits the rows of a person: name the column of people in person"
+        yield from KAnonymity(self.k, person).misfits(schema)
+
+    def completed(self, schema: "Schema") -> Self:
+        """Take the person column from the schema if none was given."""
+        return self if self.person is not None else replace(self, person=schema.require.person)
+
+
+def person_columns(requirements: Iterable["Requirement"]) -> list[str]:
+    """The columns by which persons are counted, each once."""
+    counting = (one for one in requirements if isinstance(one, KAnonymity | PersonShare))
+    return list(dict.fromkeys(one.person for one in counting if one.person))
+
+
 class SensitiveModel(Model):
     """A requirement on the values of a sensitive column in every class."""
 
@@ -458,7 +516,7 @@ class DeltaDisclosure(SensitiveModel):
 
 
 SensitiveRequirement = LDiversity | TCloseness | AlphaK | BetaLikeness | DeltaDisclosure
-Requirement = KAnonymity | SensitiveRequirement
+Requirement = KAnonymity | PersonShare | SensitiveRequirement
 
 # All models by option, and those that apply to a sensitive column.
 MODELS: dict[str, type[Requirement]] = {one.option: one for one in get_args(Requirement)}

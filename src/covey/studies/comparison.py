@@ -33,7 +33,7 @@ from covey.release import Release
 from covey.report import Rows
 from covey.report.writing import Written
 from covey.schema import Role, Schema
-from covey.schema.requirements import KAnonymity, Requirement
+from covey.schema.requirements import KAnonymity, PersonShare, Requirement
 from covey.tables import Table
 from covey.tables import html as pages
 from covey.verification import Verdict
@@ -241,7 +241,7 @@ def _requirements(
     asked = [KAnonymity(size, schema.require.person) for size in sizes]
     _refuse_none("k", asked)
     _refuse_repeated(f"k = {requirement.k}" for requirement in asked)
-    besides = [r for r in schema.requirements() if not isinstance(r, KAnonymity)]
+    besides = [r for r in schema.requirements() if not isinstance(r, KAnonymity | PersonShare)]
     return asked, tuple(besides)
 
 
@@ -345,7 +345,7 @@ class _Task:
         return pipeline.anonymize(
             self.table,
             self.schema,
-            require=[requirement, *self.besides],
+            require=[*self.sized(requirement), *self.besides],
             method=contender.method,
             seed=self.setting.seed,
             class_column=self.setting.class_column,
@@ -353,6 +353,11 @@ class _Task:
             progress=progress,
             **contender.options,
         )
+
+    def sized(self, requirement: KAnonymity) -> list[Requirement]:
+        """What depends on k: it, and the share that goes with it."""
+        k, person = requirement.k, requirement.person
+        return [requirement, *([PersonShare(k, person)] if self.schema.require.limit_share else [])]
 
     def worth(self, release: Release, **settings: int) -> Workload | None:
         """How useful the release is, if that is wanted."""
@@ -365,7 +370,7 @@ class _Task:
         release = pipeline.anonymize(
             self.table,
             self.schema,
-            require=[KAnonymity(2, self.schema.require.person), *self.besides],
+            require=[*self.sized(KAnonymity(2, self.schema.require.person)), *self.besides],
             method=_together,
             seed=self.setting.seed,
             class_column=self.setting.class_column,

@@ -1,7 +1,7 @@
 """Judge each requirement by the figures of all classes."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,10 +12,12 @@ from covey.schema.requirements import (
     DeltaDisclosure,
     KAnonymity,
     LDiversity,
+    PersonShare,
     Requirement,
     SensitiveRequirement,
     TCloseness,
     exactly,
+    person_columns,
 )
 from covey.verification.class_counts import TOLERANCE
 from covey.verification.judged import Figures, Judged, Shares
@@ -29,14 +31,11 @@ def check(
     """Check one requirement."""
     if isinstance(requirement, KAnonymity):
         return _check_size(requirement, judged)
+    if isinstance(requirement, PersonShare):
+        return _check_person_share(requirement, judged)
     if requirement.on not in columns:
         raise SchemaError(f"sensitive column {requirement.on!r} is not in the table")
     return _check(requirement, columns[requirement.on], judged.figures[requirement.on])
-
-
-def person_columns(requirements: Iterable[Requirement]) -> list[str]:
-    """The columns by which persons are counted."""
-    return [r.person for r in requirements if isinstance(r, KAnonymity) and r.person]
 
 
 def _check_size(requirement: KAnonymity, judged: Judged) -> Check:
@@ -59,6 +58,20 @@ def _check_size(requirement: KAnonymity, judged: Judged) -> Check:
         )
     holds = found is not None and found >= requirement.k
     return Check(requirement, found, holds, reason, judged=found is not None)
+
+
+def _check_person_share(requirement: PersonShare, judged: Judged) -> Check:
+    """Check the largest share that one person has of the rows of a class.
+
+    Without the person column, only a class of fewer than k rows shows that the share is too large.
+    """
+    shares, rows = judged.shares.get(str(requirement.person)), judged.smallest
+    highest = Fraction(1, rows) if shares is None else shares.highest
+    too_large = highest > requirement.asked
+    if shares is not None or too_large:
+        return Check(requirement, float(highest), holds=not too_large)
+    reason = f"the column {requirement.person!r} is not in the table"
+    return Check(requirement, None, holds=False, reason=reason, judged=False)
 
 
 # ── risks ───────────────────────────────────────────────────────────────────────────────────────

@@ -17,7 +17,7 @@ import polars as pl
 from covey import tables
 from covey.errors import TableError
 from covey.schema import REMOVED, Role, Schema
-from covey.schema.requirements import Requirement
+from covey.schema.requirements import Requirement, person_columns
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
 from covey.verification import checks
@@ -204,7 +204,7 @@ def owners(
 ) -> dict[str, pl.Series]:
     """The person of each row by each person column, taken from the table if it is there."""
     columns = {name: pl.Series(name, cells) for name, cells in given.items()}
-    for name in checks.person_columns(requirements):
+    for name in person_columns(requirements):
         if name in table.frame.columns:
             columns[name] = table.cells(name)
     return {name: tables.whose(cells, schema.table) for name, cells in columns.items()}

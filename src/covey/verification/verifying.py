@@ -39,17 +39,20 @@ def verify(  # noqa: PLR0913 - those of anonymize
     l: Any = None,  # noqa: E741 - its name in the literature
     t: Any = None,
     person: str | Literal[False] | None = None,
+    limit_share: bool | None = None,
     persons: Persons | Iterable[Persons] | None = None,
 ) -> Verdict:
     """Verify any table, also one that covey did not make.
 
-    Without `require`, the requirements of the schema apply, with `k`, `l`, `t` and `person` as in
-    `anonymize`. The verdict always says what the table
-    achieves, even without requirements. If persons are counted but the table does not have their
-    column, pass it in `persons`: its name, with one cell for each row of the table; for a table in
-    batches, one such mapping for each batch, or one for all rows.
+    Without `require`, the requirements of the schema apply, with `k`, `l`, `t`, `person` and
+    `limit_share` as in `anonymize`. The verdict always says what the table achieves, even without
+    requirements. If persons are counted but the table does not have their column, pass it in
+    `persons`: its name, with one cell for each row of the table; for a table in batches, one such
+    mapping for each batch, or one for all rows.
     """
-    requirements = schema.requirements(require, k=k, l=l, t=t, person=person)
+    requirements = schema.requirements(
+        require, k=k, l=l, t=t, person=person, limit_share=limit_share
+    )
     table = batches(frame, schema, declared=schema.table.of_release())
     surveys = (Survey.of(batch, schema) for batch in table)
     whole = merged(surveys)
