@@ -22,6 +22,7 @@ ABOUT = covey.About(
     purpose="research on the length of stays",
     recipient="Institute of Epidemiology",
     responsible="the data protection officer",
+    accept="the points were read together with her",
 )
 
 

@@ -67,7 +67,7 @@ def go(page: "Page", folder: Path) -> None:
     page.mouse.move(0, 0)
     take("look", 820)
     page.locator(".onwards a[href=answer]").click()
-    for name in ("title", "purpose", "recipient", "responsible"):
+    for name in ("title", "purpose", "recipient", "responsible", "accept"):
         page.locator(f"#{name}").fill(getattr(ABOUT, name))
         page.locator(f"#{name}").blur()
     page.locator("form[action='answer/write'] button").click()

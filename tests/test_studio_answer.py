@@ -122,6 +122,35 @@ def test_releases_of_other_people_have_entries_of_their_own(browser: Browser) ->
     assert known() == before + 2
 
 
+def test_what_stays_open_is_asked_once_and_answered_in_the_report(browser: Browser) -> None:
+    browser.make(5)
+    browser.write()
+    page = browser.page("hand_over")
+    assert "no purpose" in page
+    assert not re.findall(r'href="files/[0-9a-f]{16}"', page)
+    assert "left open for" in browser.post("hand_over/save", folder="/nowhere")
+    assert "left open for" in browser.post("hand_over/accept", accept=" ")
+    browser.post("hand_over/accept", accept="only for <us>")
+    page = browser.until("hand_over", "For the recipient")
+    assert "Still open" not in page
+    report = json.loads(browser.downloads("hand_over")["report.json"])
+    assert report["about"]["accept"] == "only for <us>"
+
+
+def test_the_price_of_hiding_a_value_is_found(browser: Browser) -> None:
+    columns = browser.inside.studio.table.names
+    browser.make(5)
+    assert 'id="mends"' in browser.page("answer")
+    revealing = re.findall(r'name="column" value="([0-9]+)"', browser.page("answer"))
+    assert {columns[int(place)] for place in revealing} <= {"income", "diagnosis", "length_of_stay"}
+    place = columns.index("income")
+    browser.post("answer/mend", column=place)
+    page = text_of(browser.until("answer", "lost per cell"))
+    assert re.search(r"income\s+[0-9.]+\s%\s+[0-9.]+\s% lost per cell instead of [0-9.]+\s%", page)
+    browser.post("price/require", column=place, l=2)
+    assert getattr(browser.inside.studio.schema.require, "l") == {"income": 2}  # noqa: B009
+
+
 @pytest.mark.slow
 def test_from_a_look_to_the_same_bytes(browser: Browser, tmp_path: Path) -> None:
     browser.make(5)
@@ -138,10 +167,10 @@ def test_from_a_look_to_the_same_bytes(browser: Browser, tmp_path: Path) -> None
     assert "Number of people by" in browser.post("look/ask", figure="count", by="1")
 
     # Answer: a title is no new release, and the register has one entry.
-    browser.post("answer/about", title="First", certificate="on")
+    browser.post("answer/about", title="First", certificate="on", accept="a test")
     browser.write()
     assert known() == 1
-    page = browser.post("answer/about", title="Second <b>", certificate="on")
+    page = browser.post("answer/about", title="Second <b>", certificate="on", accept="a test")
     assert "write it again" in page
     browser.write()
     assert known() == 1
@@ -209,6 +238,7 @@ def test_from_a_look_to_the_same_bytes(browser: Browser, tmp_path: Path) -> None
 @pytest.mark.slow
 def test_what_recipients_get_has_no_cell_that_the_release_does_not_show(browser: Browser) -> None:
     browser.make(5)
+    browser.post("answer/about", certificate="on", accept="a test")
     browser.write()
     packed = zipfile.ZipFile(BytesIO(browser.downloads("hand_over")["for-the-recipient.zip"]))
     everything = "\n".join(packed.read(name).decode() for name in packed.namelist())
@@ -240,6 +270,8 @@ def test_what_recipients_get_has_no_cell_that_the_release_does_not_show(browser:
         ("answer/forget", {"release": "nothing"}),
         ("hand_over/save", {"folder": "/tmp"}),
         ("hand_over/prove", {}),
+        ("hand_over/accept", {"accept": "nothing is written yet"}),
+        ("answer/mend", {"column": "0"}),
     ],
 )
 def test_a_request_that_makes_no_sense_is_answered(

@@ -401,12 +401,33 @@ def test_a_requirement_goes_with_the_role_of_its_column(visitor: Visitor) -> Non
 
 def test_the_number_of_unique_people_is_told(visitor: Visitor) -> None:
     for name in NAMES:
-        role = "quasi" if name in ("age", "town <b>") else "insensitive"
+        role = "quasi" if name in ("age", "town <b>") else "drop"
         visitor.post("roles/set", column=place(name), role=role)
     unique = sum(times == 1 for times in Counter(zip(AGES, TOWNS, strict=True)).values())
     page = visitor.get("roles")
     assert f"{unique:,} of 301 people" in page
     assert "<bdi>age</bdi> and <bdi>town &lt;b&gt;</bdi>" in page
+
+
+def test_no_column_turns_the_table_safer_by_being_called_harmless(visitor: Visitor) -> None:
+    def figures() -> tuple[int, int]:
+        found = re.search(r"([0-9,]+) of 301 people", visitor.get("roles"))
+        assert found is not None
+        lone = visitor.get("roles").count("Why can nobody outside know")
+        return int(found[1].replace(",", "")), lone
+
+    before, _ = figures()
+    for name in ("zip", "admitted"):
+        visitor.post("roles/set", column=place(name), role="insensitive")
+    assert figures() == (before, 1)
+    assert "say why nobody outside can know" in visitor.post("roles/confirm")
+    assert "in a few words" in visitor.post("roles/why", why=" ")
+    visitor.post("roles/why", why="drawn at random")
+    assert {visitor.column(name).confirmed for name in ("zip", "admitted")} == {"drawn at random"}
+    assert figures() == (before, 0)
+    assert "How may it be shown?</h1>" in visitor.post("roles/confirm")
+    visitor.post("roles/set", column=place("zip"), role="quasi")
+    assert visitor.column("zip").confirmed is None
 
 
 def test_roles_need_the_custodian_until_they_are_confirmed(visitor: Visitor) -> None:

@@ -193,6 +193,7 @@ def test_no_address_holds_a_cell_or_a_column(studio: Inside) -> None:
     studio.post("price/k", {"k": "5"})
     studio.post("make/start")
     wait(lambda: studio.studio.release)
+    studio.post("answer/about", {"certificate": "on", "accept": "a test"})
     studio.post("answer/write")
     wait(lambda: "For the recipient" in studio.get("hand_over").text)
     seen = 0

@@ -275,6 +275,7 @@ def test_a_release_leaves_its_entry_in_the_register_and_nothing_else(tmp_path: P
         client.post("price/k", data={"k": "5"})
         client.post("make/start")
         wait(lambda: 'class="verdict good"' in client.get("make").text)
+        client.post("answer/about", data={"certificate": "on", "accept": "a test"})
         assert told(client.post("answer/write")) == []
         wait(lambda: "For the recipient" in client.get("hand_over").text)
         client.post("hand_over/prove")

@@ -414,6 +414,8 @@ def released_by(studio: Inside, posts: tuple[tuple[str, dict[str, str]], ...]) -
     assert studio.studio.release is not None, studio.get("make").text
     assert told(studio.post("answer/write")) == []
     wait(lambda: written(studio.studio))
+    wait(lambda: "Still open" in studio.get("hand_over").text)
+    assert told(studio.post("hand_over/accept", {"accept": "a “test”"})) == []
     wait(lambda: "For the recipient" in studio.get("hand_over").text)
     page = studio.get("hand_over").text
     found = re.search(rf'href="(files/\w+)"[^>]*>{re.escape(escape(studio.studio.output))}<', page)

@@ -34,7 +34,7 @@ ROLES = "--quasi --sensitive --identifier --insensitive --drop --rest"
 COMMANDS = {
     "inspect": (f"{FORMAT} {ROLES} --force --output --taxonomies -k -o table"),
     "anonymize": (
-        f"{FORMAT} {ROLES} "
+        f"{FORMAT} {ROLES} --accept "
         "--alpha --beta --budget --certificate --class-column --costs --count-rows --curve "
         "--delta --dry-run --effort --engine --formulas --json --keep-order --key --limit-share "
         "--low-high --max-suppressed --method --no-register --objective --option --output "
@@ -51,7 +51,7 @@ COMMANDS = {
     ),
     "measure": (f"{FORMAT} --class-column --json --queries --schema -k -s original released"),
     "report": (
-        f"{FORMAT} "
+        f"{FORMAT} --accept "
         "--alpha --beta --class-column --count-rows --curve --delta --limit-share --output "
         "--person --purpose --recipient --responsible --schema --title -k -l -o -s -t original "
         "released"

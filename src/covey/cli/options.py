@@ -221,12 +221,16 @@ class AboutRelease:
     responsible: Annotated[
         str | None, Option(metavar="TEXT", help="Who answers for the release, for its report.")
     ] = None
+    accept: Annotated[
+        str | None,
+        Option(metavar="REASON", help="Why open points and roles in doubt are accepted."),
+    ] = None
 
     def about(self) -> "About | None":
         """None if nothing is said."""
         from covey.report import About
 
-        said = About(self.title, self.purpose, self.recipient, self.responsible)
+        said = About(self.title, self.purpose, self.recipient, self.responsible, self.accept)
         return None if said == About() else said
 
 

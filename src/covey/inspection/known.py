@@ -14,11 +14,12 @@ import polars as pl
 
 from covey.inspection import roles, words
 from covey.inspection.facts import Facts, look
-from covey.schema import Role, Schema
+from covey.schema import Column, Role, Schema
 from covey.tables import Table
 
 _MEASURED = frozenset({"measurement", "score", "money", "weighting"})
 MOST_LOOKED_AT = 20_000  # rows
+MOST_JUDGED = 200  # columns; of others, only the name is read
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,21 @@ class KeptColumn:
 def kept_columns(table: Table, schema: Schema) -> list[KeptColumn]:
     """The sensitive and insensitive columns of this table."""
     some = table.with_frame(sample(table.frame, schema))
-    return [_kept(look(some, name), schema) for name in some.frame.columns]
+    names = some.frame.columns
+    looked = [kept_column(look(some, n), schema.columns[n]) for n in names[:MOST_JUDGED]]
+    return [*looked, *(_by_name(n, schema.columns[n]) for n in names[MOST_JUDGED:])]
 
 
-def _kept(facts: Facts, schema: Schema) -> KeptColumn:
-    column, judged = schema.columns[facts.name], roles.judge(facts)
+def _by_name(name: str, column: Column) -> KeptColumn:
+    """A column of very many, at which nobody looks."""
+    proposed = words.role_of(words.concepts(name)) or Role.QUASI
+    known = column.role is Role.INSENSITIVE or proposed is Role.QUASI
+    return KeptColumn(name, column.role, proposed, "by its name", known, column.confirmed)
+
+
+def kept_column(facts: Facts, column: Column) -> KeptColumn:
+    """A column that is released as it is, judged by what can be seen of it."""
+    judged = roles.judge(facts)
     return KeptColumn(
         facts.name,
         column.role,
@@ -87,7 +98,7 @@ def _is_measured(facts: Facts) -> bool:
 
 def to_try(schema: Schema, present: Sequence[str]) -> list[str]:
     """The columns that others may know by role and name, before any cell is looked at."""
-    return [
+    tried = [
         name
         for name in schema.names(Role.INSENSITIVE, Role.SENSITIVE)
         if name in present
@@ -96,6 +107,7 @@ def to_try(schema: Schema, present: Sequence[str]) -> list[str]:
             or words.role_of(words.concepts(name)) is not Role.SENSITIVE
         )
     ]
+    return tried[:MOST_JUDGED]
 
 
 def sample(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:

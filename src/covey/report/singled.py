@@ -5,7 +5,7 @@ are tried as an outsider would, and what they single out is said with the verdic
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from covey.errors import count
@@ -26,6 +26,7 @@ class SingledOut:
     columns: tuple[KeptColumn, ...]
     attempts: tuple[Attempt, ...]  # by columns that others may know; the worst one first
     apart: tuple[Attempt, ...]  # by columns that nobody knows beforehand, each alone
+    accepted: str | None = None  # why roles in doubt are right, in the custodian's words
 
     @classmethod
     def of(cls, carried: Carried, schema: Schema, k: int, *, alike: bool) -> "SingledOut":
@@ -39,7 +40,7 @@ class SingledOut:
 
     @property
     def doubted(self) -> tuple[KeptColumn, ...]:
-        """The columns that covey would call otherwise, and that nobody has confirmed."""
+        """The columns that covey would call otherwise, and whose role nobody has confirmed."""
         return tuple(one for one in self.columns if one.is_in_doubt and one.confirmed is None)
 
     @property
@@ -76,14 +77,8 @@ class SingledOut:
         return f"{_number(most, most.few)} can be told from all but a few others by {by(most)}"
 
     def accepting(self, reason: str | None) -> "SingledOut":
-        """The same, with a reason for all roles that are not confirmed."""
-        if reason is None:
-            return self
-        columns = (
-            KeptColumn(**{**asdict(one), "confirmed": reason}) if one in self.doubted else one
-            for one in self.columns
-        )
-        return SingledOut(tuple(columns), self.attempts, self.apart)
+        """The same, with roles in doubt accepted for this reason; what rows reveal stays."""
+        return replace(self, accepted=reason)
 
     def clauses(self) -> Iterator[Clause]:
         """What limits the promise: it is no stronger than the roles."""
@@ -96,7 +91,7 @@ class SingledOut:
             if one.known or one.proposed is Role.IDENTIFIER
             if worst is None or one.name not in worst.columns
         ]
-        if others:
+        if others and self.accepted is None:
             yield Clause(f"nobody has confirmed that others do not know {_listed(others)}")
         if self.assumed is not None:
             names = [name for name in self.assumed.columns if name in self._confirmed]
@@ -111,11 +106,11 @@ class SingledOut:
         if few := self._few():
             yield f"{few}: fewer than k rows fit. {_WAYS_OUT}"
         for one in self.doubted:
-            yield (
+            told = (
                 f"column {one.name!r} is called {one.role}, and covey would call it "
-                f"{one.proposed} ({one.reason}): if nobody outside knows its values, say why "
-                f'(confirmed = "…" in the schema)'
+                f"{one.proposed} ({one.reason})"
             )
+            yield f"{told}: accepted, {self.accepted}" if self.accepted else f"{told}: {_CONFIRM}"
         for one in self.confirmed:
             yield f"column {one.name!r} is {one.role}, as confirmed: {one.confirmed}"
 
@@ -128,9 +123,11 @@ class SingledOut:
             ],
             "attempts": [asdict(one) for one in self.attempts[:_MOST_LISTED]],
             "apart": [asdict(one) for one in self.apart],
+            "accepted": self.accepted,
         }
 
 
+_CONFIRM = 'if nobody outside knows its values, say why (confirmed = "…" in the schema)'
 _WAYS_OUT = (
     "If others may know these columns, give them the role quasi; if nobody does, say why "
     '(confirmed = "…" in the schema)'

@@ -4,7 +4,7 @@
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -22,6 +22,7 @@ from covey.encoding.intervals import snapped, usual_range
 from covey.errors import UsageError, count, percent
 from covey.inspection import relations, sentinels
 from covey.inspection.facts import FEW, Facts
+from covey.inspection.known import KeptColumn, kept_column
 from covey.inspection.relations import Uniqueness
 from covey.report import charts
 from covey.schema import Column, MissingPolicy, Role, Schema, TableFormat
@@ -125,6 +126,12 @@ class Columns(ABC):
     ) -> Uniqueness:
         """How many rows are unique by these columns."""
         return relations.uniqueness([self.facts(place, declared, name).cells for name in names])
+
+    def kept(
+        self, _: Telling, place: str, declared: TableFormat, columns: Mapping[str, Column]
+    ) -> list[KeptColumn]:
+        """What others may know of columns that are released as they are."""
+        return [kept_column(self.facts(place, declared, n), c) for n, c in columns.items()]
 
     def histogram(self, _: Telling, place: str, declared: TableFormat, name: str) -> str | None:
         """A small picture of the values of a column; None if nothing can be drawn."""

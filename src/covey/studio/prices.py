@@ -7,12 +7,12 @@ and then all of them again with more effort.
 import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from covey import tables
+from covey import pipeline, tables
 from covey._core.arrays import Longs
 from covey.clustering.progress import Progress, part_of
 from covey.clustering.request import Request
@@ -72,6 +72,21 @@ class Prices:
             asked = replace(task, request=task.request.suppressing(share))
             with contextlib.suppress(InfeasibleError):
                 telling.piece(Priced(asked.at(k, tell)[0], _EFFORTS[-1], share=share))
+
+    def mended(
+        self, telling: Telling, place: str, toml: str, options: dict[str, Any], name: str
+    ) -> float:
+        """The mean loss of a cell if no class may reveal a value of this column, which l = 2 says.
+
+        Whatever else leaves no class with a single value includes it, and costs as much or more.
+        """
+        schema = schema_of(toml)
+        telling.progress("reading", 0.0)
+        table = tables.read(place, schema)
+        schema = schema.requiring(l={**getattr(schema.require, "l"), name: 2})  # noqa: B009
+        tell = telling.progress
+        made = pipeline.anonymize(table, schema, register=False, progress=tell, **options)
+        return made.report.mean_loss
 
     def _prepared(
         self, telling: Telling, place: str, toml: str, reading: int

@@ -215,7 +215,7 @@ class _Saved(BaseModel):
     model_config = ConfigDict(strict=True)
 
     request: _Request
-    about: dict[Literal["title", "purpose", "recipient", "responsible"], str] = {}
+    about: dict[Literal["title", "purpose", "recipient", "responsible", "accept"], str] = {}
     checked: list[str]
     text: str = Field(alias="schema")
 

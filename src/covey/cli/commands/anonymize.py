@@ -105,7 +105,10 @@ class Beside(AboutRelease):
                 "--curve needs a report: pass --report or --json, or use `covey curve`"
             )
         if self.about() is not None and not (reports or self.as_json):
-            raise UsageError("--title, --purpose, --recipient and --responsible need a report")
+            raise UsageError(
+                "--title, --purpose, --recipient, --responsible and --accept need a report: pass "
+                "--report or --json"
+            )
         if self.curve:
             curves.refuse_method(method)
         if output == "-" and self.as_json:

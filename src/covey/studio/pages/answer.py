@@ -11,11 +11,12 @@ from covey.custody.composition import Composition
 from covey.custody.register import Entry, Register
 from covey.errors import UsageError, count, percent
 from covey.report import About, Report
+from covey.schema import Role
 from covey.studio.handing import Written
 from covey.studio.outgoing import address, begin_writing, writing, written, written_before
 from covey.studio.pages.look import no_release
 from covey.studio.scripts import REPORTS
-from covey.studio.session import Studio, text_of
+from covey.studio.session import Result, Studio, text_of
 from covey.studio.steps import (
     BLOCKED,
     DONE,
@@ -34,13 +35,16 @@ from covey.studio.steps import (
     ticked,
     typed,
 )
+from covey.studio.workers import Job
 from covey.tables.html import Html, Part, element, scrolled, table, together
+from covey.verification.sensitive import Achieved
 
 _FIELDS = {
     "title": ("Title", "What the release is, as “Admissions 2024 by district”"),
     "purpose": ("Purpose", "What it may be used for"),
     "recipient": ("Recipient", "Who gets it"),
     "responsible": ("Responsible person", "Who answers for it"),
+    "accept": ("Open points", "What points below that you leave open are left open for"),
 }
 _LONGEST = 500  # signs of a text
 
@@ -62,6 +66,8 @@ def _made(studio: Studio, report: Report, earlier: Html) -> Iterator[Part]:
     yield reminded(report.headline)
     yield card("What it is", _about(studio))
     yield card("Before you publish", *_checklist(studio, report), id="checklist")
+    if unprotected := [one for one in report.verdict.achieved if one.column in _free(studio)]:
+        yield card("What would hide the values", *_mends(studio, unprotected), id="mends")
     yield card("Earlier releases", earlier, id="earlier")
     yield card("The report", *_report(studio), id="report")
     if written(studio) is not None:
@@ -121,6 +127,18 @@ def _checklist(studio: Studio, report: Report) -> Iterator[Part]:
                label="points to check")  # fmt: skip
 
 
+def left_open(studio: Studio, report: Report) -> list[str]:
+    """What nobody has answered for: unticked points, no purpose, no recipient."""
+    about = studio.work.about
+    if about.accept is not None:
+        return []
+    points = len({*_points(report)} - studio.work.checked)
+    return [
+        *([f"{count(points, 'point')} not ticked"] if points else []),
+        *(f"no {name}" for name in ("purpose", "recipient") if getattr(about, name) is None),
+    ]
+
+
 async def _check(studio: Studio, sent: FormData) -> str | None:
     if studio.release is None:
         raise UsageError("there is no release of the work as it is now: make it first")
@@ -129,6 +147,74 @@ async def _check(studio: Studio, sent: FormData) -> str | None:
     ticks = {str(value) for value in sent.getlist("point")} & {*points}
     studio.history.change(checked=frozenset((studio.work.checked - {*points}) | ticks))
     return None
+
+
+# ── sensitive values that nothing protects ──────────────────────────────────────────────────────
+
+
+def _free(studio: Studio) -> list[str]:
+    """The sensitive columns without a requirement."""
+    asked = {getattr(one, "on", None) for one in studio.schema.requirements()}
+    return [name for name in studio.schema.names(Role.SENSITIVE) if name not in asked]
+
+
+def _mends(studio: Studio, unprotected: list[Achieved]) -> Iterator[Part]:
+    """Each column with the share of rows that it reveals, and the price of l = 2."""
+    head = ("column", "rows whose value is certain", "l = 2 hides them", "")
+    lines = [
+        (one.column, percent(one.certain), *_mend(studio, one.column, revealing=one.certain > 0))
+        for one in unprotected
+    ]
+    yield element("p", "Nothing is required of these sensitive columns. l = 2 leaves no class "
+                       "with a single value, and nothing that does so costs less.",
+                  class_="quiet")  # fmt: skip
+    yield scrolled(table(head, lines, numbers=(1,)), "what would hide the values")
+
+
+def _mend(studio: Studio, name: str, *, revealing: bool) -> tuple[Part, Part]:
+    """What l = 2 costs, as far as it is known, and what can be done."""
+    place = studio.table.names.index(name)
+    require = push("price/require", "Require it", kind="quiet", column=place, l=2,
+                   label=f"require l = 2 of {name}")  # fmt: skip
+    if not revealing:
+        return "holds already, and costs nothing", require
+    job = _mending(studio, name)
+    if job is None:
+        return "", push("answer/mend", "Find the price", kind="quiet", column=place,
+                        label=f"find the price of l = 2 for {name}")  # fmt: skip
+    if not job.is_done:
+        return _finding(place), None
+    if job.error is not None:
+        return sentence(str(job.error)), None
+    assert studio.release is not None
+    now = percent(studio.release.report.mean_loss)
+    return f"{percent(job.result)} lost per cell instead of {now}", require
+
+
+def _mending(studio: Studio, name: str) -> Job | None:
+    job: Job | None = studio.result(f"mend {name}", studio.work.made_of)
+    return None if job is None or job.was_stopped else job
+
+
+async def _find_mend(studio: Studio, sent: FormData) -> str | None:
+    name, work = studio.column(sent), studio.work
+    if studio.release is None or name not in _free(studio):
+        raise UsageError("there is no such column")
+    if _mending(studio, name) is None:
+        job = studio.pricer.give("mended", work.opened.place, work.toml, work.options, name)
+        studio.results[f"mend {name}"] = Result(work.made_of, job)
+    return None
+
+
+async def _mend_piece(studio: Studio, asked: Mapping[str, str]) -> str:
+    name = studio.column(asked)
+    job = _mending(studio, name)
+    return "reload" if job is None or job.is_done else _finding(studio.table.names.index(name))
+
+
+def _finding(place: int) -> Html:
+    said = element("span", "finding the price …", role="status")
+    return again(f"answer/piece/mend?column={place}", said, id=f"mend-{place}")
 
 
 # ── earlier releases ────────────────────────────────────────────────────────────────────────────
@@ -232,7 +318,7 @@ async def _forget(studio: Studio, sent: FormData) -> str | None:
 
 def _report(studio: Studio) -> Iterator[Part]:
     if writing(studio) is not None:
-        yield _under_way()
+        yield under_way()
         return
     release, before = written(studio), written_before(studio)
     if release is None and before is not None:
@@ -276,10 +362,11 @@ async def _write(studio: Studio, _: FormData) -> str | None:
 
 
 async def _writing_piece(studio: Studio, _: Mapping[str, str]) -> str:
-    return "reload" if writing(studio) is None else _under_way()
+    return "reload" if writing(studio) is None else under_way()
 
 
-def _under_way() -> Html:
+def under_way() -> Html:
+    """A release that is being written."""
     said = element("p", "Writing, reading back and checking …", role="status")
     drawn = element("progress", aria_label="writing the release")
     return again("answer/piece/writing", together((said, drawn)), id="writing", milliseconds=300)
@@ -292,7 +379,7 @@ def state(studio: Studio) -> str:
     release = written(studio)
     if release is None:
         return NEXT
-    return DONE if {*_points(release.report)} <= studio.work.checked else NEEDS
+    return NEEDS if left_open(studio, release.report) else DONE
 
 
 STEP = Step(
@@ -300,6 +387,12 @@ STEP = Step(
     "Answer for it",
     page,
     state,
-    {"about": _set_about, "check": _check, "write": _write, "forget": _forget},
-    {"writing": _writing_piece},
+    {
+        "about": _set_about,
+        "check": _check,
+        "write": _write,
+        "forget": _forget,
+        "mend": _find_mend,
+    },
+    {"writing": _writing_piece, "mend": _mend_piece},
 )

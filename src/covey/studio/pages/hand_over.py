@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from starlette.datastructures import FormData
@@ -14,12 +15,15 @@ from covey.studio.outgoing import (
     SCRIPT,
     Proof,
     address,
+    begin_writing,
     handed,
     proof,
     prove,
     save,
+    writing,
     written,
 )
+from covey.studio.pages.answer import left_open, under_way
 from covey.studio.pages.look import no_release
 from covey.studio.scripts import REPORTS
 from covey.studio.session import Studio, at_home, text_of
@@ -37,6 +41,7 @@ from covey.studio.steps import (
     onwards,
     push,
     reminded,
+    sentence,
     ticked,
     typed,
 )
@@ -59,6 +64,8 @@ async def page(studio: Studio) -> Html:
     if studio.release is None:
         return together((heading("Hand it over"), no_release(studio)))
     release = written(studio)
+    if writing(studio) is not None:
+        return together((heading("Hand it over"), under_way()))
     if release is None:
         said = element("p", "The release is made, but not written yet.", class_="told mind")
         return together((heading("Hand it over"), said, onwards("answer", "Answer for it")))
@@ -67,12 +74,16 @@ async def page(studio: Studio) -> Html:
 
 def _written(studio: Studio, release: Written, files: Handed) -> Iterator[Part]:
     assert release.report.output is not None
+    left = left_open(studio, release.report)
     yield heading(
         "Hand it over",
         "The recipient gets the release and what explains it. Keep the rest: it makes the same "
         "release again, for you and nobody else.",
     )
     yield reminded(release.report.headline)
+    if left:
+        yield _still_open(left)
+        return
     yield element(
         "div",
         card("For the recipient",
@@ -90,6 +101,31 @@ def _written(studio: Studio, release: Written, files: Handed) -> Iterator[Part]:
     if _lies_here(studio):
         yield card("Save it on this machine", _save(studio))
     yield card("Data dictionary", _dictionary(files), id="dictionary")
+
+
+def _still_open(left: list[str]) -> Html:
+    """The one question before anything is handed over with open points."""
+    ask = form(
+        "hand_over/accept",
+        labelled("What do you leave this open for?",
+                 typed("accept", id="accept", maxlength="500", required=True),
+                 note="The answer is written into the report."),
+        element("p", button("Hand it over like this", kind="main"), " ",
+                element("a", "Back to the points", href="answer")),
+        class_="stack",
+    )  # fmt: skip
+    said = element("p", sentence(f"{', '.join(left)}"), class_="told mind")
+    return card("Still open", said, ask, id="still-open")
+
+
+async def _accept(studio: Studio, sent: FormData) -> str | None:
+    """Write the release again with what its open points are left open for."""
+    reason = text_of(sent, "accept")[:500]
+    if not reason or written(studio) is None:
+        raise UsageError("say what the open points are left open for")
+    studio.history.change(about=replace(studio.work.about, accept=reason))
+    begin_writing(studio)
+    return None
 
 
 def _download(release: Written, name: str, text: str, *, main: bool) -> Html:
@@ -198,7 +234,9 @@ async def _save_files(studio: Studio, sent: FormData) -> str | None:
     typed_in = text_of(sent, "folder")
     if not typed_in or "\0" in typed_in:
         raise UsageError("type the path of a folder")
-    files = await handed(studio)
+    files, release = await handed(studio), written(studio)
+    if release is not None and left_open(studio, release.report):
+        raise UsageError("say what the open points are left open for")
     names = files.for_you if text_of(sent, "all") else files.for_others
     folder = Path(at_home(typed_in))
     replaced = bool(text_of(sent, "replace"))
@@ -221,6 +259,6 @@ STEP = Step(
     "Hand over",
     page,
     state,
-    {"prove": _prove, "save": _save_files},
+    {"accept": _accept, "prove": _prove, "save": _save_files},
     {"proof": _proof_piece},
 )

@@ -8,6 +8,7 @@ from starlette.datastructures import FormData
 from covey.errors import UsageError, percent
 from covey.inspection.draft import ColumnDraft
 from covey.inspection.findings import Finding
+from covey.inspection.known import KeptColumn
 from covey.inspection.relations import Uniqueness
 from covey.schema import Column, Role, Schema
 from covey.schema.requirements import SENSITIVE_MODELS
@@ -32,6 +33,7 @@ from covey.tables.html import Html, Part, element, figure, together
 _MANY = 8  # columns, from which on a list leads to each
 _VERY_MANY = 20  # from which on their pictures are small
 _NAMED = 5  # columns that the verdict names
+_LONGEST = 500  # signs of a reason
 
 
 class _Meaning(NamedTuple):
@@ -60,7 +62,9 @@ _KNOWN_BY = {
 
 async def page(studio: Studio) -> Html:
     """The page of the step."""
-    unique = await _unique(studio)
+    kept = await _kept(studio)
+    known = [one.name for one in kept if one.known]
+    unique = await _unique(studio, known)
     drafts = studio.table.draft.columns
     links = _links(studio)
     cards = (
@@ -75,18 +79,19 @@ async def page(studio: Studio) -> Html:
                 "Say of each column whether others may know it. covey has made a proposal. Reports "
                 "call a column that others may know a quasi-identifier.",
             ),
-            _verdict(studio, unique),
-            _confirm(studio),
+            _verdict(studio, unique, known),
+            _doubts(kept),
+            _confirm(studio, kept),
             _whom(studio),
             *(_jumps(studio) if len(drafts) > _MANY else ()),
             element("div", *cards, class_="cards many" if len(drafts) > _VERY_MANY else "cards"),
-            _confirm(studio),
+            _confirm(studio, kept),
         )
     )
 
 
-def _confirm(studio: Studio) -> Html:
-    able = bool(studio.schema.quasi) and not _is_undecided(studio)
+def _confirm(studio: Studio, kept: list[KeptColumn]) -> Html:
+    able = bool(studio.schema.quasi) and not _is_undecided(studio) and not _open(kept)
     return form(
         "roles/confirm",
         button("These roles are right →", kind="main", disabled=not able),
@@ -97,16 +102,20 @@ def _confirm(studio: Studio) -> Html:
 # ── together ────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _unique(studio: Studio) -> Uniqueness | None:
-    """How many rows are unique by the quasi-identifiers, counted once for each set of them."""
-    names = tuple(studio.schema.quasi)
-    if not names:
+async def _unique(studio: Studio, known: list[str]) -> Uniqueness | None:
+    """How many rows are unique by what others may know, counted once for each set of columns.
+
+    Calling a column harmless does not change what others know.
+    """
+    if not studio.schema.quasi:
         return None
+    every = {*studio.schema.quasi, *known}
+    names = tuple(name for name in studio.table.names if name in every)
     found: Uniqueness = await studio.known("uniqueness", names)
     return found
 
 
-def _verdict(studio: Studio, unique: Uniqueness | None) -> Html:
+def _verdict(studio: Studio, unique: Uniqueness | None, known: list[str]) -> Html:
     """The sentence that the step is about."""
     if unique is None:
         text = "Nobody could be recognised yet, because no column counts as known to others."
@@ -117,24 +126,76 @@ def _verdict(studio: Studio, unique: Uniqueness | None) -> Html:
     of = f"a sample of {unique.rows:,} {who}" if unique.sampled else f"{unique.rows:,} {who}"
     figure = element("strong", f"{unique.together:,} of {of}", class_="large")
     meter = _meter("unique together", unique.together, unique.rows)
-    said = element("p", figure, " are unique by ", *_listed(studio.schema), ".")
+    by = [*studio.schema.quasi, *known]
+    said = element("p", figure, " are unique by ", *_listed(by), ".")
     meaning = (
         f"Anyone who knows this about one of them finds the row: {percent(share)}."
         if unique.together
         else "Nobody stands out by these columns alone."
     )
-    return element("div", said, meter, element("p", meaning, class_="quiet small"),
+    kept = None
+    if known:
+        kept = element("p", "covey keeps the values of ", *_listed(known), " as they are. Others "
+                       "may know them all the same.", class_="small")  # fmt: skip
+    return element("div", said, meter, element("p", meaning, class_="quiet small"), kept,
                    class_="verdict-box", id="unique")  # fmt: skip
 
 
-def _listed(schema: Schema) -> Iterator[Part]:
-    """The names of the quasi-identifiers, each in its own direction of writing."""
-    names = list(schema.quasi)
+def _listed(names: list[str]) -> Iterator[Part]:
+    """The names of columns, each in its own direction of writing."""
     if len(names) > _NAMED + 1:
         names = [*names[:_NAMED], f"{len(names) - _NAMED} more"]
     for place, name in enumerate(names):
         yield "" if not place else " and " if place == len(names) - 1 else ", "
         yield element("bdi", name)
+
+
+async def _kept(studio: Studio) -> list[KeptColumn]:
+    """The columns that the release will show as they are, and what others may know of them."""
+    columns = {n: c for n, c in _in_order(studio) if c.role in (Role.SENSITIVE, Role.INSENSITIVE)}
+    found: list[KeptColumn] = await studio.known("kept", columns)
+    return found
+
+
+def _open(kept: list[KeptColumn]) -> list[str]:
+    """The columns that covey would call otherwise, and of which nobody has said why."""
+    return [one.name for one in kept if one.is_in_doubt and one.confirmed is None]
+
+
+def _doubts(kept: list[KeptColumn]) -> Html | None:
+    """The one question about columns that covey would call otherwise, and earlier answers."""
+    left = _open(kept)
+    answers = [
+        element("li", element("bdi", one.name), f": {one.confirmed}")
+        for one in kept
+        if one.confirmed is not None
+    ]
+    if not left and not answers:
+        return None
+    ask = form(
+        "roles/why",
+        labelled(
+            together(("Why can nobody outside know ", *_listed(left), "?")),
+            typed("why", id="why", maxlength=str(_LONGEST), required=True),
+            note="If others can know it, choose “Others may know it” below. The answer is kept in "
+            "the schema and shown in the report.",
+        ),
+        element("p", button("That is why")),
+        class_="stack",
+    ) if left else None  # fmt: skip
+    said = element("ul", *answers, class_="small") if answers else None
+    return card("Known to nobody outside?", ask, said, id="doubts")
+
+
+async def _why_not_known(studio: Studio, sent: FormData) -> str | None:
+    """Store the custodian's reason with each column in doubt."""
+    why, schema = text_of(sent, "why")[:_LONGEST], studio.schema
+    if not why:
+        raise UsageError("say in a few words why nobody outside can know it")
+    for name in _open(await _kept(studio)):
+        schema = schema.with_settings(name, confirmed=why)
+    studio.history.change(schema=schema)
+    return None
 
 
 def _meter(name: str, part: int, whole: int) -> Html:
@@ -356,7 +417,8 @@ async def _give_role(studio: Studio, name: str, role: Role) -> None:
     if drafted.role is role:
         settings = {s: getattr(drafted, s) for s in drafted.model_fields_set - {"role"}}
     schema = _without_requirements(studio.schema, name, role)
-    studio.history.change(schema=schema.with_role(name, role, **settings))
+    checked = studio.work.checked - {"roles"}  # they are to be confirmed again
+    studio.history.change(schema=schema.with_role(name, role, **settings), checked=checked)
 
 
 def _without_requirements(schema: Schema, name: str, role: Role) -> Schema:
@@ -386,6 +448,8 @@ async def _confirmed(studio: Studio, _: FormData) -> str | None:
         raise UsageError("choose at least one column that others may know")
     if _is_undecided(studio):
         raise UsageError("say whether each row is one person")
+    if left := _open(await _kept(studio)):
+        raise UsageError(f"say why nobody outside can know {', '.join(left)}")
     studio.history.change(checked=studio.work.checked | {"roles"})
     return "shown"
 
@@ -401,6 +465,6 @@ STEP = Step(
     "Who could recognise whom?",
     page,
     state,
-    {"set": _set, "knows": _knows, "person": _person, "confirm": _confirmed},
+    {"set": _set, "knows": _knows, "person": _person, "confirm": _confirmed, "why": _why_not_known},
     {"histogram": _histogram},
 )
