@@ -142,6 +142,21 @@ def test_options_of_the_method_are_reported() -> None:
     assert release.report.options == {"effort": "fast", "max_suppressed": 0.01}
 
 
+def test_curves_and_comparisons_take_the_same_keywords() -> None:
+    drawn = covey.curve(FRAME, **ROLES, k=[3, 6], seed=1)
+    assert [point.k for point in drawn.points] == [3, 6]
+    (run,) = covey.compare(FRAME, **ROLES, k=3, methods="mondrian", seed=1, l=2).runs
+    assert run.error is None
+    assert run.verdict is not None
+    assert len(run.verdict.checks) == 2
+    typo: dict[str, Any] = {"sede": 1}
+    for study in (covey.curve, covey.compare):
+        with pytest.raises((TypeError, covey.UsageError), match="sede"):
+            study(FRAME, **ROLES, k=3, **typo)
+        with pytest.raises(covey.SchemaError, match="quasi"):
+            study(FRAME, k=3)
+
+
 # ── on the shell ────────────────────────────────────────────────────────────────────────────────
 
 

@@ -16,16 +16,18 @@ from covey.encoding import Style
 from covey.errors import SchemaError
 from covey.inspection.named import Names, described
 from covey.publishing import Writing
-from covey.schema import Schema, TableFormat
+from covey.schema import Schema
 from covey.schema.requirements import Requirement
 
 
-class Roles(TypedDict, total=False):
-    """The columns by name, instead of a schema.
+class Described(TypedDict, total=False):
+    """The columns by name, instead of a schema, and rows that are no people.
 
     `quasi` may be known to others and are generalised, `sensitive` and `insensitive` are kept, all
     others are removed (`rest` gives them another role). Types and grids are then drafted as
-    `inspect` does; `quasi={"age": {"type": "numeric", "grid": 5}}` sets them.
+    `inspect` does; `quasi={"age": {"type": "numeric", "grid": 5}}` sets them. `drop_rows` and
+    `keep_rows` list kinds of rows that are no people ("totals", "headers", "notes", "blank"), to be
+    left out or released as people.
     """
 
     quasi: Names | None
@@ -34,14 +36,6 @@ class Roles(TypedDict, total=False):
     insensitive: Sequence[str] | None
     drop: Sequence[str] | None
     rest: str | None
-
-
-class Rows(TypedDict, total=False):
-    """Kinds of rows that are no people ("totals", "headers", "notes", "blank").
-
-    Those of `drop_rows` are left out, those of `keep_rows` are released as people.
-    """
-
     drop_rows: Sequence[str] | None
     keep_rows: Sequence[str] | None
 
@@ -100,7 +94,7 @@ class Method(TypedDict, total=False):
     iterations: int
 
 
-class Choices(Roles, Rows, Models, Method, total=False):
+class Choices(Described, Models, Method, total=False):
     """All about the released rows.
 
     `require` takes requirements as objects. `keep_order` releases the rows in the input's order,
@@ -141,14 +135,13 @@ class Wanted:
         said = dict(choices)
         method, require = said.pop("method", "covey"), said.pop("require", None)
         settings = taken(said, _SETTINGS)
-        roles, models = taken(said, Roles.__annotations__), taken(said, Models.__annotations__)
+        roles, models = taken(said, Described.__annotations__), taken(said, Models.__annotations__)
         own = options_among(method, models | (roles if schema is not None else {}))
         roles, models = (
             {name: value for name, value in some.items() if name not in own}
             for some in (roles, models)
         )
-        rows = Schema.from_dict({"columns": {}, "table": taken(said, Rows.__annotations__)}).table
-        table, known, doubts = _described(table, schema, roles, models.get("k"), rows)
+        table, known, doubts = described_by(table, schema, roles, models.get("k"))
         options = {name: value for name, value in (said | own).items() if value is not None}
         requirements = known.requirements(require, **models)
         request = Request.of(known, requirements, method, options, **settings)
@@ -160,14 +153,20 @@ def taken(said: dict[str, Any], names: Sequence[str] | Mapping[str, Any]) -> dic
     return {name: said.pop(name) for name in names if name in said}
 
 
-def _described(
-    table: Any, schema: Schema | None, roles: Mapping[str, Any], k: int | None, rows: TableFormat
+def described_by(
+    table: Any,
+    schema: Schema | None,
+    columns: Mapping[str, Any],
+    k: int | None = None,
 ) -> tuple[Any, Schema, list[str]]:
     """The table and its schema, drafted from the roles of its columns if there is none."""
+    roles = dict(columns)
+    rows = taken(roles, ("drop_rows", "keep_rows"))
+    form = Schema.from_dict({"columns": {}, "table": rows}).table
     if schema is None:
-        return described(tables.read(table, declared=rows), **{"quasi": None, **roles}, k=k)
+        return described(tables.read(table, declared=form), **{"quasi": None, **roles}, k=k)
     if not isinstance(schema, Schema):
         raise SchemaError("make the schema with covey.Schema.from_toml or covey.Schema.of")
     if any(given is not None for given in roles.values()):
         raise SchemaError("the schema has the roles of the columns: pass either it or their names")
-    return table, schema.model_copy(update={"table": schema.table.declaring(rows)}), []
+    return table, schema.model_copy(update={"table": schema.table.declaring(form)}), []

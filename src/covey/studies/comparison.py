@@ -15,12 +15,13 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import polars as pl
 
 from covey import pipeline, tables
+from covey.choices import Described, described_by, taken
 from covey.clustering import METHODS, Method, as_method
 from covey.clustering.progress import STOPPED, Progress, part_of, silent
 from covey.clustering.request import KEYWORDS, refuse_wrong_options
@@ -173,16 +174,25 @@ class Setting:
 _PLAIN = Setting()
 
 
-def compare(  # noqa: PLR0913 - each is a choice of the researcher's
+class Trial(Described, total=False):
+    """What `compare` takes of the keywords of `anonymize`."""
+
+    l: Any  # noqa: E741 - its name in the literature
+    t: Any
+    person: str | Literal[False] | None
+    seed: int | None
+    class_column: str | None
+
+
+def compare(
     frame: Any,
-    schema: Schema,
+    schema: Schema | None = None,
     *,
     k: int | Sequence[int],
     methods: Asked | Sequence[Asked] = "all",
-    seed: int | None = None,
-    class_column: str | None = None,
     workload: bool = False,
     progress: Progress = silent,
+    **choices: Unpack[Trial],
 ) -> Comparison:
     """Compare methods by time, memory and every metric of their releases.
 
@@ -196,9 +206,14 @@ def compare(  # noqa: PLR0913 - each is a choice of the researcher's
     the error, and the others continue. Memory is the peak while the groups are formed, above what
     was in use before; None if the system does not report it.
     """
-    setting = Setting(seed, class_column, workload)
+    said: dict[str, Any] = {**choices}
+    models = taken(said, ("l", "t", "person"))
+    columns = taken(said, Described.__annotations__)
+    setting = Setting(workload=workload, **said)
+    frame, known, _ = described_by(frame, schema, columns)
+    known = known.requiring(**models)
     return Comparison(
-        tuple(runs(frame, schema, k=k, methods=methods, setting=setting, progress=progress))
+        tuple(runs(frame, known, k=k, methods=methods, setting=setting, progress=progress))
     )
 
 

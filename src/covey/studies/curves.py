@@ -11,11 +11,12 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from math import exp, log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import polars as pl
 
 from covey import tables
+from covey.choices import Described, Method, Wanted, taken
 from covey.clustering import as_method
 from covey.clustering.progress import Progress, part_of, silent
 from covey.clustering.request import Request
@@ -139,33 +140,34 @@ refuse_format = Curve.refuse_format
 # ── finding it ──────────────────────────────────────────────────────────────────────────────────
 
 
-def curve(  # noqa: PLR0913 - those of anonymize
+class Drawn(Described, Method, total=False):
+    """What `curve` takes of the keywords of `anonymize`; `person` says what k counts."""
+
+    person: str | Literal[False] | None
+
+
+def curve(
     frame: Any,
-    schema: Schema,
+    schema: Schema | None = None,
     *,
     k: int | Iterable[int] | None = None,
-    person: str | Literal[False] | None = None,
-    method: str | Callable[..., Any] = "covey",
-    key: Key | bytes | str | Path | None = None,
-    seed: int | None = None,
-    class_column: str | None = None,
     progress: Progress = silent,
-    **options: Any,
+    **choices: Unpack[Drawn],
 ) -> Curve:
     """The risk and the loss for each `k`.
 
     By default, there are twenty from 2 to 200 or to the number of rows or persons. k counts persons
     if `person` names the column that identifies them, and rows if it is False; without it, the
-    schema decides. `frame`, `schema`, `method`, `key`, `seed`, `class_column` and `options` are
-    those of `anonymize`. With the same seed and options, a point is what `anonymize` finds for its
-    k, unless groups found for a larger k lose less: they are valid for the smaller k too. The covey
-    method uses a low effort, unless `effort` is among the options, so a release with its default
-    effort loses somewhat less than the curve shows. Without a `seed`, one is derived from the key;
-    it does not depend on `k`.
+    schema decides. The other keywords are those of `anonymize`. With the same seed and options, a
+    point is what `anonymize` finds for its k, unless groups found for a larger k lose less: they
+    are valid for the smaller k too. The covey method uses a low effort, unless `effort` is among
+    the options, so a release with its default effort loses somewhat less than the curve shows.
+    Without a `seed`, one is derived from the key; it does not depend on `k`.
     """
     sizes = [k] if isinstance(k, int) else None if k is None else list(k)
-    request = requested(schema, sizes, method, options, class_column, person=person)
-    task = prepare(frame, schema, request, ks=sizes, key=key, seed=seed, progress=progress)
+    said: dict[str, Any] = {**choices}
+    drawn = taken(said, ("key", "seed"))
+    task = prepare(wanted(frame, schema, sizes, said), ks=sizes, progress=progress, **drawn)
     return task.curve(tuple(task.points(progress)))
 
 
@@ -237,38 +239,34 @@ class Task:
         return Curve(lowest, self.encoded.rows, name, options, self.encoded.measure, person)
 
 
-def requested(
-    schema: Schema,
-    ks: Sequence[int] | None,
-    method: str | Callable[..., Any],
-    options: Mapping[str, Any],
-    class_column: str | None,
-    *,
-    person: str | Literal[False] | None = None,
-) -> Request:
+def wanted(
+    frame: Any, schema: Schema | None, ks: Sequence[int] | None, choices: Mapping[str, Any]
+) -> Wanted:
     """The request for the largest k, or an error if anything about it is wrong."""
-    asked = [KAnonymity(k, person) for k in (KS[:1] if ks is None else ks)]
-    if not asked:
+    said = dict(choices)
+    person = said.pop("person", None)
+    sizes = [KAnonymity(k, person) for k in (KS[:1] if ks is None else ks)]
+    if not sizes:
         raise UsageError("no k given for the curve")
-    chosen = {**({"effort": EFFORT} if method == "covey" else {}), **options}
-    request = Request.of(schema, asked, method, chosen, class_column=class_column)
-    refuse_method(method)
-    return replace(request, requirements=(request.size,))
+    if said.get("method", "covey") == "covey":
+        said = {"effort": EFFORT, **said}
+    found = Wanted.of(frame, schema, {**said, "require": sizes})
+    refuse_method(found.request.method)
+    return replace(found, request=replace(found.request, requirements=(found.request.size,)))
 
 
 def prepare(
-    frame: Any,
-    schema: Schema,
-    request: Request,
+    wanted: Wanted,
     *,
     ks: Sequence[int] | None,
     key: Key | bytes | str | Path | None = None,
-    seed: int | None,
+    seed: int | None = None,
     progress: Progress,
 ) -> Task:
     """Read the table, put it in order and encode it."""
     progress("reading", 0.0)
-    table = tables.original(frame, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
+    schema, request = wanted.schema, wanted.request
+    table = tables.original(wanted.table, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
     refuse_unsaid(table, schema, request.requirements)
     persons = whose_rows(table, schema, request.persons)
     seeded = [request.method.name, request.options, "curve", request.class_column]

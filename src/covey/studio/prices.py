@@ -97,10 +97,8 @@ class Prices:
             schema = schema_of(toml)
             telling.progress("reading", 0.0)
             table = tables.read(place, schema)
-            request = curves.requested(schema, None, "covey", {"effort": _EFFORTS[-1]}, None)
-            task = curves.prepare(
-                table, schema, request, ks=None, seed=None, progress=telling.progress
-            )
+            wanted = curves.wanted(table, schema, None, {"effort": _EFFORTS[-1]})
+            task = curves.prepare(wanted, ks=None, progress=telling.progress)
             self._priced = (place, toml, reading), task, _Examples.of(task, table)
         return self._priced[1:]
 

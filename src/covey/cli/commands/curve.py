@@ -1,4 +1,4 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,11 +72,11 @@ def curve(
     with files.outputs(*paths) as outputs:
         with progress_bar() as progress:
             options = comparison.parse_options(trial.option or [])
-            request = curves.requested(
-                schema, ks, trial.method, options, trial.class_column, person=person
-            )
-            table = read(source.table, schema) if table is None else table
-            task = curves.prepare(table, schema, request, ks=ks, seed=trial.seed, progress=progress)
+            options |= {"method": trial.method, "class_column": trial.class_column}
+            wanted = curves.wanted(table, schema, ks, {**options, "person": person})
+            if table is None:
+                wanted = replace(wanted, table=read(source.table, schema))
+            task = curves.prepare(wanted, ks=ks, seed=trial.seed, progress=progress)
         try:
             with progress_bar() as progress:
                 finished.extend(task.points(progress))
