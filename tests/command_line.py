@@ -1,5 +1,7 @@
 """The command line, run in a folder with the demonstration in it."""
 
+import functools
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +11,15 @@ from covey import demo
 from covey.cli import main as cli
 
 PEOPLE = 120
+
+
+@functools.cache
+def demonstration() -> dict[Path, bytes]:
+    """The files of invented people, their schema and its trees, by their places."""
+    with tempfile.TemporaryDirectory() as folder:
+        demo.write(Path(folder), PEOPLE)
+        written = [path for path in Path(folder).rglob("*") if path.is_file()]
+        return {path.relative_to(folder): path.read_bytes() for path in written}
 
 
 class Ran(NamedTuple):
@@ -21,7 +32,9 @@ class Folder:
     """A folder with invented people and their schema, and commands run from there."""
 
     def __init__(self, path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-        demo.write(path, PEOPLE)
+        for place, data in demonstration().items():
+            (path / place).parent.mkdir(exist_ok=True)
+            (path / place).write_bytes(data)
         self.path = path
         self.capfd = capfd
 

@@ -1,6 +1,6 @@
-"""Runs in a child process: a release on a cluster of Spark with two executors, one of them killed.
+"""Runs in a child process: a release on a cluster of Spark, whose executor is killed once.
 
-The executors are processes of their own, as on a cluster of several machines.
+It is a process of its own, as on a cluster of several machines, and all that it held is lost.
 """
 
 import os
@@ -27,7 +27,7 @@ if __name__ == "__main__":
         "spark.local.dir": str(folder / "local"),
         "spark.ui.enabled": "false",
     }
-    builder = SparkSession.Builder().master("local-cluster[2,1,1024]")
+    builder = SparkSession.Builder().master("local-cluster[1,1,1024]")
     for name, value in settings.items():
         builder = builder.config(name, value)
     builder.getOrCreate()

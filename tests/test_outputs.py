@@ -14,8 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+import covey
 from children import stopped_at_any_time
 from covey.errors import OutputError
 from covey.tables import files
@@ -403,6 +405,15 @@ def test_private_ones_are_their_owners_alone_whatever_they_were(tmp_path: Path) 
     with files.outputs(*paths, private=[paths[2]]) as outputs:
         outputs.publish()
     assert [path.stat().st_mode & 0o777 for path in paths] == [0o644, 0o644, 0o600]
+
+
+def test_costs_are_their_owners_alone(tmp_path: Path) -> None:
+    """Also where no draft was opened for them."""
+    schema = covey.Schema.of(quasi={"x": "numeric"})
+    made = covey.anonymize(pl.DataFrame({"x": [1, 2, 3, 4]}), schema, require=covey.KAnonymity(2))
+    made.write(tmp_path / "out.csv", costs=tmp_path / "costs.csv")
+    assert (tmp_path / "out.csv").stat().st_mode & 0o044
+    assert (tmp_path / "costs.csv").stat().st_mode & 0o077 == 0
 
 
 # ── folders ─────────────────────────────────────────────────────────────────────────────────────

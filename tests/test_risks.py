@@ -118,6 +118,16 @@ def test_a_population_does_not_tell_persons_apart() -> None:
     assert risks.population == 20
 
 
+def test_a_mean_may_stand_for_anyone_of_a_population() -> None:
+    schema = covey.Schema.of(quasi={"age": {"type": "numeric", "render": "mean"}})
+    frame = pl.DataFrame({"age": [1.0, 2, 8, 9]})
+    released = covey.anonymize(frame, schema, require=covey.KAnonymity(2)).table
+    verdict = covey.verify(released, schema)
+    risks = covey.population_risks(verdict, released, frame, schema).risks
+    assert (risks.prosecutor, risks.journalist, risks.marketer) == (1 / 2, None, None)
+    assert risks.population == 4
+
+
 def test_of_several_columns_of_persons_the_worst_counts() -> None:
     frame = pl.DataFrame({"q": ["x"] * 6, "one": [*"aabbcc"], "house": [*"AAAABC"]})
     schema = covey.Schema.of(quasi={"q": "categorical"}, insensitive=["one", "house"])

@@ -15,9 +15,9 @@ import polars as pl
 import pytest
 
 import covey
-from covey import KAnonymity
+from covey import KAnonymity, LDiversity, Style, TCloseness
 from covey.engines import sessions
-from test_datasets import KEY, REQUESTS, in_order, people, prepared, released, schema, spread
+from test_datasets import KEY, REQUESTS, in_order, people, released, schema, spread
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 if shutil.which("java") is None:
@@ -61,15 +61,19 @@ def on_spark(source: Any, known: covey.Schema, to: Path, **more: Any) -> pl.Data
 # ── the same release ────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    "name", ["k", "persons", "suppressing, t", "low and high", "another method", "l"]
-)
+MUCH: dict[str, Any] = {
+    "require": [KAnonymity(4, "patient"), LDiversity(3, "diagnosis"), TCloseness(0.4, "diagnosis")],
+    "max_suppressed": 0.05,
+    "style": Style(categories="values", intervals="columns"),
+    "effort": "fast",
+}
+
+
+@pytest.mark.parametrize("asked", [MUCH, REQUESTS["another method"]], ids=["much", "a method"])
 def test_spark_gives_the_release_the_verdict_and_the_report_of_one_machine(
-    name: str, session: Any, tmp_path: Path
+    asked: dict[str, Any], session: Any, tmp_path: Path
 ) -> None:
-    frame, known = prepared(name)
-    asked = REQUESTS[name] if "method" in REQUESTS[name] else {"effort": "fast", **REQUESTS[name]}
-    source = spread(frame, tmp_path / "in")
+    known, source = schema(), spread(people(), tmp_path / "in")
     ours = anonymize(source, known, tmp_path / "ours", engine="spark", **asked)
     theirs = anonymize(source, known, tmp_path / "theirs", **asked)
     assert in_order(released(tmp_path / "ours")).equals(in_order(released(tmp_path / "theirs")))
@@ -101,7 +105,7 @@ def test_neither_order_nor_partitions_nor_lost_pieces_change_the_release(
     session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frame, known = people(), schema()
-    first = on_spark(spread(frame, tmp_path / "in"), known, tmp_path / "first", **K)
+    first = locally(spread(frame, tmp_path / "in"), known, tmp_path / "first", **K)
     given = session.read.parquet(spread(frame, tmp_path / "others", files=5))
     monkeypatch.setattr(spark, "_SUMS", 8)
     monkeypatch.setattr(spark.SparkRun, "_keep", lambda _, pieces: pieces)  # all is computed again
@@ -291,21 +295,15 @@ def test_no_original_value_is_left_or_readable(session: Any, tmp_path: Path) -> 
         found.extend(marked_in(held))
         seen = max(seen, sum(len(own) for path, own in held.items() if path.suffix == ".data"))
 
-    asked: dict[str, Any] = {"k": 5, "person": False}
-    anonymize(
-        source, known, tmp_path / "out", engine="spark", progress=look, **asked, effort="fast"
-    )
+    asked: dict[str, Any] = {"k": 5, "person": False, "progress": look}
     with pytest.raises(covey.InfeasibleError):
-        on_spark(source, known, tmp_path / "none", k=5, person=False, l={"illness": 6})
-    mark = tmp_path / "killed"
-    killed = killing(mark, 0)
-    anonymize(
-        source, known, tmp_path / "two", engine="spark", progress=look, method=killed, **asked
-    )
+        on_spark(source, known, tmp_path / "none", **asked, l={"illness": 6})
+    killed = killing(tmp_path / "killed", 0)
+    anonymize(source, known, tmp_path / "out", engine="spark", method=killed, **asked)
     assert seen > 10_000  # there were files, and what was in them could not be read
     assert not found
     assert not marked_in(contents(local))
-    assert {path.name for path in tmp_path.iterdir()} == {"in", "out", "two", "killed"}
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "out", "killed"}
     for path in (tmp_path / "out").iterdir():
         assert f"{MARK}-name".encode() not in path.read_bytes()
 
@@ -338,7 +336,7 @@ def test_a_session_keeps_its_settings(session: Any, tmp_path: Path) -> None:
 
 def test_an_address_gets_the_release_in_one_step(session: Any, tmp_path: Path) -> None:
     source, known = spread(people(), tmp_path / "in"), schema()
-    plain = on_spark(source, known, tmp_path / "plain", **K)
+    plain = locally(source, known, tmp_path / "plain", **K)
     report = tmp_path / "report.json"
     address = f"file://{tmp_path}/out"
     anonymize(f"file://{source}", known, address, engine="spark", report=report, **K)

@@ -235,8 +235,6 @@ sys.meta_path.insert(0, Finder())
     ("module", "function", "debug"),
     [
         ("covey.inspection", "inspect", ""),
-        ("covey.inspection", "inspect", "1"),
-        ("covey.studio.frame", "line", ""),
         ("covey.studio.frame", "line", "1"),
         ("covey.pipeline", "anonymize", "1"),
     ],
@@ -266,7 +264,7 @@ def test_a_fault_shows_its_kind_and_no_cell(
 
 @pytest.mark.slow
 def test_a_large_upload_is_not_held_in_memory(tmp_path: Path) -> None:
-    size, large = 300 * 1024**2, tmp_path / "large.csv"
+    size, large = 100 * 1024**2, tmp_path / "large.csv"
     with large.open("wb") as file:
         file.truncate(size)
     with served(tmp_path) as running, running.client() as client:
@@ -275,7 +273,7 @@ def test_a_large_upload_is_not_held_in_memory(tmp_path: Path) -> None:
         with large.open("rb") as file:
             answer = client.post("open/upload", files={"file": ("large.csv", file)}, timeout=300)
         assert len(told(answer)) == 1
-        assert most_memory(running.process.pid) - before < size / 5
+        assert most_memory(running.process.pid) - before < size / 3
 
 
 def most_memory(process: int) -> int:

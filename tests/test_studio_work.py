@@ -209,6 +209,20 @@ def test_a_file_that_is_no_saved_work_is_refused(line: str, instead: str) -> Non
         WORK.reopened(text)
 
 
+@pytest.mark.parametrize(
+    "decided",
+    [
+        {"source": Source("others.csv")}, {"schema": SCHEMA.requiring(k=7)}, {"effort": "best"},
+        {"objective": "sse"}, {"max_suppressed": 0.01}, {"value_sets": True}, {"low_high": True},
+    ],
+    ids=lambda decided: next(iter(decided)),
+)  # fmt: skip
+def test_what_changes_a_release_makes_another_one(decided: dict[str, Any]) -> None:
+    assert dataclasses.replace(WORK, **decided).made_of != WORK.made_of
+    told = dataclasses.replace(WORK, about=About("a"), checked=frozenset({"x"}))
+    assert told.made_of == WORK.made_of
+
+
 # ── undo ────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -329,6 +343,14 @@ def test_a_price_that_cannot_be_found_is_told_once(
     page = studio.get("price/piece/answer").text
     assert 'class="told bad"' in page
     wait(lambda: "data-every" not in studio.get("price/piece/answer").text)
+
+
+def test_a_release_that_cannot_be_made_is_told(studio: Inside) -> None:
+    studio.upload("people.csv", as_csv())
+    studio.post("price/k", {"k": "61"})  # more than there are rows
+    studio.post("make/start")
+    wait(lambda: "make" not in studio.studio.jobs)
+    assert "61" in "".join(told(studio.get("make")))
 
 
 def test_decisions_are_undone_while_the_release_is_made(studio: Inside) -> None:

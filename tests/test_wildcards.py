@@ -25,6 +25,7 @@ from covey.measures.entropy import InGroups
 from covey.release import Release
 from covey.schema import MissingPolicy, Schema
 from covey.tables import Table
+from covey.verification.classes import wildcards
 from examples import examples
 from oracles.anonymity import smallest_class, smallest_match
 from oracles.metrics import groups_of, total_il
@@ -84,6 +85,12 @@ def test_k_holds_by_both_readings(method: str, table: People, style: Style, k: i
         labels = release.groups.labels.tolist()
         lost = total_il(as_shown(table.oracle, groups_of(labels)), labels, table.schema.loss)
         assert release.report.losses.total_il == pytest.approx(lost, rel=1e-9, abs=1e-9)
+
+
+def test_an_interval_with_one_end_is_open_and_not_missing() -> None:
+    ends = Table(pl.DataFrame({"x_low": [1, None, 1, None], "x_high": [2, 2, None, None]}))
+    (cells,) = wildcards(ends, Schema.of(quasi={"x": "numeric"}))
+    assert cells.to_list() == ["1;2", ";2", "1;", None]
 
 
 @given(wild_people(least=2, most=10), st.integers(2, 3))
