@@ -36,6 +36,7 @@ from covey.custody.sealed import Spool
 from covey.encoding import encode
 from covey.engines import local, repeating, steps
 from covey.engines.cuts import learn, uncut
+from covey.schema import taxonomy
 from covey.tables import Table, batches, csv_files
 from examples import examples
 
@@ -595,3 +596,12 @@ def test_samples_do_not_depend_on_batches(tmp_path: Path, monkeypatch: pytest.Mo
         assert parts.repeating.limits == whole.repeating.limits
         for name, kept in whole.repeating.rows.items():
             assert in_order(parts.repeating.rows[name]).equals(in_order(kept))
+
+
+def test_a_tree_made_in_python_serves_a_release_in_parts(tmp_path: Path) -> None:
+    paths = [["a", "ab", "*"], ["b", "ab", "*"], ["c", "c", "*"]]
+    tree = {"type": "categorical", "taxonomy": taxonomy.from_paths(paths)}
+    frame = pl.DataFrame({"c": ["a", "b", "c"] * 20})
+    known = covey.Schema.of(quasi={"c": tree}, require={"k": 5})
+    made = covey.anonymize_dataset(frame, known, to=tmp_path / "out", key=bytes(32), register=False)
+    assert made.verdict.holds

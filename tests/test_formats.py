@@ -178,6 +178,19 @@ def test_a_spreadsheet_has_typed_cells(made: Callable[..., bytes]) -> None:
     assert same(found.frame)
 
 
+@pytest.mark.parametrize(("row", "column"), [(1_048_575, 16_383), (1_048_575, 3), (40_000, 900)])
+def test_a_cell_far_from_all_others_is_refused_before_it_takes_memory(
+    row: int, column: int
+) -> None:
+    memory = io.BytesIO()
+    with xlsxwriter.Workbook(memory) as book:
+        sheet = book.add_worksheet()
+        sheet.write(0, 0, "age")
+        sheet.write(row, column, 1)
+    with pytest.raises(TableError, match=f"2 cells.*row {row + 1:,}"):
+        read(memory.getvalue())
+
+
 @pytest.mark.parametrize("made", [xlsx, xls, ods])
 def test_a_sheet_is_named_unless_only_one_has_cells(made: Callable[..., bytes]) -> None:
     other = [["a"], [1]]

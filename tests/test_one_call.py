@@ -220,3 +220,17 @@ def test_three_commands_and_no_editor(folder: Folder) -> None:
     assert done.code == 0
     assert "wrote out.csv, report.json" in done.err
     assert folder.covey("verify", "out.csv").code == 0  # with the k of the draft
+
+
+def test_names_that_clash_with_low_and_high_ends_are_refused() -> None:
+    schema = covey.Schema.of(quasi={"q": "numeric", "q_low": "categorical"})
+    with pytest.raises(covey.SchemaError, match="'q_low'"):
+        covey.anonymize(FRAME, schema, k=3, style=covey.Style(intervals="columns"))
+
+
+def test_a_release_is_measured_by_its_own_schema() -> None:
+    release = covey.anonymize(FRAME, quasi=["age", "sex"], sensitive=["diagnosis"], k=5, seed=1)
+    schema = release.schema.without("income", "name")  # which the release does not have
+    assert covey.measure(FRAME, release.table, schema) == covey.measure(
+        FRAME, release.table, release.schema
+    )

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import logging
 import re
 import stat
 import zipfile
@@ -109,6 +110,25 @@ def test_a_bad_upload_gets_the_words_of_the_command_line(
         assert said == ([] if "more than one" in words else [words])  # it asks which one
         assert ("open/part" in answer.text) == ("more than one" in words)
         assert CANARY not in answer.text
+
+
+def test_too_many_columns_are_refused_at_once(studio: Inside) -> None:
+    (studio.folder / "t.csv").write_text(
+        ",".join(f"c{i}" for i in range(1_001)) + "\n" + "1," * 1_000 + "1\n"
+    )
+    (words,) = told(studio.opening(studio.folder / "t.csv"))
+    assert "1,001 columns" in words
+
+
+def test_nothing_of_an_upload_is_in_a_log(studio: Inside, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    logging.getLogger("python_multipart").propagate = True
+    head = {"content-type": "multipart/form-data; boundary=b"}
+    answer = studio.client.post(f"/{TOKEN}/open/upload", content=b"--b\xe9Zq7", headers=head)
+    assert answer.status_code == 400
+    for text in (answer.text, caplog.text):
+        assert "\\xe9" not in text
+        assert "233" not in text
 
 
 @pytest.mark.parametrize("path", ["", "nope.csv", "/nope/nope.csv", "~nobody-here/x.csv", "~", "-",

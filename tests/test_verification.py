@@ -1,6 +1,7 @@
 """The verifier compared with brute force, and on cases that other verifiers got wrong."""
 
 import random
+from pathlib import Path
 
 import pandas as pd
 import polars as pl
@@ -10,7 +11,10 @@ from hypothesis import strategies as st
 
 import covey
 from covey import demo
+from covey.encoding import encode
 from covey.schema.requirements import KAnonymity
+from covey.tables import Table
+from covey.tables.csv_files import Dialect
 from oracles.anonymity import smallest_class, smallest_match
 
 CELLS = st.sampled_from([None, "a", "b", "c"])
@@ -116,6 +120,53 @@ def test_a_file_without_a_header_is_not_quoted() -> None:
     with pytest.raises(covey.SchemaError, match="2 of 2 columns") as caught:
         covey.anonymize(frame, schema_of(["name", "born"]), require=[KAnonymity(2)])
     assert "Ann" not in str(caught.value)
+
+
+# ── what reads the same is one value, and what a machine can tell apart are two classes ─────────
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["1", "1.0", "01", "1e0", "+1", "1,0"], 1),
+        (["0", "-0", "-0.0", "0.00"], 1),
+        (["2024-01-31", "31.01.2024", "31.1.2024", "2024/1/31", "01/31/2024"], 1),
+        (["2024-01-31", "2024-01-31T00:00:00", "2024-01-31T10:00:00"], 2),
+        (["", " na", "NA ", "unknown", "UNKNOWN"], 1),  # tokens of this table, however spelled
+        (["1", "2", "1.5", "I10", "I10.0", "1a", "01a"], 7),
+        ([1.0, 1.5, -0.0, 0.0], 3),
+    ],
+)
+def test_values_that_read_the_same_are_one(cells: list[object], values: int) -> None:
+    frame = pl.DataFrame({"q": ["a"] * len(cells), "ill": cells})
+    table = {"missing": ["", "NA", "unknown"]}
+    schema = covey.Schema.of(quasi={"q": "categorical"}, sensitive=["ill"], table=table)
+    (found,) = covey.verify(frame, schema).achieved
+    assert found.distinct_l == values
+    (code,) = encode(Table(frame, Dialect(missing=("NA", "unknown"))), schema).sensitive.values()
+    assert len(code.known) == values  # the methods count as the verifier does
+
+
+def test_negative_zeros_are_a_class_of_their_own_in_memory_as_in_a_file(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"q": [0.0] * 4 + [-0.0]})
+    frame.write_csv(tmp_path / "t.csv")
+    for table in (frame, tmp_path / "t.csv", frame.cast(pl.Float32)):
+        assert covey.verify(table, schema_of(["q"])).k == 1
+
+
+def test_negative_zeros_in_kept_columns_are_released(tmp_path: Path) -> None:
+    values = [0.0, -0.0, 1.0, -1.5] * 10
+    frame = pl.DataFrame({"age": [n % 9 for n in range(40)], "ill": values, "kept": values})
+    schema = covey.Schema.of(quasi={"age": "numeric"}, sensitive=["ill"], insensitive=["kept"])
+    release = covey.anonymize(frame, schema, k=4, t={"ill": 0.5}, l={"ill": 2}, key=bytes(32))
+    release.write(tmp_path / "o.csv", register=False)
+    assert (tmp_path / "o.csv").read_text().count("-0.0") == 20
+
+
+def test_an_interval_with_one_open_end_is_no_wildcard() -> None:
+    ends = {"q_low": ["1"] * 4 + ["1", None], "q_high": ["5"] * 4 + [None, None]}
+    verdict = covey.verify(pl.DataFrame(ends), covey.Schema.of(quasi={"q": "numeric"}))
+    assert (verdict.k, verdict.k_wildcard) == (1, 2)
 
 
 def test_an_absent_quasi_identifier_is_refused() -> None:

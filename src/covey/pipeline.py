@@ -337,9 +337,12 @@ class _Opened:
 def _opened(original: Any, released: Any, schema: Schema, *, whole: bool = False) -> _Opened:
     """Open both tables: in batches if one is in many files, unless they are needed `whole`."""
     if whole or not (_is_many(original) or _is_many(released)):
-        table = tables.original(original, schema, Role.QUASI)
+        read = tables.read(original, schema)
+        known = read.frame.select(n for n in read.frame.columns if n in schema.columns)
+        table = tables.original(replace(read, frame=known), schema, Role.QUASI)
         return _Opened(table, *_read_release(released, schema, table.dialect))
     before = batches(original, schema)
+    before = before.only([n for n in before.names if n in schema.columns])
     declared = _as_released(schema, before.dialect)
     if not _is_many(released):
         shown, output = _read_release(released, schema, before.dialect)

@@ -115,6 +115,7 @@ class Request(Asked):
             raise UsageError(
                 f"the method {found.name!r} shows intervals only: remove render from the schema"
             )
+        refuse_clashes(schema, choices.get("style", PLAIN))
         kept = found.keeps(options, schema.names(Role.SENSITIVE)) if found.keeps else ()
         return cls(
             requirements=(*requirements, *(one for one in kept if one not in requirements)),
@@ -226,6 +227,20 @@ def refuse_objective(
         raise UsageError("objective is for the method covey, or for refine")
     if aim.classification and class_column is None:
         raise UsageError("the objective 'classification' needs a class column")
+
+
+def refuse_clashes(schema: Schema, style: Style) -> None:
+    """Refuse columns of low and high ends that would have the name of another column."""
+    if style.intervals != "columns":
+        return
+    ends = [f"{name}{end}" for name, column in schema.quasi.items() if column.is_ordered
+            for end in ("_low", "_high")]  # fmt: skip
+    clash = next((name for name in ends if name in schema.columns), None)
+    if clash is not None:
+        raise SchemaError(
+            f"column {clash!r} has the name of a low or high end in the release: rename it, or "
+            "omit --low-high"
+        )
 
 
 # What `anonymize` takes beside the options of a method.

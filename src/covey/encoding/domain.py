@@ -177,4 +177,4 @@ def _reference(name: str, column: Column, counts: pl.DataFrame, dialect: Dialect
             leaves = np.array([places[value or MISSING_LEAF] for value in known], dtype=np.int64)
             order = np.argsort(leaves, kind="stable")
             return Reference(known[order], rows[order], labels.seen, tree, leaves[order])
-    return Reference(known, rows, labels.seen)
+    return Reference(known, rows, labels.as_read)

@@ -97,8 +97,9 @@ def _sensitive(table: Table, name: str, column: Column) -> pl.Series:
         case ColumnType.DATE:
             return parse_dates(cells, column.format)
         case _ if column.taxonomy is not None:
-            cells = cells.cast(pl.String)
-    return labels.seen(cells, table.dialect.missing)
+            return labels.seen(cells.cast(pl.String), table.dialect.missing)
+        case _:
+            return labels.as_read(cells, table.dialect.missing)
 
 
 def rows_to_keep(table: Table, schema: Schema) -> Selection:

@@ -35,6 +35,7 @@ from covey.engines.written import LocalFiles
 from covey.errors import UsageError
 from covey.part import Grouping, Outcome
 from covey.publishing import Outputs
+from covey.schema import Column
 from covey.tables import files
 from covey.tables.batches import Batches
 from covey.tables.merging import Mergeable, merged
@@ -325,19 +326,23 @@ def _working(source: Batches, order: Order) -> Iterator[Spool]:
 def _fingerprint(source: Batches, order: Order) -> bytes:
     """The input and all that the work depends on: what is done for one must not serve another."""
     stats = [(path, (stat := os.stat(path)).st_size, stat.st_mtime_ns) for path in source.files]  # noqa: PTH116
-    declared = {
-        name: column.taxonomy_over(())
-        for name, column in order.schema.columns.items()
-        if not column.has_own_tree
-    }
-    trees = {name: [tree.labels, tree.parent.tolist()] for name, tree in declared.items()}
+    trees = {name: _tree_of(column) for name, column in order.schema.columns.items()}
+    settings = order.schema.model_dump(mode="json", exclude={"columns": {"__all__": {"taxonomy"}}})
     request = order.request
     said = json.dumps(
-        [stats, request.seeded, order.schema.model_dump(mode="json"), trees, order.part_rows,
+        [stats, request.seeded, settings, trees, order.part_rows,
          asdict(request.style), order.secret.seed, order.to and order.to.defuse, order.remember],
         default=str,
     )  # fmt: skip
     return hashlib.sha256(said.encode()).digest()
+
+
+def _tree_of(column: Column) -> Any:
+    """The tree of a column as plain values: as declared, or how it is built."""
+    if column.has_own_tree:
+        return column.model_dump(mode="json", include={"taxonomy"})
+    tree = column.taxonomy_over(())
+    return [tree.labels, tree.parent.tolist()]
 
 
 def _ending(source: Batches) -> str:

@@ -116,7 +116,54 @@ def numbers_as_one(cells: pl.Series) -> pl.Series:
     powers = cells.filter(cells.str.contains(_POWER)).unique()
     plain = [f"{Decimal(power.replace(',', '.')):f}" for power in powers]
     whole = r"^(-?[0-9]+)\.$"
-    return cells.replace(powers, plain).str.replace(_NUMBER, "$1$2.$3").str.replace(whole, "$1")
+    same = cells.replace(powers, plain).str.replace(_NUMBER, "$1$2.$3").str.replace(whole, "$1")
+    return same.str.replace("^-0$", "0")
+
+
+_DAY_FIRST = r"^([0-9]{1,2})[./-]([0-9]{1,2})[./-]([0-9]{4})$"
+_YEAR_FIRST = r"^([0-9]{4})[./-]([0-9]{1,2})[./-]([0-9]{1,2})(?:[t ]00:00(?::00(?:\.0+)?)?)?$"
+
+
+def dates_as_one(cells: pl.Series) -> pl.Series:
+    """The texts of a column, with one spelling per date: 31.1.2024 becomes 2024-01-31.
+
+    The day comes before the month, unless it would be a thirteenth month. Each text is read by
+    itself, so that batches of a column agree.
+    """
+    day, month, year = (pl.lit(cells.str.extract(_DAY_FIRST, place)) for place in (1, 2, 3))
+    swapped = month.cast(pl.Int32) > 12
+    named = (
+        year,
+        pl.when(swapped).then(day).otherwise(month),
+        pl.when(swapped).then(month).otherwise(day),
+    )
+    parts = [
+        pl.coalesce(own, pl.lit(cells.str.extract(_YEAR_FIRST, place))).str.zfill(2)
+        for place, own in enumerate(named, 1)
+    ]
+    return pl.select(pl.coalesce(pl.concat_str(parts, separator="-"), pl.lit(cells))).to_series()
+
+
+_CODED = r"^[+-]?[.,]?[0-9]"  # may be a number or a date
+
+
+def as_read(cells: pl.Series, missing: Sequence[str] = ()) -> pl.Series:
+    """The cells of a column without a type, one spelling for what reads the same.
+
+    Texts as a reader sees them; 1, 1.0, 01 and 1e0 are one number, -0.0 and 0.0 too, and a date is
+    the same in each of its spellings.
+    """
+    if cells.dtype.is_float():
+        return cells.set(cells == 0.0, 0.0)
+    texts = seen(cells, missing)
+    if texts.dtype != pl.String:
+        return texts
+    different = texts.filter(texts.str.contains(_CODED).fill_null(value=False)).unique()
+    same = dates_as_one(numbers_as_one(different))
+    changed = same != different
+    return (
+        texts.replace(different.filter(changed), same.filter(changed)) if changed.any() else texts
+    )
 
 
 def places(names: Sequence[str]) -> dict[str, int]:

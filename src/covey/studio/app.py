@@ -6,6 +6,7 @@ and leads to a page. So a reload repeats nothing and loses nothing.
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Callable
 from importlib.resources import files
 from pathlib import Path
@@ -31,6 +32,10 @@ _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 def application(folder: Path, table: str | None, ready: Callable[[], None]) -> Starlette:
     """The server's application; it keeps its files in `folder` and begins with `table`."""
+
+    # Neither requests nor uploads nor errors are logged: all may hold what is in a cell.
+    for library in ("uvicorn", "asyncio", "python_multipart"):
+        logging.getLogger(library).setLevel(logging.CRITICAL + 1)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -165,8 +170,11 @@ _TEXTS: dict[str, Callable[[Work], str]] = {
 
 async def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    text = "There is nothing at this address." if error.status_code == 404 else error.detail
+    text = _REFUSALS.get(error.status_code, error.detail)  # of an upload, it quotes bytes
     return HTMLResponse(framed(None, STEPS, None, element("p", text)), error.status_code)
+
+
+_REFUSALS = {400: "The upload cannot be read.", 404: "There is nothing at this address."}
 
 
 async def _failed(_: Request, error: Exception) -> Response:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from covey import inspection, pipeline, tables
-from covey.errors import CoveyError
+from covey.errors import CoveyError, TableError
 from covey.generalisation import Style
 from covey.inspection.draft import Draft
 from covey.inspection.facts import Facts, look
@@ -28,6 +28,7 @@ from covey.tables.csv_files import Dialect
 from covey.verification import Verdict
 
 _HEAD = 8  # rows of a preview
+MOST_COLUMNS = 1_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,6 +92,11 @@ class Desk(Columns, Prices, Looks):
         telling.progress("reading", 0.0)
         self._read = None  # the file may have changed since
         table = self.table(place, declared)
+        if table.frame.width > MOST_COLUMNS:
+            raise TableError(
+                f"the table has {table.frame.width:,} columns; the studio shows at most "
+                f"{MOST_COLUMNS:,}: choose some, or use covey anonymize with --rest drop"
+            )
         telling.progress("looking at the columns", 0.5)
         draft = inspection.inspect(table, taxonomies=trees_beside(place)).declaring(declared)
         return Opened(

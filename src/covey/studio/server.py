@@ -1,7 +1,6 @@
 """Start the server of covey studio, on this machine alone, and end it without leaving anything."""
 
 import contextlib
-import logging
 import secrets
 import shutil
 import socket
@@ -48,9 +47,6 @@ def run(table: str | None, *, port: int, open_browser: bool, say: Callable[[str]
                 threading.Thread(target=webbrowser.open, args=opening, daemon=True).start()
 
         app = application(folder, table, ready)
-        # Neither requests nor errors are logged: both may hold what is in a cell.
-        logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
-        logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)
         guarded = Guard(app, token, number, once if open_browser else None)
         config = uvicorn.Config(
             guarded, log_config=None, access_log=False, lifespan="on",

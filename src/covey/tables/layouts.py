@@ -41,9 +41,12 @@ class Layout:
 
     def without_lines(self, data: bytes) -> bytes:
         """The bytes from the header on."""
+        end = 0
         for _ in range(self.skip):
-            data = data[data.find(b"\n") + 1 :] if b"\n" in data else b""
-        return data
+            end = data.find(b"\n", end) + 1
+            if not end:
+                return b""
+        return data[end:]
 
     def without_spaces(self, data: bytes) -> bytes:
         """The same records without spaces after delimiters."""

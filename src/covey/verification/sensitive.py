@@ -119,7 +119,7 @@ class SensitiveColumn:
     ) -> "SensitiveColumn":
         """Read a column from the `counts` of all rows."""
         written = _meanings(found[VALUE], column, dialect, name)
-        cells, tree = labels.seen(written, dialect.missing), None
+        cells, tree = _as_read(written, column, dialect.missing), None
         if column.taxonomy is not None:
             tree, plain = _tree(name, column, written.set(cells.is_null(), None), dialect)
             cells = labels.seen(plain)
@@ -178,7 +178,13 @@ class SensitiveColumn:
         """The listed values, read like the cells, also as defused formulas."""
         written = pl.Series(self.name, listed, dtype=pl.String)
         either = pl.concat([written, formulas.defused(written, self.dialect)])
-        return labels.seen(_read(either, self.column, self.dialect)).cast(pl.String)
+        read = _read(either, self.column, self.dialect)
+        return _as_read(read, self.column).cast(pl.String)
+
+
+def _as_read(cells: pl.Series, column: Column, missing: Sequence[str] = ()) -> pl.Series:
+    """The values as they read; the labels of a tree are no numbers."""
+    return (labels.seen if column.taxonomy else labels.as_read)(cells, missing)
 
 
 def rounded(figure: Fraction | None) -> float | None:

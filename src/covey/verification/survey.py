@@ -112,8 +112,11 @@ class Survey:
         seeds = ((self.seed + 2 * place + half + 1) % 2**64 for place in range(quasi.width))
         columns = zip(quasi.columns, seeds, strict=True)
         mixed: Words = np.full(quasi.height, _ODD[half], dtype=np.uint64)
+        signs = quasi.select(pl.selectors.float().pow(-1) == -float("inf"))  # -0.0 is not 0.0
         for hashes in quasi.select(pl.col(name).hash(seed) for name, seed in columns):
             mixed ^= hashes.to_numpy()
+            if hashes.name in signs.columns:
+                mixed ^= signs[hashes.name].fill_null(value=False).to_numpy().astype(np.uint64)
             mixed *= _ODD[half]
             mixed ^= mixed >> np.uint64(32)
         return pl.Series(mixed)

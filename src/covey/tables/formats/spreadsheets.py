@@ -6,7 +6,9 @@ float, so a column of whole floats is one of whole numbers. Formulas are read as
 
 import io
 import itertools
-from collections.abc import Callable, Sequence
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -27,6 +29,7 @@ def read(data: bytes, part: str | None, declared: TableFormat) -> Found:
     """Read a sheet of a workbook: .xlsx, .xlsm, .xlsb, .xls or .ods."""
     calamine = needed("python_calamine", "excel", "reading a spreadsheet")
     with damaged("spreadsheet, or it is encrypted"):
+        _refuse_far(data)
         book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
         rows: dict[str, list[list[Any]]] = {}
 
@@ -38,6 +41,44 @@ def read(data: bytes, part: str | None, declared: TableFormat) -> Found:
         sheets = [str(name) for name in book.sheet_names]
         name = chosen(part, sheets, partial(_is_filled, cells), "sheet")
         return _table(cells(name), declared)
+
+
+def _refuse_far(data: bytes) -> None:
+    """Refuse a sheet with a cell far from all others: all cells between would fill the memory."""
+    if not data.startswith(b"PK"):
+        return
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        for name in file.namelist():
+            if name.startswith("xl/worksheets/sheet"):
+                with file.open(name) as sheet:
+                    _refuse_sparse(iter(partial(sheet.read, _BLOCK), b""))
+
+
+def _refuse_sparse(blocks: Iterator[bytes]) -> None:
+    cells, rows, width, end = 0, 0, 26, b""
+    for block in blocks:
+        text = end + block
+        cells += block.count(b"<c ")
+        last = _ROW.search(text, max(text.rfind(b"<row "), 0))
+        rows = max(rows, int(last[1])) if last else rows
+        width = max([width, *map(_number, {*_WIDE.findall(text)})])
+        end = text[-100:]
+    if rows * width > max(_FEW_CELLS, _SPARSE * cells):
+        raise TableError(
+            f"a sheet has {count(cells, 'cell')}, the last of them as far as row {rows:,} or "
+            f"column {width:,}: delete the rows and columns beyond the table"
+        )
+
+
+_ROW = re.compile(rb'<row [^>]*?r="([0-9]+)"')
+_WIDE = re.compile(rb'<c r="([A-Z]{2,3})')
+_FEW_CELLS, _SPARSE = 5_000_000, 100  # that fit into any memory; between two cells, at most
+_BLOCK = 1 << 20
+
+
+def _number(column: bytes) -> int:
+    """The number of a column that is named by letters, from 1."""
+    return sum((sign - 64) * 26**place for place, sign in enumerate(reversed(column)))
 
 
 def _is_filled(cells: Callable[[str], Sequence[Any]], name: str) -> bool:
