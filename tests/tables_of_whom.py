@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from covey.inspection import words
+
 ROWS, ASK = "rows", "ask"
 _BORN = datetime.date(1935, 1, 1)
 
@@ -313,6 +315,8 @@ def _fresh(dice: random.Random, cell: Cell, person: Cell) -> str:
     usual = ("pat_id", "Kundennummer", "subject") if cell is person else _USUAL.get(cell, ())
     if usual and dice.random() < 0.4:
         return dice.choice(usual)
-    return "".join(dice.choice("bdfgklmnprstvz") + dice.choice("aeiou") for _ in range(3)) + str(
-        dice.randrange(10)
-    )
+    while True:
+        syllables = (dice.choice("bdfgklmnprstvz") + dice.choice("aeiou") for _ in range(3))
+        name = "".join(syllables) + str(dice.randrange(10))
+        if not words.concepts(name):
+            return name

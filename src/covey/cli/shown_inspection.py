@@ -33,8 +33,7 @@ def show_draft(draft: "Draft", table: str, output: Path, console: Console) -> No
     for found in draft.findings:
         console.print(Text(visible(f"- {found}{_mended(found.applied, bool(found.setting))}")))
     console.print(Text(f"\n{draft.summary}. Check every role, then run:"))
-    asked = draft.repeats is not None and not draft.repeats.by_chance
-    undecided = asked and draft.schema.require.person is None
+    undecided = draft.people.is_open
     schema = [] if found_beside(table) == output else ["--schema", str(output)]
     counted = ["--count-rows"] if undecided else []
     kinds = dict.fromkeys(

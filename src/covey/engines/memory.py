@@ -32,7 +32,8 @@ from covey.encoding.selection import Selection
 from covey.engines.run import Order
 from covey.errors import UsageError
 from covey.generalisation import Behind, View, beside, cells_of, filled_in
-from covey.inspection.persons import Doubts, refuse_unsaid, whose_rows
+from covey.inspection.persons import Doubts, whose_rows
+from covey.inspection.repeating import refuse_unsaid
 from covey.measures import loss
 from covey.measures.entropy import InGroups
 from covey.measures.histograms import Persons

@@ -31,12 +31,12 @@ from covey.encoding.groups import SUPPRESSED, Groups
 from covey.encoding.intervals import HIGH, LOW
 from covey.encoding.selection import Selection
 from covey.encoding.values import is_category, rows_to_keep
-from covey.engines import repeating
 from covey.engines.cuts import Cuts, learn, uncut
-from covey.engines.repeating import Repeating
 from covey.errors import UsageError
 from covey.generalisation import Behind, cells_of, filled_in
+from covey.inspection import repeating
 from covey.inspection.persons import whose_rows
+from covey.inspection.repeating import Repeating
 from covey.measures.entropy import InGroups
 from covey.part import Grouping
 from covey.schema import Role, Schema
@@ -177,7 +177,10 @@ class Survey:
             Scan.of(values),
             Content.of(hashes),
             Sample.of(values, hashes[0], limits.rows),
-            Repeating.of(table, asked_identifiers(task), limits.identifiers),
+            # There is nothing to find out if it is declared whom k counts.
+            Repeating()
+            if task.request.person
+            else Repeating.of(table, task.schema, limits.identifiers),
             frozenset((each.column, each.how) for each in table.mended),
             Suspects.of(batch),
         )
@@ -233,11 +236,6 @@ class Limits:
             if len(every) >= most:
                 limits[name] = int(every[most - 1])
         return Limits(limits.pop(HASH, None), limits, kept)
-
-
-def asked_identifiers(task: Task) -> list[str]:
-    """The identifiers to look at for people who repeat: none if it was said what k counts."""
-    return [] if task.request.person else task.schema.names(Role.IDENTIFIER)
 
 
 # ── the whole table ─────────────────────────────────────────────────────────────────────────────

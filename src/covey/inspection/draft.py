@@ -8,17 +8,17 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
 from covey import tables
 from covey.errors import THIN_SPACE, TableError, UsageError, count, nearest, percent
-from covey.inspection import findings, relations, roles, words
+from covey.inspection import findings, relations, roles
 from covey.inspection.coding import Coder
 from covey.inspection.facts import Facts, look
 from covey.inspection.findings import Finding
-from covey.inspection.persons import ONLY_PERSON, Repeats, repeats
+from covey.inspection.persons import Evidence, evidence, question
 from covey.schema import REMOVED, Column, Require, Role, Schema, TableFormat
 from covey.schema.labels import STEPS
 from covey.schema.requirements import KAnonymity
@@ -92,8 +92,7 @@ class Draft:
 
     columns: tuple[ColumnDraft, ...]
     table: TableFormat
-    repeats: Repeats | None = None  # repeated identifiers, perhaps of people with several rows
-    own_number: str | None = None  # the column that differs in each row because each is a person
+    people: Evidence = field(default_factory=Evidence)  # who may be a person
     k: int = 10
     rows: int = 0
     findings: tuple[Finding, ...] = ()
@@ -101,13 +100,10 @@ class Draft:
     @property
     def schema(self) -> Schema:
         """The draft as a schema."""
-        person: str | Literal[False] | None = None
-        if self.repeats is not None:
-            person = False if self.own_number else self.repeats.person
         return Schema(
             columns={d.name: d.column for d in self.columns},
             table=self.table,
-            require=Require(k=self.k, person=person),
+            require=Require(k=self.k, person=self.people.person),
         )
 
     def to_toml(self, folder: str | Path | None = None) -> str:
@@ -127,7 +123,7 @@ class Draft:
                 *(f"{found.text}." for found in rows),
                 *([f"To leave them out: drop_rows = {json.dumps(kinds)}"] if rows else []),
             ],
-            require=_whom(self.repeats, self.own_number),
+            require=_whom(self.people),
             columns={draft.name: draft.comment for draft in self.columns},
             settings={draft.name: draft.reasons for draft in self.columns},
             below=below,
@@ -181,27 +177,40 @@ def _advice(found: Finding) -> list[str]:
     return [f"{found.text}. To mend that:", *settings]
 
 
-def _whom(repeats: Repeats | None, own_number: str | None) -> list[str]:
-    """What k counts: clear if there is an active line below, otherwise advice."""
-    if repeats is None:
-        return []
-    lines = [f"{repeats.named}: {repeats}."]
-    if own_number:
-        each = f"But {own_number!r} differs in each row, so each row is taken for a person."
-        return [*lines, each, "If people have several rows, name the column that identifies them."]
-    if len(repeats.columns) > 1:
-        lines += [
+def _whom(people: Evidence) -> list[str]:
+    """What k counts: clear if there is an active line below, otherwise a question."""
+    if people.together:
+        return [
+            f"{question(people)}.",
             "They identify people only in combination, but person needs a",
             "single column: add a number for each person if there is none.",
+            "covey makes no release before you choose one of these:",
+            'person = "COLUMN"',
+            "person = false",
         ]
-    if repeats.person is None:
+    each = [f"{one.column!r}: {one}." for one in people.candidates]
+    if people.person:
         return [
-            *lines,
-            "If people have several rows, name the column that identifies",
-            "them, so that k counts persons:",
+            *each,
+            f"So k counts people by {people.person!r}. To count rows, set person = false.",
+        ]
+    if each:
+        lines = [f"person = {json.dumps(c.column, ensure_ascii=False)}" for c in people.candidates]
+        each = [text for pair in zip(each, lines, strict=True) for text in pair]
+        return [
+            "Which of these is one person? covey makes no release before you choose a line.",
+            *each,
+            "Each row is one person:",
+            "person = false",
+        ]
+    if people.doubtful:
+        names = ", ".join(map(repr, people.doubtful))
+        return [
+            f"{names}: names that repeat, perhaps by coincidence. If people have several",
+            "rows, name the column that identifies them:",
             'person = "COLUMN"',
         ]
-    return [*lines, "So k counts persons. To count rows, set person = false."]
+    return []
 
 
 # ── drafting ────────────────────────────────────────────────────────────────────────────────────
@@ -240,17 +249,19 @@ def inspect(  # noqa: PLR0913
     files, k = _taxonomy_files(taxonomies), KAnonymity(k).k
     looked = {name: look(table, name) for name in table.frame.columns}
     judged = {name: _judged(facts, given.get(name)) for name, facts in looked.items()}
-    removed = [facts for name, facts in looked.items() if judged[name].role is _IDENTIFIER]
-    whose = [facts for facts in removed if _may_be_whose(facts, named=facts.name in identifier)]
-    again, own = _repeating(table, whose)
-    persons = table.cells(again.person) if again and again.person and not own else None
+    left = [name for name in looked if given.get(name) not in (Role.QUASI, Role.DROP)]
+    people = evidence(table, left, known=looked)
+    for one in people.candidates:
+        if one.column not in given and judged[one.column].role is not _IDENTIFIER:
+            judged[one.column] = roles.Judgement(_IDENTIFIER, "it repeats like a number of people")
+    persons = table.cells(people.person) if people.person else None
     written_days = _agreed_format(looked.values())
     drafts = [
         _drafted(Coder(facts, table, k, persons, written_days), judged[name], _file(files, name))
         for name, facts in looked.items()
     ]
     strays = tuple(findings.of_strays(read))
-    draft = Draft(tuple(drafts), _declared(table), again, own, k, table.frame.height, strays)
+    draft = Draft(tuple(drafts), _declared(table), people, k, table.frame.height, strays)
     return _completed(_without_births(draft, looked, given), looked, table, persons)
 
 
@@ -270,36 +281,6 @@ def _drafted(coder: Coder, judged: roles.Judgement, taxonomy: Path | None) -> Co
         missing=facts.missing,
         unique=facts.unique,
     )
-
-
-def _may_be_whose(facts: Facts, *, named: bool) -> bool:
-    """Whether a removed column may say whose a row is: no measure, place or time does.
-
-    A column that is only to be removed, as the caller wants it, says nothing about people; one that
-    the caller `named` an identifier does.
-    """
-    measured = facts.has_fractions or facts.is_time or "coordinates" in facts.concepts
-    return not measured and (named or roles.judge(facts).role is _IDENTIFIER)
-
-
-def _repeating(table: Table, columns: Sequence[Facts]) -> tuple[Repeats | None, str | None]:
-    """The identifiers that repeat, and the number of people that does not if only others do.
-
-    A ticket repeats in a table of passengers, but each row has a passenger's number of its own.
-    """
-    again = repeats(table, [facts.name for facts in columns])
-    own = [f.name for f in columns if f.share == 1 and not f.missing and _numbers_people(f)]
-    if again is None or not own:
-        return again, None
-    direct = [
-        f for f in columns if f.concepts & words.DIRECT or (f.kind and f.kind.role is _IDENTIFIER)
-    ]
-    return again, None if repeats(table, [f.name for f in direct]) else own[0]
-
-
-def _numbers_people(facts: Facts) -> bool:
-    """Whether a column has numbers of persons and of nothing else, such as visits."""
-    return ONLY_PERSON.fullmatch(facts.name) is not None
 
 
 def _without_births(draft: Draft, looked: Mapping[str, Facts], given: Mapping[str, Role]) -> Draft:
@@ -334,7 +315,7 @@ def _completed(
     names = [facts.name for facts in quasi]
     found = [
         *draft.findings,
-        *findings.of_table(table.frame, draft.repeats, names, unique),
+        *findings.of_table(table.frame, draft.people, names, unique),
         *(
             one
             for d in draft.columns

@@ -13,7 +13,7 @@ import polars as pl
 
 from covey.errors import count, percent
 from covey.inspection.facts import FEW, MOSTLY, Facts
-from covey.inspection.persons import Repeats
+from covey.inspection.persons import Evidence, question
 from covey.inspection.relations import Relation, Uniqueness
 from covey.inspection.sentinels import of_numbers
 from covey.schema import ColumnType
@@ -170,7 +170,7 @@ def _without_a_letter(word: str) -> set[str]:
 
 
 def of_table(
-    frame: pl.DataFrame, repeats: Repeats | None, quasi: Sequence[str], unique: Uniqueness
+    frame: pl.DataFrame, people: Evidence, quasi: Sequence[str], unique: Uniqueness
 ) -> Iterator[Finding]:
     """What is wrong with the table as a whole."""
     if not quasi:
@@ -181,8 +181,8 @@ def of_table(
         of = f"of a sample of {unique.rows:,} rows" if unique.sampled else "rows"
         text = f"{unique.together:,} {of} ({share}) are unique by the quasi-identifiers together"
         yield Finding(None, "unique rows", text)
-    if repeats is not None:
-        yield Finding(None, "repeated people", f"{repeats.named}: {repeats}")
+    if people.likeliest is not None:
+        yield Finding(None, "repeated people", question(people))
     twice = frame.height - pl.Series(frame.hash_rows()).n_unique()
     if twice:
         yield Finding(None, "repeated rows", f"{count(twice, 'row')} equal to an earlier one")

@@ -1,17 +1,15 @@
-"""Whether a table has several rows per person, judged by its identifiers.
+"""Who the people of a table are: decided if it is clear, and asked if it is not.
 
 If a row is a stay in hospital, a patient may have many rows, and a class of ten rows may be one
-patient. Only the custodian knows what a row is, so covey asks if an identifier repeats. Numbers,
-codes and mail addresses repeat because people do. Names and dates also repeat by coincidence,
-unless several repeat together. A column that differs in each row, such as the number of a stay,
-says nothing about people and must not hide what the others say.
+patient. Only the custodian knows what a row is. A number of people that repeats is counted if its
+name says so and nothing speaks against it; of numbers that lie within each other, the coarser one
+that still behaves like a person. Everything else that repeats like a person is a question. Names
+and dates of birth also repeat by coincidence, unless they repeat together.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import compress
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal, NamedTuple
 
@@ -19,40 +17,25 @@ import polars as pl
 
 from covey import tables
 from covey.errors import GuaranteeError, SchemaError, count
+from covey.inspection.candidates import (
+    Candidate,
+    Candidates,
+    Looked,
+    handful,
+    lasts,
+    never,
+    of_cells,
+)
+from covey.inspection.facts import Facts
+from covey.inspection.words import concepts
 from covey.schema import Role, Schema, TableFormat
 from covey.schema.requirements import KAnonymity, Requirement
 from covey.tables import Table
 
-_CODE_NAME = re.compile(
-    r"(?i)(^|[^a-z])(id|identifier|pid|mrn|ssn|nhs|npi|uuid|guid|iban|passport|number|nr|code|key|"
-    r"pseudonym|phone|login|username)($|[^a-z])|social.?security|(?-i:[a-z]I[Dd]$)"
-)
-_NAME_NAME = re.compile(r"(?i)name|birth|(^|[^a-z])(dob|date|address|street)($|[^a-z])")
-_PERSON_NAME = re.compile(
-    r"(?i)patient|person|subject|client|customer|member|citizen|insured|mrn|ssn|nhs|passport"
-)
-# Names of pure person numbers: if such a column differs in each row, each row is another person.
-ONLY_PERSON = re.compile(
-    r"(?i)(patient|person|subject|client|customer|member|citizen|insured)"
-    r"([ _.-]?(id|nr|no|number|code|key|identifier))?|pid|mrn|ssn|nhs.?number|passport.?number"
-)
-# Names of columns that have the same value in all rows of a person.
-_BIRTH = re.compile(r"(?i)birth|born|(^|[^a-z])dob($|[^a-z])|geburt|naiss|nacim|nascita")
-_FACT = re.compile(
-    r"(?i)^(full|first|last|sur|family|given|fore|middle|maiden|patient|person|client|customer|"
-    r"member)?[ _.-]?(first|last|sur|full)?[ _.-]?names?$|^(vor|nach|familien)?name$|^(pre)?nom$"
-)
-_CODE = r"^\S*[0-9]\S*$|^[0-9 ()/.+-]+$"  # one word with digits, a number
-_LETTERS = r"^\S+$"  # one word, even without digits, if the column is named after people
-_CALLED = r"^\p{Lu}\p{Ll}"  # capitalised, as names are
-_DAY = r"(0?[1-9]|[12][0-9]|3[01])"  # or a month
-_YEAR = r"(1[6-9]|20)[0-9]{2}"
-_DATE = rf"^({_YEAR}[-./]{_DAY}[-./]{_DAY}|{_DAY}[-./]{_DAY}[-./]({_YEAR}|[0-9]{{2}}))([ T].*)?$"
-_DAYS = r"^(18|19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"  # 20240531
+ROW = "\0row"  # the hash of a whole row, if a table has only some of its columns
 # Equal pairs of rows are no coincidence if there are this many times as many as in independent
 # columns, or if they cover this share of the distance from that number to the largest possible.
 _TIMES, _SHARE = 3.0, 0.25
-_NEARLY = 0.9  # share of distinct values in a nearly unique column
 
 
 @dataclass(frozen=True)
@@ -78,137 +61,144 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Repeats:
-    """Identifiers that occur in several rows: column names and counts, never cells."""
+class Evidence:
+    """What a table shows about its people: the candidates, and the decision if it is clear."""
 
-    columns: tuple[str, ...]
-    rows: int  # in which they are not missing
-    persons: int  # distinct values
-    most: int  # rows of the most frequent one
-    by_chance: bool  # whether this may be coincidence, with one row per person
-
-    def __str__(self) -> str:
-        each = f"{count(self.rows, 'row')} of {count(self.persons, 'person')}"
-        return f"{each}, up to {count(self.most, 'row')} for one"
+    candidates: tuple[Candidate, ...] = ()  # that repeat and may be people, the likeliest first
+    person: str | None = None  # the column that is plainly the person
+    together: Candidate | None = None  # names and dates of birth, if they alone repeat
+    doubtful: tuple[str, ...] = ()  # names that repeat, perhaps by coincidence
 
     @property
-    def named(self) -> str:
-        """The columns as the beginning of a message."""
-        if len(self.columns) == 1:
-            return f"identifier {self.columns[0]!r} repeats"
-        return f"identifiers {', '.join(map(repr, self.columns))} repeat together"
+    def is_open(self) -> bool:
+        """Whether people repeat, and it is not clear by which column."""
+        return self.person is None and bool(self.candidates or self.together)
 
     @property
-    def person(self) -> str | None:
-        """The column by which k should count persons, if one clearly identifies them."""
-        return None if self.by_chance or len(self.columns) > 1 else self.columns[0]
+    def likeliest(self) -> Candidate | None:
+        """The best candidate."""
+        return self.candidates[0] if self.candidates else self.together
+
+    @property
+    def counted(self) -> Counted | None:
+        """What repeats like a person; None if nothing does."""
+        best = self.likeliest
+        return None if best is None else Counted(", ".join(best.columns), best.values, best.rows)
 
 
-def repeats(
-    table: Table, identifiers: Sequence[str], declared: TableFormat | None = None
-) -> Repeats | None:
-    """The identifiers that show most clearly that people repeat; None if there are none.
+def evidence(
+    table: Table,
+    names: Sequence[str],
+    declared: TableFormat | None = None,
+    known: Mapping[str, Facts] | None = None,
+    only: str | None = None,
+) -> Evidence:
+    """What a table shows about its people; only columns in `names` may number them.
 
-    Missing cells identify no one, so they do not count as repeats.
+    Rows that are equal to others are duplicates, and show nothing, if there are few. `known` facts
+    of columns are not gathered again. With `only`, no other column is judged whether it repeats.
     """
     declared = declared or TableFormat()
-    present = [name for name in identifiers if name in table.frame.columns]
-    cells = [_known(table.cells(name), declared) for name in present]
-    kinds = [_is_code(column) for column in cells]
-    codes = [tables.whose(column, declared) for column in compress(cells, kinds)]
-    others = [column for column, code in zip(cells, kinds, strict=True) if not code]
-    again = [found for column in codes if (found := _repeats([column], codes=True))]
-    known = any(ONLY_PERSON.fullmatch(c.name) and c.n_unique() == len(c) for c in codes)
-    return _clearest(again, _together(others, known=known))
+    once = _without_duplicates(table)
+    looked = Looked(once, known if once is table else None)
+    present = [name for name in names if name in once.frame.columns]
+    found = Candidates.of(looked, present, declared, only)
+    live = [c for c in found.found if _is_live(c, found.own)]
+    if live:
+        return _decided(live)
+    personal = [
+        name for name in present if "person_name" in concepts(name) or _is_name(looked[name])
+    ]
+    born = [n for n in once.frame.columns if lasts(c := concepts(n)) and "birth" in c]
+    together = _together(once, [*personal, *born], declared, found.own if born else None)
+    if together or found.own or only:
+        return Evidence(together=together)
+    refuted = {c.column for c in found.found if c.behaves is False}
+    return Evidence(doubtful=tuple(_repeating(once, personal, refuted, declared)))
 
 
-def _clearest(codes: Sequence[Repeats], together: Repeats | None) -> Repeats | None:
-    """The code that is named after people; otherwise the identifiers with the fewest persons."""
-    if not codes:
-        return together
-    code = max(codes, key=lambda found: (_is_of_person(found.columns[0]), found.persons))
-    if together is None or together.by_chance or _is_of_person(code.columns[0]):
-        return code
-    return min(together, code, key=lambda found: found.persons)
+def _is_name(facts: Facts) -> bool:
+    return facts.kind is not None and facts.kind.kind.endswith("personal names")
 
 
-def _together(cells: Sequence[pl.Series], *, known: bool) -> Repeats | None:
-    """Repeats in columns that are not codes: in all, in non-unique ones, and in facts about people.
+def duplicates(table: Table) -> int:
+    """The number of rows that are equal to an earlier one."""
+    frame = table.frame
+    rows = frame[ROW] if ROW in frame.columns else pl.Series(frame.hash_rows())
+    return frame.height - rows.n_unique()
 
-    A date of admission that differs in nearly all rows would hide that name and birth repeat. If it
-    is `known` that each row has its own person number, only name and birth together count against
-    it, because members of a household share an address.
+
+def _without_duplicates(table: Table) -> Table:
+    frame = table.frame
+    if not 0 < duplicates(table) <= handful(frame.height):
+        return table if ROW not in frame.columns else replace(table, frame=frame.drop(ROW))
+    rows = frame[ROW] if ROW in frame.columns else pl.Series(frame.hash_rows())
+    return Table(frame.filter(rows.is_first_distinct()).drop(ROW, strict=False), table.dialect)
+
+
+def _is_live(one: Candidate, own: str | None) -> bool:
+    """Whether rows may belong to the people of this column.
+
+    Beside people with one row each, what repeats is a person only if it behaves like one.
     """
-    facts = [c for c in cells if _FACT.search(c.name) or _BIRTH.search(c.name)]
-    names = {c.name for c in facts}
-    if known:
-        found = _repeats(facts) if any(_BIRTH.search(name) for name in names) else None
-        return None if found is None or found.by_chance else found
-    usual = [c for c in cells if c.name in names or not _is_nearly_unique(c)]
-    different = {tuple(c.name for c in tried): tried for tried in (cells, usual, facts)}
-    repeating = [found for tried in different.values() if (found := _repeats(tried))]
-    return min(repeating, key=lambda found: found.by_chance, default=None)
+    if one.behaves is not None:
+        return one.behaves or (one.is_person and not own)
+    return one.is_person or (one.is_number and not own)
 
 
-def _is_nearly_unique(cells: pl.Series) -> bool:
-    present = cells.drop_nulls()
-    return present.n_unique() > _NEARLY * len(present)
+def _decided(live: Sequence[Candidate]) -> Evidence:
+    """The coarsest number of people, if all others lie within it or are none."""
+    ordered = sorted(live, key=likelihood)
+    best = ordered[0]
+    rivals = [other for other in ordered[1:] if not _is_settled(best, other)]
+    is_clear = best.is_person and best.behaves is not False and not rivals
+    return Evidence(tuple(ordered), best.column if is_clear else None)
 
 
-def _known(cells: pl.Series, declared: TableFormat) -> pl.Series:
-    """The cells that identify someone, as written: folding a million names would be slow."""
-    if cells.dtype != pl.String:
-        return cells
-    nobody = cells.is_in(tables.tokens_of(declared))
-    return pl.select(pl.when(~nobody).then(cells).alias(cells.name)).to_series()
+def likelihood(one: Candidate) -> tuple[bool, bool, int, str]:
+    """The order of candidates: those named after people first, then the coarser ones."""
+    return (not one.is_person, one.behaves is not True, one.values, one.column)
 
 
-def _repeats(cells: Sequence[pl.Series], *, codes: bool = False) -> Repeats | None:
-    """Repeats among rows that have the identifier, or at least two if there are several."""
-    if not cells:
-        return None
-    known = pl.sum_horizontal(pl.all().is_not_null()) >= min(len(cells), 2)
-    frame = pl.DataFrame(cells).filter(known)
-    if not frame.is_duplicated().any():
-        return None
-    each = _times(frame)
-    by_chance = not codes and _is_chance(frame)
-    return Repeats(tuple(frame.columns), frame.height, len(each), int(each.max()), by_chance)  # type: ignore[arg-type]
-
-
-def _times(frame: pl.DataFrame) -> pl.Series:
-    """The number of rows of each distinct row."""
-    return frame.group_by(frame.columns).len("\0rows")["\0rows"]
-
-
-def _is_of_person(name: str) -> bool:
-    return _PERSON_NAME.search(name) is not None
-
-
-def _is_code(cells: pl.Series) -> bool:
-    """Whether these are numbers, codes or mail addresses, by column name or by most values."""
-    if cells.dtype.is_temporal() or cells.dtype == pl.Boolean:
-        return False
-    texts = cells.drop_nulls().unique().cast(pl.String)
-    if _CODE_NAME.search(cells.name) or _most(texts.str.contains("@")):
+def _is_settled(best: Candidate, other: Candidate) -> bool:
+    """Whether it is clear that not the `other`, but `best` is the person."""
+    if best.column in other.within:  # the other one is finer, or the same
         return True
-    code = texts.str.contains(_CODE) & ~texts.str.contains(f"{_DATE}|{_DAYS}")
-    if _is_of_person(cells.name):
-        code |= texts.str.contains(_LETTERS) & ~texts.str.contains(f"{_CALLED}|{_DATE}")
-    return _NAME_NAME.search(cells.name) is None and _most(code)
+    return not other.is_person and other.behaves is None
 
 
-def _most(of: pl.Series) -> bool:
-    return int(of.sum()) > len(of) / 2
+# ── names and dates of birth ────────────────────────────────────────────────────────────────────
+
+
+def _together(
+    table: Table, names: Sequence[str], declared: TableFormat, own: str | None
+) -> Candidate | None:
+    """Names and dates of birth, if they repeat together and not by coincidence.
+
+    If `own` numbers people in each row, only names with a date of birth count against it.
+    """
+    cells = [tables.whose(table.cells(name), declared) for name in dict.fromkeys(names)]
+    cells = [column for column in cells if column.n_unique() > 1]
+    if len(cells) < 2 or (own and not any("birth" in concepts(c.name) for c in cells)):
+        return None
+    found = of_cells(cells)
+    if found is None or found.rows - found.values <= handful(found.rows):
+        return None
+    known = pl.sum_horizontal(pl.all().is_not_null()) >= 2
+    return None if _is_chance(pl.DataFrame(cells).filter(known)) else found
+
+
+def _repeating(
+    table: Table, names: Sequence[str], refuted: set[str], declared: TableFormat
+) -> list[str]:
+    several = (
+        of_cells([tables.whose(table.cells(n), declared)]) for n in names if n not in refuted
+    )
+    return [c.column for c in several if c and c.rows - c.values > handful(c.rows)]
 
 
 def _is_chance(frame: pl.DataFrame) -> bool:
-    """Whether rows are equal about as often as if their columns were independent.
-
-    In a single column, repeats may always be coincidence.
-    """
-    if frame.width == 1:
-        return True
+    """Whether rows are equal about as often as if their columns were independent."""
     alone = [_equal_pairs(frame.select(name)) for name in frame.columns]
     together, expected, most = _equal_pairs(frame), prod(alone), min(alone)
     often = together > _TIMES * expected  # for many values: two in a million where none is expected
@@ -218,11 +208,23 @@ def _is_chance(frame: pl.DataFrame) -> bool:
 
 def _equal_pairs(frame: pl.DataFrame) -> float:
     """The share of all pairs of rows that are equal."""
-    each = _times(frame).cast(pl.Float64)
+    each = frame.group_by(frame.columns).len("\0rows")["\0rows"].cast(pl.Float64)
     return float((each * (each - 1)).sum()) / (frame.height * (frame.height - 1))
 
 
 # ── requests that do not say what k counts ──────────────────────────────────────────────────────
+
+
+def considered(schema: Schema) -> tuple[list[str], list[str]]:
+    """The columns that may number people, and those that people do not change, by their names."""
+    kept = {Role.IDENTIFIER, Role.SENSITIVE, Role.INSENSITIVE}
+    numbers = [
+        name
+        for name, column in schema.columns.items()
+        if column.role in kept and (column.role is Role.IDENTIFIER or not never(concepts(name)))
+    ]
+    lasting = [n for n in schema.columns if n not in numbers and lasts(concepts(n))]
+    return numbers, lasting
 
 
 def whose_rows(table: Table, schema: Schema, names: Sequence[str]) -> dict[str, pl.Series]:
@@ -240,43 +242,52 @@ class Doubts(NamedTuple):
     headline: tuple[str, ...] = ()
 
 
-def refuse_unsaid(table: Table, schema: Schema, requirements: Sequence[Requirement]) -> Doubts:
-    """Refuse to count rows if people repeat, unless the user chose that; return the doubts."""
-    named = [] if any(_said(requirements)) else schema.names(Role.IDENTIFIER)
-    return refuse_repeats(repeats(table, named, schema.table), requirements)
+def declared(requirements: Sequence[Requirement]) -> set[str | Literal[False]]:
+    """What k counts, as far as the request says so."""
+    given = {one.person for one in requirements if isinstance(one, KAnonymity)}
+    return {person for person in given if person is not None}
 
 
-def refuse_repeats(found: Repeats | None, requirements: Sequence[Requirement]) -> Doubts:
-    """Refuse to count rows if people repeat, unless the user chose that; return the doubts.
+def refuse_repeats(found: Evidence, requirements: Sequence[Requirement]) -> Doubts:
+    """Refuse to count rows if people repeat, unless the request says so; return the doubts.
 
     The refusal is for the custodian and contains numbers. The doubts are published and contain
     none, because they would count rows that the release suppresses.
     """
-    if found is None:
-        return Doubts()
-    if found.by_chance:
-        note = (
-            f"{found.named}, but k counts rows. If people have several rows, one person may fill a "
-            'whole class: name the column that identifies people (person = "COLUMN")'
-        )
-        return Doubts(notes=(note,))
-    if _said(requirements):
+    best, is_declared = found.likeliest, bool(declared(requirements))
+    if best is None:
+        return Doubts(notes=tuple(map(_perhaps, () if is_declared else found.doubtful)))
+    if is_declared:
         counted = (
-            f"k counts rows, although {found.named}: a person with several rows may fill a whole "
-            "class"
+            f"k counts rows, although {best.named} like a person: a person with several rows may "
+            "fill a whole class"
         )
         return Doubts(headline=(counted,))
-    raise GuaranteeError(f"{found.named}: {found}. {_ways_out(found)}")
+    raise GuaranteeError(f"{question(found)}. {_ways_out(found, best)}")
 
 
-def _said(requirements: Sequence[Requirement]) -> set[str | Literal[False] | None]:
-    """What k counts, as far as the user said so."""
-    return {asked.person for asked in requirements if isinstance(asked, KAnonymity)} - {None}
+def _perhaps(name: str) -> str:
+    return (
+        f"identifier {name!r} repeats, but k counts rows. If people have several rows, one person "
+        'may fill a whole class: name the column that identifies people (person = "COLUMN")'
+    )
 
 
-def _ways_out(found: Repeats) -> str:
-    one = len(found.columns) == 1
-    column = json.dumps(found.columns[0], ensure_ascii=False) if one else '"COLUMN"'
+def question(found: Evidence) -> str:
+    """What repeats, or which of several candidates one has to choose from."""
+    best = found.likeliest
+    if best is None:
+        return ""
+    if found.person or len(found.candidates) < 2:
+        return f"{best.named}: {best.figures}"
+    each = "; ".join(f"{c.column!r}: {c.figures}" for c in found.candidates)
+    return f"it is not clear which of these is one person: {each}"
+
+
+def _ways_out(found: Evidence, best: Candidate) -> str:
+    one = len(best.columns) == 1
+    clear = one and (found.person or len(found.candidates) < 2)
+    column = json.dumps(best.column, ensure_ascii=False) if clear else '"COLUMN"'
     which = "" if one else " (one column that identifies them; add one if there is none)"
     return (
         "Set what k counts under [require] in the schema: "

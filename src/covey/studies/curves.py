@@ -27,7 +27,8 @@ from covey.encoding.constraints import constraints_of
 from covey.encoding.groups import Groups
 from covey.engines import memory
 from covey.errors import THIN_SPACE, UsageError, percent
-from covey.inspection.persons import refuse_unsaid, whose_rows
+from covey.inspection.persons import whose_rows
+from covey.inspection.repeating import refuse_unsaid
 from covey.measures.loss import measure_groups
 from covey.measures.risks import risks_of_groups
 from covey.repair.surplus import without_surplus

@@ -9,6 +9,7 @@ from covey.errors import UsageError, percent
 from covey.inspection.draft import ColumnDraft
 from covey.inspection.findings import Finding
 from covey.inspection.known import KeptColumn
+from covey.inspection.persons import question
 from covey.inspection.relations import Uniqueness
 from covey.schema import Column, Role, Schema
 from covey.schema.requirements import SENSITIVE_MODELS
@@ -25,10 +26,11 @@ from covey.studio.steps import (
     hidden,
     labelled,
     later,
+    push,
     sentence,
     typed,
 )
-from covey.tables.html import Html, Part, element, figure, together
+from covey.tables.html import Html, Part, element, figure, table, together
 
 _MANY = 8  # columns, from which on a list leads to each
 _VERY_MANY = 20  # from which on their pictures are small
@@ -122,7 +124,7 @@ def _verdict(studio: Studio, unique: Uniqueness | None, known: list[str]) -> Htm
         todo = "Choose at least one: without it there is nothing to protect."
         return element("p", element("strong", text), " ", todo, class_="told mind", id="unique")
     share = unique.together / unique.rows
-    who = "people" if studio.table.draft.repeats is None else "rows"
+    who = "people" if studio.table.draft.people.likeliest is None else "rows"
     of = f"a sample of {unique.rows:,} {who}" if unique.sampled else f"{unique.rows:,} {who}"
     figure = element("strong", f"{unique.together:,} of {of}", class_="large")
     meter = _meter("unique together", unique.together, unique.rows)
@@ -358,28 +360,56 @@ def _whom(studio: Studio) -> Html:
         labelled("Is each row one person?", chosen_from("person", options, chosen, id="person")),
         live=True,
     )
-    return card("Whom to hide", element("p", *_found(studio), class_="quiet"), ask, id="whom")
+    return card("Whom to hide", element("p", *_found(studio), class_="quiet"),
+                _beside_each_other(studio), ask, id="whom")  # fmt: skip
 
 
 def _found(studio: Studio) -> Iterator[Part]:
     """What the draft found about people with several rows."""
-    draft = studio.table.draft
+    people = studio.table.draft.people
     yield "Everyone will hide among at least k people. "
-    if draft.repeats is None:
+    if people.doubtful:
+        names = ", ".join(people.doubtful)
+        yield f"Names repeat ({names}), perhaps by coincidence."
+    elif people.together:
+        yield sentence(question(people)) + " Choose one column that identifies them."
+    elif not people.candidates:
         yield "No column suggests that a person has several rows."
-        return
-    yield sentence(f"{draft.repeats.named}: {draft.repeats}") + " "
-    if draft.own_number:
-        yield f"But {draft.own_number!r} differs in each row, so each row seems to be a person."
-    elif draft.repeats.by_chance:
-        yield "That may be a coincidence."
+
+
+def _beside_each_other(studio: Studio) -> Html | None:
+    """The columns that may be the person, with their figures and a button each."""
+    candidates = studio.table.draft.people.candidates
+    if not candidates:
+        return None
+    person = studio.schema.require.person
+    head = ("", "people", "rows", "rows each", "at most", "the same in all rows of one",
+            "differs", "lies within")  # fmt: skip
+    rows = [
+        (c.column, f"{c.values:,}", f"{c.rows:,}", f"{c.median:g}", f"{c.most:,}",
+         ", ".join(c.constant), ", ".join(c.varying), ", ".join(c.within))
+        for c in candidates
+    ]  # fmt: skip
+    choices = [(str(studio.table.names.index(c.column)), c.column) for c in candidates]
+    buttons = (
+        push("roles/person", text, person=value, kind="" if chosen else "quiet")
+        for value, text, chosen in [
+            *((place, f"{name} is the person", person == name) for place, name in choices),
+            ("rows", "Each row is one person", person is False),
+        ]
+    )
+    return together(
+        (
+            element("p", element("strong", "Which of these is one person?")),
+            element("div", table(head, rows, numbers=range(1, 5)), class_="scroll"),
+            element("p", *buttons, class_="actions"),
+        )
+    )
 
 
 def _is_undecided(studio: Studio) -> bool:
     """Whether covey would refuse to count rows, because people seem to repeat."""
-    found = studio.table.draft.repeats
-    unsaid = studio.schema.require.person is None
-    return unsaid and found is not None and not found.by_chance
+    return studio.schema.require.person is None and studio.table.draft.people.is_open
 
 
 # ── pieces and actions ──────────────────────────────────────────────────────────────────────────

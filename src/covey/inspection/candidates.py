@@ -1,0 +1,355 @@
+"""The columns of a table that could say who is who, with the figures that speak for and against.
+
+A column that numbers people has the same sex, date of birth and age in all rows of one value; one
+that numbers cases has too, but a person has several cases, and one of households, booklets, doctors
+or wards has not. Values are counted and compared, and never shown.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+
+import polars as pl
+
+from covey import tables
+from covey.errors import count
+from covey.inspection import words
+from covey.inspection.facts import FEW, Facts, look
+from covey.inspection.recognisers import CHECKED, sexes
+from covey.inspection.sentinels import days
+from covey.schema import Role, TableFormat
+from covey.tables import Table
+
+_ALWAYS, _SELDOM = 0.9, 0.75  # how much more alike two rows of a value are than any two
+_ENOUGH = 5  # values with several rows that show it
+_SOME_ROWS = 20_000  # in which it is looked for
+_MOST_OTHERS = 12  # columns without a meaning that are looked at
+_LIFETIME = 40  # years that dates of birth span
+_ODD = 0.02  # share of values that may break a rule
+_NEVER = (words.KNOWN | words.PRIVATE | {"coordinates", "free_text", "date"}) - {"count"}
+_NO_NUMBERS = frozenset({"coordinates", "street addresses", "web addresses", "IP addresses"})
+
+
+def handful(rows: int) -> int:
+    """The number of rows that may repeat others by mistake."""
+    return max(3, rows // 100)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A column that could say who is who, or several that do so together: names and counts."""
+
+    columns: tuple[str, ...]
+    rows: int  # in which they are not missing
+    values: int  # distinct ones
+    median: float  # rows of a value
+    most: int  # rows of the most frequent value
+    same: int = 0  # values with as many rows as most have
+    is_person: bool = False  # whether the name or check digits speak of people
+    is_number: bool = False  # whether it numbers something
+    checked: str | None = None  # the kind of number of which the check digits are right
+    constant: tuple[str, ...] = ()  # columns that people do not change, constant in each value
+    varying: tuple[str, ...] = ()  # such columns that vary
+    within: tuple[str, ...] = ()  # candidates that are at least as coarse
+
+    @property
+    def column(self) -> str:
+        """The column, or the first of them."""
+        return self.columns[0]
+
+    @property
+    def behaves(self) -> bool | None:
+        """Whether all rows of a value seem to be of one person; None if that is not known."""
+        if bool(self.constant) == bool(self.varying):
+            return None
+        return bool(self.constant)
+
+    @property
+    def named(self) -> str:
+        """The columns as the beginning of a message."""
+        if len(self.columns) == 1:
+            return f"{self.column!r} repeats"
+        return f"{', '.join(map(repr, self.columns))} repeat together"
+
+    @property
+    def figures(self) -> str:
+        """The counts, as people if it were one."""
+        people = "1 person" if self.values == 1 else f"{self.values:,} people"
+        return f"{count(self.rows, 'row')} of {people}, up to {count(self.most, 'row')} for one"
+
+    def __str__(self) -> str:
+        """The figures, and what speaks for and against it."""
+        usual = f"{self.median:g} each as a rule" + (
+            ", nearly all as many" if self.same > (1 - _ODD) * self.values else ""
+        )
+        said = [f"{self.figures}, {usual}"]
+        said += [f"its check digits are those of {self.checked}"] if self.checked else []
+        said += [f"in each of them {_listed(self.constant)} never changes"] if self.constant else []
+        said += [f"in one of them {_listed(self.varying)} changes"] if self.varying else []
+        said += [f"each lies within one of {_listed(self.within)}"] if self.within else []
+        return "; ".join(said)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def of_cells(cells: Sequence[pl.Series]) -> Candidate | None:
+    """The figures of columns together, in rows that have at least two of them; None if empty."""
+    known = pl.sum_horizontal(pl.all().is_not_null()) >= min(len(cells), 2)
+    frame = pl.DataFrame(cells).filter(known)
+    if not frame.height:
+        return None
+    each = frame.group_by(frame.columns).len("\0rows")["\0rows"]
+    median = float(each.median() or 0)  # type: ignore[arg-type]
+    figures = (frame.height, len(each), median, int(each.max()))  # type: ignore[arg-type]
+    return Candidate(tuple(frame.columns), *figures, same=int((each == median).sum()))
+
+
+# ── which columns ───────────────────────────────────────────────────────────────────────────────
+
+
+def speaks_of_people(facts: Facts) -> bool:
+    """Whether the name of a column is that of a number of people, or its check digits are."""
+    found = facts.concepts
+    if found & {"event", "household", "staff"}:
+        return False
+    named = "person_number" in found or (
+        "person" in found and ("generic_id" in found or words.is_person(facts.name))
+    )
+    return named or (facts.kind is not None and facts.kind.kind == "numbers of people")
+
+
+def may_be(facts: Facts) -> bool:
+    """Whether a column could number people: no date, sum, measurement, place or text does."""
+    if facts.distinct < 2 or facts.is_date or facts.is_time or facts.has_fractions:
+        return False
+    if facts.is_flag or facts.is_prose or (facts.is_text and facts.has_phrases):
+        return False
+    if speaks_of_people(facts):
+        return True
+    kind = facts.kind
+    if kind is not None and (kind.role is not Role.IDENTIFIER or kind.kind in _NO_NUMBERS):
+        return False
+    return facts.distinct > FEW and not never(facts.concepts)
+
+
+def never(concepts: frozenset[str]) -> bool:
+    """Whether what a name speaks of is never a number of people."""
+    household = {"household"} if "generic_id" in concepts else set()
+    return bool(concepts & _NEVER - household)
+
+
+def is_number(facts: Facts) -> bool:
+    """Whether a column numbers something, or holds addresses of people, and no names."""
+    found, kind = facts.concepts, facts.kind
+    if found & {"person_name", "generic_name", "staff"}:
+        return False
+    of_people = kind is not None and kind.role is Role.IDENTIFIER and "names" not in kind.kind
+    numbered = bool(found & {"person_number", "contact"}) or words.is_person(facts.name)
+    return of_people or numbered or "generic_id" in found or facts.is_coded
+
+
+def _is_word(facts: Facts) -> bool:
+    """Whether most values have no digits, as names have none."""
+    return facts.is_text and float(facts.texts.str.contains("[0-9]").sum()) < 0.5 * len(facts.texts)
+
+
+# ── what people do not change ───────────────────────────────────────────────────────────────────
+
+
+class Looked(dict[str, Facts]):
+    """The facts of the columns of a table, each when it is first needed."""
+
+    def __init__(self, table: Table, known: Mapping[str, Facts] | None = None) -> None:
+        super().__init__(known or {})
+        self.table = table
+
+    def __missing__(self, name: str) -> Facts:
+        self[name] = facts = look(self.table, name)
+        return facts
+
+
+def lasts(concepts: frozenset[str]) -> bool:
+    """Whether a name speaks of what people do not change, or only slowly: birth, sex, age."""
+    of_birth = "birth" in concepts and not concepts & {
+        "place", "country", "person_name", "measurement", "generic_name", "household",
+    }  # fmt: skip
+    return of_birth or bool(concepts & {"sex", "age"})
+
+
+def _lasting(facts: Facts) -> bool:
+    if not 2 <= facts.distinct < facts.present:
+        return False
+    if lasts(facts.concepts):
+        return True
+    if facts.distinct <= FEW:
+        values = dict(zip(facts.texts.to_list(), facts.rows.to_list(), strict=False))
+        return bool(values) and sexes(values) is not None
+    return facts.is_date and not facts.concepts and _years(facts) > _LIFETIME
+
+
+def _years(facts: Facts) -> float:
+    known = days(facts).drop_nulls()
+    low, high = known.quantile(0.05), known.quantile(0.95)
+    return 0.0 if low is None or high is None else (float(high) - float(low)) / 365
+
+
+@dataclass(frozen=True, eq=False)
+class Behaviour:
+    """What of a table stays the same in all rows of one value of a column."""
+
+    looked: Looked
+    names: Sequence[str]
+
+    @cached_property
+    def lasting(self) -> list[Facts]:
+        """The columns that people do not change."""
+        return [facts for name in self.names if _lasting(facts := self.looked[name])]
+
+    @cached_property
+    def others(self) -> list[Facts]:
+        """Some columns with few values, if it is not known what people do not change."""
+        every = (self.looked[name] for name in self.names)
+        few = (f for f in every if 2 <= f.distinct <= max(FEW, f.present / 4))
+        return [facts for facts, _ in zip(few, range(_MOST_OTHERS), strict=False)]
+
+    def of(self, who: pl.Series, *, named: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The columns that are constant in each value of `who`, and those that vary.
+
+        Those of one name have the same sex without being one person.
+        """
+        tried = [facts for facts in self.lasting if facts.name != who.name]
+        tried = [facts for facts in tried if not (named and facts.distinct <= FEW)]
+        if not self.lasting:
+            return self._facts_of_one(who), ()
+        found = dict(self._alike(who, tried))
+        constant = tuple(name for name, alike in found.items() if alike >= _ALWAYS)
+        return constant, tuple(name for name, alike in found.items() if alike < _SELDOM)
+
+    def _facts_of_one(self, who: pl.Series) -> tuple[str, ...]:
+        """At least two columns that are constant and do not tell each other: facts of a person."""
+        values = who.n_unique()
+        tried = [f for f in self.others if f.name != who.name and f.distinct < 0.7 * values]
+        fixed = {name for name, alike in self._alike(who, tried) if alike > 1 - _ODD}
+        for one, other in combinations([f for f in tried if f.name in fixed], 2):
+            told = [self._alike(a.cells, [b]) for a, b in ((one, other), (other, one))]
+            if all(alike < _ALWAYS for each in told for _, alike in each):
+                return one.name, other.name
+        return ()
+
+    @staticmethod
+    def _alike(who: pl.Series, columns: Iterable[Facts]) -> Iterator[tuple[str, float]]:
+        """Of each column how alike rows of a value are: 1 if equal, 0 if like any two rows."""
+        every = [(facts, _comparable(facts)) for facts in columns]
+        frame = pl.DataFrame([who.alias("\0who"), *(cells for _, cells in every)])
+        frame = frame.filter(pl.col("\0who").is_not_null())
+        several = frame["\0who"].value_counts(name="\0rows").filter(pl.col("\0rows") > 1)
+        if several.height < _ENOUGH:
+            return
+        upto = several.sort(pl.col("\0who").hash(3)).filter(
+            pl.col("\0rows").clip(upper_bound=_SOME_ROWS // 100).cum_sum() <= _SOME_ROWS
+        )
+        some = frame.join(upto.select("\0who"), on="\0who", how="semi")
+        for facts, cells in every:
+            known = some.select("\0who", cells.name).drop_nulls()
+            share = _spread(known, cells) if cells.dtype.is_numeric() else _unequal(known, cells)
+            if share is not None:
+                yield facts.name, 1 - share
+
+
+def _comparable(facts: Facts) -> pl.Series:
+    """The cells, or the numbers of ages and years, which may differ a little."""
+    if facts.concepts & {"age", "birth"} and facts.is_numeric and not facts.is_date:
+        numbers = facts.numbers
+        return facts.cells.replace_strict(
+            facts.values, numbers, default=None, return_dtype=pl.Float64
+        )
+    return facts.cells.cast(pl.String) if facts.cells.dtype.is_numeric() else facts.cells
+
+
+def _spread(known: pl.DataFrame, cells: pl.Series) -> float | None:
+    """The mean variance in a value, as a share of that of all rows; None if nothing varies."""
+    each = known.group_by("\0who").agg(pl.col(cells.name).var()).drop_nulls()[cells.name]
+    whole, within = cells.var(), each.mean()
+    if not whole or within is None or len(each) < _ENOUGH:
+        return None
+    return float(within) / float(whole)  # type: ignore[arg-type]
+
+
+def _unequal(known: pl.DataFrame, cells: pl.Series) -> float | None:
+    """The mean share of unequal pairs in a value, as a share of that among all rows."""
+    pairs = known.group_by("\0who", cells.name).len("n").cast({"n": pl.Float64})
+    equal = (pl.col("n") * (pl.col("n") - 1)).sum() / (pl.col("n").sum() * (pl.col("n").sum() - 1))
+    each = pairs.group_by("\0who").agg(equal.alias("equal"), pl.col("n").sum())
+    each = each.filter(pl.col("n") > 1)
+    sizes = cells.drop_nulls().value_counts(name="n").cast({"n": pl.Float64})
+    by_chance = sizes.select(equal).item()
+    if by_chance is None or each.height < _ENOUGH or by_chance > 1 - _ODD:
+        return None
+    return float((1 - each["equal"]).mean()) / (1 - float(by_chance))  # type: ignore[arg-type]
+
+
+# ── candidates ──────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The candidates of a table that repeat, and the persons of their rows."""
+
+    found: list[Candidate] = field(default_factory=list)
+    own: str | None = None  # a number of people that differs in each row
+
+    @classmethod
+    def of(
+        cls, looked: Looked, names: Sequence[str], declared: TableFormat, only: str | None = None
+    ) -> "Candidates":
+        """Those among the columns `names`; with `only`, whether that one repeats."""
+        behaviour = Behaviour(looked, looked.table.frame.columns)
+        rows = looked.table.frame.height
+        cells: dict[str, pl.Series] = {}
+        found: list[Candidate] = []
+        own = None
+        for facts in (looked[name] for name in names):
+            people = speaks_of_people(facts)
+            if not (people or only in (None, facts.name)) or not may_be(facts):
+                continue
+            who = tables.whose(facts.cells, declared)
+            figures = of_cells([who])
+            if figures is None:
+                continue
+            if people and figures.values == figures.rows == rows:
+                own = own or facts.name
+            repeated = figures.rows - figures.values
+            if only in (None, facts.name) and repeated > (0 if people else handful(rows)):
+                cells[facts.name] = who
+                named = _is_word(facts)
+                found.append(_judged(figures, facts, behaviour.of(who, named=named)))
+        return cls([replace(c, within=_coarser(c, found, cells)) for c in found], own)
+
+
+def _judged(
+    figures: Candidate, facts: Facts, behaviour: tuple[tuple[str, ...], tuple[str, ...]]
+) -> Candidate:
+    kind = facts.kind.kind if facts.kind else None
+    return replace(
+        figures,
+        is_person=speaks_of_people(facts),
+        is_number=is_number(facts),
+        checked=kind if kind in CHECKED else None,
+        constant=behaviour[0],
+        varying=behaviour[1],
+    )
+
+
+def _coarser(one: Candidate, found: Sequence[Candidate], cells: Mapping[str, pl.Series]
+             ) -> tuple[str, ...]:  # fmt: skip
+    """The candidates of which each has whole values of this one, with a few exceptions."""
+    names = []
+    for other in found:
+        if other is not one and other.values <= one.values * (1 + _ODD):
+            two = pl.DataFrame([cells[one.column], cells[other.column]]).drop_nulls()
+            if two.n_unique() - two[one.column].n_unique() <= _ODD * one.values:
+                names.append(other.column)
+    return tuple(names)
