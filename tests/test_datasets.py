@@ -34,8 +34,9 @@ from covey.custody.keys import Key
 from covey.custody.ordering import Secret
 from covey.custody.sealed import Spool
 from covey.encoding import encode
-from covey.engines import local, repeating, steps
+from covey.engines import local, steps
 from covey.engines.cuts import learn, uncut
+from covey.inspection import repeating
 from covey.schema import taxonomy
 from covey.tables import Table, batches, csv_files
 from examples import examples
@@ -368,7 +369,8 @@ CHILD = """
 import sys, covey
 from covey.clustering.request import Request
 from covey.custody.ordering import Secret
-from covey.engines import local, repeating, steps
+from covey.engines import local, steps
+from covey.inspection import repeating
 import {module}
 {module}.act(sys.argv[4])
 schema = covey.Schema.from_toml(sys.argv[2])

@@ -47,7 +47,7 @@ def test_a_dropped_column_is_removed_and_never_looked_at_for_people(tmp_path: Pa
     stays = pl.concat([FRAME, FRAME]).with_columns(
         patient_id=pl.Series([f"P{i:05}" for i in range(300)] * 2)
     )
-    roles = {**ROLES, "drop": ["patient_id"], "identifier": ["name"], "rest": "insensitive"}
+    roles = {**ROLES, "drop": ["patient_id", "name"], "rest": "insensitive"}
     release = covey.anonymize(stays, **roles, k=5, seed=1)
     assert release.verdict.checks[0].name == "k-anonymity"
     assert "patient_id" not in release.table.columns

@@ -17,26 +17,26 @@ from covey.cli import main as cli
 from covey.encoding import constraints
 from covey.engines import memory
 from covey.inspection import persons
-from covey.inspection.persons import Doubts, repeats
+from covey.inspection.persons import Doubts, Evidence, evidence
 from covey.schema import Require
 from covey.schema.requirements import KAnonymity, PersonShare
 from covey.tables import Table
 
 CANARY = "Zq7canary"
-QUASI = {"age": "numeric"}
 
 
 def stays(**identifiers: list[object]) -> pl.DataFrame:
     """Forty-two rows; every identifier has one cell for each of them."""
     dice = random.Random(4)
     rows = len(next(iter(identifiers.values())))
-    ages = {"age": [dice.randrange(20, 90) for _ in range(rows)]}
+    ages = {"step": [dice.randrange(20, 90) for _ in range(rows)]}
     return pl.DataFrame({**identifiers, **ages, "ill": [f"i{n % 3}" for n in range(rows)]})
 
 
 def schema_of(frame: pl.DataFrame, **settings: Any) -> covey.Schema:
-    naming = [name for name in frame.columns if name not in ("age", "ill")]
-    return covey.Schema.of(quasi=QUASI, identifier=naming, sensitive=["ill"], **settings)
+    naming = [name for name in frame.columns if name not in ("age", "step", "ill")]
+    quasi = {name: "numeric" for name in frame.columns if name in ("age", "step")}
+    return covey.Schema.of(quasi=quasi, identifier=naming, sensitive=["ill"], **settings)
 
 
 def release_of(frame: pl.DataFrame, person: Any = None) -> covey.Release:
@@ -73,7 +73,7 @@ def test_where_codes_repeat_it_must_be_said_who_is_counted(name: str) -> None:
     with pytest.raises(covey.GuaranteeError) as caught:
         release_of(frame)
     message = str(caught.value)
-    for part in (repr(name), "39 rows of 15 persons", "11 rows", f'"{name}"', "person = false"):
+    for part in (repr(name), "39 rows of 15 people", "11 rows", f'"{name}"', "person = false"):
         assert part in message
     assert CANARY not in message
     assert release_of(frame, name).verdict.checks[0].name.endswith(f"persons ({name})")
@@ -83,8 +83,9 @@ def test_where_codes_repeat_it_must_be_said_who_is_counted(name: str) -> None:
 
 def fewest_persons(release: covey.Release, persons: pl.Series) -> int:
     classes: dict[Any, set[object]] = defaultdict(set)
-    for row, age in zip(release.rows.tolist(), release.table["age"], strict=True):
-        classes[age].add(persons[row])
+    shown = release.table.to_series(0)  # the only quasi-identifier
+    for row, cell in zip(release.rows.tolist(), shown, strict=True):
+        classes[cell].add(persons[row])
     return min(map(len, classes.values()))
 
 
@@ -169,7 +170,7 @@ def test_rows_of_one_person_are_suppressed_to_limit_a_share() -> None:
 
 
 NAMES = ["Li", "Ng", "Wu", "Ma", "Xu"]
-DATES = [f"19{n}-0{1 + n % 9}-11" for n in range(60, 75)]
+DATES = [f"19{n}-0{1 + n % 9}-{n - 49}" for n in range(60, 75)]
 
 
 @pytest.mark.parametrize(
@@ -178,13 +179,8 @@ DATES = [f"19{n}-0{1 + n % 9}-11" for n in range(60, 75)]
         ("who", twice(NAMES)),
         ("patient", twice(NAMES)),
         ("patient", twice(["ANNA BELL", "BOB STONE", "Cara Long"])),
-        ("client", twice(["1/2/1990", "31.12.99", "1990-05-31 10:30", "1990/5/1T10:30Z"])),
-        ("name", twice([f"Zq7canary{n}" for n in range(9)])),
-        ("address", twice([f"{n} Main Street" for n in range(9)])),
-        ("home", twice([f"{n} Main Street" for n in range(9)])),
+        ("name", twice([f"Zq7canary{c}" for c in "abcdefghi"])),
         ("born", twice(DATES)),
-        ("born", twice([date.replace("-", "") for date in DATES])),
-        ("dob", [int(date.replace("-", "")) for date in DATES * 2]),
     ],
 )
 def test_names_and_dates_may_repeat_by_chance(name: str, cells: list[object]) -> None:
@@ -203,13 +199,13 @@ def test_identifiers_that_repeat_together_are_no_chance() -> None:
     # Every name with every day, four times each: that is what chance gives.
     pairs = [(name, date) for name in NAMES for date in DATES[:5]] * 4
     by_chance = stays(name=[n for n, _ in pairs], born=[d for _, d in pairs])
-    assert any("repeat together" in w for w in release_of(by_chance).report.warnings)
+    assert any("'name'" in w for w in release_of(by_chance).report.warnings)
     # What is the same everywhere tells nobody apart: names alone repeat.
     alone = stays(name=twice(NAMES), country=["Zq"] * 19)
-    assert any("repeat together" in w for w in release_of(alone).report.warnings)
+    assert any("'name'" in w for w in release_of(alone).report.warnings)
     # Equal names on other days are other people.
     apart = stays(name=[*NAMES * 3], born=[*DATES])
-    assert not any("repeat" in w for w in release_of(apart).report.warnings)
+    assert not any("together" in w for w in release_of(apart).report.warnings)
 
 
 THREE: dict[str, list[object]] = {
@@ -228,18 +224,18 @@ UNIQUE: dict[str, list[object]] = {
 
 def three_people(unique: str, *facts: str) -> pl.DataFrame:
     frame = stays(**{unique: UNIQUE[unique], **{fact: THREE[fact] for fact in facts}})
-    return frame.with_columns(age=pl.Series([30, 50, 70] * 20))
+    return frame.with_columns(step=pl.Series([30, 50, 70] * 20))
 
 
 @pytest.mark.parametrize("unique", UNIQUE)
 def test_what_is_unique_hides_nobody(unique: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The attack, and the build against which it succeeds."""
     frame = three_people(unique, *THREE)
-    with pytest.raises(covey.GuaranteeError, match="60 rows of 3 persons, up to 20 rows") as caught:
+    with pytest.raises(covey.GuaranteeError, match="60 rows of 3 people, up to 20 rows") as caught:
         release_of(frame)
     for name in THREE:
         assert repr(name) in str(caught.value)
-    monkeypatch.setattr(persons, "_together", lambda *_, **__: persons._repeats([*frame[:, :3]]))
+    monkeypatch.setattr(persons, "_together", lambda *_: None)
     assert fewest_persons(release_of(frame), frame["patient_name"]) == 1
 
 
@@ -252,27 +248,32 @@ def test_beside_what_is_unique_one_fact_alone_is_warned_of(unique: str, fact: st
     assert repr(unique) not in warning
 
 
+def shown_by(frame: pl.DataFrame, *names: str) -> Evidence:
+    return evidence(Table(frame), dict.fromkeys(names, True))
+
+
 def test_a_number_of_each_patient_says_that_rows_are_people() -> None:
     ids: list[object] = [*range(60)]
     homes = stays(patient_id=ids, street=[f"{n // 3} Elm" for n in range(60)], city=["Rome"] * 60)
-    assert repeats(Table(homes), ["patient_id", "street", "city"]) is None
+    assert shown_by(homes, "patient_id", "street", "city") == Evidence()
     born = three_people("patient_id", "birth_date")
-    assert repeats(Table(born), ["patient_id", "birth_date"]) is None
-    assert repeats(Table(born[:59].extend(born[:1])), ["patient_id", "birth_date"]) is not None
+    assert shown_by(born, "patient_id", "birth_date") == Evidence()
+    other = born.with_columns(patient_id=pl.Series([0, *range(59)]))
+    assert shown_by(other, "patient_id", "birth_date").person == "patient_id"
 
 
 def test_a_row_that_stands_twice_does_not_make_its_number_a_person() -> None:
     frame = three_people("stay_id", *THREE)
-    found = repeats(Table(pl.concat([frame, frame[:1]])), frame.columns[:3])
-    assert found is not None
-    assert (found.columns, found.persons) == (tuple(THREE), 3)
+    found = shown_by(pl.concat([frame, frame[:1]]), *frame.columns[:3])
+    assert found.together is not None
+    assert (found.together.columns, found.together.values) == (tuple(THREE), 3)
 
 
 @pytest.mark.parametrize("spelled", ["{}.0", "0{}", "+{}", "{},00", "{}0e-1", "00{}.", " {} "])
 def test_a_number_spelled_in_two_ways_is_one_person(spelled: str) -> None:
     numbers = [str(n) for n in range(1000, 1020)]
     frame = stays(reach=[*numbers, *(spelled.format(n) for n in numbers)])
-    with pytest.raises(covey.GuaranteeError, match="40 rows of 20 persons, up to 2"):
+    with pytest.raises(covey.GuaranteeError, match="40 rows of 20 people, up to 2"):
         release_of(frame)
     with pytest.raises(covey.InfeasibleError, match="20 persons"):
         covey.anonymize(frame, schema_of(frame), require=KAnonymity(21, "reach"))
@@ -289,14 +290,14 @@ def test_numbers_that_differ_and_codes_are_other_persons() -> None:
 def test_what_is_missing_does_not_repeat() -> None:
     codes: list[object] = [f"p{n}" for n in range(20)]
     alone = stays(patient_id=[*codes, *[None] * 20])
-    assert repeats(Table(alone), ["patient_id"]) is None
+    assert shown_by(alone, "patient_id") == Evidence()
     both = stays(name=[*NAMES, *["Li"] * 5], born=[*DATES[:5], *[None] * 5])
-    assert repeats(Table(both), ["name", "born"]) is None
+    assert shown_by(both, "name", "born").together is None
     written = tables.from_bytes(
-        b"patient_id,age,ill\n" + b"".join(b"p%d,3,x\nNA,3,x\n" % n for n in range(9)),
+        b"patient_id,step,ill\n" + b"".join(b"p%d,3,x\nNA,3,x\n" % n for n in range(9)),
         *(schema_of(alone), schema_of(alone).table),
     )
-    assert repeats(written, ["patient_id"]) is None
+    assert evidence(written, {"patient_id": True}) == Evidence()
 
 
 def test_of_several_that_repeat_the_person_is_proposed() -> None:
@@ -305,14 +306,14 @@ def test_of_several_that_repeat_the_person_is_proposed() -> None:
         patient_id=[n // 2 for n in range(40)],
         account_no=[max(n, 2) for n in range(40)],
     )
-    found = repeats(Table(frame), frame.columns)
-    assert found is not None
-    assert (found.columns, found.persons, found.most) == (("patient_id",), 20, 2)
+    found = shown_by(frame, *frame.columns[:3])
+    best = found.candidates[0]
+    assert (found.person, best.column, best.values, best.most) == ("patient_id",) * 2 + (20, 2)
 
 
 def test_the_invented_people_have_a_row_each() -> None:
     frame = demo.people(2_000)
-    assert repeats(Table(frame), ["name", "birth_date"]) is None
+    assert shown_by(frame, "name", "birth_date") == Evidence()
 
 
 # ── who is counted ──────────────────────────────────────────────────────────────────────────────
@@ -361,7 +362,7 @@ def test_a_person_written_in_two_ways_is_one() -> None:
     with pytest.raises(covey.InfeasibleError, match="5 persons"):
         covey.anonymize(frame, schema_of(frame), require=KAnonymity(6, "patient_id"))
     judged = covey.verify(
-        pl.DataFrame({"age": ["*"] * 40, "ill": ["x"] * 40}),
+        pl.DataFrame({"step": ["*"] * 40, "ill": ["x"] * 40}),
         *(schema_of(frame), KAnonymity(5, "patient_id")),
         persons={"patient_id": spelled},
     )
@@ -382,12 +383,12 @@ def of_nobody(tmp_path: Path) -> tuple[str, covey.Schema]:
     whose = ["a7", "NA", "b7", "NA", "a7", ""]
     rows = "".join(f"{whose[n % 6]},{30 + n // 12},{'?' if n == 0 else 'x'}\n" for n in range(24))
     schema = covey.Schema.of(
-        quasi={"age": "numeric"},
+        quasi={"step": "numeric"},
         identifier=["who"],
         insensitive=["ward"],
         require={"k": 3, "person": "who"},
     )
-    return write(tmp_path / "t.csv", "who,age,ward\n" + rows), schema
+    return write(tmp_path / "t.csv", "who,step,ward\n" + rows), schema
 
 
 def test_a_missing_person_is_nobody(
@@ -411,9 +412,9 @@ def test_declared_tokens_decide_who_is_nobody(of_nobody: tuple[str, covey.Schema
 
 def test_nobody_is_nobody_in_a_dataframe_and_by_whatever_role_of_the_column() -> None:
     whose = ["a7", "NA", "b7", "n/a ", "a7", "", None, "\u200b"] * 3
-    frame = pl.DataFrame({"who": whose, "age": [30] * 24})
+    frame = pl.DataFrame({"who": whose, "step": [30] * 24})
     for role in ("identifier", "insensitive"):
-        schema = covey.Schema.of(quasi={"age": "numeric"}, **{role: ["who"]})
+        schema = covey.Schema.of(quasi={"step": "numeric"}, **{role: ["who"]})
         with pytest.raises(covey.InfeasibleError, match="2 persons"):
             covey.anonymize(frame, schema, require=KAnonymity(3, "who"))
         judged = frame.drop("who") if role == "identifiers" else frame
@@ -429,7 +430,7 @@ def test_a_draft_counts_the_persons_that_repeat(tmp_path: Path) -> None:
     draft = covey.inspect(frame)
     assert draft.schema.require == Require(k=10, person="patient_id")
     text = draft.to_toml()
-    assert "20 rows of 11 persons" in text
+    assert "20 rows of 11 people" in text
     assert "10 rows for one" in text
     schema = covey.Schema.from_toml(write(tmp_path / "draft.toml", text))
     assert schema.require == Require(k=10, person="patient_id")
@@ -446,7 +447,7 @@ def test_a_draft_says_that_one_column_is_needed() -> None:
     draft = covey.inspect(stays(**names))
     assert draft.schema.require == Require(k=10)
     text = draft.to_toml()
-    assert "# identifiers 'first_name', 'last_name' repeat together: 60 rows of 3 persons" in text
+    assert "# 'first_name', 'last_name' repeat together: 60 rows of 3 people" in text
     assert "single column" in text
     assert CANARY not in text
 
@@ -454,7 +455,7 @@ def test_a_draft_says_that_one_column_is_needed() -> None:
 def test_a_draft_leaves_it_open_where_names_repeat() -> None:
     draft = covey.inspect(stays(surname=[f"{CANARY}{'abcde'[n % 5]}" for n in range(40)]))
     assert draft.schema.require == Require(k=10)
-    assert "# identifier 'surname' repeats: 40 rows of 5 persons" in draft.to_toml()
+    assert "'surname': names that repeat" in draft.to_toml()
     assert CANARY not in draft.to_toml()
     unique = covey.inspect(stays(surname=[f"n{n}" for n in range(40)]))
     assert unique.schema.require == Require(k=10)
@@ -477,7 +478,7 @@ def test_from_the_draft_to_the_verdict_on_the_command_line(
     text = Path("s.toml").read_text()
     write(Path("unsaid.toml"), text.replace("\nperson", "\n# person"))
     assert run("anonymize t.csv -s unsaid.toml -k 10 -o r.csv") == 1
-    assert "'patient_id' repeats: 20 rows of 11 persons" in capfd.readouterr().err
+    assert "'patient_id' repeats: 20 rows of 11 people" in capfd.readouterr().err
     assert not Path("r.csv").exists()
     assert run("anonymize t.csv -s unsaid.toml -k 10 --person patient_id -o r.csv") == 0
     assert run("anonymize t.csv -s unsaid.toml -k 10 --count-rows -o rows.csv") == 0

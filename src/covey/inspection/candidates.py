@@ -6,7 +6,7 @@ or wards has not. Values are counted and compared, and never shown.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -28,6 +28,9 @@ _MOST_OTHERS = 12  # columns without a meaning that are looked at
 _LIFETIME = 40  # years that dates of birth span
 _ODD = 0.02  # share of values that may break a rule
 _NEVER = (words.KNOWN | words.PRIVATE | {"coordinates", "free_text", "date"}) - {"count"}
+_DAY, _YEAR = r"(0?[1-9]|[12][0-9]|3[01])", r"(1[6-9]|20)[0-9]{2}"  # or a month
+_DATE = rf"^({_YEAR}[-./]{_DAY}[-./]{_DAY}|{_DAY}[-./]{_DAY}[-./]({_YEAR}|[0-9]{{2}}))([ T].*)?$"
+_CALLED = r"^\p{Lu}\p{Ll}[^0-9]*$|^[^0-9]+ [^0-9]+$"  # capitalised, or several words
 _NO_NUMBERS = frozenset({"coordinates", "street addresses", "web addresses", "IP addresses"})
 
 
@@ -113,7 +116,7 @@ def of_cells(cells: Sequence[pl.Series]) -> Candidate | None:
 def speaks_of_people(facts: Facts) -> bool:
     """Whether the name of a column is that of a number of people, or its check digits are."""
     found = facts.concepts
-    if found & {"event", "household", "staff"}:
+    if found & {"event", "household", "staff"} or is_name(facts):
         return False
     named = "person_number" in found or (
         "person" in found and ("generic_id" in found or words.is_person(facts.name))
@@ -125,7 +128,7 @@ def may_be(facts: Facts) -> bool:
     """Whether a column could number people: no date, sum, measurement, place or text does."""
     if facts.distinct < 2 or facts.is_date or facts.is_time or facts.has_fractions:
         return False
-    if facts.is_flag or facts.is_prose or (facts.is_text and facts.has_phrases):
+    if facts.is_flag or facts.is_prose or _most(facts, _DATE):
         return False
     if speaks_of_people(facts):
         return True
@@ -144,16 +147,25 @@ def never(concepts: frozenset[str]) -> bool:
 def is_number(facts: Facts) -> bool:
     """Whether a column numbers something, or holds addresses of people, and no names."""
     found, kind = facts.concepts, facts.kind
-    if found & {"person_name", "generic_name", "staff"}:
+    if "staff" in found or is_name(facts):
         return False
-    of_people = kind is not None and kind.role is Role.IDENTIFIER and "names" not in kind.kind
+    of_people = kind is not None and kind.role is Role.IDENTIFIER
     numbered = bool(found & {"person_number", "contact"}) or words.is_person(facts.name)
     return of_people or numbered or "generic_id" in found or facts.is_coded
 
 
-def _is_word(facts: Facts) -> bool:
-    """Whether most values have no digits, as names have none."""
-    return facts.is_text and float(facts.texts.str.contains("[0-9]").sum()) < 0.5 * len(facts.texts)
+def is_name(facts: Facts) -> bool:
+    """Whether the values are names or other words, as far as name and content say."""
+    if facts.concepts & {"person_name", "generic_name"}:
+        return True
+    if facts.is_prose:
+        return False
+    of_names = facts.kind is not None and facts.kind.kind.endswith("personal names")
+    return of_names or (facts.is_text and _most(facts, _CALLED))
+
+
+def _most(facts: Facts, pattern: str) -> bool:
+    return int(facts.texts.str.contains(pattern).sum()) > len(facts.texts) / 2
 
 
 # ── what people do not change ───────────────────────────────────────────────────────────────────
@@ -295,52 +307,52 @@ def _unequal(known: pl.DataFrame, cells: pl.Series) -> float | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
-    """The candidates of a table that repeat, and the persons of their rows."""
+class Search:
+    """Looks for candidates among columns, each with whether it is an identifier."""
 
-    found: list[Candidate] = field(default_factory=list)
-    own: str | None = None  # a number of people that differs in each row
+    looked: Looked
+    names: Mapping[str, bool]
+    declared: TableFormat
 
-    @classmethod
-    def of(
-        cls, looked: Looked, names: Sequence[str], declared: TableFormat, only: str | None = None
-    ) -> "Candidates":
-        """Those among the columns `names`; with `only`, whether that one repeats."""
-        behaviour = Behaviour(looked, looked.table.frame.columns)
-        rows = looked.table.frame.height
-        cells: dict[str, pl.Series] = {}
-        found: list[Candidate] = []
-        own = None
-        for facts in (looked[name] for name in names):
-            people = speaks_of_people(facts)
-            if not (people or only in (None, facts.name)) or not may_be(facts):
-                continue
-            who = tables.whose(facts.cells, declared)
-            figures = of_cells([who])
-            if figures is None:
-                continue
-            if people and figures.values == figures.rows == rows:
-                own = own or facts.name
-            repeated = figures.rows - figures.values
-            if only in (None, facts.name) and repeated > (0 if people else handful(rows)):
-                cells[facts.name] = who
-                named = _is_word(facts)
-                found.append(_judged(figures, facts, behaviour.of(who, named=named)))
-        return cls([replace(c, within=_coarser(c, found, cells)) for c in found], own)
+    @cached_property
+    def figures(self) -> dict[str, tuple[Candidate, pl.Series]]:
+        """Of the columns that may number people the figures, and the persons of the rows."""
+        tried = [facts for name in self.names if may_be(facts := self.looked[name])]
+        cells = {facts.name: tables.whose(facts.cells, self.declared) for facts in tried}
+        return {n: (found, who) for n, who in cells.items() if (found := of_cells([who]))}
 
+    @property
+    def own(self) -> str | None:
+        """The first number of people that differs in each row."""
+        rows = self.looked.table.frame.height
+        own = (n for n, (c, _) in self.figures.items() if c.values == c.rows == rows)
+        return next((name for name in own if speaks_of_people(self.looked[name])), None)
 
-def _judged(
-    figures: Candidate, facts: Facts, behaviour: tuple[tuple[str, ...], tuple[str, ...]]
-) -> Candidate:
-    kind = facts.kind.kind if facts.kind else None
-    return replace(
-        figures,
-        is_person=speaks_of_people(facts),
-        is_number=is_number(facts),
-        checked=kind if kind in CHECKED else None,
-        constant=behaviour[0],
-        varying=behaviour[1],
-    )
+    def found(self, only: str | None = None) -> list[Candidate]:
+        """The candidates that repeat; with `only`, no other column is looked at."""
+        behaviour = Behaviour(self.looked, self.looked.table.frame.columns)
+        repeat = [n for n in self.figures if only in (None, n) and self._repeats(n)]
+        cells = {name: self.figures[name][1] for name in repeat}
+        judged = [self._judged(name, behaviour) for name in repeat]
+        return [replace(one, within=_coarser(one, judged, cells)) for one in judged]
+
+    def _repeats(self, name: str) -> bool:
+        one, _ = self.figures[name]
+        by_mistake = 0 if speaks_of_people(self.looked[name]) else handful(one.rows)
+        return one.rows - one.values > by_mistake
+
+    def _judged(self, name: str, behaviour: "Behaviour") -> Candidate:
+        facts, (figures, who) = self.looked[name], self.figures[name]
+        kind = facts.kind.kind if facts.kind else None
+        constant, varying = behaviour.of(who, named=is_name(facts))
+        return replace(
+            figures,
+            is_person=speaks_of_people(facts),
+            is_number=is_number(facts) or (self.names[name] and not is_name(facts)),
+            checked=kind if kind in CHECKED else None,
+            constant=constant,
+            varying=varying,
+        )
 
 
 def _coarser(one: Candidate, found: Sequence[Candidate], cells: Mapping[str, pl.Series]

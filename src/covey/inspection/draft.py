@@ -249,7 +249,11 @@ def inspect(  # noqa: PLR0913
     files, k = _taxonomy_files(taxonomies), KAnonymity(k).k
     looked = {name: look(table, name) for name in table.frame.columns}
     judged = {name: _judged(facts, given.get(name)) for name, facts in looked.items()}
-    left = [name for name in looked if given.get(name) not in (Role.QUASI, Role.DROP)]
+    left = {
+        name: judged[name].role is _IDENTIFIER
+        for name in looked
+        if given.get(name) not in (Role.QUASI, Role.DROP)
+    }
     people = evidence(table, left, known=looked)
     for one in people.candidates:
         if one.column not in given and judged[one.column].role is not _IDENTIFIER:

@@ -19,14 +19,16 @@ from covey import tables
 from covey.errors import GuaranteeError, SchemaError, count
 from covey.inspection.candidates import (
     Candidate,
-    Candidates,
     Looked,
+    Search,
     handful,
+    is_name,
     lasts,
     never,
     of_cells,
 )
 from covey.inspection.facts import Facts
+from covey.inspection.sentinels import days
 from covey.inspection.words import concepts
 from covey.schema import Role, Schema, TableFormat
 from covey.schema.requirements import KAnonymity, Requirement
@@ -36,6 +38,7 @@ ROW = "\0row"  # the hash of a whole row, if a table has only some of its column
 # Equal pairs of rows are no coincidence if there are this many times as many as in independent
 # columns, or if they cover this share of the distance from that number to the largest possible.
 _TIMES, _SHARE = 3.0, 0.25
+_DAYS = 25_000  # on which people were born
 
 
 @dataclass(frozen=True)
@@ -88,37 +91,35 @@ class Evidence:
 
 def evidence(
     table: Table,
-    names: Sequence[str],
+    names: Mapping[str, bool],
     declared: TableFormat | None = None,
     known: Mapping[str, Facts] | None = None,
     only: str | None = None,
 ) -> Evidence:
-    """What a table shows about its people; only columns in `names` may number them.
+    """What a table shows about its people.
 
-    Rows that are equal to others are duplicates, and show nothing, if there are few. `known` facts
-    of columns are not gathered again. With `only`, no other column is judged whether it repeats.
+    Only columns in `names` may number them, which says of each whether it is an identifier. Rows
+    that are equal to others are duplicates, and show nothing, if there are few. `known` facts of
+    columns are not gathered again. With `only`, no other column is judged whether it repeats.
     """
     declared = declared or TableFormat()
     once = _without_duplicates(table)
     looked = Looked(once, known if once is table else None)
-    present = [name for name in names if name in once.frame.columns]
-    found = Candidates.of(looked, present, declared, only)
-    live = [c for c in found.found if _is_live(c, found.own)]
+    present = {name: given for name, given in names.items() if name in once.frame.columns}
+    search = Search(looked, present, declared)
+    found = search.found(only)
+    live = [one for one in found if _is_live(one, search.own)]
     if live:
         return _decided(live)
-    personal = [
-        name for name in present if "person_name" in concepts(name) or _is_name(looked[name])
-    ]
+    personal = [name for name, given in present.items() if given and is_name(looked[name])]
     born = [n for n in once.frame.columns if lasts(c := concepts(n)) and "birth" in c]
-    together = _together(once, [*personal, *born], declared, found.own if born else None)
-    if together or found.own or only:
+    together = _together(once, [*personal, *born], declared, search.own)
+    if together or search.own or only:
         return Evidence(together=together)
-    refuted = {c.column for c in found.found if c.behaves is False}
-    return Evidence(doubtful=tuple(_repeating(once, personal, refuted, declared)))
-
-
-def _is_name(facts: Facts) -> bool:
-    return facts.kind is not None and facts.kind.kind.endswith("personal names")
+    refuted = {one.column for one in found if one.behaves is False}
+    again = [name for name in personal if name not in refuted and _repeats(once, name, declared)]
+    again += [name for name in born if _repeats_often(looked[name])]
+    return Evidence(doubtful=tuple(again))
 
 
 def duplicates(table: Table) -> int:
@@ -178,7 +179,7 @@ def _together(
     If `own` numbers people in each row, only names with a date of birth count against it.
     """
     cells = [tables.whose(table.cells(name), declared) for name in dict.fromkeys(names)]
-    cells = [column for column in cells if column.n_unique() > 1]
+    cells = [column for column in cells if 1 < column.n_unique() < len(column)]
     if len(cells) < 2 or (own and not any("birth" in concepts(c.name) for c in cells)):
         return None
     found = of_cells(cells)
@@ -188,13 +189,19 @@ def _together(
     return None if _is_chance(pl.DataFrame(cells).filter(known)) else found
 
 
-def _repeating(
-    table: Table, names: Sequence[str], refuted: set[str], declared: TableFormat
-) -> list[str]:
-    several = (
-        of_cells([tables.whose(table.cells(n), declared)]) for n in names if n not in refuted
-    )
-    return [c.column for c in several if c and c.rows - c.values > handful(c.rows)]
+def _repeats(table: Table, name: str, declared: TableFormat) -> bool:
+    found = of_cells([tables.whose(table.cells(name), declared)])
+    return found is not None and found.rows - found.values > handful(found.rows)
+
+
+def _repeats_often(born: Facts) -> bool:
+    """Whether days of birth repeat more often than those of a people do, and are no months."""
+    if not born.is_date or not 2 < born.distinct < born.present - handful(born.present):
+        return False
+    of_month = days(born).cast(pl.Int32).cast(pl.Date).dt.day()
+    share = pl.DataFrame({"day": of_month, "rows": born.rows}).group_by("day").sum()["rows"]
+    equal = float((born.rows * (born.rows - 1)).sum()) / (born.present * (born.present - 1))
+    return int(share.max() or 0) < 0.5 * born.present and equal > _TIMES / _DAYS  # type: ignore[arg-type]
 
 
 def _is_chance(frame: pl.DataFrame) -> bool:
@@ -215,16 +222,18 @@ def _equal_pairs(frame: pl.DataFrame) -> float:
 # ── requests that do not say what k counts ──────────────────────────────────────────────────────
 
 
-def considered(schema: Schema) -> tuple[list[str], list[str]]:
-    """The columns that may number people, and those that people do not change, by their names."""
-    kept = {Role.IDENTIFIER, Role.SENSITIVE, Role.INSENSITIVE}
-    numbers = [
-        name
+def considered(schema: Schema) -> tuple[dict[str, bool], list[str]]:
+    """The columns that may number people, and those that people do not change, by their names.
+
+    Of the first it says whether they are identifiers.
+    """
+    numbers = {
+        name: column.role is Role.IDENTIFIER
         for name, column in schema.columns.items()
-        if column.role in kept and (column.role is Role.IDENTIFIER or not never(concepts(name)))
-    ]
-    lasting = [n for n in schema.columns if n not in numbers and lasts(concepts(n))]
-    return numbers, lasting
+        if column.role is Role.IDENTIFIER
+        or (column.role in (Role.SENSITIVE, Role.INSENSITIVE) and not never(concepts(name)))
+    }
+    return numbers, [n for n in schema.columns if n not in numbers and lasts(concepts(n))]
 
 
 def whose_rows(table: Table, schema: Schema, names: Sequence[str]) -> dict[str, pl.Series]:

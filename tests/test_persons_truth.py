@@ -1,0 +1,90 @@
+"""Who is a person: drafts beside known people, and promises counted by brute force."""
+
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+import covey
+from covey.inspection import draft as drafting
+from covey.inspection.persons import Evidence
+from tables_of_whom import ASK, ROWS, Whom, constellations, invented
+
+TABLES = constellations()
+
+
+def drafted(whom: Whom) -> tuple[covey.Schema, str]:
+    """The draft, and whom it counts."""
+    draft = covey.inspect(whom.frame)
+    return draft.schema, draft.people.person or (ASK if draft.people.is_open else ROWS)
+
+
+def fewest(whom: Whom, schema: covey.Schema, k: int) -> int:
+    """The fewest people in a class of the release by a draft."""
+    require = schema.require.model_copy(update={"k": k})
+    schema = schema.model_copy(update={"require": require})
+    release = covey.anonymize(whom.frame, schema, effort="fast", remember=False, key=bytes(32))
+    shown = release.table.select(list(schema.quasi)).rows()
+    classes: dict[Any, set[int]] = defaultdict(set)
+    for row, cells in zip(release.rows.tolist(), shown, strict=True):
+        classes[cells].add(whom.persons[row])
+    return min(map(len, classes.values()))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_draft_counts_the_people_or_asks(name: str) -> None:
+    assert drafted(TABLES[name])[1] in TABLES[name].truth
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_promise_in_people_is_wrong_whatever_columns_are_called(seed: int) -> None:
+    whom = invented(seed)
+    schema, counted = drafted(whom)
+    assert counted in whom.truth
+    if counted == ASK:
+        with pytest.raises(covey.GuaranteeError, match="person = "):
+            fewest(whom, schema, 3)
+    elif schema.require.person:
+        assert fewest(whom, schema, 3) >= 3
+
+
+PROMISED = [name for name, whom in TABLES.items() if not whom.truth & {ROWS, ASK}]
+
+
+@pytest.mark.parametrize("name", [name for name in PROMISED if "footer" not in name])
+def test_every_class_has_k_people_by_brute_force(name: str) -> None:
+    assert fewest(TABLES[name], drafted(TABLES[name])[0], 4) >= 4
+
+
+def test_without_figures_one_row_that_stands_twice_broke_the_promise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The attack, and the build against which it succeeds: it counts cases."""
+    whom = TABLES["a row twice"]
+    monkeypatch.setattr(drafting, "evidence", _of_cases)
+    schema, counted = drafted(whom)
+    assert counted == "case_no"
+    assert fewest(whom, schema, 4) < 4
+
+
+def _of_cases(*_: Any, **__: Any) -> Evidence:
+    return Evidence(person="case_no")
+
+
+def test_the_figures_say_why() -> None:
+    people = covey.inspect(TABLES["Fälle mit mehreren Diagnosen"].frame).people
+    patient, case = people.candidates
+    assert (patient.column, patient.values, patient.constant) == (
+        "Patientennummer", 110, ("Geburtsdatum", "Geschlecht"),
+    )  # fmt: skip
+    assert (case.column, case.within, case.behaves) == ("Fallnummer", ("Patientennummer",), True)
+    text = covey.inspect(TABLES["columns without a meaning"].frame).to_toml()
+    assert "# Which of these is one person?" in text
+    assert '# person = "v1"' in text
+    assert "# person = false" in text
+    assert "\nperson" not in text
+
+
+def test_check_digits_speak_of_people() -> None:
+    (found,) = covey.inspect(TABLES["check digits"].frame).people.candidates
+    assert (found.column, found.checked) == ("ref", "numbers of people")
