@@ -23,7 +23,7 @@ def fewest(whom: Whom, schema: covey.Schema, k: int) -> int:
     """The fewest people in a class of the release by a draft."""
     require = schema.require.model_copy(update={"k": k})
     schema = schema.model_copy(update={"require": require})
-    release = covey.anonymize(whom.frame, schema, effort="fast", remember=False, key=bytes(32))
+    release = covey.anonymize(whom.frame, schema, effort="fast", register=False, key=bytes(32))
     shown = release.table.select(list(schema.quasi)).rows()
     classes: dict[Any, set[int]] = defaultdict(set)
     for row, cells in zip(release.rows.tolist(), shown, strict=True):
