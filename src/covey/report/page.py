@@ -183,6 +183,8 @@ def _told(report: "Report") -> Iterator[tuple[str, str, str]]:
         why = report.verdict.why_higher
         said = "chance that someone who knows a person picks their row"
         yield "highest risk", risk, f"{said}: {why}" if why else said
+    if worst := report.singled.worst:
+        yield "singled out all the same", _figures(worst)[0], f"rows, by {by(worst)}"
     lost = percent(share(report.mean_loss))
     yield "information lost", lost, "per cell of these columns, on average"
     left_out = rows.read - rows.released

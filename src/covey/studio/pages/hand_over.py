@@ -110,8 +110,8 @@ def _still_open(left: list[str]) -> Html:
         labelled("What do you leave this open for?",
                  typed("accept", id="accept", maxlength="500", required=True),
                  note="The answer is written into the report."),
-        element("p", button("Hand it over like this", kind="main"), " ",
-                element("a", "Back to the points", href="answer")),
+        element("div", button("Hand it over like this", kind="main"),
+                element("a", "Back to the points", href="answer"), class_="row"),
         class_="stack",
     )  # fmt: skip
     said = element("p", sentence(f"{', '.join(left)}"), class_="told mind")
