@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -173,6 +174,21 @@ def test_a_point_in_persons_is_what_anonymize_finds(stays: pl.DataFrame, method:
         assert some.highest_risk == release.verdict.risks.prosecutor
         average = release.verdict.risks.prosecutor_average
         assert some.average_risk == pytest.approx(average, rel=1e-12)
+
+
+def test_the_limit_on_a_share_has_its_price_at_each_k(stays: pl.DataFrame) -> None:
+    schema = stays_schema(person="patient")
+    found = covey.curve(stays, schema, limit_share=True, seed=5)
+    usual = covey.curve(stays, schema, k=[p.k for p in found.points], seed=5)
+    most = max(Counter(stays["patient"]).values())
+    assert found.points[-1].k <= stays.height / most  # beyond, nobody could release the table
+    for point, without in zip(found.points, usual.points, strict=True):
+        assert point.highest_risk <= 1 / point.k
+        assert point.loss_without is not None
+        assert point.loss_without <= min(point.loss, without.loss)
+    assert any(point.loss > (point.loss_without or 0) for point in found.points)
+    assert "loss_without" in found.frame.columns
+    assert "loss_without" not in usual.frame.columns
 
 
 def test_the_schema_says_what_k_counts_unless_the_request_does(stays: pl.DataFrame) -> None:
@@ -360,7 +376,7 @@ def test_csv_and_json_say_the_same_as_the_points(frame: pl.DataFrame, tmp_path: 
     assert rows == told["points"]
     digits = {"total_il": 2, "loss": 4, "gcp": 4, "seconds": 6}  # of all that have any
     risks = ("highest_risk", "average_risk")
-    exact = [vars(point) for point in found.points]
+    exact = [{n: v for n, v in vars(p).items() if n != "loss_without"} for p in found.points]
     assert exact == found.frame.to_dicts()
     assert rows == [
         {

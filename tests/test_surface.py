@@ -63,8 +63,8 @@ COMMANDS = {
     ),
     "curve": (
         f"{FORMAT} {ROLES} "
-        "--class-column --count-rows --json --method --option --output --person --schema "
-        "--seed -O -k -o -s table"
+        "--class-column --count-rows --json --limit-share --method --option --output --person "
+        "--schema --seed -O -k -o -s table"
     ),
     "studio": "--no-browser --port table",
     "methods": "--bibtex --json",

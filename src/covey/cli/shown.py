@@ -330,16 +330,22 @@ _FIGURES = {
 
 def show_curve(curve: "Curve") -> None:
     """The risk and the loss for each k, and published rules to compare them with."""
-    titles = ("k", "highest risk", "average risk", "groups", "loss")
+    without = ("without limit",) if curve.is_limited else ()
+    titles = ("k", "highest risk", "average risk", "groups", "loss", *without)
     grid = light_grid(titles, right=titles, no_wrap=True)
     grid.add_column(f"0 … 100{THIN_SPACE}%", max_width=24)
     for point in curve.points:
         figures = (f"{point.k:,}", percent(point.highest_risk), percent(point.average_risk),
                    f"{point.groups:,}", percent(point.loss))  # fmt: skip
-        grid.add_row(*figures, Bar(1.0, 0.0, point.loss))
+        more = [percent(point.loss_without or 0.0)] if without else []
+        grid.add_row(*figures, *more, Bar(1.0, 0.0, point.loss))
     out.print(grid)
     of = "" if curve.person is None else f" ({curve.person})"
     out.print(Text(f"k counts {curve.counted}{of}; {curve.rows:,} rows, method {curve.method}"))
+    if without:
+        out.print(
+            "nobody has more than 1/k of the rows of a class; beside it the loss without that"
+        )
     _show_marks()
     out.print("to make a release, run covey anonymize")
 

@@ -36,7 +36,7 @@ from covey.report import charts
 from covey.report.charts import FAINT, INK, LINE, PICTURES, QUIET
 from covey.report.writing import Written
 from covey.schema import Role, Schema
-from covey.schema.requirements import KAnonymity
+from covey.schema.requirements import KAnonymity, PersonShare
 from covey.schema.taxonomy import Measure
 from covey.studies.marks import MARKS, THRESHOLDS, names_by_cell
 from covey.verification.rounding import rounded
@@ -56,6 +56,7 @@ DEFINITIONS = {
     "rows.",
     "total_il": "Total-IL of the groups, including suppressed rows.",
     "loss": "Mean loss of a cell: Total-IL divided by that of a table with every cell lost.",
+    "loss_without": "Mean loss of a cell without the limit on the share of a person.",
     "gcp": "GCP of the same groups.",
     "groups": "Number of groups.",
     "largest": "Rows in the largest group.",
@@ -80,6 +81,7 @@ class Point:
     suppressed: int
     found_for: int
     seconds: float
+    loss_without: float | None = None  # None if there is no limit
 
 
 @dataclass(frozen=True)
@@ -103,14 +105,22 @@ class Curve(Written):
     @property
     def frame(self) -> pl.DataFrame:
         """One row per k, one column per figure."""
-        return pl.DataFrame([asdict(point) for point in self.points])
+        every = pl.DataFrame([asdict(point) for point in self.points])
+        return every if self.is_limited else every.drop("loss_without")
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether no person has more than 1/k of the rows of a class."""
+        return any(point.loss_without is not None for point in self.points)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists, as in the JSON file, with its digits."""
+        told = rounded(self)
         return {
             "covey": version("covey"),
             "definitions": DEFINITIONS,
-            **asdict(rounded(self)),
+            **asdict(told),
+            "points": told.frame.to_dicts(),
             "marks": [{**asdict(mark), "k": mark.k} for mark in MARKS],
         }
 
@@ -142,9 +152,10 @@ refuse_format = Curve.refuse_format
 
 
 class Drawn(Described, Method, total=False):
-    """What `curve` takes of the keywords of `anonymize`; `person` says what k counts."""
+    """What `curve` takes of the keywords of `anonymize`; the first two say what k counts."""
 
     person: str | Literal[False] | None
+    limit_share: bool | None
 
 
 def curve(
@@ -159,11 +170,12 @@ def curve(
 
     By default, there are twenty from 2 to 200 or to the number of rows or persons. k counts persons
     if `person` names the column that identifies them, and rows if it is False; without it, the
-    schema decides. The other keywords are those of `anonymize`. With the same seed and options, a
-    point is what `anonymize` finds for its k, unless groups found for a larger k lose less: they
-    are valid for the smaller k too. The covey method uses a low effort, unless `effort` is among
-    the options, so a release with its default effort loses somewhat less than the curve shows.
-    Without a `seed`, one is derived from the key; it does not depend on `k`.
+    schema decides. With `limit_share`, no person has more than 1/k of the rows of a class, and each
+    point also has the loss without this limit. The other keywords are those of `anonymize`. With
+    the same seed and options, a point is what `anonymize` finds for its k, unless groups found for
+    a larger k lose less: they are valid for the smaller k too. The covey method uses a low effort,
+    unless `effort` is among the options, so a release with its default effort loses somewhat less
+    than the curve shows. Without a `seed`, one is derived from the key; it does not depend on `k`.
     """
     sizes = [k] if isinstance(k, int) else None if k is None else list(k)
     said: dict[str, Any] = {**choices}
@@ -185,7 +197,11 @@ class Task:
         """The risk and the loss for each k, one k after another, each as soon as it is known."""
         for done, k in enumerate(self.ks):
             tell = part_of(progress, f"{done + 1} of {len(self.ks)}: k = {k}", done, len(self.ks))
-            yield self.at(k, tell)[0]
+            point = self.at(k, tell)[0]
+            if self.is_limited:
+                without = self.limited(to=False).at(k, silent)[0]
+                point = replace(point, loss_without=min(without.loss, point.loss))
+            yield point
 
     def at(self, k: int, progress: Progress) -> tuple[Point, Groups]:
         """The risk and the loss for one k, and the groups that have them."""
@@ -194,6 +210,17 @@ class Task:
         groups = memory.form_groups(replace(self.people, encoded=encoded), request, progress)
         assert isinstance(groups, Groups)  # other methods are refused earlier
         return self._point(k, groups, time.perf_counter() - began), groups
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether no person has more than 1/k of the rows of a class."""
+        return _limits(self.request)
+
+    def limited(self, *, to: bool) -> "Task":
+        """The same, with or without that limit."""
+        size = self.request.size
+        asked = (size, PersonShare(size.k, size.person)) if to else (size,)
+        return replace(self, request=replace(self.request, requirements=asked))
 
     @property
     def encoded(self) -> EncodedTable:
@@ -206,12 +233,13 @@ class Task:
 
     def _for(self, k: int) -> tuple[EncodedTable, Request]:
         """The table and the request for one k; the table stays as it is if k counts rows."""
-        asked = KAnonymity(k, self.request.size.person)
-        request = replace(self.request, requirements=(asked,))
+        sizes = self.request.requirements
+        asked = tuple(replace(o, k=k) for o in sizes if isinstance(o, KAnonymity | PersonShare))
+        request = replace(self.request, requirements=asked)
         known = self.encoded.constraints
         if known is None:
             return self.encoded, request
-        return replace(self.encoded, constraints=constraints_of([asked], known.columns)), request
+        return replace(self.encoded, constraints=constraints_of(asked, known.columns)), request
 
     def _point(self, k: int, groups: Groups, seconds: float) -> Point:
         losses = measure_groups(self.encoded, groups)
@@ -244,16 +272,16 @@ def wanted(
     frame: Any, schema: Schema | None, ks: Sequence[int] | None, choices: Mapping[str, Any]
 ) -> Wanted:
     """The request for the largest k, or an error if anything about it is wrong."""
-    said = dict(choices)
-    person = said.pop("person", None)
-    sizes = [KAnonymity(k, person) for k in (KS[:1] if ks is None else ks)]
+    sizes = [KAnonymity(k).k for k in (KS[:1] if ks is None else ks)]
     if not sizes:
         raise UsageError("no k given for the curve")
+    said = {**choices, "k": max(sizes)}
     if said.get("method", "covey") == "covey":
         said = {"effort": EFFORT, **said}
-    found = Wanted.of(frame, schema, {**said, "require": sizes})
+    found = Wanted.of(frame, schema, said)
     refuse_method(found.request.method)
-    return replace(found, request=replace(found.request, requirements=(found.request.size,)))
+    asked = [r for r in found.request.requirements if isinstance(r, KAnonymity | PersonShare)]
+    return replace(found, request=replace(found.request, requirements=tuple(asked)))
 
 
 def prepare(
@@ -276,20 +304,29 @@ def prepare(
     encoded = people.encoded
     whose = {name: people.selection.of(cells) for name, cells in persons.items()}
     most = min([encoded.rows, *(cells.drop_nulls().n_unique() for cells in whose.values())])
+    if _limits(request):  # whoever has most rows has at most 1/k of them
+        each = [cells.drop_nulls().value_counts(name="rows")["rows"] for cells in whose.values()]
+        most = min([most, *(encoded.rows // int(rows.max() or 1) for rows in each)])
     sizes = [k for k in KS if k <= max(most, KS[0])] if ks is None else sorted(set(ks))
     task = Task(tuple(sizes), request, people, whose)
     task.refuse_infeasible()
     return task
 
 
+def _limits(request: Request) -> bool:
+    return any(isinstance(asked, PersonShare) for asked in request.requirements)
+
+
 def rising(points: Sequence[Point]) -> list[Point]:
     """For each k, the groups with the least loss among those found for it or a larger one."""
     best: list[Point] = []
     for point in reversed(points):
+        found, without = point, point.loss_without
+        if best and without is not None and best[-1].loss_without is not None:
+            without = min(without, best[-1].loss_without)
         if best and best[-1].total_il < point.total_il:
-            best.append(replace(best[-1], k=point.k, seconds=point.seconds))
-        else:
-            best.append(point)
+            found = replace(best[-1], k=point.k, seconds=point.seconds)
+        best.append(replace(found, loss_without=without))
     return best[::-1]
 
 

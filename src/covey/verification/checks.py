@@ -21,6 +21,7 @@ from covey.schema.requirements import (
 )
 from covey.verification.class_counts import TOLERANCE
 from covey.verification.judged import Figures, Judged, Shares
+from covey.verification.rounding import chance
 from covey.verification.sensitive import Achieved, SensitiveColumn, rounded
 from covey.verification.verdict import Check, Risks
 
@@ -69,7 +70,7 @@ def _check_person_share(requirement: PersonShare, judged: Judged) -> Check:
     highest = Fraction(1, rows) if shares is None else shares.highest
     too_large = highest > requirement.asked
     if shares is not None or too_large:
-        return Check(requirement, float(highest), holds=not too_large)
+        return Check(requirement, chance(float(highest)), holds=not too_large)
     reason = f"the column {requirement.person!r} is not in the table"
     return Check(requirement, None, holds=False, reason=reason, judged=False)
 

@@ -38,6 +38,11 @@ def share(number: float) -> float:
     return _as_shown(number, _SHARE)
 
 
+def chance(number: float) -> float:
+    """Round the chance of finding a person, which may not follow from the released table."""
+    return _as_shown(number, _SHOWN_AS["Risks.prosecutor"])
+
+
 def rounded(figures: T) -> T:
     """The same figures, each rounded to the digits that are shown."""
     if isinstance(figures, tuple):

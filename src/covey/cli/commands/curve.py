@@ -10,6 +10,7 @@ from covey.cli.options import (
     ClassColumn,
     CountRows,
     Format,
+    LimitShare,
     MethodName,
     MethodOptions,
     Person,
@@ -40,6 +41,7 @@ class Trial:
     ] = None
     person: Person = None
     count_rows: CountRows = False
+    limit_share: LimitShare = False
     method: MethodName = "covey"
     option: MethodOptions = None
     seed: Seed = None
@@ -73,7 +75,8 @@ def curve(
         with progress_bar() as progress:
             options = comparison.parse_options(trial.option or [])
             options |= {"method": trial.method, "class_column": trial.class_column}
-            wanted = curves.wanted(table, schema, ks, {**options, "person": person})
+            options |= {"person": person, "limit_share": trial.limit_share or None}
+            wanted = curves.wanted(table, schema, ks, options)
             if table is None:
                 wanted = replace(wanted, table=read(source.table, schema))
             task = curves.prepare(wanted, ks=ks, seed=trial.seed, progress=progress)
