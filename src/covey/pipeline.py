@@ -34,7 +34,6 @@ from covey.release import Release, output_of, refuse_uncertain
 from covey.report import About, Costs, Output, Report, Rows, refuse_curve_of_others
 from covey.report.compared import Compared
 from covey.report.findings import Findings
-from covey.report.headline import Clause
 from covey.schema import Role, Schema, TableFormat
 from covey.schema.requirements import KAnonymity, Requirement
 from covey.tables import Table, files, formulas, sources
@@ -181,6 +180,7 @@ def _released(source: Source, order: Order, doubts: list[str], stage: "Stages") 
     with source.outputs(order) as outputs, source.running(order, stage.tell) as run:
         with stage("reading"):
             unsaid = run.survey()
+            unsaid = unsaid._replace(notes=(*doubts, *unsaid.notes))
         with stage("encoding"):
             run.divide()
         with stage("clustering"):
@@ -191,9 +191,7 @@ def _released(source: Source, order: Order, doubts: list[str], stage: "Stages") 
             verdict = shown.verdict()
             verdict.raise_if_violated()
         with stage("measuring"):
-            doubts = [*doubts, *unsaid.notes]
-            findings = shown.findings(verdict, doubts, timed=stage.stopped)
-            findings = replace(findings, clauses=tuple(map(Clause, unsaid.headline)))
+            findings = shown.measure().findings(order, verdict, unsaid, timed=stage.stopped)
             report = findings.report(shown.dialect, stage.seconds)
         if order.remember:
             with stage("remembering"):

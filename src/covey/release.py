@@ -230,12 +230,8 @@ class WrittenTable:
         with files.output_errors():
             defused = tables.write(released, draft.file, name, defuse=to.defuse)
         data = draft.read()
-        written = TableFormat(**released.dialect.written, header=True, skip=0)
-        again = tables.from_bytes(data, schema, written)
-        refuse_lost(released, again)
+        again = read_back(data, released, schema)
         output = output_of(data, again.dialect, defused)
-        if not output.format.endswith("csv"):  # covey itself spells the cells of a CSV file
-            tables.refuse_changed(released, again)
         return cls(again, output, {name: Digest(output.bytes, output.sha256)})
 
     def cells(self, _: Sequence[str]) -> Table:
@@ -243,11 +239,16 @@ class WrittenTable:
         return self.table
 
 
-def refuse_lost(written: Table, again: Table) -> None:
-    """Refuse a file that has lost rows or columns."""
-    ours, theirs = written.frame, again.frame
+def read_back(data: bytes, released: Table, schema: Schema) -> Table:
+    """The table in these bytes, by the schema alone; refuse it if it is not what was written."""
+    written = TableFormat(**released.dialect.written, header=True, skip=0)
+    again = tables.from_bytes(data, schema, written)
+    ours, theirs = released.frame, again.frame
     if (ours.height, ours.columns) != (theirs.height, theirs.columns):
         raise ViolationError("a written table has lost rows or columns: nothing is published")
+    if not tables.format_of(data).endswith("csv"):  # covey itself spells the cells of a CSV file
+        tables.refuse_changed(released, again)
+    return again
 
 
 def refuse_uncertain(method: str | Callable[..., Any] | Method) -> None:

@@ -36,9 +36,9 @@ from covey.errors import UsageError
 from covey.part import Grouping, Outcome
 from covey.publishing import Outputs
 from covey.schema import Column
-from covey.tables import files
+from covey.tables import files, formats
 from covey.tables.batches import Batches
-from covey.tables.merging import Mergeable, merged
+from covey.tables.merging import total
 from covey.tables.strays import told_of
 
 T = TypeVar("T")
@@ -132,7 +132,7 @@ class Local(InParts):
                 divided = steps.divide(batch, job, trace)
                 sizes.append(Sizes.of(divided, job))
                 if len(sizes) > 64:
-                    sizes = [_sum(sizes)]
+                    sizes = [total(sizes)]
                 by_part = divided.partition_by(PART, as_dict=True, include_key=False)
                 for (number,), some in by_part.items():
                     waiting.setdefault(int(number), []).append(some)
@@ -141,7 +141,7 @@ class Local(InParts):
                     flush()
                     held = 0
             flush()
-        return _sum(sizes)
+        return total(sizes)
 
     def _batches(self, stage: str, rows: int | None) -> Iterator[Any]:
         """The batches of the input; with the number of rows, the progress is known."""
@@ -180,7 +180,7 @@ class Local(InParts):
                 shown = Scan.sum(scans).domain(self.task.schema, self.task.dialect)
                 job = job.within(job.domain.showing(shown))
         self.once("shown", lambda: self._show_all(count, name, job))
-        return job, _sum([self._summary(number) for number in range(job.cuts.parts)])
+        return job, total([self._summary(number) for number in range(job.cuts.parts)])
 
     def _form(self, request: Request) -> _Formed:
         name = "groups" if request.suppresses else "whole"
@@ -213,7 +213,7 @@ class Local(InParts):
                 return found.outcome
 
             outcomes.append(self.once(f"{name}-{number}-outcome", grouped))
-        return _Formed(_sum(outcomes), name)
+        return _Formed(total(outcomes), name)
 
     def _groups(self, name: str, number: int) -> Groups:
         (labels,) = frames(self.spool, f"{name}-{number}")
@@ -285,15 +285,6 @@ class Local(InParts):
         return found
 
 
-M = TypeVar("M", bound=Mergeable)
-
-
-def _sum(parts: list[M]) -> M:
-    found = merged(parts)
-    assert found is not None
-    return found
-
-
 # ── working files ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -347,10 +338,5 @@ def _tree_of(column: Column) -> Any:
 
 def _ending(source: Batches) -> str:
     """The format of the released files: that of the input, or Parquet."""
-    csv = source.files and not any(map(_is_parquet, source.files[:1]))
+    csv = source.files and formats.kind_of_file(source.files[0]) != "parquet"
     return ".csv" if csv else ".parquet"
-
-
-def _is_parquet(path: str) -> bool:
-    with Path(path).open("rb") as file:
-        return file.read(4) == b"PAR1"

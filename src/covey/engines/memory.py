@@ -29,7 +29,7 @@ from covey.encoding import EncodedTable, Values, encode_values
 from covey.encoding.encode import class_codes, domain_of
 from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.encoding.selection import Selection
-from covey.engines.run import Order
+from covey.engines.run import Measured, Order
 from covey.errors import UsageError
 from covey.generalisation import Behind, View, beside, cells_of, filled_in
 from covey.inspection.persons import Doubts, whose_rows
@@ -43,7 +43,6 @@ from covey.publishing import Outputs
 from covey.release import Kept, Release
 from covey.report import Report, Rows
 from covey.report.carried import Carried
-from covey.report.findings import Findings, Made
 from covey.schema import Role, Schema
 from covey.tables import Table, files
 from covey.tables.csv_files import Dialect
@@ -119,7 +118,7 @@ class Drafted:
     run: Memory
     draft: "_Draft"
     judge: Callable[[Table], Verdict]
-    found: Findings = field(init=False)
+    measured: Measured = field(init=False)
     trace: Footprint | None = None
 
     @property
@@ -131,31 +130,27 @@ class Drafted:
         """Judge the rows by their cells."""
         return self.judge(self.draft.released)
 
-    def findings(self, verdict: Verdict, doubts: list[str], *, timed: bool) -> Findings:
+    def measure(self) -> Measured:
         """Measure what the rows have lost."""
-        draft, order, table = self.draft, self.run.order, self.run.table
-        request, encoded = order.request, draft.encoded
-        mended = (each.told(draft.behind.rows, request.k) for each in table.mended)
-        made = Made(
-            request,
-            alike=self._alike,
-            filled_in={a.name: filled_in(a, draft.groups) for a in encoded.attributes},
-            key=order.drawn_under,
-            timed=timed,
-            doubts=[*doubts, *filter(None, mended)],
-        )
+        run, draft = self.run, self.draft
+        table, request, encoded = run.table, run.order.request, draft.encoded
         rows = Rows.counted(
-            table.frame.height, len(self.run.people.selection.rows), self.run.formed.suppressed
+            table.frame.height, len(run.people.selection.rows), run.formed.suppressed
         )
         behind = Behind.of(encoded, draft.groups)
         view = View.of(draft.released, encoded, class_column=request.class_column, behind=behind)
-        losses = losses_of(view, encoded, draft.groups, rows.suppressed, k=request.k)
-        whose = next(iter(_of(draft.people, self.run.persons).values()), None)
-        counted = None if whose is None else Persons.of(whose, encoded)
-        carried = Carried.of(draft.released, order.schema, _of(draft.behind, self.run.persons))
-        found = (order.schema, view, carried, verdict, losses, rows)
-        self.found = Findings(request, *found, counted, made)
-        return self.found
+        whose = next(iter(_of(draft.people, run.persons).values()), None)
+        self.measured = Measured(
+            view,
+            Carried.of(draft.released, run.order.schema, _of(draft.behind, run.persons)),
+            losses_of(view, encoded, draft.groups, rows.suppressed, k=request.k),
+            rows,
+            None if whose is None else Persons.of(whose, encoded),
+            {a.name: filled_in(a, draft.groups) for a in encoded.attributes},
+            [each.told(draft.behind.rows, request.k) for each in table.mended],
+            self._alike,
+        )
+        return self.measured
 
     @property
     def _alike(self) -> bool:
@@ -179,13 +174,13 @@ class Drafted:
             groups=selection.back(self.run.formed),
             people=selection,
             behind=self.draft.behind,
-            losses=RowLosses.of(self.found.view),
+            losses=RowLosses.of(self.measured.view),
             released=self.draft.released,
             schema=order.schema,
             requirements=order.request.requirements,
             judge=self.judge,
             trace=self.trace,
-            gap=_gap(order.request, self.draft.encoded, self.draft.groups, self.found.losses),
+            gap=_gap(order.request, self.draft.encoded, self.draft.groups, self.measured.losses),
             inputs=tuple(order.inputs),
         )
         made = Release(verdict, report, kept)

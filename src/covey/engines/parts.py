@@ -18,7 +18,7 @@ from covey import tables
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
 from covey.custody.footprints import Footprint, FootprintPart
-from covey.engines.run import Order
+from covey.engines.run import Measured, Order
 from covey.engines.steps import Job, Summary, Survey, Task, planned
 from covey.errors import SchemaError, UsageError, ViolationError
 from covey.generalisation import View
@@ -29,7 +29,6 @@ from covey.publishing import Outputs, Proven, Written
 from covey.release import Release
 from covey.report import Report, Rows
 from covey.report.carried import Carried
-from covey.report.findings import Findings, Made
 from covey.schema import Role
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
@@ -175,26 +174,20 @@ class ShownParts:
             raise ViolationError("rows were lost on the way: nothing is published")
         return verdict
 
-    def findings(self, verdict: Verdict, doubts: list[str], *, timed: bool) -> Findings:
-        """Measure what the rows have lost; no part depends on time."""
-        order, survey, summary = self.run.order, self.run.surveyed, self.run.summary
-        request = order.request
+    def measure(self) -> Measured:
+        """Measure what the rows have lost."""
+        survey, summary = self.run.surveyed, self.run.summary
         view, carried = self.files.view(summary)
-        losses = loss.measure(
-            view, suppressed=summary.suppressed, k=request.k, in_groups=summary.in_groups
+        k, suppressed = self.run.order.request.k, summary.suppressed
+        return Measured(
+            view,
+            carried,
+            loss.measure(view, suppressed=suppressed, k=k, in_groups=summary.in_groups),
+            Rows.counted(survey.read, survey.scan.rows, suppressed),
+            self.files.persons(),
+            summary.filled_in,
+            [told(*mend, cells, k) for mend, cells in sorted(summary.mended.items())],
         )
-        mended = [told(*mend, cells, request.k) for mend, cells in sorted(summary.mended.items())]
-        made = Made(
-            request,
-            alike=True,
-            filled_in=summary.filled_in,
-            key=order.drawn_under,
-            timed=timed,
-            doubts=[*doubts, *filter(None, mended)],
-        )
-        rows = Rows.counted(survey.read, survey.scan.rows, summary.suppressed)
-        found = (order.schema, view, carried, verdict, losses, rows)
-        return Findings(request, *found, self.files.persons(), made)
 
     def remember(self) -> None:
         """Put the hashes for the register together; of too many rows, only that they exist."""

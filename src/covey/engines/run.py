@@ -4,6 +4,7 @@ The stages of a release are the same for all engines. An engine knows where rows
 move: in memory, through files on one machine, or on Spark.
 """
 
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +14,16 @@ from covey.clustering.progress import Progress
 from covey.clustering.request import Request
 from covey.custody.keys import Key
 from covey.custody.ordering import Secret
+from covey.generalisation import View
 from covey.inspection.persons import Doubts
+from covey.measures.histograms import Persons
+from covey.measures.loss import Losses
 from covey.publishing import Destination, Outputs
 from covey.release import Release
-from covey.report import Report
-from covey.report.findings import Findings
+from covey.report import Report, Rows
+from covey.report.carried import Carried
+from covey.report.findings import Findings, Made
+from covey.report.headline import Clause
 from covey.schema import Schema
 from covey.tables import sources
 from covey.tables.csv_files import Dialect
@@ -52,6 +58,30 @@ class Order:
 def is_place(source: Any) -> TypeGuard[str | Path]:
     """Whether this names files; an address of a database, which may hold a password, does not."""
     return isinstance(source, Path) or (isinstance(source, str) and not sources.is_address(source))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Measured:
+    """What an engine finds out about the rows of a release."""
+
+    view: View
+    carried: Carried
+    losses: Losses
+    rows: Rows
+    persons: Persons | None
+    filled_in: Mapping[str, int]  # missing cells that show the values of others, by column
+    mended: Iterable[str | None]
+    alike: bool = True  # whether the rows of a group are equal in the release
+
+    def findings(self, order: Order, verdict: Verdict, unsaid: Doubts, *, timed: bool) -> Findings:
+        """All that was found out about the release."""
+        doubts = [*unsaid.notes, *filter(None, self.mended)]
+        made = Made(order.request, self.alike, self.filled_in, order.drawn_under, timed, doubts)
+        return Findings(
+            *(order.request, order.schema, self.view, self.carried, verdict),
+            *(self.losses, self.rows, self.persons, made),
+            clauses=tuple(map(Clause, unsaid.headline)),
+        )
 
 
 class Source(Protocol):
@@ -90,7 +120,7 @@ class Shown(Protocol):
     def verdict(self) -> Verdict:
         """Judge the rows by their cells; refuse a release that has lost some."""
 
-    def findings(self, verdict: Verdict, doubts: list[str], *, timed: bool) -> Findings:
+    def measure(self) -> "Measured":
         """Measure what the rows have lost."""
 
     def remember(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -36,11 +36,11 @@ from covey.publishing import certified
 from covey.report import Output
 from covey.report.carried import Carried
 from covey.schema import ColumnType, Schema, TableFormat
-from covey.tables import Table, codes, sources
+from covey.tables import Table, codes, formats, sources
 from covey.tables.batches import LOOKED_AT, Typed
 from covey.tables.csv_files import Dialect
 from covey.tables.digests import Digest
-from covey.tables.merging import Mergeable, merged
+from covey.tables.merging import merged, total
 from covey.tables.sources import Source
 from covey.verification import Verdict
 from covey.verification.verifying import LINES
@@ -84,17 +84,12 @@ def _parquet(source: Any) -> Source:
     if not isinstance(source, str | Path):
         raise UsageError("the engine spark reads Parquet files or a DataFrame of Spark")
     place = sources.of(source)
-    if not place.is_address and not all(map(_is_parquet, place.files())):
+    if not place.is_address and {*map(formats.kind_of_file, place.files())} - {"parquet"}:
         raise UsageError(
             "the engine spark reads Parquet files: use the engine local for other files, or pass "
             "the DataFrame that spark.read returns"
         )
     return place
-
-
-def _is_parquet(path: str) -> bool:
-    with Path(path).open("rb") as file:
-        return file.read(4) == b"PAR1"
 
 
 def _read(session: "SparkSession", place: Source) -> "DataFrame":
@@ -327,8 +322,8 @@ class SparkRun(InParts):
                     job = job.within(job.domain.showing(shown))
             self._shown = self._keep(_pieces(pieces, tasks.show, self.job, job, count))
             parts: list[Part] = _values(self._shown, "summary")
-        self._content, self._types = _sum([one.content for one in parts]), parts[0].types
-        return job, _sum([one.summary for one in parts])
+        self._content, self._types = total([one.content for one in parts]), parts[0].types
+        return job, total([one.summary for one in parts])
 
     def _form(self, request: Request) -> _Formed:
         assert self._parts is not None
@@ -340,7 +335,7 @@ class SparkRun(InParts):
 
     def _grouped(self, pieces: "DataFrame") -> _Formed:
         kept = self._keep(pieces)
-        return _Formed(_sum(_values(kept, "outcome")), kept)
+        return _Formed(total(_values(kept, "outcome")), kept)
 
     # ── files ───────────────────────────────────────────────────────────────────────────────────
 
@@ -465,12 +460,3 @@ class SparkFiles:
     def cells(self, names: Sequence[str]) -> Table:
         """A table with the distinct cells of these columns."""
         return as_table({name: self.seen.listed[name] for name in names}, self.run.task.dialect)
-
-
-M = TypeVar("M", bound=Mergeable)
-
-
-def _sum(parts: list[M]) -> M:
-    found = merged(parts)
-    assert found is not None
-    return found

@@ -17,7 +17,7 @@ from covey.engines.run import Order
 from covey.engines.steps import Job, Summary, Task
 from covey.generalisation import View
 from covey.measures.histograms import Persons
-from covey.release import refuse_lost
+from covey.release import read_back
 from covey.report import Output
 from covey.report.carried import Carried
 from covey.report.compared import in_counts
@@ -76,10 +76,7 @@ class LocalFiles:
             defused = tables.write(
                 gathered.table, output, name, defuse=self.order.to is None or self.order.to.defuse
             )
-        again = tables.from_bytes(path.read_bytes(), self.order.schema, self._format)
-        refuse_lost(gathered.table, again)
-        if self.ending != ".csv":
-            tables.refuse_changed(gathered.table, again)
+        read_back(path.read_bytes(), gathered.table, self.order.schema)
         return Digest.of(path), defused
 
     @property

@@ -29,6 +29,13 @@ def merged(parts: Iterable[M]) -> M | None:
     return sums[0][1] if sums else None
 
 
+def total(parts: Iterable[M]) -> M:
+    """The sum of at least one part."""
+    found = merged(parts)
+    assert found is not None
+    return found
+
+
 def _add_last_two(sums: list[tuple[int, M]]) -> None:
     (many, last), (more, before) = sums.pop(), sums.pop()
     sums.append((more + many, before + last))
