@@ -123,7 +123,7 @@ def sent(value: Any) -> Any:
     return pickle.loads(pickle.dumps(value))
 
 
-@examples(300)
+@examples(150)
 @given(
     frame=releases(),
     rows=st.integers(1, 9),

@@ -10,7 +10,7 @@ import random
 import shutil
 import subprocess
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -93,16 +93,21 @@ def written_in(folder: Path) -> Path:
     return folder
 
 
+def anonymize(folder: Path, *more: object) -> int:
+    words = ["anonymize", folder / "CANARY-input.csv", "-s", folder / "schema.toml", *more]
+    return cli.run([str(word) for word in words])
+
+
+def released(folder: Path, *more: object) -> Path:
+    """A release by the command line, with everything beside it."""
+    files = ["-o", folder / "out.csv", "--report", folder / "r.json", "--certificate"]
+    assert anonymize(folder, *files, *more) == 0
+    return folder
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A release by the command line, with everything beside it."""
-    folder = written_in(tmp_path_factory.mktemp("CANARY-folder") / "certificate")
-    request = [
-        "anonymize", folder / "CANARY-input.csv", "-s", folder / "schema.toml",
-        "-o", folder / "out.csv", "--report", folder / "r.json", "--certificate",
-    ]  # fmt: skip
-    assert cli.run([str(word) for word in request]) == 0
-    return folder
+    return released(written_in(tmp_path_factory.mktemp("CANARY-folder") / "certificate"))
 
 
 @pytest.fixture
@@ -266,6 +271,23 @@ def at(said: Any, place: tuple[Any, ...]) -> Any:
     return said
 
 
+Places = Sequence[tuple[Any, ...]]
+
+
+def tampered(before: Any, places: Places, tamper: str) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """What is said, with one place changed or removed."""
+    for place in places:
+        said = copy.deepcopy(before)
+        holder = at(said, place[:-1])
+        if tamper == "change":
+            holder[place[-1]] = changed(holder[place[-1]])
+        elif holder[place[-1]] is None or "asked" in place:
+            continue  # the default of what is asked
+        else:
+            del holder[place[-1]]
+        yield place, said
+
+
 # What a name or note is called is its maker's choice, and a tree and a key are in no other file.
 FREE = [("subject", 0, "name"), ("predicate", "key"), ("predicate", "verifier", "name")]
 
@@ -300,15 +322,7 @@ def test_a_change_of_any_field_is_seen(folder: Path, tamper: str) -> None:
     before = statement(folder)
     places = [place for place in leaves(before) if not is_free(place)]
     assert len(places) > 100
-    for place in places:
-        said = copy.deepcopy(before)
-        holder = at(said, place[:-1])
-        if tamper == "change":
-            holder[place[-1]] = changed(holder[place[-1]])
-        elif holder[place[-1]] is None or "asked" in place:
-            continue  # the default of what is asked
-        else:
-            del holder[place[-1]]
+    for place, said in tampered(before, places, tamper):
         with contextlib.suppress(UsageError):
             assert not check(folder, said).holds, place
 
@@ -587,11 +601,6 @@ def test_a_name_in_a_certificate_leads_nowhere(folder: Path, name: str) -> None:
 # ── making ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def anonymize(folder: Path, *more: object) -> int:
-    words = ["anonymize", folder / "CANARY-input.csv", "-s", folder / "schema.toml", *more]
-    return cli.run([str(word) for word in words])
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -620,34 +629,20 @@ def test_a_release_has_a_header_also_if_its_original_has_none(tmp_path: Path) ->
     people().write_csv(folder / "CANARY-input.csv", include_header=False)
     said = f"[table]\nheader = false\nnames = {json.dumps(people().columns)}\n"
     (folder / "schema.toml").write_text(TOML.replace("[table]\n", said))
-    request = [
-        "anonymize", folder / "CANARY-input.csv", "-s", folder / "schema.toml",
-        "-o", folder / "out.csv", "--report", folder / "r.json", "--certificate",
-    ]  # fmt: skip
-    assert cli.run([str(word) for word in request]) == 0
-    assert check(folder).holds
+    assert check(released(folder)).holds
 
 
 @pytest.mark.parametrize(
     "more", [["--alpha", "diagnosis=9/10"], ["-l", "diagnosis=recursive:2:7/2"]]
 )
 def test_fractions_are_judged_again(folder: Path, more: list[str]) -> None:
-    request = [
-        "anonymize", folder / "CANARY-input.csv", "-s", folder / "schema.toml", *more,
-        "-o", folder / "out.csv", "--report", folder / "r.json", "--certificate",
-    ]  # fmt: skip
-    assert cli.run([str(word) for word in request]) == 0
-    assert check(folder).holds
+    assert check(released(folder, *more)).holds
 
 
 def test_a_release_may_be_written_otherwise_than_its_original(tmp_path: Path) -> None:
     folder = written_in(tmp_path / "certificate")
     people().write_csv(folder / "CANARY-input.csv", separator=";")
-    request = [
-        "anonymize", folder / "CANARY-input.csv", "-s", folder / "schema.toml",
-        "-o", folder / "out.parquet", "--report", folder / "r.json", "--certificate",
-    ]  # fmt: skip
-    assert cli.run([str(word) for word in request]) == 0
+    assert anonymize(folder, "-o", folder / "out.parquet", "--certificate") == 0
     found = certificate.check(folder / "out.parquet", folder / "out.parquet.intoto.json")
     assert found.holds
 
@@ -828,15 +823,7 @@ def test_a_change_of_any_field_about_a_folder_is_seen(copied: Path, tamper: str)
     names = [("subject", number, "name") for number in range(3)]
     roles = [("subject", number, "annotations", "role") for number in range(3)]
     places = [place for place in leaves(before) if not is_free(place)]
-    for place in [*places, *names, *roles]:
-        said = copy.deepcopy(before)
-        holder = at(said, place[:-1])
-        if tamper == "change":
-            holder[place[-1]] = changed(holder[place[-1]])
-        elif holder[place[-1]] is None or "asked" in place:
-            continue  # the default of what is asked
-        else:
-            del holder[place[-1]]
+    for place, said in tampered(before, [*places, *names, *roles], tamper):
         with contextlib.suppress(UsageError):
             assert not check_folder(copied, said).holds, place
 

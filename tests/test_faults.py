@@ -21,7 +21,7 @@ from test_outputs import at_call
 pytestmark = pytest.mark.slow  # whole commands, killed again and again
 K = 5
 # Enough work for a signal to come in the middle of it.
-SLOW_ROWS = {"k-member": 60_000, "best": 20_000}
+SLOW_ROWS = {"k-member": 40_000, "best": 10_000}
 REQUEST = ("-s", "people.toml", "-k", str(K), "-o", "out.csv")
 OLD = "old"
 
