@@ -87,7 +87,10 @@ REQUESTS: dict[str, dict[str, Any]] = {
     },
     "t": {"require": [KAnonymity(4, person=False), TCloseness(0.35, "diagnosis")]},
     "alpha": {"require": [KAnonymity(4, person=False), AlphaK(0.5, "diagnosis")]},
-    "beta": {"require": [KAnonymity(4, person=False), BetaLikeness(9, "length_of_stay")]},
+    "beta": {
+        "require": [KAnonymity(4, person=False), BetaLikeness(9, "length_of_stay")],
+        "minimality": "accept",
+    },
     "delta": {"require": [KAnonymity(4, person=False), DeltaDisclosure(4, "income_class")]},
     "suppressing": {"require": [KAnonymity(5, person=False)], "max_suppressed": 0.05},
     "suppressing, t": {

@@ -41,6 +41,7 @@ from covey.reference.model import Column as OracleColumn
 from covey.reference.model import Numeric
 from covey.release import Release
 from covey.schema import Column, Role
+from covey.schema.columns import Require
 from covey.schema.requirements import Requirement
 from examples import examples
 from oracles.constrained import Asked, constrained_optimum, is_feasible, keeps
@@ -72,6 +73,7 @@ ASKED_ABOUT = {
     "number": Column.model_validate({"role": "sensitive", "type": "numeric"}),
     "who": Column.model_validate({"role": "identifier"}),
 }
+ACCEPTING = Require(minimality="accept")  # here a small k is wanted
 
 
 def sorted_blocks(table: EncodedTable, k: int, *, seed: int, progress: Progress) -> Groups:
@@ -167,7 +169,7 @@ def patients(draw: st.DrawFn, least: int = 2, most: int = 14) -> Patients:
         pl.Series("who", draw(cells_of(persons, table.rows)), dtype=pl.String),
     )
     columns = {**table.schema.columns, **ASKED_ABOUT}
-    schema = table.schema.model_copy(update={"columns": columns})
+    schema = table.schema.model_copy(update={"columns": columns, "require": ACCEPTING})
     return Patients(frame, schema, dict(table.oracle))
 
 
@@ -333,7 +335,8 @@ CLUSTERED = covey.Schema.from_dict(
             "x": {"role": "quasi", "type": "numeric"},
             "y": {"role": "quasi", "type": "categorical"},
             **{name: column.model_dump() for name, column in ASKED_ABOUT.items()},
-        }
+        },
+        "require": {"minimality": "accept"},
     }
 )
 HARD: list[list[Requirement]] = [
@@ -465,7 +468,7 @@ def invented(rows: int) -> tuple[pl.DataFrame, covey.Schema]:
     columns["income"]["type"] = "numeric"
     columns["length_of_stay"]["type"] = "numeric"
     columns["stay"] = {"role": "sensitive"}
-    return frame, covey.Schema.from_dict({"columns": columns})
+    return frame, covey.Schema.from_dict({"columns": columns, "require": ACCEPTING})
 
 
 ENFORCED: list[list[Requirement]] = [

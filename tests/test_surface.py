@@ -34,7 +34,7 @@ ROLES = "--quasi --sensitive --identifier --insensitive --drop --rest"
 COMMANDS = {
     "inspect": (f"{FORMAT} {ROLES} --force --output --taxonomies -k -o table"),
     "anonymize": (
-        f"{FORMAT} {ROLES} --accept "
+        f"{FORMAT} {ROLES} --accept --accept-minimality "
         "--alpha --beta --budget --certificate --class-column --costs --count-rows --curve "
         "--delta --dry-run --effort --engine --formulas --json --keep-order --key --limit-share "
         "--low-high --max-suppressed --method --no-register --objective --option --output "

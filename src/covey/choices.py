@@ -46,7 +46,8 @@ class Models(TypedDict, total=False):
     `k` is the smallest number of rows in a class, or of persons if `person` names the column that
     identifies them; with `limit_share`, no person has more than 1/k of the rows of a class. `l` and
     `t` map a sensitive column to its l-diversity or t-closeness; a number is enough if there is
-    only one.
+    only one. `minimality="accept"` allows a k that is too small for rows of rare values: groups
+    then show more of them.
     """
 
     k: int | None
@@ -54,6 +55,7 @@ class Models(TypedDict, total=False):
     t: Any
     person: str | Literal[False] | None
     limit_share: bool | None
+    minimality: Literal["refuse", "accept"] | None
 
 
 class Method(TypedDict, total=False):
@@ -144,8 +146,10 @@ class Wanted:
         table, known, doubts = described_by(table, schema, roles, models.get("k"))
         options = {name: value for name, value in (said | own).items() if value is not None}
         requirements = known.requirements(require, **models)
-        request = Request.of(known, requirements, method, options, **settings)
-        return cls(table, known.requiring(**models), request, doubts)
+        known = known.requiring(**models)
+        return cls(
+            table, known, Request.of(known, requirements, method, options, **settings), doubts
+        )
 
 
 def taken(said: dict[str, Any], names: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from covey.encoding.selection import Selection
 from covey.errors import InfeasibleError
 from covey.measures.objective import objective
 from covey.repair.repair import repair
+from covey.repair.sizes import large_enough
 from covey.repair.surplus import without_surplus
 
 
@@ -35,6 +36,7 @@ def form(
     """
     order = Selection(keyed_order(table, others, seed), table.rows)
     rest, possible, left = without_surplus(table.take(order.rows), request)
+    left = large_enough(possible, left)
     groups = left.cluster(possible, seed, progress)
     repaired = repair(possible, groups, left, seed, progress)
     return Grouping.of(table, order.then(rest).back(repaired))

@@ -84,6 +84,7 @@ class Request(Asked):
     objective: AskedObjective | None = None  # of the covey method, or of the refinement
     style: Style = PLAIN
     keep_order: bool = False
+    accepts_minimality: bool = False  # groups may change for single rows of rare values
 
     @classmethod
     def of(
@@ -123,6 +124,7 @@ class Request(Asked):
             method=found,
             options=options,
             objective=objective,
+            accepts_minimality=schema.require.minimality == "accept",
             **choices,
         )
 
@@ -247,9 +249,9 @@ def refuse_clashes(schema: Schema, style: Style) -> None:
 KEYWORDS = (
     "source", "schema", "to", "engine", "quasi", "sensitive", "identifier", "insensitive", "drop",
     "rest", "k", "l", "t", "person", "limit_share", "drop_rows", "keep_rows", "require", "method",
-    "effort", "budget", "objective", "max_suppressed", "key", "seed", "class_column", "refine",
-    "style", "keep_order", "report", "costs", "certificate", "curve", "about", "defuse", "register",
-    "refuse_composition", "part_rows", "resume", "progress",
+    "minimality", "effort", "budget", "objective", "max_suppressed", "key", "seed", "class_column",
+    "refine", "style", "keep_order", "report", "costs", "certificate", "curve", "about", "defuse",
+    "register", "refuse_composition", "part_rows", "resume", "progress",
 )  # fmt: skip
 
 

@@ -50,6 +50,11 @@ class Coded:
         return np.bincount(self.values[self.values >= 0], minlength=len(self.known))
 
     @property
+    def in_table(self) -> Longs:
+        """How many rows of the whole table have each value."""
+        return self.counts if self.totals is None else self.totals
+
+    @property
     def table_rows(self) -> int:
         """The number of rows of the whole table."""
         return len(self.values) if self.totals is None else int(self.totals.sum())
@@ -57,8 +62,7 @@ class Coded:
     @property
     def shares(self) -> Floats:
         """The share of each value in the whole table."""
-        counts = self.counts if self.totals is None else self.totals
-        return counts / self.table_rows
+        return self.in_table / self.table_rows
 
     def bound_by(self, requirement: Requirement) -> Flags:
         """The values that a requirement applies to."""
@@ -146,6 +150,18 @@ class Constraints:
             return 0
         return int((self.values_of(requirement) == NOBODY).sum())
 
+    @property
+    def least_rows(self) -> int:
+        """The fewest rows of any group that meets every requirement."""
+        return max(_least_rows(one, self._column(one)) for one in self.requirements)
+
+    def rows_around_rare(self, requirement: Requirement) -> int:
+        """The fewest rows of a group that meets a requirement and has one row of the rarest value.
+
+        In a smaller group, that row breaks the requirement, whatever the others are.
+        """
+        return _rows_around_rare(requirement, self._column(requirement))
+
     def meets(self, counts: Mapping[str, Longs]) -> bool:
         """Whether rows with so many of each value meet every requirement as one group."""
         return all(self._meets(one, counts[str(one.column)]) for one in self.requirements)
@@ -215,6 +231,57 @@ def _of_whole(  # noqa: PLR0911 - one case a model
             return most <= exactly(alpha) * rows, best
         case _:
             return True, ""  # the whole table has its own distribution
+
+
+# ── sizes ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _least_rows(requirement: Requirement, column: Coded) -> int:
+    match requirement:
+        case KAnonymity(k=k) | PersonShare(k=k):
+            return k
+        case LDiversity(kind="recursive", l=l, c=c):  # best if every value occurs once
+            return int(l) + math.floor(1 / exactly(c or 1.0))
+        case LDiversity(l=l):
+            return math.ceil(exactly(l))
+        case AlphaK(alpha=alpha) if column.bound_by(requirement).all():
+            return math.ceil(1 / exactly(alpha))
+        case DeltaDisclosure():  # every group has every value
+            return max(
+                _rows_around_rare(requirement, column), int(np.count_nonzero(column.in_table))
+            )
+        case _:
+            return 1
+
+
+def _rows_around_rare(requirement: Requirement, column: Coded) -> int:
+    occurring = column.in_table[column.bound_by(requirement) & (column.in_table > 0)]
+    if not occurring.size:
+        return 1
+    rarest = Fraction(int(occurring.min()), column.table_rows)
+    match requirement:
+        case AlphaK(alpha=alpha):
+            return math.ceil(1 / exactly(alpha))
+        case TCloseness(t=t):  # what exceeds the share of the value moves to the nearest one
+            return math.ceil(1 / (exactly(t) / _nearest(requirement, column) + rarest))
+        case BetaLikeness(beta=beta, enhanced=enhanced):
+            most = -math.log(rarest)
+            gain = Fraction(most) if enhanced and most < beta else exactly(beta)
+            return math.ceil(1 / (rarest * (1 + gain)))
+        case DeltaDisclosure(delta=delta):
+            ratio = math.exp(min(float(delta), _BEYOND_ALL_RATIOS))
+            return math.floor(1 / (float(rarest) * ratio)) + 1
+        case _:
+            return _least_rows(requirement, column)
+
+
+def _nearest(requirement: TCloseness, column: Coded) -> Fraction:
+    """The least distance of two values, of which the largest is 1."""
+    if requirement.distance == "ordered":
+        return Fraction(1, max(len(column.known) - 1, 1))
+    if requirement.distance == "hierarchical" and column.tree is not None:
+        return Fraction(1, max(column.tree.height, 1))
+    return Fraction(1)
 
 
 @dataclass(frozen=True, eq=False)

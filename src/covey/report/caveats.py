@@ -16,6 +16,7 @@ from covey.schema.labels import look_alikes
 from covey.verification import Verdict
 
 if TYPE_CHECKING:
+    from covey.clustering.request import Request
     from covey.report.findings import Made
 
 _TO_MERGE = "to merge them, set normalise for this column in the schema"
@@ -40,11 +41,7 @@ def of_making(made: "Made", *, least: int) -> Iterator[str]:
             "the groups depend on how long the method ran: the same request may give a different "
             "release next time, and the two can be combined"
         )
-    if request.constrained:
-        yield (
-            f"the grouping used {', '.join(request.constrained)} to meet a requirement: anyone who "
-            "knows the method may learn a little from how the groups were formed"
-        )
+    yield from _of_requirements(request)
     if request.class_column is not None and request.options.get("penalty") != 0:
         yield f"groups may depend on column {request.class_column!r}, and so reveal something of it"
     if not made.alike:
@@ -61,6 +58,21 @@ def of_making(made: "Made", *, least: int) -> Iterator[str]:
                 f"column {name!r}: {number} with a missing cell show the values of the "
                 "others in their group, although their own value is unknown"
             )
+
+
+def _of_requirements(request: "Request") -> Iterator[str]:
+    """What groups that depend on sensitive values may reveal."""
+    if not request.constrained:
+        return
+    yield (
+        f"the grouping used {', '.join(request.constrained)} to meet a requirement: anyone who "
+        "knows the method may learn a little from how the groups were formed"
+    )
+    if request.accepts_minimality:
+        yield (
+            'minimality = "accept" allows groups to change for single rows of rare values: someone '
+            "who repeats the work may find out who has such a value"
+        )
 
 
 def of_release(view: View, carried: Carried, verdict: Verdict, rows: Rows) -> Iterator[str]:

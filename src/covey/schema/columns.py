@@ -322,6 +322,7 @@ class Require(_Model):
     person: str | Literal[False] | None = None
     limit_share: bool = Field(default=False, strict=True)  # nobody has more than 1/k of a class
     composition: Literal["warn", "refuse"] = "warn"  # if earlier releases weaken this one
+    minimality: Literal["refuse", "accept"] = "refuse"  # a k too small for rows of rare values
 
     @field_validator(*SENSITIVE_MODELS, check_fields=False)
     @classmethod

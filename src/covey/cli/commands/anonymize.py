@@ -177,6 +177,10 @@ class Clustering:
     refine: Annotated[
         bool, Option("--refine", help="Improve the groups of another method with covey's.")
     ] = False
+    accept_minimality: Annotated[
+        bool,
+        Option("--accept-minimality", help="Allow a k at which groups show who has a rare value."),
+    ] = False
     option: MethodOptions = None
     key: Annotated[
         Path | None,
@@ -196,6 +200,10 @@ class Clustering:
             "class_column": self.class_column,
             **self._objective(),
         }
+
+    def accepted(self, schema: "Schema") -> "Schema":
+        """The schema, with what is accepted here."""
+        return schema.requiring(minimality="accept") if self.accept_minimality else schema
 
     def _objective(self) -> dict[str, Any]:
         from covey.clustering import objectives
@@ -330,7 +338,7 @@ def anonymize(  # noqa: PLR0913 - groups of options
         _refuse_in_parts(paths, roles, beside, cells)
     output, companions = paths.outputs(beside, clustering.method, in_parts=in_parts)
     table, schema, described = roles.opened(paths, format, asked.k)
-    schema = asked.applied(schema)
+    schema = clustering.accepted(asked.applied(schema))
     refuse_overwriting(
         [*output, *companions], paths.table, *described, schema=schema,
         key=clustering.key, register=earlier.register,

@@ -243,7 +243,8 @@ def _remedies(studio: Studio, failed: str) -> Html:
 def _ways(studio: Studio, failed: str) -> list[tuple[str, Schema | float]]:
     """Each remedy: its text, and the schema that it gives, or the share to suppress."""
     schema = studio.schema
-    return [*_about_a_column(schema, failed), *_weaker(studio, schema)][:4]
+    ways = [*_about_a_column(schema, failed), *_about_rare(schema, failed)]
+    return [*ways, *_weaker(studio, schema)][:4]
 
 
 def _about_a_column(schema: Schema, failed: str) -> Iterator[tuple[str, Schema | float]]:
@@ -259,6 +260,16 @@ def _about_a_column(schema: Schema, failed: str) -> Iterator[tuple[str, Schema |
             schema.with_settings(name, unreadable="missing"),
         )
     yield f"Remove {name}", schema.with_role(name, "drop")
+
+
+def _about_rare(schema: Schema, failed: str) -> Iterator[tuple[str, Schema | float]]:
+    """Remedies for a k that is too small for rows of rare values."""
+    if found := re.search(r"Set k = ([\d,]+)", failed):
+        yield f"Use k = {found[1]}", schema.requiring(k=int(found[1].replace(",", "")))
+        yield (
+            "Accept that groups may show who has a rare value",
+            schema.requiring(minimality="accept"),
+        )
 
 
 def _weaker(studio: Studio, schema: Schema) -> Iterator[tuple[str, Schema | float]]:
