@@ -385,7 +385,8 @@ def test_csv_and_json_say_the_same_as_the_points(frame: pl.DataFrame, tmp_path: 
         }
         for point in exact
     ]
-    assert list(rows[0]) == FIGURES == list(curves.DEFINITIONS)
+    assert list(rows[0]) == FIGURES
+    assert {*FIGURES, "loss_without"} == set(curves.DEFINITIONS)
     assert (told["rows"], told["method"], told["options"]) == (ROWS, "covey", found.options)
     assert told == found.to_dict() | {"points": rows}
 

@@ -345,6 +345,27 @@ def test_a_price_that_cannot_be_found_is_told_once(
     wait(lambda: "data-every" not in studio.get("price/piece/answer").text)
 
 
+def test_the_share_of_a_person_has_its_price(studio: Inside) -> None:
+    rows = [("who", "age"), *[("p0", 90)] * 12, *((f"p{n}", 90) for n in range(1, 5)),
+            *((f"q{n}", 20 + n % 30) for n in range(64))]  # fmt: skip
+    studio.upload("stays.csv", "".join(f"{who},{age}\n" for who, age in rows).encode())
+    studio.post("roles/set", {"column": "0", "role": "identifier"})
+    studio.post("roles/set", {"column": "1", "role": "quasi"})
+    studio.post("roles/person", {"person": "0"})
+    studio.post("price/k", {"k": "5"})
+    studio.get("price")
+    wait(lambda: "data-every" not in studio.get("price/piece/answer").text)
+    page = studio.get("price").text
+    (card,) = re.findall(r'id="share">.*?</section>', page, re.DOTALL)
+    without, limited = (float(risk) for risk in re.findall(r"highest risk ([\d.]+)", card))
+    assert without == 75
+    assert limited <= 20
+    studio.post("price/share", {"limit": "yes"})
+    assert studio.studio.schema.require.limit_share
+    studio.post("roles/person", {"person": "rows"})
+    assert not studio.studio.schema.require.limit_share
+
+
 def test_a_release_that_cannot_be_made_is_told(studio: Inside) -> None:
     studio.upload("people.csv", as_csv())
     studio.post("price/k", {"k": "61"})  # more than there are rows
@@ -384,6 +405,8 @@ WAYS = {
                          ("make/options", {"effort": "quick", "objective": "sse"}))),
     "persons": Way(posts=(("roles/set", {"column": "0", "role": "identifier"}),
                            ("roles/person", {"person": "0"}))),
+    "shares": Way(posts=(("roles/set", {"column": "0", "role": "identifier"}),
+                          ("roles/person", {"person": "0"}), ("price/share", {"limit": "yes"}))),
     "roles": Way(posts=(("roles/set", {"column": "3", "role": "insensitive"}),)),
     "about": Way(posts=(("answer/about", {"title": "It's “odd” -x", "purpose": "--all"}),)),
     "format": Way(posts=(("open/format", {"delimiter": ",", "encoding": "utf-8", "decimal": ".",

@@ -14,7 +14,7 @@ import polars as pl
 
 from covey import pipeline, tables
 from covey._core.arrays import Longs
-from covey.clustering.progress import Progress, part_of
+from covey.clustering.progress import Progress, part_of, silent
 from covey.clustering.request import Request
 from covey.encoding.groups import Groups
 from covey.errors import InfeasibleError
@@ -41,6 +41,7 @@ class Priced(NamedTuple):
     effort: str
     shown: tuple[tuple[str, ...], ...] = ()  # the cells of the examples
     share: float = 0.0  # of rows that may be suppressed
+    limited: bool | None = None  # with or without a limit on the share of a person
 
 
 class People(NamedTuple):
@@ -65,8 +66,12 @@ class Prices:
                 telling.piece(Priced(point, effort, people.shown(groups)))
 
     def savings(self, telling: Telling, place: str, toml: str, reading: int, k: int) -> None:
-        """Report what it costs at `k` to suppress a few rows, or none."""
+        """Report what it costs at `k` to suppress a few rows or none, and to limit shares."""
         task, _ = self._prepared(telling, place, toml, reading)
+        for limited in (False, True) if task.persons else ():
+            with contextlib.suppress(InfeasibleError):
+                point = task.limited(to=limited).at(k, silent)[0]
+                telling.piece(Priced(point, _EFFORTS[-1], limited=limited))
         for done, share in enumerate((0.0, *SHARES)):
             tell = part_of(telling.progress, f"{share:.1%} suppressed", done, len(SHARES) + 1)
             asked = replace(task, request=task.request.suppressing(share))

@@ -1,6 +1,6 @@
 """Step 4: how safe, at what price: choose k, and what must hold of sensitive columns."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from starlette.datastructures import FormData
@@ -142,6 +142,8 @@ def _told(studio: Studio, job: Job | None) -> Iterator[Part]:
     people = next((p for p in (job.pieces if job else []) if isinstance(p, People)), None)
     if people is not None and priced is not None:
         yield card(f"Three people at k = {priced.point.k:,}", _examples(people, priced))
+    if studio.schema.require.person:
+        yield _share(studio)
     yield _suppression(studio)
 
 
@@ -208,27 +210,67 @@ def _examples(people: People, priced: Priced) -> Html:
 
 def _suppression(studio: Studio) -> Html:
     """How many rows may be left out, and what that saves."""
-    job, now = studio.savings, studio.work.max_suppressed
-    known = {} if job is None else {p.share: p for p in job.pieces if isinstance(p, Priced)}
-    shares = sorted({0.0, *SHARES, now})
-    ticks = [
-        element(
-            "label",
-            element("input", type="radio", name="share", value=f"{share:g}", checked=share == now,
-                    id=f"share-{place}"),
-            " ",
-            "none" if not share else percent(share),
-            element("span", _saved(known, share), class_="note"),
-            class_="tick tall",
-        )
-        for place, share in enumerate(shares)
-    ]  # fmt: skip
+    now, known = studio.work.max_suppressed, {p.share: p for p in _saving(studio, None)}
+    options = [
+        (f"{share:g}", "none" if not share else percent(share), _saved(known, share), share == now)
+        for share in sorted({0.0, *SHARES, now})
+    ]
     return card(
         "May covey leave out a few people?",
         element("p", "A few unusual people can cost everyone else much detail.", class_="quiet"),
-        form("price/suppress", element("fieldset", element("legend", "Leave out at most"), *ticks,
-                                       class_="row"), live=True),
-    )  # fmt: skip
+        form("price/suppress", _ticks("share", "Leave out at most", options), live=True),
+    )
+
+
+def _share(studio: Studio) -> Html:
+    """Whether one person may have most rows of a class, and what it costs to prevent that."""
+    now, k = studio.schema.require.limit_share, _k(studio)
+    options = [
+        ("no", "yes, only the number counts", _lost(studio, limited=False), not now),
+        ("yes", f"no, nobody has more than 1/{k:,} of them", _lost(studio, limited=True), now),
+    ]
+    told = (
+        "Someone who knows a person picks one of their rows with the chance of their share of the "
+        "class, however many others are in it."
+    )
+    return card(
+        "May one person have most rows of a class?",
+        element("p", told, class_="quiet"),
+        form("price/share", _ticks("limit", "One person may", options), live=True),
+        id="share",
+    )
+
+
+def _lost(studio: Studio, *, limited: bool) -> str:
+    """What is lost with or without the limit, and the risk that is left."""
+    for piece in _saving(studio, limited):
+        risk = percent(piece.point.highest_risk)
+        return f"{percent(piece.point.loss)} lost, highest risk {risk}"
+    job = studio.savings
+    return "not possible for this k" if job is not None and job.is_done else "…"
+
+
+def _saving(studio: Studio, limited: bool | None) -> list[Priced]:
+    """What is known of the prices at the chosen k; without `limited`, those of suppression."""
+    pieces = [] if studio.savings is None else studio.savings.pieces
+    return [p for p in pieces if isinstance(p, Priced) and p.limited == limited]
+
+
+def _ticks(name: str, legend: str, options: Iterable[tuple[str, str, str, bool]]) -> Html:
+    """Choices, each with its value, its text, a note, and whether it is chosen."""
+    ticks = [
+        element(
+            "label",
+            element("input", type="radio", name=name, value=value, checked=chosen,
+                    id=f"{name}-{place}"),
+            " ",
+            text,
+            element("span", note, class_="note"),
+            class_="tick tall",
+        )
+        for place, (value, text, note, chosen) in enumerate(options)
+    ]  # fmt: skip
+    return element("fieldset", element("legend", legend), *ticks, class_="row")
 
 
 def _saved(known: Mapping[float, Priced], share: float) -> str:
@@ -380,6 +422,12 @@ async def _suppress(studio: Studio, sent: FormData) -> str | None:
     return None
 
 
+async def _limit(studio: Studio, sent: FormData) -> str | None:
+    limit = text_of(sent, "limit") == "yes"
+    studio.history.change(schema=studio.schema.requiring(limit_share=limit))
+    return None
+
+
 async def _require(studio: Studio, sent: FormData) -> str | None:
     name, schema = studio.column(sent), studio.schema
     for model in ("l", "alpha", "t", "beta", "delta"):
@@ -414,6 +462,6 @@ STEP = Step(
     "How safe, at what price?",
     page,
     state,
-    {"k": _set_k, "slide": _slide, "suppress": _suppress, "require": _require},
+    {"k": _set_k, "slide": _slide, "suppress": _suppress, "share": _limit, "require": _require},
     {"answer": _answer_piece, "curve": _curve_piece},
 )

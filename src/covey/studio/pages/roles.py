@@ -456,7 +456,7 @@ def _without_requirements(schema: Schema, name: str, role: Role) -> Schema:
     require = schema.require
     asked: dict[str, object] = {}
     if role in (Role.QUASI, Role.DROP) and require.person == name:
-        asked["person"] = None
+        asked |= {"person": None, "limit_share": False}
     if role is not Role.SENSITIVE:
         for model in SENSITIVE_MODELS:
             settings = getattr(require, model)
@@ -469,7 +469,8 @@ async def _person(studio: Studio, sent: FormData) -> str | None:
     if not given:
         return None
     person = False if given == "rows" else studio.column({"column": given})
-    studio.history.change(schema=studio.schema.requiring(person=person))
+    limit = None if person else False  # rows have no share
+    studio.history.change(schema=studio.schema.requiring(person=person, limit_share=limit))
     return None
 
 
