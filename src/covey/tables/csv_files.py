@@ -9,7 +9,6 @@ Parsers' own messages never leave this module, because they quote cells.
 """
 
 import codecs
-import contextlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from covey.errors import TableError, count
 from covey.schema import ColumnType, Role, Schema, TableFormat
 from covey.tables import layouts
+from covey.tables.encodings import Guess, guessed
 from covey.tables.headers import looks_like_a_record
 from covey.tables.layouts import Layout
 
@@ -124,7 +124,8 @@ def read(
     If the data `is_cut`, they are the beginning of a longer file, and a last part of a record is
     left out.
     """
-    data, encoding = _utf8(data, declared.encoding, is_cut=is_cut)
+    data, guess = _utf8(data, declared.encoding, is_cut=is_cut)
+    encoding = guess.name
     if not data.strip():
         raise TableError("the table is empty")
     data = _with_usual_ends(data)
@@ -141,7 +142,7 @@ def read(
     frame = cells.frame
     if header.in_file and declared.header is None:
         refuse_a_record(frame, declared, schema)
-    found = [f"encoding {encoding}"] if declared.encoding is None else []
+    found = [str(guess)] if declared.encoding is None else []
     found += layout.told(declared)
     found += [f"{count(len(cells.blank), 'blank line')}"] if len(cells.blank) else []
     if header.in_file and header.nameless:
@@ -401,11 +402,12 @@ def refuse_a_record(frame: pl.DataFrame, declared: TableFormat, schema: Schema |
         )
 
 
-def _utf8(data: bytes, declared: str | None, *, is_cut: bool) -> tuple[bytes, str]:
+def _utf8(data: bytes, declared: str | None, *, is_cut: bool) -> tuple[bytes, Guess]:
     """The same text in UTF-8, and its original encoding."""
-    encoding = declared or next((e for bom, e in _BOMS if data.startswith(bom)), None)
     # The last letter may be cut, too.
-    encoding = encoding or _guessed(data[: data.rfind(b"\n") + 1] if is_cut else data)
+    whole = data[: data.rfind(b"\n") + 1] if is_cut else data
+    guess = Guess(declared) if declared else guessed(whole)
+    encoding = guess.name
     try:
         if codecs.lookup(encoding).name == "utf-8" and data.startswith(codecs.BOM_UTF8):
             encoding = "utf-8-sig"
@@ -421,7 +423,7 @@ def _utf8(data: bytes, declared: str | None, *, is_cut: bool) -> tuple[bytes, st
     except ValueError:
         raise TableError(f"the table cannot be decoded as {encoding!r}") from None
     _refuse_nul(plain)
-    return plain, encoding
+    return plain, guess._replace(name=encoding)
 
 
 def _decoded(blocks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
@@ -456,35 +458,6 @@ def _refuse_nul(data: bytes, line: int = 1) -> None:
             f"{count(data.count(0), 'NUL byte')}, first in line {line:,}; "
             "the file is damaged, or its encoding must be declared, such as utf-16"
         )
-
-
-def _guessed(data: bytes) -> str:
-    """UTF-8 if the bytes are; otherwise a common encoding of Windows that has letters for them.
-
-    Central European letters such as ł and ą are signs such as ³ and ¹ in the western encoding, and
-    no such sign stands inside a word.
-    """
-    with contextlib.suppress(UnicodeDecodeError):
-        data.decode()
-        return "utf-8"
-    if b"\0" in data:
-        return "utf-8"  # the error tells where
-    signs = {}
-    for encoding in ("cp1252", "cp1250"):
-        with contextlib.suppress(UnicodeDecodeError):
-            text = data.decode(encoding)
-            signs[encoding] = sum(len(found) for found in _SIGNS_IN_WORDS.findall(text))
-    return min(signs, key=lambda encoding: signs[encoding], default="utf-8")
-
-
-_SIGNS_IN_WORDS = re.compile(r"(?<=[^\W\d_])[^\w\s\x00-\x7f–’´·]|[³¹£¥](?=[a-zóê])")
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 
 
 def _blank_lines(data: bytes) -> tuple[Longs, Longs]:

@@ -144,7 +144,10 @@ def _preview(studio: Studio) -> Html:
 
 
 _DELIMITERS = ((",", "comma"), (";", "semicolon"), ("\t", "tab"), ("|", "bar"), (" ", "space"))
-_ENCODINGS = ("utf-8", "utf-8-sig", "cp1252", "latin-1", "iso-8859-15", "cp850", "utf-16")
+_ENCODINGS = (
+    *("utf-8", "utf-8-sig", "cp1252", "latin-1", "iso-8859-15", "cp850", "utf-16"),
+    *("cp1250", "iso8859_2", "cp1251", "cp1253", "cp1254", "gb18030", "cp932", "big5", "euc_kr"),
+)
 
 
 def _read_as(studio: Studio) -> Html | None:
