@@ -93,7 +93,8 @@ async def handed(studio: Studio) -> Handed:
     release = written(studio)
     if release is None:
         raise UsageError("write the release first")
-    known: Handed | None = studio.result("handed", _key(studio))
+    key = _key(studio)  # as it is before packing: meanwhile, decisions may change
+    known: Handed | None = studio.result("handed", key)
     if known is not None:
         return known
     work = studio.work
@@ -103,7 +104,7 @@ async def handed(studio: Studio) -> Handed:
         NOTEBOOK: notebook(work, release.output),
     }
     found: Handed = await studio.maker.ask("hand_over", release, texts)
-    studio.results["handed"] = Result(_key(studio), found)
+    studio.results["handed"] = Result(key, found)
     _offer(studio, release.folder, (*found.for_you, FOR_OTHERS, FOR_YOU))
     return found
 
