@@ -832,7 +832,7 @@ def brightness(colour: str) -> float:
 
 def colours_of_the_page(light: str) -> dict[str, str]:
     """The style sheet's colours by their names, in the dark where it says so."""
-    style = files("covey.tables").joinpath("page.css").read_text(encoding="utf-8")
+    style = files("covey").joinpath("page.css").read_text(encoding="utf-8")
     blocks = re.findall(r":root \{(.*?)\}", style, flags=re.DOTALL)
     assert len(blocks) == 3  # light, dark, print
     return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", blocks[("light", "dark").index(light)]))
@@ -841,7 +841,7 @@ def colours_of_the_page(light: str) -> dict[str, str]:
 @pytest.mark.parametrize("light", ["light", "dark"])
 @pytest.mark.parametrize("look", [*charts._LOOKS, charts._OWN], ids=lambda look: look.colour)
 def test_lines_stand_out_from_light_and_dark_pages(look: Any, light: str) -> None:
-    style = files("covey.tables").joinpath("page.css").read_text(encoding="utf-8")
+    style = files("covey").joinpath("page.css").read_text(encoding="utf-8")
     shown = {
         re.findall(rf'svg \[{what}="{look.colour}"\] {{ {what}: var\(--([\w-]+)\); }}', style)[0]
         for what in ("fill", "stroke")
@@ -862,7 +862,7 @@ def test_every_colour_of_the_lines_is_known_to_the_style() -> None:
     points = [charts.Point(line, x, x, x, x + 1.0) for line in "abcdef" for x in (1.0, 2.0)]
     drawn = charts.lines(points, names="abcdef", x_title="k", y_title="loss",
                          background="transparent")  # fmt: skip
-    style = files("covey.tables").joinpath("page.css").read_text(encoding="utf-8")
+    style = files("covey").joinpath("page.css").read_text(encoding="utf-8")
     used = set(re.findall(r'(fill|stroke)="(#[0-9a-f]{3,6}|white|black)"', charts.svg(drawn)))
     assert {look.colour for look in charts._LOOKS} <= {colour for _, colour in used}
     assert [pair for pair in used if '[{}="{}"]'.format(*pair) not in style] == []

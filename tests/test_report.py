@@ -15,12 +15,12 @@ from rich.console import Console
 
 import covey
 from covey import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, TCloseness, demo
+from covey import html as pages
 from covey.cli import main as cli
 from covey.cli.shown import show_verdict
 from covey.errors import percent
 from covey.report import Report, charts
 from covey.schema.requirements import Requirement
-from covey.tables import html as pages
 
 K = 5
 ROWS = 300

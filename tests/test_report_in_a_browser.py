@@ -9,10 +9,10 @@ from make_report_picture import FOLDER
 
 import covey
 from covey import KAnonymity, demo
+from covey import html as pages
 from covey.report import charts
 from covey.report.charts import LINE, Bar
 from covey.schema.requirements import Requirement
-from covey.tables import html as pages
 from covey_experiments import page as experiments
 from covey_experiments.figures import chosen
 from covey_experiments.judging import Curve, judge

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from covey import demo, reference
+    from covey import demo, html, reference
     from covey.clustering import METHODS, method
     from covey.clustering.progress import STOPPED
     from covey.encoding import EncodedTable
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from covey.schema.taxonomy import Taxonomy
     from covey.studies.comparison import Comparison, compare
     from covey.studies.curves import Curve, curve
-    from covey.tables import html
     from covey.verification import Verdict, verify
     from covey.verification.population import population_risks
 
@@ -131,7 +130,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = {
     "charts": "report.charts",
     "demo": "demo",
-    "html": "tables.html",
+    "html": "html",
     "reference": "reference",
 }
 

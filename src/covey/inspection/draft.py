@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from covey import tables
+from covey import html, tables
 from covey.errors import THIN_SPACE, TableError, UsageError, count, nearest, percent
 from covey.inspection import findings, relations, roles
 from covey.inspection.coding import Coder
@@ -23,7 +23,7 @@ from covey.schema import REMOVED, Column, Require, Role, Schema, TableFormat
 from covey.schema.labels import STEPS
 from covey.schema.requirements import KAnonymity
 from covey.schema.toml import Notes, written
-from covey.tables import Table, html
+from covey.tables import Table
 
 HEAD = ("column", "role", "type", "shown as", "values", "missing", "unique alone", "adds", "why")
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from covey import html as pages
 from covey._core.arrays import Floats, Longs
 from covey.encoding import EncodedTable, Tally
 from covey.encoding.groups import Groups, Rings
@@ -24,7 +25,6 @@ from covey.measures.entropy import InGroups, bits_lost, weighted
 from covey.measures.queries import QueryError
 from covey.schema.taxonomy import Measure
 from covey.tables import Table
-from covey.tables import html as pages
 from covey.verification.rounding import rounded
 
 DEFINITIONS = {

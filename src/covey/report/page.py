@@ -8,15 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covey.errors import THIN_SPACE, count, percent
-from covey.measures.histograms import MISSING, Distribution
-from covey.measures.loss import DEFINITIONS, ColumnLoss
-from covey.measures.singling import Attempt
-from covey.report import charts
-from covey.report.charts import BEFORE, LINE, SOFT, Bar
-from covey.report.headline import SIGNS
-from covey.report.singled import by
-from covey.schema.taxonomy import ROOT
-from covey.tables.html import (
+from covey.html import (
     Html,
     Part,
     element,
@@ -27,7 +19,15 @@ from covey.tables.html import (
     table,
     together,
 )
-from covey.tables.html import page as document
+from covey.html import page as document
+from covey.measures.histograms import MISSING, Distribution
+from covey.measures.loss import DEFINITIONS, ColumnLoss
+from covey.measures.singling import Attempt
+from covey.report import charts
+from covey.report.charts import BEFORE, LINE, SOFT, Bar
+from covey.report.headline import SIGNS
+from covey.report.singled import by
+from covey.schema.taxonomy import ROOT
 from covey.verification import Risks
 from covey.verification.rounding import share
 from covey.verification.sensitive import SIMILAR

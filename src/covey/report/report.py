@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from covey.custody.composition import Composition
 from covey.errors import UsageError, count, percent
+from covey.html import element, snippet, table
 from covey.inspection.persons import Counted
 from covey.measures.histograms import ClassSizes, Distribution
 from covey.measures.loss import DEFINITIONS, Losses
@@ -19,7 +20,6 @@ from covey.report.sample import Sample
 from covey.report.singled import SingledOut
 from covey.report.writing import Written
 from covey.tables.digests import Digest
-from covey.tables.html import element, snippet, table
 from covey.verification import Verdict
 from covey.verification.rounding import rounded, share
 

@@ -47,6 +47,6 @@ def as_text(schema: "Schema") -> str:
 
 def as_html(schema: "Schema") -> str:
     """The table in a notebook."""
-    from covey.tables import html  # pages are made in one place, which imports nothing of covey
+    from covey import html  # pages are made in one place, which imports nothing of covey
 
     return html.snippet("Schema", html.table(HEAD, rows(schema)))

@@ -20,6 +20,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 import polars as pl
 
+from covey import html as pages
 from covey import pipeline, tables
 from covey.choices import Described, described_by, taken
 from covey.clustering import METHODS, Method, as_method
@@ -36,7 +37,6 @@ from covey.report.writing import Written
 from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity, PersonShare, Requirement
 from covey.tables import Table
-from covey.tables import html as pages
 from covey.verification import Verdict
 from covey.verification.rounding import rounded
 

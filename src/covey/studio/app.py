@@ -19,13 +19,13 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from covey.errors import CoveyError
+from covey.html import element
 from covey.studio.desk import Desk
 from covey.studio.frame import framed
 from covey.studio.pages import STEPS
 from covey.studio.session import Studio
 from covey.studio.work import Source, Work
 from covey.studio.workers import Worker
-from covey.tables.html import element
 
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
@@ -131,7 +131,7 @@ async def _act(request: Request) -> Response:
 async def _static(request: Request) -> Response:
     """A script or style of the studio, or the style sheet of covey's pages."""
     name = request.path_params["name"]
-    home = {"page.css": "covey.tables", "studio.css": "covey.studio.static",
+    home = {"page.css": "covey", "studio.css": "covey.studio.static",
             "studio.js": "covey.studio.static"}.get(name)  # fmt: skip
     if home is None:
         raise HTTPException(404)

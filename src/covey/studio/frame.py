@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from covey.errors import count
+from covey.html import Html, Part, element, together
 from covey.studio.steps import Step, button, form
-from covey.tables.html import Html, Part, element, together
 
 if TYPE_CHECKING:
     from covey.studio.session import Studio

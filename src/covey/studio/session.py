@@ -17,13 +17,13 @@ from starlette.datastructures import FormData
 from covey import tables
 from covey.clustering.progress import loss_in
 from covey.errors import CoveyError, OutputError, UsageError, percent
+from covey.html import Html
 from covey.schema import Schema, TableFormat
 from covey.studio.desk import Made, Opened
 from covey.studio.prices import Priced
 from covey.studio.work import History, Source, Work
 from covey.studio.workers import Job, Worker
 from covey.tables import sources
-from covey.tables.html import Html
 
 _LONGEST_NAME = 120
 

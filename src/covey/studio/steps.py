@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from covey.html import Html, Part, element, together
 from covey.report.headline import SIGNS, Headline
-from covey.tables.html import Html, Part, element, together
 
 if TYPE_CHECKING:
     from starlette.datastructures import FormData

@@ -4,9 +4,9 @@ from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from typing import Any
 
+from covey import html as pages
 from covey.errors import ViolationError, count, percent
 from covey.schema.requirements import Model, NoIdentifiers
-from covey.tables import html as pages
 from covey.verification import rounding as digits
 from covey.verification.class_counts import TOLERANCE
 from covey.verification.sensitive import Achieved

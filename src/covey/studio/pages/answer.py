@@ -10,6 +10,7 @@ from starlette.datastructures import FormData
 from covey.custody.composition import Composition
 from covey.custody.register import Entry, Register
 from covey.errors import UsageError, count, percent
+from covey.html import Html, Part, element, scrolled, table, together
 from covey.report import About, Report
 from covey.schema import Role
 from covey.studio.handing import Written
@@ -36,7 +37,6 @@ from covey.studio.steps import (
     typed,
 )
 from covey.studio.workers import Job
-from covey.tables.html import Html, Part, element, scrolled, table, together
 from covey.verification.sensitive import Achieved
 
 _FIELDS = {

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from starlette.datastructures import FormData
 
 from covey.errors import count, percent
+from covey.html import Html, Part, element, scrolled, table, together
 from covey.studio.attacking import Attacked, Learnt
 from covey.studio.looked import Looked, with_columns
 from covey.studio.looking import Known
 from covey.studio.session import Studio, text_of
 from covey.studio.steps import button, chosen_from, form, labelled, typed
-from covey.tables.html import Html, Part, element, scrolled, table, together
 
 _HOW = (
     "A released row matches if each known value lies in its interval or under its label; * matches "

@@ -8,6 +8,7 @@ from pathlib import Path
 from starlette.datastructures import FormData
 
 from covey.errors import UsageError, count
+from covey.html import Html, Part, element, scrolled, table, together
 from covey.studio.dictionary import HEAD
 from covey.studio.handing import DICTIONARY, FOR_OTHERS, FOR_YOU, Handed, Written
 from covey.studio.outgoing import (
@@ -47,7 +48,6 @@ from covey.studio.steps import (
 )
 from covey.studio.work import SCHEMA_FILE
 from covey.tables import sources
-from covey.tables.html import Html, Part, element, scrolled, table, together
 
 _TOLD = {
     DICTIONARY: "what each column is and how to read its cells",

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from starlette.datastructures import FormData
 
 from covey.errors import UsageError, count, percent
+from covey.html import Html, Part, element, facts, figure, scrolled, table, together
 from covey.report import Report
 from covey.studio.looked import Looked, looked, with_columns
 from covey.studio.looking import (
@@ -36,7 +37,6 @@ from covey.studio.steps import (
     reminded,
     sentence,
 )
-from covey.tables.html import Html, Part, element, facts, figure, scrolled, table, together
 
 _SHADES = ((0.0, "none"), (0.1, "little"), (0.35, "some"), (0.7, "much"))  # and "most"
 _PARTS = {

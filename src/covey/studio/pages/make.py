@@ -7,6 +7,7 @@ from starlette.datastructures import FormData
 
 from covey.clustering.progress import loss_in
 from covey.errors import count, percent
+from covey.html import Html, Part, element, facts, together
 from covey.schema import Schema
 from covey.schema.requirements import SENSITIVE_MODELS
 from covey.studio.desk import Made
@@ -32,7 +33,6 @@ from covey.studio.steps import (
 )
 from covey.studio.work import EFFORTS, OBJECTIVES, Work
 from covey.studio.workers import Job
-from covey.tables.html import Html, Part, element, facts, together
 from covey.verification import Check
 
 _STAGES = {

@@ -9,6 +9,7 @@ from typing import Any
 from starlette.datastructures import FormData, UploadFile
 
 from covey.errors import SchemaError, UsageError, count
+from covey.html import Html, Part, element, scrolled, table, together
 from covey.inspection.findings import Finding
 from covey.schema import Schema
 from covey.studio.session import Studio, at_home, text_of, whole
@@ -30,7 +31,6 @@ from covey.studio.steps import (
 )
 from covey.studio.work import Source
 from covey.tables.csv_files import Dialect
-from covey.tables.html import Html, Part, element, scrolled, table, together
 
 _LARGEST_WORK = 20 * 1024**2  # bytes of a saved work: a schema with large trees
 

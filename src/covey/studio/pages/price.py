@@ -6,6 +6,7 @@ from typing import Any
 from starlette.datastructures import FormData
 
 from covey.errors import UsageError, count, percent
+from covey.html import Html, Part, element, facts, figure, scrolled, table, together
 from covey.schema import Role, Schema
 from covey.studies.curves import KS
 from covey.studies.marks import MARKS
@@ -29,7 +30,6 @@ from covey.studio.steps import (
     typed,
 )
 from covey.studio.workers import Job
-from covey.tables.html import Html, Part, element, facts, figure, scrolled, table, together
 
 _DRAWN = (3, 8, 15, 22, 29, 41)  # pieces of prices after which the curve is drawn again
 _SWAPS = "answer line rail same"  # what a move of k changes; the slider itself stays

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from starlette.datastructures import FormData
 
 from covey.errors import UsageError, percent
+from covey.html import Html, Part, element, figure, table, together
 from covey.studio.asking import Answer, Line, Measure, Question
 from covey.studio.looked import Looked, with_columns
 from covey.studio.session import Studio, is_whole, text_of, whole
 from covey.studio.steps import button, chosen_from, form, labelled, typed
-from covey.tables.html import Html, Part, element, figure, table, together
 
 _HOW = (
     "How the release answers: a row whose cell stands for several values counts for each of them "

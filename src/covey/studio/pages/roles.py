@@ -6,6 +6,7 @@ from typing import NamedTuple
 from starlette.datastructures import FormData
 
 from covey.errors import UsageError, percent
+from covey.html import Html, Part, element, figure, table, together
 from covey.inspection.draft import ColumnDraft
 from covey.inspection.findings import Finding
 from covey.inspection.known import KeptColumn
@@ -30,7 +31,6 @@ from covey.studio.steps import (
     sentence,
     typed,
 )
-from covey.tables.html import Html, Part, element, figure, table, together
 
 _MANY = 8  # columns, from which on a list leads to each
 _VERY_MANY = 20  # from which on their pictures are small

@@ -10,6 +10,7 @@ from typing import Any
 from starlette.datastructures import FormData, UploadFile
 
 from covey.errors import SchemaError, UsageError
+from covey.html import Html, element, figure, together
 from covey.inspection.findings import Finding
 from covey.schema import BELONGS_TO, Column, ColumnType, MissingPolicy
 from covey.schema.labels import STEPS
@@ -36,7 +37,6 @@ from covey.studio.steps import (
     ticked,
     typed,
 )
-from covey.tables.html import Html, element, figure, together
 
 STARS = (0.5, 1.0, 2.0, 4.0, 8.0)  # the weights of one star, two stars and so on
 _KINDS = {

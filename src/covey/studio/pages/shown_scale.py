@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from covey.html import Html, element
 from covey.schema import Column, ColumnType
 from covey.studio import scales
 from covey.studio.columns import Scale
 from covey.studio.steps import chosen_from, form, hidden, labelled, typed
-from covey.tables.html import Html, element
 
 _RENDERS = (("", "the interval of its numbers"), ("mean", "their mean"), ("median", "their median"))
 _AROUND = "line same undo rail"  # what shows decisions elsewhere on the page

@@ -8,11 +8,11 @@ import zlib
 from collections.abc import Iterator
 
 from covey.errors import count
+from covey.html import Html, Part, element
 from covey.schema import Column, TaxonomyBuilder
 from covey.schema.taxonomy import ROOT, Taxonomy
 from covey.studio.columns import Branches
 from covey.studio.steps import button, chosen_from, form, hidden, labelled, ticked, typed
-from covey.tables.html import Html, Part, element
 
 _MOST_LINES = 400  # of a tree
 _MOST_IN_A_GROUP = 40

@@ -158,7 +158,7 @@ def page(title: str, *body: Part) -> str:
 
 
 def _style() -> Html:
-    return Html(files("covey.tables").joinpath("page.css").read_text(encoding="utf-8"))
+    return Html(files("covey").joinpath("page.css").read_text(encoding="utf-8"))
 
 
 def snippet(title: str, *body: Part) -> str:
