@@ -1,6 +1,8 @@
 """The verifier compared with brute force, and on cases that other verifiers got wrong."""
 
+import contextlib
 import random
+import sqlite3
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import covey
+from command_line import Folder
 from covey import demo
 from covey.encoding import encode
 from covey.schema.requirements import KAnonymity
@@ -161,6 +164,42 @@ def test_negative_zeros_in_kept_columns_are_released(tmp_path: Path) -> None:
     release = covey.anonymize(frame, schema, k=4, t={"ill": 0.5}, l={"ill": 2}, key=bytes(32))
     release.write(tmp_path / "o.csv", register=False)
     assert (tmp_path / "o.csv").read_text().count("-0.0") == 20
+
+
+def test_what_lies_beside_the_columns_is_named_and_not_judged(folder: Folder) -> None:
+    plain = pd.DataFrame({"age": [1] * 5})
+    named = plain.set_index(pd.Index([f"Zq7 {n}" for n in range(5)], name="who"))
+    noted = plain.copy()
+    noted.attrs = {"of": "Zq7"}
+    noted.to_parquet(folder.path / "t.parquet")
+    with pd.ExcelWriter(folder.path / "t.xlsx") as book:
+        plain.to_excel(book, sheet_name="release", index=False)
+        named.to_excel(book, sheet_name="Zq7")
+    with contextlib.closing(sqlite3.connect(folder.path / "t.sqlite")) as base:
+        plain.to_sql("release", base, index=False)
+        named.to_sql("Zq7", base)
+    for source, found in (
+        (plain, []), (named, ["the index of the dataframe"]),
+        (noted, ["the attrs of the dataframe"]),
+        ("t.parquet", ["metadata 'PANDAS_ATTRS'", "metadata 'pandas'"]),
+        ("t.xlsx::release", ["1 other sheet"]), ("t.sqlite::release", ["1 other table"]),
+    ):  # fmt: skip
+        verdict = covey.verify(source, covey.Schema.of(quasi={"age": "numeric"}), k=5)
+        named_ones = [one.partition(" (")[0] for one in verdict.unjudged]
+        assert (verdict.holds, named_ones) == (True, found)
+        assert verdict.to_dict().get("unjudged", []) == [*verdict.unjudged]
+    ran = folder.covey("verify", "t.parquet", "--quasi", "age", "-k", "5")
+    assert (ran.code, "not judged: metadata 'PANDAS_ATTRS'" in ran.err) == (0, True)
+
+
+@pytest.mark.parametrize("name", ["o.parquet", "o.xlsx", "o.sav", "o.sqlite", "o.csv"])
+def test_a_release_holds_nothing_beside_its_columns(name: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": range(20)}, index=pd.Index(range(5, 25), name="who"))
+    frame.attrs = {"of": "Zq7"}
+    release = covey.anonymize(frame, covey.Schema.of(quasi={"age": "numeric"}), k=4, key=bytes(32))
+    release.write(tmp_path / name, register=False)
+    for source in (release.table, tmp_path / name):
+        assert covey.verify(source, release.schema, k=4).unjudged == ()
 
 
 def test_an_interval_with_one_open_end_is_no_wildcard() -> None:

@@ -14,7 +14,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -102,7 +102,7 @@ def statement(
 def _found(verdict: Verdict) -> dict[str, Any]:
     """A verdict as a dictionary, in which only the order of the requirements matters."""
     achieved = {column.column: asdict(column) for column in verdict.achieved}
-    return verdict.to_dict() | {
+    return replace(verdict, unjudged=()).to_dict() | {
         "achieved": achieved,
         "identifiers": sorted(verdict.identifiers),
     }

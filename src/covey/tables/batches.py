@@ -38,6 +38,7 @@ class Batches:
     read: Callable[[Sequence[str]], Iterator[Table]]  # batches with these columns
     notes: tuple[str, ...] = field(default=())
     left_out: tuple[Stray, ...] = field(default=())  # rows that are no people
+    beside: tuple[str, ...] = field(default=())  # what the source holds beside the table
 
     def without_strays(self, declared: TableFormat) -> "Batches":
         """The same without the rows that are no people and are to be left out."""
@@ -154,7 +155,8 @@ def _of_table(whole: Table, files: tuple[str, ...], rows: int) -> Batches:
             yield whole.with_rows(part, np.arange(start, start + part.height))
 
     names = tuple(whole.frame.columns)
-    return Batches(names, whole.dialect, whole.source, files, read, whole.notes, whole.left_out)
+    known = whole.notes, whole.left_out, whole.beside
+    return Batches(names, whole.dialect, whole.source, files, read, *known)
 
 
 # ── Parquet ─────────────────────────────────────────────────────────────────────────────────────
@@ -172,7 +174,8 @@ def _of_parquet(
         for path, start, frame in found.frames(names, rows):
             yield typed.table(frame, Path(path).name, start)
 
-    return Batches(tuple(types), typed.dialect, place.name, found.paths, read, typed.notes)
+    known = typed.notes, (), found.beside
+    return Batches(tuple(types), typed.dialect, place.name, found.paths, read, *known)
 
 
 def _signs(types: Mapping[str, pl.DataType]) -> list[str]:

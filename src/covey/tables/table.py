@@ -49,6 +49,7 @@ class Table:
     has_places: bool = True  # whether the rows are rows of the source
     line_of: Callable[[int], int] | None = None  # the line of a CSV file in which a row begins
     give_back: Back = field(default_factory=Back)
+    beside: tuple[str, ...] = ()  # what the source holds beside the table
     left_out: tuple[Stray, ...] = ()  # rows that are no people
     kept: tuple[RowKind, ...] = ()  # kinds of rows that look like no people, and are
 
@@ -86,7 +87,8 @@ class Table:
         # Without a reference to the source, whose cells must not travel with a release, and
         # without the labels and categories of cells that are not there.
         shown = replace(self, codebook=self.codebook.of(frame), give_back=self.give_back.of(frame))
-        return replace(shown, frame=frame, has_places=False, numbers=None, line_of=None)
+        shown = replace(shown, has_places=False, numbers=None, line_of=None, beside=())
+        return replace(shown, frame=frame)
 
     def with_rows(self, frame: pl.DataFrame, numbers: Longs) -> "Table":
         """The same table with some of its rows, given by their numbers."""
@@ -257,12 +259,13 @@ def _typed(found: formats.Found, schema: Schema | None, declared: TableFormat) -
         text = pl.DataFrame([as_codes(cells).fill_null("") for cells in frame])
         csv_files.refuse_a_record(text, declared, schema)
     table = _with_types(frame, schema, declared, codebook=found.codebook)
-    return replace(table, notes=(*found.notes, *table.notes))
+    return replace(table, notes=(*found.notes, *table.notes), beside=found.beside)
 
 
 def _from_dataframe(source: Any, declared: TableFormat, schema: Schema | None) -> Table:
     frame, back = dataframes.read(source)
-    return _with_types(frame, schema, declared, give_back=back)
+    beside = dataframes.beside(source)
+    return _with_types(frame, schema, declared, give_back=back, beside=beside)
 
 
 def _with_types(

@@ -127,6 +127,7 @@ class Verdict:
     checks: tuple[Check, ...]
     achieved: tuple[Achieved, ...]  # for each sensitive column
     risks: Risks
+    unjudged: tuple[str, ...] = ()  # what the table holds beside its columns
 
     @property
     def lines(self) -> tuple[Check, ...]:
@@ -221,10 +222,10 @@ class Verdict:
         return {
             "holds": self.holds,
             "broken": self.broken,
-            **asdict(self),
+            **{name: found for name, found in asdict(self).items() if name != "unjudged"},
             "checks": [check.to_dict() for check in self.checks],
             "risks": asdict(digits.rounded(self.risks)),
-        }
+        } | ({"unjudged": [*self.unjudged]} if self.unjudged else {})
 
     def table(self, *, explained: bool = False) -> pages.Html:
         """An HTML table of each requirement, what was found, and whether it holds."""

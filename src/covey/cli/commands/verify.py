@@ -92,5 +92,7 @@ def _check_certificate(table: str, path: Path, schema: Path | None, *, as_json: 
 
 def _show(verdict: "Verdict") -> None:
     show_verdict(verdict, out)
+    for one in verdict.unjudged:
+        say(f"not judged: {one}")
     show_achieved(verdict, out)
     show_risks(verdict, out)

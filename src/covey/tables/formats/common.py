@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from covey.errors import TableError
+from covey.errors import TableError, count
 from covey.tables.codebook import Codebook
 
 EXACT = 2**53  # whole numbers up to here are exact as floats
@@ -27,6 +27,12 @@ class Found:
     codebook: Codebook = field(default_factory=Codebook)
     notes: tuple[str, ...] = ()
     named_by_row: bool = False  # whether the names are the cells of a row, which may be a record
+    beside: tuple[str, ...] = ()  # what the file holds beside the table
+
+
+def others(names: Sequence[str], noun: str) -> tuple[str, ...]:
+    """The parts of a file beside the one that is read."""
+    return (count(len(names) - 1, f"other {noun}"),) if len(names) > 1 else ()
 
 
 def needed(module: str, extra: str, what: str, error: type[Exception] = TableError) -> Any:

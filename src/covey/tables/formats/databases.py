@@ -14,7 +14,16 @@ import polars as pl
 from covey.errors import TableError
 from covey.schema import TableFormat
 from covey.tables.csv_files import check_names
-from covey.tables.formats.common import Found, chosen, column, damaged, memory_file, needed, saying
+from covey.tables.formats.common import (
+    Found,
+    chosen,
+    column,
+    damaged,
+    memory_file,
+    needed,
+    others,
+    saying,
+)
 from covey.tables.sources import QUERY
 
 SQLITE, DUCKDB = b"SQLite format 3\0", b"DUCK"
@@ -42,7 +51,8 @@ def _found(database: _Database, part: str | None) -> Found:
     def is_filled(name: str) -> bool:
         return database.query(f"SELECT 1 AS a FROM {places[name]} LIMIT 1").height > 0  # noqa: S608
 
-    return Found(database.table(places[chosen(part, [*places], is_filled, "table")]))
+    name = chosen(part, [*places], is_filled, "table")
+    return Found(database.table(places[name]), beside=others([*places], "table"))
 
 
 def _quoted(name: str) -> str:

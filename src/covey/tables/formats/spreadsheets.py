@@ -9,6 +9,7 @@ import itertools
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -19,7 +20,7 @@ from covey.errors import OutputError, TableError, count
 from covey.schema import TableFormat
 from covey.tables import formulas
 from covey.tables.csv_files import Dialect, check_names
-from covey.tables.formats.common import Found, as_text, chosen, column, damaged, needed
+from covey.tables.formats.common import Found, as_text, chosen, column, damaged, needed, others
 from covey.tables.formats.fitting import fitted
 
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST = 1_048_576, 16_384, 32_767  # of an Excel sheet and cell
@@ -40,7 +41,7 @@ def read(data: bytes, part: str | None, declared: TableFormat) -> Found:
 
         sheets = [str(name) for name in book.sheet_names]
         name = chosen(part, sheets, partial(_is_filled, cells), "sheet")
-        return _table(cells(name), declared)
+        return replace(_table(cells(name), declared), beside=others(sheets, "sheet"))
 
 
 def _refuse_far(data: bytes) -> None:

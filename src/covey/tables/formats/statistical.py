@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from covey.errors import OutputError, TableError
+from covey.errors import OutputError, TableError, count
 from covey.schema import TableFormat
 from covey.tables.codebook import Codebook, as_codes
 from covey.tables.csv_files import Dialect, check_names
@@ -38,7 +38,10 @@ def reader(function: str, what: str) -> Callable[[bytes, str | None, TableFormat
             frame = frame.with_columns(
                 whole_again(cells) for cells in frame.select(pl.selectors.float())
             )
-            return Found(frame, _codebook(about, frame), (note,) if note else ())
+            beside = ["the label of the file"] if about.file_label else []
+            beside += [count(len(about.notes), "note")] if about.notes else []
+            notes = (note,) if note else ()
+            return Found(frame, _codebook(about, frame), notes, beside=tuple(beside))
 
     return read
 
