@@ -379,7 +379,7 @@ def test_no_row_is_shown_of_a_table_that_must_not_be_published(release: covey.Re
 # ── what the custodian says ─────────────────────────────────────────────────────────────────────
 
 SAID = {"title": "Stays <2024>", "purpose": "Research on age", "recipient": "Oslo University",
-        "responsible": "Ada Moe"}  # fmt: skip
+        "responsible": "Ada Moe", "accept": "read with the officer"}  # fmt: skip
 
 
 def test_what_the_custodian_says_stands_in_the_report(
