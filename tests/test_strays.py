@@ -15,6 +15,7 @@ import pytest
 import covey
 from command_line import Folder
 from covey import tables
+from covey.engines import memory
 from covey.errors import TableError
 from covey.schema import TableFormat
 from covey.tables import Table
@@ -175,6 +176,26 @@ def test_undecided_rows_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="blank"):
         release(ROWS, drop_rows=["totals"])  # what was decided about others decides nothing here
     assert not (tmp_path / "out").exists()
+
+
+def test_a_footer_hides_a_person_less_in_a_build_that_asks_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The attack: of whom a class hides, some are no people."""
+    rows = [*P, *([f"Subtotal {n}", *GAP[2:], 9] for n in range(6))]
+
+    def smallest(released: covey.Release) -> int:
+        shown = np.array([row < len(P) for row in released.rows])
+        classes = released.table.select("age", "zip").with_columns(person=pl.Series(shown))
+        people = classes.group_by("age", "zip").agg(pl.col("person").sum())["person"]
+        return min(map(int, people))
+
+    assert smallest(release(rows, keep_rows=["totals"])) < 4
+    assert smallest(release(rows, drop_rows=["totals"])) >= 4
+    with pytest.raises(TableError, match="6 rows"):
+        release(rows)
+    monkeypatch.setattr(memory, "refuse_undecided", lambda *_: None)
+    assert smallest(release(rows)) < 4
 
 
 def test_dropped_rows_leave_no_trace(tmp_path: Path) -> None:

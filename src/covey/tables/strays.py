@@ -185,7 +185,8 @@ def _numbers(cells: pl.Series, dialect: Dialect) -> pl.Series | None:
         return cells.cast(pl.Float64)
     if cells.dtype != pl.String or not dialect.decimals(cells.head(200)).is_not_null().any():
         return None
-    return dialect.decimals(cells).cast(pl.Float64, strict=False)
+    is_plain = dialect.decimal == "." and not dialect.thousands  # then a cast is enough, and fast
+    return (cells if is_plain else dialect.decimals(cells)).cast(pl.Float64, strict=False)
 
 
 def _sums(numbers: pl.Series) -> tuple[float, float]:
