@@ -43,8 +43,8 @@ def main(rows: int = 1_000_000, releases: int = 5, share: float = 0.8) -> None:
         path = Path(name) / "register.sqlite"
         for number in range(releases):
             found = trace(people, number, share)
-            id_ = Register(path).enter(found, str(number).encode(), "old.csv", str(number), {})
-            Register(path).settle(id_)
+            id_ = Register(path, KEY).enter(found, str(number), "old.csv", str(number), {})
+            Register(path, KEY).settle(id_)
         size = path.stat().st_size / releases / 1e6
         clock = _Clock()
         new = trace(people, releases, 1.0)

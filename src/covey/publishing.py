@@ -14,7 +14,7 @@ import polars as pl
 
 from covey.custody.footprints import Footprint
 from covey.custody.register import remember
-from covey.errors import UsageError
+from covey.errors import UsageError, ViolationError
 from covey.report import About, Costs, Output, Report, refuse_format
 from covey.report import certificate as certificates
 from covey.schema import Role, Schema
@@ -36,7 +36,8 @@ class Writing(TypedDict, total=False):
     The release is combined with all earlier ones in the `register` (the custodian's own, unless a
     path is given) and recorded there; with False, neither happens. The report says what holds for
     the combination. If that is less than required and `refuse_composition` is set (by default, as
-    in the schema), nothing is written.
+    in the schema), nothing is written. An earlier release to the same path counts as published,
+    unless `replace` says that it never left this machine.
     """
 
     report: str | Path | Sequence[str | Path] | None
@@ -47,6 +48,7 @@ class Writing(TypedDict, total=False):
     defuse: bool
     register: str | Path | Literal[False] | None
     refuse_composition: bool | None
+    replace: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,7 @@ class Destination:
     defuse: bool = True
     register: str | Path | Literal[False] | None = None
     refuse_composition: bool | None = None
+    replace: bool = False
 
     @classmethod
     def of(cls, path: str | Path, **writing: Unpack[Writing]) -> "Destination":
@@ -129,6 +132,9 @@ class Proven:
 
     def publish(self, written: Written, to: Destination, outputs: Outputs) -> Report:
         """Write the files beside a release, and give all of them their names."""
+        trace = self.trace
+        if trace is not None and not trace.incomparable and trace.rows != self.verdict.rows:
+            raise ViolationError("the register would record other rows than are released")
         with remember(
             *(to.register, self.trace),
             path=None if to.path == files.STREAM else str(to.path),
@@ -137,6 +143,7 @@ class Proven:
             refuse=self.schema.require.composition == "refuse"
             if to.refuse_composition is None
             else to.refuse_composition,
+            replaces=to.replace,
         ) as entry:
             report = replace(self.report, output=written.output, curve=to.curve, about=to.about)
             report = report.composed(entry.composition, entry.warnings)

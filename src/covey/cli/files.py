@@ -77,11 +77,11 @@ def custodian(path: Path | None) -> "Key":
     return key
 
 
-def register_at(path: Path | None) -> "Register":
+def register_at(path: Path | None, key: Path | None = None) -> "Register":
     """The register of releases; by default the custodian's own."""
     from covey.custody.register import Register
 
-    found = Register.of(path)
+    found = Register.of(path, key)
     assert found is not None
     return found
 

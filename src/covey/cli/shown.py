@@ -40,13 +40,8 @@ def show_release(report: "Report", console: Console, *, verbose: bool = False) -
     if verbose:
         show_losses(report.losses, console)
     _show_rows(report, console)
-    found = report.composition
-    if found is not None and found.earlier and found.holds:
-        console.print(
-            f"combined with {count(found.earlier, 'earlier release')} of the same people, "
-            f"each person still has at least {found.fewest:,} candidates",
-            soft_wrap=True,
-        )
+    if report.composition is not None and (compared := report.composition.summary()):
+        console.print(compared, soft_wrap=True)
     if report.output is not None and report.output.defused:
         cells = count(report.output.defused, "cell")
         console.print(f"{cells} with a leading apostrophe, so that no spreadsheet runs them")

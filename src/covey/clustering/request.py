@@ -251,7 +251,7 @@ KEYWORDS = (
     "rest", "k", "l", "t", "person", "limit_share", "drop_rows", "keep_rows", "require", "method",
     "minimality", "effort", "budget", "objective", "max_suppressed", "key", "seed", "class_column",
     "refine", "style", "keep_order", "report", "costs", "certificate", "curve", "about", "defuse",
-    "register", "refuse_composition", "part_rows", "resume", "progress",
+    "register", "refuse_composition", "replace", "part_rows", "resume", "progress",
 )  # fmt: skip
 
 

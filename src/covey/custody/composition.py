@@ -15,9 +15,9 @@ that is missing from an earlier release is matched to another row of the same pe
 one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -28,6 +28,10 @@ from covey.custody.footprints import NOBODY, ODD, Footprint, Hashes, Values, are
 from covey.errors import count, percent
 
 ABSENT = -1
+SEPARATE = (
+    "If they are about other people, keep a register for each group of people (--register FILE). "
+    "If they are about the same people, give them an identifier in every release"
+)
 _Mask = NDArray[np.bool_]
 
 
@@ -48,7 +52,8 @@ class Composition:
     """
 
     k: int
-    earlier: int = 0  # releases that share people with it
+    compared: int = 0  # earlier releases that were compared with it
+    earlier: int = 0  # those of them that share people with it
     incomparable: tuple[str, ...] = ()  # releases that may or may not share people with it
     shared: float = 0.0  # people who are also in an earlier release
     fewest: int | None = None  # candidates; None if no one is shared
@@ -65,26 +70,36 @@ class Composition:
 
     def warnings(self) -> tuple[str, ...]:
         """What the custodian should check before publishing this release."""
-        return tuple(self._warnings())
+        found = () if self.holds else (f"{self.figures()}. {self.remedy()}",)
+        return (*found, f"{self.unknown()}. {SEPARATE}") if self.incomparable else found
 
-    def _warnings(self) -> Iterator[str]:
-        if not self.holds:
-            yield (
-                f"{self.figures()}. Do not publish this release, or first delete "
-                f"{', '.join(self.delete)} wherever published (`covey releases` lists all)"
-            )
+    def summary(self) -> str:
+        """How many earlier releases were compared with this one; nothing if there are none."""
+        every = self.compared + len(self.incomparable)
+        if not every:
+            return ""
+        found = [f"{self.earlier:,} with people of this one"]
         if self.incomparable:
-            yield (
-                f"{self.unknown()}. If they were never published: "
-                f"covey forget {' '.join(self.incomparable)}"
-            )
+            found.append(f"{len(self.incomparable):,} could not be compared")
+        if self.earlier and self.holds:
+            found.append(f"together, everyone still has at least {self.fewest:,} candidates")
+        return f"{count(every, 'earlier release')} in the register: {'; '.join(found)}"
+
+    def remedy(self) -> str:
+        """What can be done about earlier releases that weaken this one."""
+        return (
+            f"Do not publish this release, or first withdraw {', '.join(self.delete)} wherever "
+            "published (`covey releases` lists all). What others may have cannot be withdrawn; "
+            f"if no one has them: covey forget {' '.join(self.delete)}"
+        )
 
     def unknown(self) -> str:
-        """Say how many releases could not be compared, and why."""
+        """Say how many releases could not be compared, which, and why."""
         return (
             f"{count(len(self.incomparable), 'earlier release')} could not be compared with this "
-            "one: made with a different key, with a method that forms no classes of equal rows, "
-            "with too many rows, or with too few common columns to recognise people"
+            f"one ({', '.join(self.incomparable)}): made with a different key, with a method that "
+            "forms no classes of equal rows, with too many rows, or with too few common columns to "
+            "recognise people"
         )
 
     def figures(self) -> str:
@@ -106,6 +121,7 @@ class Composition:
         return {
             "holds": self.holds,
             "k": self.k,
+            "compared": self.compared,
             "earlier": self.earlier,
             "incomparable": list(self.incomparable),
             "shared": round(self.shared, 4),
@@ -124,23 +140,38 @@ class Composition:
         }
 
 
+class Earlier(Protocol):
+    """The footprint of an earlier release, of which perhaps only a part is read."""
+
+    def near(self, new: Footprint) -> Footprint:
+        """All rows of people who may be in the new release."""
+
+    def values_of(self, classes: Longs) -> dict[str, Values]:
+        """The sensitive values of these classes."""
+
+    def is_unrelated(self, new: Footprint) -> bool:
+        """Whether the two releases have no person in common, as far as can be seen."""
+
+
 def compose(
     new: Footprint,
-    earlier: Iterable[tuple[Sequence[str], Footprint]],
+    earlier: Iterable[tuple[Sequence[str], Earlier]],
     *,
     incomparable: Sequence[str] = (),
 ) -> Composition:
     """Combine a new release with earlier ones, each given with the names of all its copies."""
     layers: list[_Layer] = []
-    unknown = list(incomparable)
+    unknown, compared = list(incomparable), 0
     for names, old in earlier:
-        classes = matched(new, old)
-        if classes is None:
+        classes = matched(new, old.near(new))
+        if classes is None and not old.is_unrelated(new):
             unknown += names
-        elif (classes != ABSENT).any():
-            layers.append(_Layer(names, classes, old.values))
+            continue
+        compared += 1
+        if classes is not None and (classes != ABSENT).any():
+            layers.append(_Layer(names, classes, old.values_of(classes)))
     k = new.k
-    blank = Composition(k, incomparable=tuple(unknown))
+    blank = Composition(k, compared=compared, incomparable=tuple(unknown))
     if not layers:
         return blank
     left = _Left.of(new, layers)
@@ -180,12 +211,12 @@ def matched(new: Footprint, old: Footprint) -> Longs | None:
     the rest are matched in order.
     """
     classes = np.full(new.rows, ABSENT, dtype=np.int64)
-    columns, common = _telling(new, old), sorted(new.content.keys() & old.content.keys())
-    ours, theirs = _together(new, columns), _together(old, columns)
+    columns, common = telling(new, old), sorted(new.content.keys() & old.content.keys())
+    ours, theirs = together(new, columns), together(old, columns)
     if columns and are_unique(ours) and are_unique(theirs):
         _match(classes, old.classes, _rows(ours), _rows(theirs))
         return classes
-    enough = _tell_apart(new, common) and _tell_apart(old, common)
+    enough = tell_apart(new, common) and tell_apart(old, common)
     if not columns and not enough:
         return None
     somebody, known = ours != NOBODY, theirs != NOBODY
@@ -204,9 +235,9 @@ def matched(new: Footprint, old: Footprint) -> Longs | None:
     return classes
 
 
-def _tell_apart(some: Footprint, columns: Sequence[str]) -> bool:
+def tell_apart(some: Footprint, columns: Sequence[str]) -> bool:
     """Whether these columns distinguish at least half as many rows as all columns do."""
-    if len(columns) == len(some.content):
+    if len(columns) == (len(some.content) if some.columns is None else some.columns):
         return bool(columns)
     return bool(columns) and 2 * _different(some.hashes_of(columns)) >= _different(
         some.hashes_of(list(some.content))
@@ -217,7 +248,23 @@ def _different(hashes: Hashes) -> int:
     return pl.Series(hashes).n_unique()
 
 
-def _telling(new: Footprint, old: Footprint) -> list[str]:
+class Named(Protocol):
+    """An earlier release, of which only the names of identifiers are needed."""
+
+    @property
+    def who(self) -> Collection[str]:
+        """The identifiers."""
+
+    @property
+    def person(self) -> str | None:
+        """The column that identifies persons; None if rows are counted."""
+
+    @property
+    def codes(self) -> Collection[str]:
+        """The identifiers with a different value in every row."""
+
+
+def telling(new: Footprint, old: Named) -> list[str]:
     """The columns by which people are recognised.
 
     The person column if persons are counted; else a column with a different value in every row,
@@ -229,7 +276,7 @@ def _telling(new: Footprint, old: Footprint) -> list[str]:
     return (persons or codes)[:1] or common
 
 
-def _together(some: Footprint, columns: Sequence[str]) -> Hashes:
+def together(some: Footprint, columns: Sequence[str]) -> Hashes:
     """Several identifiers as one hash; a row that has none of them is NOBODY."""
     if len(columns) == 1:
         return some.who[columns[0]]

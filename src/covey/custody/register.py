@@ -1,9 +1,10 @@
 """The register of releases: who is in which class of each release, as keyed hashes.
 
-One SQLite file next to the key, readable only by its owner. covey enters a release before it
-publishes anything, marked as possibly published. If covey is killed in between, the register
-contains too much rather than too little. All it stores about people is the hashes of a footprint,
-in blocks.
+One SQLite file, readable only by its owner. covey enters a release before it publishes anything,
+marked as possibly published. If covey is killed in between, the register contains too much rather
+than too little. All it stores about people is the hashes of a footprint, in sealed blocks. What
+happened stands in a chain, which shows whether anything is missing or was changed: then nothing
+is compared or entered until the custodian accepts the loss.
 """
 
 import contextlib
@@ -13,49 +14,29 @@ import secrets
 import sqlite3
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from covey.custody.composition import Composition, compose
-from covey.custody.footprints import ELSEWHERE, TOO_LARGE, Footprint, Values
-from covey.custody.keys import folder
+from covey.custody import chain, stored
+from covey.custody.aead import ForgedError
+from covey.custody.chain import ACCEPTED, ENTERED, FORGOTTEN, PUBLISHED, Head, Sealer, State
+from covey.custody.composition import SEPARATE, Composition, compose
+from covey.custody.footprints import ELSEWHERE, TOO_LARGE, Footprint
+from covey.custody.keys import Key, folder
+from covey.custody.keys import own as own_key
+from covey.custody.stored import Stored
 from covey.errors import GuaranteeError, UsageError, count
 
 VARIABLE = "COVEY_REGISTER"
-VERSION = 1
+VERSION = 2
+_SALT = 16  # bytes
 _APPLICATION = 0x636F7679  # "covy": distinguishes a register from other SQLite files
 _PATIENCE = 60.0  # seconds to wait for another process
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
-
-_TABLES = """
-CREATE TABLE releases (
-    id TEXT PRIMARY KEY,
-    date TEXT NOT NULL,
-    published INTEGER NOT NULL,
-    place BLOB,
-    name TEXT NOT NULL,
-    sha256 TEXT NOT NULL,
-    people BLOB NOT NULL,
-    key TEXT NOT NULL,
-    k INTEGER NOT NULL,
-    person TEXT,
-    rows INTEGER NOT NULL,
-    classes INTEGER NOT NULL,
-    request TEXT NOT NULL
-) STRICT;
-CREATE TABLE blocks (
-    release TEXT NOT NULL REFERENCES releases ON DELETE CASCADE,
-    kind TEXT NOT NULL,
-    name TEXT NOT NULL,
-    data BLOB NOT NULL,
-    PRIMARY KEY (release, kind, name)
-) STRICT;
-"""
+_TABLES = ("CREATE TABLE register (salt BLOB NOT NULL) STRICT", chain.TABLE, stored.TABLE)
 
 
 @dataclass(frozen=True)
@@ -72,6 +53,19 @@ class Entry:
     request: dict[str, Any]
     sha256: str
     key: str  # the fingerprint
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries and lists."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss of entries that the custodian accepted."""
+
+    date: str
+    reason: str
+    problems: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists."""
@@ -99,38 +93,38 @@ class NotRemembered:
 class Pending:
     """A release that is being published and is already in the register."""
 
-    def __init__(
-        self, register: "Register", id_: str, composition: Composition, incomparable: str | None
-    ) -> None:
-        self.composition = composition
-        self.warnings = composition.warnings()
-        if incomparable in (TOO_LARGE, ELSEWHERE):
+    def __init__(self, register: "Register", id_: str, trace: Footprint, *, replaces: bool) -> None:
+        self._register, self._id, self._replaces = register, id_, replaces
+        self.composition = register.lay_over(id_, trace, replaces=replaces)
+        self.warnings = (*self.composition.warnings(), *register.notes(id_, replaces=replaces))
+        if trace.incomparable in (TOO_LARGE, ELSEWHERE):
             self.warnings += (
-                f"this release was not compared with earlier ones: {incomparable}. Find out "
+                f"this release was not compared with earlier ones: {trace.incomparable}. Find out "
                 "whether anyone released other data about these people",
             )
-        self._register, self._id = register, id_
         self.stays = False
 
     @contextlib.contextmanager
     def publishing(self) -> Iterator[None]:
-        """Keep the entry from here on, because someone may have seen the release.
-
-        After success, it replaces earlier entries for the same destination.
-        """
+        """Keep the entry from here on, because someone may have seen the release."""
         self.stays = True
         yield
-        self._register.settle(self._id)
+        self._register.settle(self._id, replaces=self._replaces)
 
 
 class Register:
     """A file of releases. Every call opens it again, so that several processes can use it."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, key: Key | bytes | str | Path | None = None) -> None:
         self.path = Path(path).absolute()
+        self._given = key
 
     @classmethod
-    def of(cls, source: "str | Path | Literal[False] | None" = None) -> "Register | None":
+    def of(
+        cls,
+        source: "str | Path | Literal[False] | None" = None,
+        key: Key | bytes | str | Path | None = None,
+    ) -> "Register | None":
         """The register at this path, or the custodian's own; None for False.
 
         The custodian's own register is the file that `COVEY_REGISTER` names, or else a file next
@@ -142,94 +136,283 @@ class Register:
             source = os.environ.get(VARIABLE) or own()
         if not isinstance(source, str | Path) or not str(source):
             raise UsageError("register must be the path of a file, or False for no register")
-        return cls(source)
+        return cls(source, key)
+
+    @cached_property
+    def key(self) -> Key:
+        """The key by which its entries are judged."""
+        return Key.of(self._given)
+
+    @property
+    def _has_key(self) -> bool:
+        """Whether there is a key: without one, there is nothing that it could know."""
+        return self._given is not None or own_key().exists()
+
+    # ── reading ─────────────────────────────────────────────────────────────────────────────────
 
     def releases(self) -> list[Entry]:
         """All entries, oldest first."""
-        if not self._exists():
-            return []
         with self._open() as database:
-            rows = database.execute(
-                f"SELECT {', '.join(_SHOWN)} FROM releases ORDER BY date, rowid"  # noqa: S608
-            )
-            return [_entry(dict(zip(_SHOWN, row, strict=True))) for row in rows]
+            return [] if database is None else _listed(_state(database, self.key))
 
-    def forget(self, *ids: str) -> None:
-        """Remove releases that were never published; if one is unknown, remove none."""
-        if not self._exists():
-            raise UsageError("there is no register yet, so there is nothing to forget")
-        with self._open() as database, _transaction(database):
-            gone = [
-                database.execute("DELETE FROM releases WHERE id = ?", (i,)).rowcount for i in ids
+    def losses(self) -> list[Loss]:
+        """The losses that the custodian has accepted, oldest first."""
+        with self._open() as database:
+            return [] if database is None else _losses(_state(database, self.key))
+
+    def problems(self, *, thorough: bool = False) -> list[str]:
+        """What is missing or was changed; `thorough` reads every byte of it."""
+        with self._open() as database:
+            if database is None:
+                return self._gone(None)
+            state = _state(database, self.key)
+            found = self._wrong(database, state)
+            if thorough and (forged := self._broken(database, state)):
+                found.append(f"data of {count(len(forged), 'release')} are missing or changed")
+            return found
+
+    def refuse_losses(self) -> None:
+        """Refuse to go on if anything is missing or was changed."""
+        if found := self.problems():
+            raise _damaged(found)
+
+    def lay_over(self, id_: str, trace: Footprint, *, replaces: bool = False) -> Composition:
+        """Combine an entered release with all others that share people with it.
+
+        The same bytes of the same people are the same release. With `replaces`, releases to the
+        same file are ignored: they never left this machine.
+        """
+        with self._whole() as (database, state):
+            own_one = self._found(state, id_)
+            groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+            for body in _entries(state).values():
+                if not _is_same(body, own_one) and not (replaces and _is_at(body, own_one)):
+                    name = (body["sha256"], body["people"], body["key"])
+                    groups.setdefault(name, []).append(body)
+            alike = [
+                some
+                for some in groups.values()
+                if some[0]["key"] == own_one["key"] and some[0]["classes"] and trace.rows
             ]
-            if missing := gone.count(0):
-                raise UsageError(
-                    f"{count(missing, 'release')} not in the register; `covey releases` lists all"
-                )
+            others = [body["id"] for some in groups.values() if some not in alike for body in some]
+            earlier = (
+                ([body["id"] for body in some], self._stored(database, some[0])) for some in alike
+            )
+            try:
+                return compose(trace, earlier, incomparable=others)
+            except (ForgedError, ValueError, IndexError):
+                raise _damaged(["the data of an earlier release were changed"]) from None
+
+    def notes(self, id_: str, *, replaces: bool) -> Iterator[str]:
+        """What the custodian should know about the register and this release."""
+        with self._whole() as (_, state):
+            own_one = self._found(state, id_)
+            same = [body for body in _entries(state).values() if _is_at(body, own_one)]
+            same = [body for body in same if not _is_same(body, own_one)]
+        if same and not replaces:
+            yield (
+                f"{count(len(same), 'earlier release')} to this file count as published. If no "
+                "one else has them, write this one again with --replace (replace=True)"
+            )
+        for loss in _losses(state):
+            yield (
+                f"the register lost entries, which was accepted on {loss.date[:10]} "
+                f"({loss.reason}): releases that are missing were not compared"
+            )
+
+    # ── changing ────────────────────────────────────────────────────────────────────────────────
 
     def enter(
-        self, trace: Footprint, place: bytes | None, name: str, sha256: str, request: dict[str, Any]
+        self, trace: Footprint, place: str | None, name: str, sha256: str, request: dict[str, Any]
     ) -> str:
         """Enter a release before it is published; return its id."""
         id_ = secrets.token_hex(4)
-        row = (id_, _now(), 0, place, _printable(name), sha256, trace.people, trace.key, trace.k,
-               trace.person, trace.rows, len(trace.sizes), json.dumps(request))  # fmt: skip
-        with self._open(make=True) as database, _transaction(database):
-            signs = ", ".join("?" * len(row))
-            database.execute(f"INSERT INTO releases VALUES ({signs})", row)  # noqa: S608
-            database.executemany("INSERT INTO blocks VALUES (?, ?, ?, ?)", _blocks(id_, trace))
+        body = {
+            "id": id_, "name": _printable(name), "sha256": sha256, "request": request,
+            "place": None if place is None else self.key.digest("place", place.encode()).hex(),
+            "people": trace.people.hex(), "k": trace.k, "person": trace.person,
+            "rows": trace.rows, "classes": len(trace.sizes), "who": [*trace.who],
+            "codes": trace.codes, "content": [*trace.content], "values": [*trace.values],
+        }  # fmt: skip
+        with self._changing(make=True) as (database, state):
+            cipher = stored.cipher_of(self.key, _salt(database), id_)
+            body["blocks"] = stored.write(database, id_, trace, cipher)
+            self._add(database, state, ENTERED, **body)
         return id_
 
-    def settle(self, id_: str) -> None:
-        """Mark a release as published and remove earlier entries for the same destination.
+    def settle(self, id_: str, *, replaces: bool = False) -> None:
+        """Mark a release as published; forget those that it repeats, or replaces."""
+        with self._changing() as (database, state):
+            entries = _entries(state)
+            own_one = self._found(state, id_)
+            own_place = next(place for place, body in entries.items() if body == own_one)
+            del entries[own_place]
+            gone = {
+                place: body["id"]
+                for place, body in entries.items()
+                if body["key"] == own_one["key"]
+                and body["place"] == own_one["place"]
+                and (_is_same(body, own_one) or (replaces and _is_at(body, own_one)))
+            }
+            self._add(database, state, PUBLISHED, place=own_place)
+            if gone:
+                self._forget(database, gone)
 
-        On standard output, a repeated release replaces its first entry.
+    def forget(self, *ids: str) -> None:
+        """Remove releases that were never published; if one is unknown, remove none."""
+        if not self.path.exists():
+            raise UsageError("there is no register yet, so there is nothing to forget")
+        with self._changing() as (database, state):
+            found = {place: b["id"] for place, b in _entries(state).items() if b["id"] in ids}
+            if missing := len({*ids}) - len(found):
+                raise UsageError(
+                    f"{count(missing, 'release')} not in the register; `covey releases` lists all"
+                )
+            self._forget(database, found)
+
+    def accept_loss(self, reason: str) -> tuple[str, ...]:
+        """Go on with a register that lacks entries, and record why; return what was wrong.
+
+        What is left counts as it is. Entries whose data are not whole are no longer compared.
         """
-        with self._open() as database, _transaction(database):
-            database.execute(
-                "DELETE FROM releases WHERE id IN (SELECT other.id FROM releases AS other, "
-                "releases AS this WHERE this.id = ? AND other.id != this.id AND "
-                "other.key = this.key AND other.place IS this.place AND "
-                "(this.place IS NOT NULL OR "
-                "(other.sha256, other.people) = (this.sha256, this.people)))",
-                (id_,),
-            )
-            database.execute("UPDATE releases SET published = 1 WHERE id = ?", (id_,))
+        if not reason.strip():
+            raise UsageError("say why entries of the register are missing, in a few words")
+        problems = self.problems(thorough=True)
+        if not problems:
+            raise UsageError("nothing of the register is missing: there is no loss to accept")
+        with self._opened(make=True) as database, _transaction(database):
+            state = _state(database, self.key)
+            lost = self._broken(database, state)
+            for id_ in lost:
+                database.execute("DELETE FROM blocks WHERE release = ?", (id_,))
+            salt, text = _salt(database), " ".join(_printable(reason).split())
+            over = Sealer(self.key, salt).cover(state.events)
+            self._add(
+                *(database, state, ACCEPTED),
+                reason=text, problems=problems, over=over, lost=lost,
+            )  # fmt: skip
+        for other, head in chain.heads(self.key).items():
+            if other == salt or head.register == self._real:
+                head.remove(self.key)
+        self._advance()
+        return tuple(problems)
 
-    def lay_over(self, id_: str, trace: Footprint) -> Composition:
-        """Combine an entered release with all others that share people with it.
+    def _add(self, database: sqlite3.Connection, state: State, what: str, **body: Any) -> None:
+        sealer = Sealer(self.key, _salt(database))
+        chain.add(database, sealer.sealed(state, {"what": what, "date": _now(), **body}))
 
-        The same bytes of the same people are the same release. Releases that this one will replace
-        are ignored.
-        """
-        with self._open() as database:
-            rows = database.execute(
-                "SELECT other.key, other.person, other.classes, group_concat(other.id, ' ') "
-                "FROM releases AS other, releases AS this "
-                "WHERE this.id = ? "
-                "AND (other.sha256, other.people) != (this.sha256, this.people) "
-                "AND other.place IS NOT ifnull(this.place, x'00') "
-                "GROUP BY other.sha256, other.people, other.key "
-                "ORDER BY min(other.date), min(other.rowid)",
-                (id_,),
-            ).fetchall()
-            alike = [row for row in rows if row[0] == trace.key and row[2] and trace.rows]
-            earlier = (
-                (ids.split(), _footprint(database, ids.split()[0], person, trace))
-                for _, person, _, ids in alike
-            )
-            others = [id_ for row in rows if row not in alike for id_ in row[-1].split()]
-            return compose(trace, earlier, incomparable=others)
+    def _forget(self, database: sqlite3.Connection, places: Mapping[int, str]) -> None:
+        self._add(database, _state(database, self.key), FORGOTTEN, places=[*places])
+        for place, id_ in places.items():
+            database.execute("DELETE FROM blocks WHERE release = ?", (id_,))
+            database.execute("UPDATE events SET body = NULL WHERE place = ?", (place,))
 
-    def _exists(self) -> bool:
-        with _errors():
-            return self.path.exists()
+    # ── what is wrong ───────────────────────────────────────────────────────────────────────────
 
     @contextlib.contextmanager
-    def _open(self, *, make: bool = False) -> Iterator[sqlite3.Connection]:
+    def _whole(self) -> Iterator[tuple[sqlite3.Connection, State]]:
+        """The register to read, if nothing of it is missing."""
+        with self._opened() as database:
+            state = _state(database, self.key)
+            if found := self._wrong(database, state):
+                raise _damaged(found)
+            yield database, state
+
+    @contextlib.contextmanager
+    def _changing(self, *, make: bool = False) -> Iterator[tuple[sqlite3.Connection, State]]:
+        """The register to add events to, if nothing of it is missing; then its head follows."""
+        if make and not self.path.exists() and (found := self._gone(None)):
+            raise _damaged(found)
+        with self._opened(make=make) as database:
+            salt = _salt(database)
+            with _transaction(database):
+                state = _state(database, self.key)
+                if found := self._wrong(database, state):
+                    raise _damaged(found)
+                if salt not in chain.heads(self.key):  # the first event of this key
+                    Head(salt, state.count, state.link, self._real).write(self.key)
+                yield database, state
+        self._advance()
+
+    def _advance(self) -> None:
+        """Let the head describe the register as it is now, also if other processes wrote to it."""
+        with self._opened() as database, _transaction(database):
+            state = _state(database, self.key)
+            if not self._wrong(database, state, headless=True):
+                Head(_salt(database), state.count, state.link, self._real).write(self.key)
+
+    def _wrong(
+        self, database: sqlite3.Connection, state: State, *, headless: bool = False
+    ) -> list[str]:
+        """What the chain, its head and the number of blocks show."""
+        found, salt, heads = [*state.problems], _salt(database), chain.heads(self.key)
+        if salt in heads:
+            found += heads[salt].problems(state)
+        elif not headless and any(event.key == self.key.fingerprint for event in state.events):
+            found.append("its head beside the key is missing")
+        if not headless:
+            found += self._gone(salt)
+        numbers = dict(database.execute("SELECT release, count(*) FROM blocks GROUP BY release"))
+        lacking = [b for b in self._own(state) if numbers.get(b["id"], 0) != b["blocks"]]
+        if lacking:
+            found.append(f"data of {count(len(lacking), 'release')} are missing")
+        return found
+
+    def _gone(self, salt: bytes | None) -> list[str]:
+        """Whether another register was at this path."""
+        heads = chain.heads(self.key) if self._has_key else {}
+        return [
+            f"it was removed or replaced: its head beside the key counts {head.count:,} entries"
+            for other, head in heads.items()
+            if other != salt and head.register == self._real and head.count
+        ]
+
+    def _own(self, state: State) -> list[dict[str, Any]]:
+        """The entries of this key whose data must be here."""
+        known = self.key.fingerprint
+        return [body for body in _entries(state).values() if body["key"] == known]
+
+    def _found(self, state: State, id_: str) -> dict[str, Any]:
+        return next(body for body in self._own(state) if body["id"] == id_)
+
+    def _broken(self, database: sqlite3.Connection, state: State) -> list[str]:
+        """The entries of this key whose data are missing or were changed."""
+        found = []
+        for body in self._own(state):
+            try:
+                self._stored(database, body).authenticate()
+            except ForgedError:
+                found.append(body["id"])
+        return found
+
+    def _stored(self, database: sqlite3.Connection, body: Mapping[str, Any]) -> Stored:
+        cipher = stored.cipher_of(self.key, _salt(database), body["id"])
+        return Stored(database, cipher, self.key, body["id"], body)
+
+    # ── the file ────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def _real(self) -> str:
+        return os.path.realpath(self.path)
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection | None]:
+        """The register to read; None if there is no file."""
+        with _errors():
+            is_there = self.path.exists()
+        if not is_there:
+            yield None
+            return
+        with self._opened() as database:
+            yield database
+
+    @contextlib.contextmanager
+    def _opened(self, *, make: bool = False) -> Iterator[sqlite3.Connection]:
         with _errors():
             if make:
                 _make(self.path)
+            elif not self.path.exists():
+                raise _damaged(["it was removed"])
             _refuse_readers(self.path)
             database = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
             with contextlib.closing(database):
@@ -251,13 +434,16 @@ def remember(
     sha256: str,
     request: Mapping[str, Any],
     refuse: bool,
+    replaces: bool = False,
 ) -> Iterator[Pending | NotRemembered]:
     """Enter a release and combine it with earlier ones; remove it again unless it is published.
 
     It is entered first and compared second, so that of two simultaneous releases at least one sees
     the other. A release without a footprint is neither entered nor compared.
     """
-    register = Register.of(source) if trace is not None else None
+    if replaces and path is None:
+        raise UsageError("--replace needs a file or a folder: nothing on standard output is gone")
+    register = None if trace is None else Register.of(source, trace.owner)
     why = None
     if register is not None and trace is not None:
         why = _obstacle(register, trace, chosen=source is not None)
@@ -268,12 +454,12 @@ def remember(
             )
         yield NotRemembered(why)
         return
-    place = None if path is None else trace.place(os.path.realpath(path))
+    place = None if path is None else os.path.realpath(path)
     name = "standard output" if path is None else Path(path).name
     id_ = register.enter(trace, place, name, sha256, _plain(request))
     entry = None
     try:
-        entry = Pending(register, id_, register.lay_over(id_, trace), trace.incomparable)
+        entry = Pending(register, id_, trace, replaces=replaces)
         if refuse:
             _refuse(entry.composition, trace.incomparable)
         yield entry
@@ -285,12 +471,12 @@ def remember(
 
 def _obstacle(register: Register, trace: Footprint, *, chosen: bool) -> str | None:
     """Why the register cannot be used, if that is not a user's mistake."""
-    if not trace.lasting:
+    if not trace.owner.stored:
         return "the key is not stored, so people cannot be recognised next time"
     if chosen or os.environ.get(VARIABLE):
         return None
     try:
-        _make(register.path)
+        register.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
         return "the register cannot be stored"
     return None
@@ -302,73 +488,70 @@ def _refuse(composition: Composition, incomparable: str | None) -> None:
     if not composition.holds:
         raise GuaranteeError(
             f"{composition.figures()}. Nothing was written. Repeat an earlier request exactly "
-            "(it gives the same bytes) or release only new people. If the earlier releases were "
-            f"never published: covey forget {' '.join(composition.delete)}"
+            f"(it gives the same bytes) or release only new people. {composition.remedy()}"
         )
     if composition.incomparable:
-        raise GuaranteeError(
-            f"{composition.unknown()}. Nothing was written. If they describe other people, keep "
-            "them in a separate register (--register). If they were never published: "
-            f"covey forget {' '.join(composition.incomparable)}"
-        )
+        raise GuaranteeError(f"{composition.unknown()}. Nothing was written. {SEPARATE}")
+
+
+def _damaged(problems: list[str]) -> UsageError:
+    return UsageError(
+        f"the register is not whole: {'; '.join(problems)}. Nothing was compared and nothing was "
+        "entered. Restore the latest copy of the register. If there is none, go on with: covey "
+        'releases --accept-loss "reason"'
+    )
 
 
 # ── records ─────────────────────────────────────────────────────────────────────────────────────
 
-_STORED = {"sizes": "<u4", "content": "<u4", "who": "<u8", "value sizes": "<u4", "values": "<u8"}
-_SHOWN = ("id", "date", "name", "published", "k", "rows", "classes", "request", "sha256", "key")
+
+def _state(database: sqlite3.Connection, key: Key) -> State:
+    return Sealer(key, _salt(database)).judged(chain.read(database))
 
 
-def _entry(row: dict[str, Any]) -> Entry:
+def _salt(database: sqlite3.Connection) -> bytes:
     with _damage():
-        request = json.loads(row["request"])
-    return Entry(**{**row, "published": bool(row["published"]), "request": request})
+        (salt,) = database.execute("SELECT salt FROM register").fetchone()
+        return bytes(salt)
 
 
-def _blocks(id_: str, trace: Footprint) -> Iterator[tuple[str, str, str, bytes]]:
-    for kind, name, block in _arrays(trace):
-        data = block.astype(_STORED[kind], copy=False).tobytes()
-        yield id_, kind, name, trace.sealed(_label(id_, kind, name), data)
-
-
-def _arrays(trace: Footprint) -> Iterator[tuple[str, str, NDArray[Any]]]:
-    yield "sizes", "", trace.sizes
-    for name, parts in trace.content.items():
-        yield "content", name, parts
-    for name, hashes in trace.who.items():
-        yield "who", name, hashes
-    for name, values in trace.values.items():
-        yield "value sizes", name, values.sizes
-        yield "values", name, values.hashes
-
-
-def _label(id_: str, kind: str, name: str) -> str:
-    """A label unique to the block: no two blocks may be sealed with the same stream."""
-    return json.dumps([id_, kind, name])
-
-
-def _footprint(
-    database: sqlite3.Connection, id_: str, person: str | None, new: Footprint
-) -> Footprint:
-    """Read a stored footprint with the key of the new one."""
-    found: dict[str, dict[str, Any]] = {kind: {} for kind in _STORED}
+def _entries(state: State) -> dict[int, dict[str, Any]]:
+    """The releases that count, by their place in the chain, with the keys they are under."""
+    keys = {event.place: event.key for event in state.events}
+    lost = {id_ for body in state.of(ACCEPTED).values() for id_ in body["lost"]}
     with _damage():
-        for kind, name, data in database.execute(
-            "SELECT kind, name, data FROM blocks WHERE release = ?", (id_,)
-        ):
-            block = np.frombuffer(new.sealed(_label(id_, kind, name), data), _STORED[kind])
-            found[kind][name] = block.astype(np.int64) if kind.endswith("sizes") else block
-        return Footprint(
-            key=new.key,
-            sizes=found["sizes"][""],
-            content=found["content"],
-            who=found["who"],
-            values={
-                name: Values(found["value sizes"][name], hashes)
-                for name, hashes in found["values"].items()
-            },
-            person=person,
-        )
+        return {
+            place: {**body, "key": keys[place]}
+            for place, body in state.of(ENTERED).items()
+            if body["id"] not in lost
+        }
+
+
+def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two entries have the same bytes of the same people."""
+    return bool((one["sha256"], one["people"]) == (other["sha256"], other["people"]))
+
+
+def _is_at(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether both were written to the same file; standard output is none."""
+    return one["place"] is not None and bool(one["place"] == other["place"])
+
+
+def _listed(state: State) -> list[Entry]:
+    published = {body["place"] for body in state.of(PUBLISHED).values()}
+    names = [one.name for one in fields(Entry) if one.name != "published"]
+    with _damage():
+        return [
+            Entry(**{name: body[name] for name in names}, published=place in published)
+            for place, body in _entries(state).items()
+        ]
+
+
+def _losses(state: State) -> list[Loss]:
+    return [
+        Loss(body["date"], body["reason"], tuple(body["problems"]))
+        for body in state.of(ACCEPTED).values()
+    ]
 
 
 @contextlib.contextmanager
@@ -376,7 +559,7 @@ def _damage() -> Iterator[None]:
     """Treat unreadable data as damage."""
     try:
         yield
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, TypeError):
         raise sqlite3.DatabaseError from None
 
 
@@ -410,21 +593,25 @@ def _refuse_readers(path: Path) -> None:
 
 def _check(database: sqlite3.Connection) -> None:
     """Check that this is a register of a known version; turn an empty file into one."""
-    database.execute("PRAGMA foreign_keys = ON")
     database.execute("PRAGMA secure_delete = ON")  # deleted entries are overwritten
     if _version(database) == (0, 0) and not database.execute("PRAGMA schema_version").fetchone()[0]:
         database.execute("PRAGMA auto_vacuum = FULL")
         with _transaction(database):
             if _version(database) == (0, 0):  # no other process was first
-                for statement in _TABLES.split(";"):
+                for statement in _TABLES:
                     database.execute(statement)
+                salt = secrets.token_bytes(_SALT)
+                database.execute("INSERT INTO register VALUES (?)", (salt,))
                 database.execute(f"PRAGMA application_id = {_APPLICATION}")
                 database.execute(f"PRAGMA user_version = {VERSION}")
     application, version = _version(database)
     if application != _APPLICATION:
         raise UsageError("the file is not a covey register; choose another with --register")
-    if version > VERSION:
-        raise UsageError("the register was made by a newer version of covey; use that version")
+    if version != VERSION:
+        raise UsageError(
+            f"the register has the format {version}, and this version of covey reads only "
+            f"{VERSION}: use the version that made it, or move it away to begin a new one"
+        )
 
 
 def _version(database: sqlite3.Connection) -> tuple[int, int]:

@@ -265,23 +265,28 @@ class Earlier:
         bool,
         Option("--refuse-composition", help="Write nothing if earlier releases weaken this one."),
     ] = False
+    replace: Annotated[
+        bool,
+        Option("--replace", help="The earlier release to this file never left this machine."),
+    ] = False
 
-    def writing(self, schema: "Schema") -> "Writing":
+    def writing(self, schema: "Schema", key: Path | None) -> "Writing":
         """The register, and whether a weakened release is refused.
 
         An unusable register is an error now.
         """
         refused = self.refuse_composition or schema.require.composition == "refuse"
         if not self.no_register:
-            register_at(self.register).releases()
-        elif self.register is not None or refused:
+            register_at(self.register, key).refuse_losses()
+        elif self.register is not None or refused or self.replace:
             raise UsageError(
-                "--no-register cannot be combined with --register or with refusing composition, "
-                "which need the register: omit one of them"
+                "--no-register cannot be combined with --register, --replace or with refusing "
+                "composition, which need the register: omit one of them"
             )
         return {
             "register": False if self.no_register else self.register,
             "refuse_composition": refused,
+            "replace": self.replace,
         }
 
 
@@ -343,7 +348,11 @@ def anonymize(  # noqa: PLR0913 - groups of options
         [*output, *companions], paths.table, *described, schema=schema,
         key=clustering.key, register=earlier.register,
     )  # fmt: skip
-    writing = {**beside.writing(), **earlier.writing(schema), "defuse": not cells.formulas}
+    writing = {
+        **beside.writing(),
+        **earlier.writing(schema, clustering.key),
+        "defuse": not cells.formulas,
+    }
     request = {
         "refine": clustering.refine,
         "style": cells.style(),

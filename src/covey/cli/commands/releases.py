@@ -1,25 +1,77 @@
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument
+from typer import Argument, Option
 
 from covey.cli.files import register_at
 from covey.cli.options import AsJson, RegisterPath, command
 from covey.cli.shown import show_releases
 from covey.cli.terminal import give_json, out, say
-from covey.errors import count
+from covey.errors import GuaranteeError, UsageError, count
+
+if TYPE_CHECKING:
+    from covey.custody.register import Register
+
+KeyPath = Annotated[
+    Path | None,
+    Option("--key", metavar="FILE", help="Your key file; by default the one in your data folder."),
+]
 
 
-@command("List the releases in the register.")
-def releases(*, register: RegisterPath = None, as_json: AsJson = False) -> None:
-    known = register_at(register)
+@command("List the releases in the register, or check that none is missing.")
+def releases(
+    *,
+    register: RegisterPath = None,
+    key: KeyPath = None,
+    check: Annotated[
+        bool, Option("--check", help="Read the whole register; fail if anything was changed.")
+    ] = False,
+    accept_loss: Annotated[
+        str | None,
+        Option(metavar="REASON", help="Go on with a register that lacks entries; record why."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    known = register_at(register, key)
+    if accept_loss is not None:
+        if check or as_json:
+            raise UsageError("--accept-loss goes alone: pass --check or --json afterwards")
+        for problem in known.accept_loss(accept_loss):
+            say(f"accepted: {problem}")
+    elif check:
+        _check(known)
+    elif as_json:
+        _give(known)
+    else:
+        _list(known)
+
+
+def _check(known: "Register") -> None:
+    if problems := known.problems(thorough=True):
+        raise GuaranteeError(f"the register is not whole: {'; '.join(problems)}")
+    say(f"the register is whole: {count(len(known.releases()), 'release')}, none changed")
+
+
+def _give(known: "Register") -> None:
+    found = {
+        "register": str(known.path),
+        "releases": [entry.to_dict() for entry in known.releases()],
+        "losses": [loss.to_dict() for loss in known.losses()],
+        "problems": known.problems(),
+    }
+    give_json(found, ensure_ascii=False)
+
+
+def _list(known: "Register") -> None:
     entries = known.releases()
-    if as_json:
-        found = {"register": str(known.path), "releases": [entry.to_dict() for entry in entries]}
-        give_json(found, ensure_ascii=False)
-    elif entries:
+    if entries:
         show_releases(entries)
     else:
         out.print("the register has no releases")
+    for loss in known.losses():
+        say(f"entries were lost; accepted on {loss.date[:10]}: {loss.reason}")
+    for problem in known.problems():
+        say(f"the register is not whole: {problem}")
 
 
 @command("Remove releases that were never published from the register.")
@@ -27,6 +79,7 @@ def forget(
     *,
     ids: Annotated[list[str], Argument(metavar="ID...", help="IDs, as shown by `covey releases`.")],
     register: RegisterPath = None,
+    key: KeyPath = None,
 ) -> None:
-    register_at(register).forget(*ids)
+    register_at(register, key).forget(*ids)
     say(f"{count(len(ids), 'release')} forgotten: new releases are no longer checked against them")
