@@ -39,11 +39,11 @@ COMMANDS = {
         "--delta --dry-run --effort --engine --formulas --json --keep-order --key --limit-share "
         "--low-high --max-suppressed --method --no-register --objective --option --output "
         "--part-rows --person --purpose --recipient --refine --refuse-composition --register "
-        "--report --responsible --resume --schema --seed --title --value-sets -O -k -l -o -s -t "
+        "--replace --report --responsible --resume --schema --seed --title --value-sets -O -k -l -o -s -t "
         "table"
     ),
-    "releases": "--json --register",
-    "forget": "--register ids",
+    "releases": "--accept-loss --check --json --key --register",
+    "forget": "--key --register ids",
     "verify": (
         f"{FORMAT} {ROLES} "
         "--alpha --beta --certificate --count-rows --delta --json --limit-share --person "

@@ -187,13 +187,13 @@ def _told(report: "Report") -> Iterator[tuple[str, str, str]]:
         yield "singled out all the same", _figures(worst)[0], f"rows, by {by(worst)}"
     lost = percent(share(report.mean_loss))
     yield "information lost", lost, "per cell of these columns, on average"
-    found = report.composition
-    if found is not None and (every := found.compared + len(found.incomparable)):
+    combined = report.composition
+    if combined is not None and (every := combined.compared + len(combined.incomparable)):
         said = (
-            f"of {every:,} in the register: {found.earlier:,} with people of this one, "
-            f"{len(found.incomparable):,} could not be compared"
+            f"of {every:,} in the register: {combined.earlier:,} with people of this one, "
+            f"{len(combined.incomparable):,} could not be compared"
         )
-        yield "earlier releases compared", f"{found.compared:,}", said
+        yield "earlier releases compared", f"{combined.compared:,}", said
     left_out = rows.read - rows.released
     yield "rows not released", f"{left_out:,}", f"of {count(rows.read, 'row')} in the original"
 
