@@ -187,6 +187,26 @@ def test_missing_cells_are_treated_as_in_memory(missing: str, tmp_path: Path) ->
     assert in_order(released(tmp_path / "out")).equals(in_order(whole.table))
 
 
+def test_parts_are_merged_until_nobody_has_too_large_a_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of 1,081 people has 120 rows at one end: a part of 150 rows there would be impossible."""
+    frame = pl.DataFrame(
+        {"who": [0] * 120 + [*range(1, 1081)],
+         "x": [*range(900, 1020), *(n * 7 % 880 for n in range(1080))]}
+    )  # fmt: skip
+    require = {"k": 5, "person": "who", "limit_share": True}
+    known = covey.Schema.of(identifier=["who"], quasi={"x": "numeric"}, require=require)
+    source = spread(frame, tmp_path / "in")
+    asked: dict[str, Any] = {"register": False, "part_rows": 150, "effort": "fast", "key": KEY}
+    found = covey.anonymize(source, known, to=tmp_path / "out", **asked)
+    assert found.verdict.risks.prosecutor is not None
+    assert found.verdict.risks.prosecutor <= 0.2
+    monkeypatch.setattr("covey.engines.steps._shares", lambda _: [])
+    with pytest.raises(covey.InfeasibleError, match="share of a person"):
+        covey.anonymize(source, known, to=tmp_path / "none", **asked)
+
+
 def test_csv_files_become_csv_files(tmp_path: Path) -> None:
     frame, asked = people(), KAnonymity(4, person=False)
     source = spread(frame, tmp_path / "in", kind="csv")
