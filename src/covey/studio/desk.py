@@ -23,12 +23,14 @@ from covey.studio.looking import Looks
 from covey.studio.prices import Prices
 from covey.studio.work import schema_of, written_out
 from covey.studio.workers import Telling
-from covey.tables import Table, formats, sources
+from covey.tables import Table, csv_files, formats, sources
 from covey.tables.csv_files import Dialect
+from covey.tables.layouts import DELIMITERS
 from covey.verification import Verdict
 
 _HEAD = 8  # rows of a preview
 MOST_COLUMNS = 1_000
+_LONGEST_HEADER = 1 << 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,13 +92,13 @@ class Desk(Columns, Prices, Looks):
     def open(self, telling: Telling, place: str, declared: TableFormat) -> Opened:
         """Read a table, and draft a schema."""
         telling.progress("reading", 0.0)
+        if self.is_text(telling, place):  # the header says at once whether the table is too wide
+            with formats.opened(sources.of(place).place) as file:
+                head = file.readline(_LONGEST_HEADER)
+            _refuse_wide(1 + max(head.count(sign.encode()) for sign in DELIMITERS))
         self._read = None  # the file may have changed since
         table = self.table(place, declared)
-        if table.frame.width > MOST_COLUMNS:
-            raise TableError(
-                f"the table has {table.frame.width:,} columns; the studio shows at most "
-                f"{MOST_COLUMNS:,}: choose some, or use covey anonymize with --rest drop"
-            )
+        _refuse_wide(table.frame.width)
         telling.progress("looking at the columns", 0.5)
         draft = inspection.inspect(table, taxonomies=trees_beside(place)).declaring(declared)
         return Opened(
@@ -166,6 +168,14 @@ class Desk(Columns, Prices, Looks):
     def falling(self, _: Telling, losses: list[tuple[float, float]]) -> str:
         """A picture of the loss over the seconds so far."""
         return charts.svg(charts.falling(losses, x_title="seconds"))
+
+
+def _refuse_wide(columns: int) -> None:
+    if MOST_COLUMNS < columns <= csv_files.MOST_COLUMNS:  # more are refused everywhere
+        raise TableError(
+            f"the table has {columns:,} columns; the studio shows at most {MOST_COLUMNS:,}: choose "
+            "some, or use covey anonymize with --rest drop"
+        )
 
 
 def _first_rows(table: Table) -> tuple[tuple[str | None, ...], ...]:
