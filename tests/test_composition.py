@@ -1,6 +1,8 @@
 """What several releases guarantee together, compared with an oracle of plain sets."""
 
+import sqlite3
 from collections import defaultdict
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 
 import covey
 from covey import demo
-from covey.custody import composition
+from covey.custody import composition, stored
 from covey.custody.composition import Composition, compose
 from covey.custody.footprints import Footprint, FootprintPart, footprint, footprint_part
 from covey.custody.keys import Key
@@ -192,6 +194,31 @@ def test_what_is_left_is_what_plain_sets_say(how: How, drawn: Drawn) -> None:
     assert figures(found) == pytest.approx(oracle.figures(sharing))
 
 
+@pytest.mark.parametrize("how", ["persons", "identifiers", "content"])
+@examples(40)
+@given(drawn=several_releases(), rows=st.integers(1, 5))
+def test_a_release_in_the_register_is_read_in_blocks_as_if_it_were_whole(
+    how: How, drawn: Drawn, rows: int
+) -> None:
+    traces = [trace(drawn.stays, classes, drawn.k, how) for classes in drawn.releases]
+    if traces[-1].persons is not None and (traces[-1].persons < 0).all():
+        return
+    whole = compose(traces[-1], [([str(i)], old) for i, old in enumerate(traces[:-1])])
+    with pytest.MonkeyPatch.context() as patch, closing(sqlite3.connect(":memory:")) as database:
+        patch.setattr(stored, "ROWS", rows)
+        database.execute(stored.TABLE)
+        kept = []
+        for number, old in enumerate(traces[:-1]):
+            cipher = stored.cipher_of(KEY, b"salt", str(number))
+            entry = {
+                "rows": old.rows, "classes": len(old.sizes), "person": old.person,
+                "who": [*old.who], "codes": old.codes, "content": [*old.content],
+                "values": [*old.values], "blocks": stored.write(database, str(number), old, cipher),
+            }  # fmt: skip
+            kept.append(([str(number)], stored.Stored(database, cipher, KEY, str(number), entry)))
+        assert compose(traces[-1], kept) == whole
+
+
 @examples(60)
 @given(drawn=several_releases())
 def test_without_the_releases_to_delete_the_new_one_keeps_what_it_keeps_alone(drawn: Drawn) -> None:
@@ -296,6 +323,39 @@ def test_people_are_not_recognised_by_hardly_anything(common: list[str]) -> None
     found = compose(new, [(["a", "b"], old)])
     assert found == Composition(2, incomparable=("a", "b"))
     assert any("2 earlier releases" in w and "columns" in w for w in found.warnings())
+
+
+def test_tables_without_a_common_person_or_row_have_nothing_to_do_with_each_other() -> None:
+    """Whatever the names of identifiers; a common column such as the age says nothing."""
+    staff = pl.DataFrame(
+        {"badge": [f"s{i}" for i in range(6)], "age": [40, 41] * 3, "pay": [*range(6)]}
+    )
+    sick = pl.DataFrame({"patient": [*"uvwxyz"], "age": [41, 42] * 3, "ill": [*"abcdef"]})
+
+    def of(table: pl.DataFrame, name: str) -> Footprint:
+        schema = covey.Schema.of(quasi={"age": "numeric"}, identifier=[name])
+        shown = pl.DataFrame({"age": ["*"] * table.height})
+        return footprint(KEY, Table(table), shown, np.arange(table.height), schema, KAnonymity(2))
+
+    new, old = of(staff, "badge"), of(sick, "patient")
+    assert compose(new, [(["a"], old)]) == Composition(2, compared=1)
+    both = of(sick.with_columns(patient=pl.Series(["s2", *"vwxyz"])), "patient")
+    assert compose(new, [(["a"], both)]) == Composition(2, incomparable=("a",))
+    # Without identifiers: by the rows of the common columns.
+    for ages, unrelated in (([7, 8] * 3, True), ([7, 41] * 3, False)):
+        other = of_cells(sick.drop("patient").with_columns(age=pl.Series(ages)))
+        assert bool(compose(new, [(["a"], other)]).incomparable) is not unrelated
+
+
+def test_an_earlier_release_that_harms_no_one_is_not_to_be_deleted() -> None:
+    """Of two, only the one that exposes someone must go."""
+    everyone = [Stay(f"p{i}", i, "x") for i in range(6)]
+    new = trace(everyone, dict.fromkeys(range(6), 0), 3, "identifiers")
+    harmless = trace(everyone, dict.fromkeys(range(6), 0), 3, "identifiers")
+    bad = trace(everyone, {i: i // 2 for i in range(6)}, 3, "identifiers")
+    found = compose(new, [(["good"], harmless), (["bad"], bad)])
+    assert (found.earlier, found.delete) == (2, ("bad",))
+    assert compose(new, [(["good"], harmless)]).delete == ()
 
 
 def test_nobody_known_is_not_recognised_by_hardly_anything() -> None:

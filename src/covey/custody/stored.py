@@ -7,7 +7,7 @@ upper halves only, and more of an earlier release if some of them are found ther
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from covey._core.arrays import Longs
 from covey.custody.aead import Aead, ForgedError
 from covey.custody.composition import tell_apart, telling, together
-from covey.custody.footprints import NOBODY, Footprint, Hashes, Values, combined
+from covey.custody.footprints import NOBODY, Footprint, Hashes, Values, are_unique, combined
 from covey.custody.keys import Key
 
 ROWS = 1 << 16  # of a block
@@ -123,27 +123,33 @@ class Stored:
             self.authenticate()  # it is small: then any change is noticed, wherever it is
         columns, names = telling(new, self), list(self.entry["content"])
         common = [name for name in names if name in new.content]
-        by_content = not columns or bool((together(new, columns) == NOBODY).any())
+        ours = together(new, columns)
+        by_content = not columns or bool((ours == NOBODY).any())
         rows = np.zeros(0, dtype=np.int64)
         if columns:
             rows = self._rows_with("who high", columns[0], new.who[columns[0]])
+            theirs = together(self._people(columns, rows), columns)
+            rows = rows[known := np.isin(theirs, ours)]
+            if are_unique(ours) and are_unique(theirs[known]):
+                common = []  # then it does not matter which row of a person is which
         if by_content and common and common == names:
             found = self._rows_with("record", "", new.hashes_of(common))
             rows = np.union1d(rows, found)
         elif by_content and tell_apart(new, common):
             rows, common = np.arange(self.rows), names
-        if columns and columns[0] in self.codes and columns[0] in new.codes:
-            common = []
-        return Footprint(
-            owner=self.owner,
+        return replace(
+            self._people(columns, rows),
             sizes=np.bincount(self._class_of(rows), minlength=self.entry["classes"]),
             content={name: self._taken("content", name, rows) for name in common},
-            who={name: self._who(name, rows) for name in columns},
-            values={},
             person=self.person if self.person in columns else None,
             known_codes=tuple(self.codes),
             columns=len(names),
         )
+
+    def _people(self, columns: list[str], rows: Longs) -> Footprint:
+        """The identifiers of some rows."""
+        who = {name: self._who(name, rows) for name in columns}
+        return Footprint(self.owner, np.array([len(rows)]), {}, who, {})
 
     def values_of(self, classes: Longs) -> dict[str, Values]:
         """The values of these classes in sensitive columns; other classes have none here."""
