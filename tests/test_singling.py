@@ -196,6 +196,17 @@ def test_all_rows_of_one_person_single_out_that_person() -> None:
         assert {one.rows for one in found} == {rows}, person
 
 
+def test_very_many_columns_are_counted_and_not_all_named() -> None:
+    names = [f"x{number}" for number in range(250)]
+    cells = {name: [n % 2 for n in range(40)] for name in names}
+    given = Schema.of(quasi={"age": "categorical"}, insensitive=names)
+    frame = pl.DataFrame({"age": ["30"] * 40, **cells})
+    report = covey.anonymize(frame, given, k=10, seed=1, register=False).report
+    assert len(report.singled.columns) == len(report.singled.doubted) == 250
+    assert "x3 and 246 more" in report.headline.text
+    assert len([p for p in report.points if "covey would call" in p]) == 6
+
+
 def test_rows_that_form_no_classes_are_tried_without_them() -> None:
     made = released(schema(zip="insensitive"), method="nh")
     assert {one.classes for one in made.report.singled.attempts} == {False}

@@ -16,6 +16,7 @@ from covey.report.headline import Clause
 from covey.schema import Role, Schema
 
 _MOST_LISTED = 12  # attempts in a report
+_MOST_NAMED = 5  # columns in a sentence, and points about single columns
 _SCOPE = "for the columns called quasi"
 
 
@@ -105,12 +106,14 @@ class SingledOut:
             yield f"{said(worst)}. {_WAYS_OUT}"
         if few := self._few():
             yield f"{few}: fewer than k rows fit. {_WAYS_OUT}"
-        for one in self.doubted:
+        for one in self.doubted[:_MOST_NAMED]:
             told = (
                 f"column {one.name!r} is called {one.role}, and covey would call it "
                 f"{one.proposed} ({one.reason})"
             )
             yield f"{told}: accepted, {self.accepted}" if self.accepted else f"{told}: {_CONFIRM}"
+        if more := len(self.doubted[_MOST_NAMED:]):
+            yield f"covey would call {count(more, 'more column')} otherwise than you: {_SEE}"
         for one in self.confirmed:
             yield f"column {one.name!r} is {one.role}, as confirmed: {one.confirmed}"
 
@@ -128,6 +131,7 @@ class SingledOut:
 
 
 _CONFIRM = 'if nobody outside knows its values, say why (confirmed = "…" in the schema)'
+_SEE = "the report lists them"
 _WAYS_OUT = (
     "If others may know these columns, give them the role quasi; if nobody does, say why "
     '(confirmed = "…" in the schema)'
@@ -146,6 +150,8 @@ def by(attempt: Attempt) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
+    if len(names) > _MOST_NAMED:
+        names = [*names[: _MOST_NAMED - 1], f"{len(names) - _MOST_NAMED + 1:,} more"]
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
 
