@@ -111,6 +111,15 @@ def test_doubtful_rows_are_only_named() -> None:
     assert release(rows).report.rows.read == 61
 
 
+@pytest.mark.slow
+def test_a_total_of_very_many_columns_is_found() -> None:
+    rows: Rows = [[n + place % 7 for place in range(1_001)] for n in range(30)]
+    sums = [sum(column) for column in zip(*rows, strict=True)]
+    data = written([*rows, sums], [f"x{place}" for place in range(1_001)])
+    table = tables.from_bytes(data, None, TableFormat())
+    assert [kind for kind, _, _ in found(table)] == ["totals"]
+
+
 def test_rows_without_cells_may_be_people_of_a_sparse_table() -> None:
     draw = random.Random(2)
     cells = [[draw.choice([draw.randint(1, 9), None]) for _ in range(4)] for _ in range(200)]

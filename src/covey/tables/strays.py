@@ -257,9 +257,11 @@ def _rows(suspects: Suspects) -> Iterator["_Row"]:
         texts.select(pl.all().str.contains(sign).fill_null(value=False)).rows()
         for sign in (_WORD, _TOTAL, _NOTE)
     ]
-    numbers = pl.DataFrame(
-        suspects.dialect.decimals(cells).cast(pl.Float64, strict=False).alias(cells.name)
-        for cells in texts
+    numbers = pl.DataFrame(  # a list: of a generator, polars takes 1,000 columns for all
+        [
+            suspects.dialect.decimals(cells).cast(pl.Float64, strict=False).alias(cells.name)
+            for cells in texts
+        ]
     ).rows()
     for row, known, *signs, found in zip(texts.rows(), present, *matched, numbers, strict=True):
         cells = dict(compress(zip(columns, row, strict=True), known))
