@@ -24,6 +24,7 @@ from covey.tables import Table
 _ALWAYS, _SELDOM = 0.9, 0.75  # how much more alike two rows of a value are than any two
 _ENOUGH = 5  # values with several rows that show it
 _SOME_ROWS = 20_000  # in which it is looked for
+_MANY = 100  # columns that are looked at one by one
 _MOST_OTHERS = 12  # columns without a meaning that are looked at
 _LIFETIME = 40  # years that dates of birth span
 _ODD = 0.02  # share of values that may break a rule
@@ -318,8 +319,32 @@ class Search:
     def figures(self) -> dict[str, tuple[Candidate, pl.Series]]:
         """Of the columns that may number people the figures, and the persons of the rows."""
         tried = [facts for name in self.names if may_be(facts := self.looked[name])]
-        cells = {facts.name: tables.whose(facts.cells, self.declared) for facts in tried}
+        named = [facts for facts in tried if self._is_named(facts)]
+        others = self._perhaps([facts for facts in tried if not self._is_named(facts)])
+        cells = {f.name: tables.whose(f.cells, self.declared) for f in [*named, *others]}
         return {n: (found, who) for n, who in cells.items() if (found := of_cells([who]))}
+
+    def _is_named(self, facts: Facts) -> bool:
+        return self.names[facts.name] or speaks_of_people(facts) or is_number(facts)
+
+    def _perhaps(self, tried: Sequence[Facts]) -> list[Facts]:
+        """Columns that number people only if they behave so: those that do not are left out.
+
+        Many columns are looked at together. Without one that people do not change, only some are.
+        """
+        several = [facts for facts in tried if facts.distinct < facts.present]
+        lasting = [facts for facts in self.behaviour.lasting if facts.distinct <= FEW]
+        if len(several) < _MANY or not lasting:
+            return several[:_MANY]
+        frame, fixed = self.looked.table.frame, lasting[0].name
+        pairs = frame.select(pl.struct(f.name, fixed).n_unique().alias(f.name) for f in several)
+        found = zip(several, pairs.row(0), strict=True)
+        return [f for f, two in found if two - f.distinct <= 1 + int((f.rows > 1).sum()) / 2]
+
+    @cached_property
+    def behaviour(self) -> Behaviour:
+        """What stays the same in all rows of one value."""
+        return Behaviour(self.looked, self.looked.table.frame.columns)
 
     @property
     def own(self) -> str | None:
@@ -329,22 +354,25 @@ class Search:
         return next((name for name in own if speaks_of_people(self.looked[name])), None)
 
     def found(self, only: str | None = None) -> list[Candidate]:
-        """The candidates that repeat; with `only`, no other column is looked at."""
-        behaviour = Behaviour(self.looked, self.looked.table.frame.columns)
-        repeat = [n for n in self.figures if only in (None, n) and self._repeats(n)]
-        cells = {name: self.figures[name][1] for name in repeat}
-        judged = [self._judged(name, behaviour) for name in repeat]
-        return [replace(one, within=_coarser(one, judged, cells)) for one in judged]
+        """The columns that repeat; with `only`, no other one is looked at."""
+        return [self._judged(n) for n in self.figures if only in (None, n) and self._repeats(n)]
+
+    def live(self, found: Sequence[Candidate]) -> list[Candidate]:
+        """The candidates: those to which people may belong, and which lie within which."""
+        own = self.own
+        live = [one for one in found if _is_live(one, own)]
+        cells = {one.column: self.figures[one.column][1] for one in live}
+        return [replace(one, within=_coarser(one, live, cells)) for one in live]
 
     def _repeats(self, name: str) -> bool:
         one, _ = self.figures[name]
         by_mistake = 0 if speaks_of_people(self.looked[name]) else handful(one.rows)
         return one.rows - one.values > by_mistake
 
-    def _judged(self, name: str, behaviour: "Behaviour") -> Candidate:
+    def _judged(self, name: str) -> Candidate:
         facts, (figures, who) = self.looked[name], self.figures[name]
         kind = facts.kind.kind if facts.kind else None
-        constant, varying = behaviour.of(who, named=is_name(facts))
+        constant, varying = self.behaviour.of(who, named=is_name(facts))
         return replace(
             figures,
             is_person=speaks_of_people(facts),
@@ -353,6 +381,16 @@ class Search:
             constant=constant,
             varying=varying,
         )
+
+
+def _is_live(one: Candidate, own: str | None) -> bool:
+    """Whether rows may belong to the people of this column.
+
+    Beside people with one row each, what repeats is a person only if it behaves like one.
+    """
+    if one.behaves is not None:
+        return one.behaves or (one.is_person and not own)
+    return one.is_person or (one.is_number and not own)
 
 
 def _coarser(one: Candidate, found: Sequence[Candidate], cells: Mapping[str, pl.Series]

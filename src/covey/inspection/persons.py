@@ -105,11 +105,11 @@ def evidence(
     declared = declared or TableFormat()
     once = _without_duplicates(table)
     looked = Looked(once, known if once is table else None)
-    present = {name: given for name, given in names.items() if name in once.frame.columns}
+    columns = set(once.frame.columns)
+    present = {name: given for name, given in names.items() if name in columns}
     search = Search(looked, present, declared)
     found = search.found(only)
-    live = [one for one in found if _is_live(one, search.own)]
-    if live:
+    if live := search.live(found):
         return _decided(live)
     personal = [name for name, given in present.items() if given and is_name(looked[name])]
     born = [n for n in once.frame.columns if lasts(c := concepts(n)) and "birth" in c]
@@ -135,16 +135,6 @@ def _without_duplicates(table: Table) -> Table:
         return table if ROW not in frame.columns else replace(table, frame=frame.drop(ROW))
     rows = frame[ROW] if ROW in frame.columns else pl.Series(frame.hash_rows())
     return Table(frame.filter(rows.is_first_distinct()).drop(ROW, strict=False), table.dialect)
-
-
-def _is_live(one: Candidate, own: str | None) -> bool:
-    """Whether rows may belong to the people of this column.
-
-    Beside people with one row each, what repeats is a person only if it behaves like one.
-    """
-    if one.behaves is not None:
-        return one.behaves or (one.is_person and not own)
-    return one.is_person or (one.is_number and not own)
 
 
 def _decided(live: Sequence[Candidate]) -> Evidence:
