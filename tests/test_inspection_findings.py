@@ -130,7 +130,7 @@ def test_what_the_whole_table_is_like() -> None:
     )
     assert set(found(draft, "constant")) == {"constant", "empty"}
     assert set(found(draft, "mostly missing")) == {"rare"}
-    assert "49 rows" in found(draft, "repeated rows")[None].text  # the last two differ in rare
+    assert "49 rows" in found(draft, "duplicates")[None].text  # the last two differ in rare
     assert found(draft_of(x=["a"] * 9), "no quasi-identifier")
 
 

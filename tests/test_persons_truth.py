@@ -1,13 +1,16 @@
 """Who is a person: drafts beside known people, and promises counted by brute force."""
 
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import covey
+from covey import tables
 from covey.inspection import draft as drafting
 from covey.inspection.persons import Evidence
+from covey.tables import batches
 from tables_of_whom import ASK, ROWS, Whom, constellations, invented
 
 TABLES = constellations()
@@ -88,3 +91,19 @@ def test_the_figures_say_why() -> None:
 def test_check_digits_speak_of_people() -> None:
     (found,) = covey.inspect(TABLES["check digits"].frame).people.candidates
     assert (found.column, found.checked) == ("ref", "numbers of people")
+
+
+def test_rows_that_stand_twice_are_left_out_if_asked(tmp_path: Path) -> None:
+    whom = TABLES["three rows twice"]
+    (found,) = [f for f in covey.inspect(whom.frame).findings if f.kind == "duplicates"]
+    assert "3 rows stand twice" in found.text
+    assert found.setting == {"drop_rows": ["duplicates"]}
+    format = covey.schema.TableFormat(drop_rows=("duplicates",))
+    assert tables.read(whom.frame, declared=format).frame.equals(whom.frame[:-3])
+    whom.frame.write_parquet(tmp_path / "t.parquet")
+    schema = drafted(whom)[0].model_copy(update={"table": format})
+    parts = batches.batches(tmp_path / "t.parquet", schema)
+    assert sum(part.frame.height for part in parts) == whom.frame.height - 3
+    shared = TABLES["nobody's number"].frame.select("sex", "dx")  # equal people are no mistake
+    (natural,) = [f for f in covey.inspect(shared).findings if f.kind == "duplicates"]
+    assert natural.setting == {}

@@ -267,7 +267,7 @@ class Format:
         list[str] | None,
         Option(
             metavar="KINDS",
-            help="Leave out rows that are no people: totals, headers, notes, blank.",
+            help="Leave out rows that are no people: totals, headers, notes, blank, duplicates.",
         ),
     ] = None
     keep_rows: Annotated[

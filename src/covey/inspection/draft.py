@@ -266,7 +266,7 @@ def inspect(  # noqa: PLR0913
     ]
     strays = tuple(findings.of_strays(read))
     draft = Draft(tuple(drafts), _declared(table), people, k, table.frame.height, strays)
-    return _completed(_without_births(draft, looked, given), looked, table, persons)
+    return _completed(_without_births(draft, looked, given), looked, persons)
 
 
 _IDENTIFIER = Role.IDENTIFIER
@@ -306,9 +306,7 @@ def _without_births(draft: Draft, looked: Mapping[str, Facts], given: Mapping[st
     return replace(draft, columns=columns, findings=(*draft.findings, *found))
 
 
-def _completed(
-    draft: Draft, looked: Mapping[str, Facts], table: Table, persons: pl.Series | None
-) -> Draft:
+def _completed(draft: Draft, looked: Mapping[str, Facts], persons: pl.Series | None) -> Draft:
     """The draft with what the quasi-identifiers reveal together, and with its findings."""
     quasi = [looked[d.name] for d in draft.columns if d.column.role is Role.QUASI]
     unique = relations.uniqueness([facts.cells for facts in quasi])
@@ -319,7 +317,7 @@ def _completed(
     names = [facts.name for facts in quasi]
     found = [
         *draft.findings,
-        *findings.of_table(table.frame, draft.people, names, unique),
+        *findings.of_table(draft.people, names, unique),
         *(
             one
             for d in draft.columns

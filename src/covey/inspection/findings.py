@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from covey.errors import count, percent
+from covey.inspection.candidates import handful
 from covey.inspection.facts import FEW, MOSTLY, Facts
 from covey.inspection.persons import Evidence, question
 from covey.inspection.relations import Relation, Uniqueness
@@ -20,7 +21,7 @@ from covey.schema import ColumnType
 from covey.schema.columns import Column
 from covey.schema.labels import STEPS, look_alikes
 from covey.tables import Table
-from covey.tables.strays import counted, named
+from covey.tables.strays import counted, duplicates, named
 
 _NEARLY_ALL_MISSING = 0.97
 _MOST_LABELS = 2_000  # labels that are compared with each other
@@ -169,9 +170,7 @@ def _without_a_letter(word: str) -> set[str]:
 # ── the whole table ─────────────────────────────────────────────────────────────────────────────
 
 
-def of_table(
-    frame: pl.DataFrame, people: Evidence, quasi: Sequence[str], unique: Uniqueness
-) -> Iterator[Finding]:
+def of_table(people: Evidence, quasi: Sequence[str], unique: Uniqueness) -> Iterator[Finding]:
     """What is wrong with the table as a whole."""
     if not quasi:
         text = "no quasi-identifier: give a column that others may know the role quasi"
@@ -183,13 +182,24 @@ def of_table(
         yield Finding(None, "unique rows", text)
     if people.likeliest is not None:
         yield Finding(None, "repeated people", question(people))
-    twice = frame.height - pl.Series(frame.hash_rows()).n_unique()
-    if twice:
-        yield Finding(None, "repeated rows", f"{count(twice, 'row')} equal to an earlier one")
+
+
+def _of_duplicates(table: Table) -> Iterator[Finding]:
+    """The rows that stand twice; to be left out if a column is different in all others."""
+    again = duplicates([table])
+    if not again or "duplicates" in table.kept:
+        return
+    others = table.frame.height - len(again)
+    few = len(again) <= handful(table.frame.height)
+    numbered = few and any(cells.n_unique() == others for cells in table.frame)
+    stand = "1 row stands" if len(again) == 1 else f"{len(again):,} rows stand"
+    setting = {"drop_rows": ["duplicates"]} if numbered else {}
+    yield Finding(None, "duplicates", f"{stand} twice: {named(again)}", setting)
 
 
 def of_strays(table: Table) -> Iterator[Finding]:
     """The rows that are no people, or perhaps none: left out already, or to be decided about."""
+    yield from _of_duplicates(table)
     for found, applied in ((table.left_out, True), (table.strays, False)):
         for kind, is_clear in dict.fromkeys((one.kind, one.is_clear) for one in found):
             some = [one for one in found if (one.kind, one.is_clear) == (kind, is_clear)]

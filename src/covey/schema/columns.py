@@ -91,7 +91,8 @@ BELONGS_TO = {
 
 DateGrid = Literal["hour", "day", "week", "month", "quarter", "year"]
 Render = Literal["mean", "median"]
-RowKind = Literal["totals", "headers", "notes", "blank"]  # of rows that are no people
+# Of rows that are no people, or stand there already.
+RowKind = Literal["totals", "headers", "notes", "blank", "duplicates"]
 
 
 class _Model(BaseModel):

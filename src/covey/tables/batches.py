@@ -44,7 +44,7 @@ class Batches:
         """The same without the rows that are no people and are to be left out."""
         if not declared.drop_rows:
             return self
-        dropped = strays.to_drop(strays.in_all(self), declared)
+        dropped = strays.to_drop(self, declared)
 
         def read(names: Sequence[str]) -> Iterator[Table]:
             before = 0

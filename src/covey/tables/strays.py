@@ -347,9 +347,15 @@ class _Row:
 # ── deciding ────────────────────────────────────────────────────────────────────────────────────
 
 
-def to_drop(found: Iterable[Stray], declared: TableFormat) -> list[Stray]:
-    """The clear ones that are to be left out."""
-    return [one for one in found if one.is_clear and one.kind in (declared.drop_rows or ())]
+def to_drop(table: "Table | Iterable[Table]", declared: TableFormat) -> list[Stray]:
+    """The clear ones of a table, in one or several parts, that are to be left out."""
+    kinds = declared.drop_rows or ()
+    parts = table if isinstance(table, Iterable) else [table]
+    found = in_all(parts) if {*kinds} - {"duplicates"} else ()
+    dropped = {one.place: one for one in found if one.is_clear and one.kind in kinds}
+    if "duplicates" in kinds:
+        dropped = {one.place: one for one in duplicates(parts)} | dropped
+    return [dropped[place] for place in sorted(dropped)]
 
 
 def refuse_undecided(found: Iterable[Stray], declared: TableFormat) -> None:
@@ -366,6 +372,27 @@ def refuse_undecided(found: Iterable[Stray], declared: TableFormat) -> None:
         f"Leave them out with --drop-rows {','.join(kinds)} (drop_rows = [{written}] under [table] "
         f"in the schema), or release them as people with --keep-rows {','.join(kinds)}"
     )
+
+
+def duplicates(parts: Iterable["Table"]) -> list[Stray]:
+    """The rows of a table, in one or several parts, that are equal to an earlier one."""
+    found, hashes, before = [], [], 0
+    for part in parts:
+        hashes.append(pl.Series(part.frame.hash_rows()))
+        found.append((before, part))
+        before += part.frame.height
+    again = (~pl.concat(hashes).is_first_distinct()).to_numpy() if hashes else np.zeros(0, bool)
+    return [
+        Stray("duplicates", start + place, _number(part, place), part.source, is_clear=True)
+        for start, part in found
+        for place in np.flatnonzero(again[start : start + part.frame.height]).tolist()
+    ]
+
+
+def _number(table: "Table", place: int) -> int | None:
+    if not table.has_places:
+        return None
+    return 1 + (place if table.numbers is None else int(table.numbers[place]))
 
 
 def counted(strays: Sequence[Stray]) -> str:
@@ -391,10 +418,11 @@ def named(strays: Sequence[Stray]) -> str:
 
 def told_of(dropped: Sequence[Stray]) -> list[str]:
     """What a report says of rows that were left out."""
-    kinds = ", ".join(dict.fromkeys(one.kind for one in dropped))
-    return (
-        [f"left out what is no person: {count(len(dropped), 'row')} of {kinds}"] if dropped else []
-    )
+    twice = sum(one.kind == "duplicates" for one in dropped)
+    others = len(dropped) - twice
+    kinds = ", ".join(dict.fromkeys(one.kind for one in dropped if one.kind != "duplicates"))
+    told = [f"left out what is no person: {count(others, 'row')} of {kinds}"] if others else []
+    return [*told, f"left out what stands twice: {count(twice, 'row')}"] if twice else told
 
 
 def in_all(parts: Iterable["Table"]) -> tuple[Stray, ...]:

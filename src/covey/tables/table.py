@@ -137,7 +137,7 @@ def read(
     else:
         table = _from_dataframe(source, declared, schema)
     table = replace(without_nul(table), kept=declared.keep_rows or ())
-    return table.without(strays.to_drop(table.strays, declared)) if declared.drop_rows else table
+    return table.without(strays.to_drop(table, declared)) if declared.drop_rows else table
 
 
 def _opened(place: Source, schema: Schema | None, declared: TableFormat) -> Table:
