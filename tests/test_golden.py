@@ -121,12 +121,12 @@ DIGESTS = {
     "wildcards": "0ca24e6c1d6fcf42",
     "dropped": "1d2d02692441fcad",
     "persons": "e9a12aca0b91ac7d",
-    "l": "d53ce862cebb8f13",
+    "l": "9bc004eef6e04c0a",
     "l by another": "112729130c6a6d18",
     "t": "2237cab013c9c2b1",
-    "alpha": "8d3a01f6c6107073",
-    "beta": "8a6148f8a50bf6c5",
-    "delta": "20082b52163e687f",
+    "alpha": "aa713289fdafebec",
+    "beta": "cbe80f04c433f3c1",
+    "delta": "9d1415b5868542b9",
     "all of it": "80df9e6bde8e6e0e",
 }
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SMALLEST_BLOCK = 128  # groups in a block in which they are refined
+_MOST_REPAIRED = 0.5  # share of groups up to which repair alone costs little
 _LEAST_GAIN = 1e-9  # less is rounding: it decides nothing
 
 
@@ -108,14 +109,38 @@ def covey(  # noqa: PLR0913 - the options of the method
         if table.constraints is None:
             _rounds(work, threads, plan, end)
         else:
-            going_on = _rounds(work, threads, plan.first, (time.monotonic() + end) / 2)
-            if work.comply() and going_on:
-                _rounds(work, threads, plan.constrained, end)
+            _form_constrained(work, threads, plan, end)
     progress("clustering", 1.0)
     groups = Groups(_numbered(work.labels))
     if not aim.is_discernibility or groups.suppressed:
         return groups
     return refined(table, k, groups, objective=aim, seed=seed)
+
+
+def _form_constrained(work: "_Work", threads: ThreadPoolExecutor, plan: Plan, end: float) -> None:
+    """Form groups that meet the constraints.
+
+    Where few groups for k alone miss them, all rounds are for k alone, and only these groups are
+    repaired: the others do not depend on sensitive values then.
+    """
+    going_on = _rounds(work, threads, plan.first, (time.monotonic() + end) / 2)
+    before, cost = work.labels.copy(), work.cost
+    if not (work.comply() and going_on):
+        return
+    if work.allowed or _changed(before, work.labels) > _MOST_REPAIRED:
+        _rounds(work, threads, plan.constrained, end)
+        return
+    work.start_again(before, cost)
+    _rounds(work, threads, plan.with_rounds, end)
+    work.comply()
+
+
+def _changed(before: Longs, after: Longs) -> float:
+    """The share of groups that are no longer the same."""
+    pairs, rows = np.unique(np.stack([before, after]), axis=1, return_counts=True)
+    was, now = np.bincount(before), np.bincount(after)
+    same = np.count_nonzero((rows == was[pairs[0]]) & (rows == now[pairs[1]]))
+    return 1 - same / np.count_nonzero(was)
 
 
 def keep_constraints(
@@ -344,6 +369,10 @@ class _Work:
                 self.progress(STOPPED, 1.0)
         self.cost = block.cost
         return finished
+
+    def start_again(self, labels: Longs, cost: float) -> None:
+        """Go back to groups for k alone, as they were before `comply`."""
+        self.labels, self.cost, self.marks = labels, cost, self._marks(None)
 
     def _tell(self, stage: str, share: float) -> None:
         self.progress(stage, (self.stage + share) / self.stages)
