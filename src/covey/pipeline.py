@@ -29,7 +29,7 @@ from covey.generalisation import Behind, View, generalise
 from covey.measures import loss
 from covey.measures.loss import Losses
 from covey.measures.queries import query_error
-from covey.publishing import Destination, Writing
+from covey.publishing import Destination, Outputs, Writing
 from covey.release import Release, output_of, refuse_uncertain
 from covey.report import About, Costs, Output, Report, Rows, refuse_curve_of_others
 from covey.report.compared import Compared
@@ -176,8 +176,19 @@ def _refuse_outputs(order: Order) -> None:
 
 
 def _released(source: Source, order: Order, doubts: list[str], stage: "Stages") -> Release:
-    """Make a release, stage by stage."""
-    with source.outputs(order) as outputs, source.running(order, stage.tell) as run:
+    """Make a release, and publish it if it has a destination."""
+    with source.outputs(order) as outputs:
+        made = _made(source, order, doubts, stage, outputs)
+        if order.to is None or outputs is None or made.is_published:
+            return made
+        return replace(made, report=made.published(order.to, outputs))
+
+
+def _made(
+    source: Source, order: Order, doubts: list[str], stage: "Stages", outputs: Outputs | None
+) -> Release:
+    """Make a release, stage by stage; all that this needed in memory is free at the end."""
+    with source.running(order, stage.tell) as run:
         with stage("reading"):
             unsaid = run.survey()
             unsaid = unsaid._replace(notes=(*doubts, *unsaid.notes))

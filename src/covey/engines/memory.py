@@ -167,8 +167,8 @@ class Drafted:
         )
         run.read = None
 
-    def release(self, verdict: Verdict, report: Report, outputs: Outputs | None) -> Release:
-        """The release, published if it has a destination."""
+    def release(self, verdict: Verdict, report: Report, _: Outputs | None) -> Release:
+        """The release, not yet published."""
         order, selection = self.run.order, self.run.people.selection
         kept = Kept(
             groups=selection.back(self.run.formed),
@@ -183,10 +183,7 @@ class Drafted:
             gap=_gap(order.request, self.draft.encoded, self.draft.groups, self.measured.losses),
             inputs=tuple(order.inputs),
         )
-        made = Release(verdict, report, kept)
-        if order.to is None or outputs is None:
-            return made
-        return replace(made, report=made.published(order.to, outputs))
+        return Release(verdict, report, kept)
 
 
 def _gap(

@@ -127,4 +127,4 @@ class Shown(Protocol):
         """Make the hashes for the register."""
 
     def release(self, verdict: Verdict, report: Report, outputs: Outputs | None) -> Release:
-        """The release, published if it has a destination."""
+        """The release; an engine of parts publishes it while its working files exist."""
