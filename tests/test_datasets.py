@@ -514,6 +514,12 @@ def test_other_work_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     other = {**request, "key": bytes(32)}
     with pytest.raises(covey.UsageError, match="key"):
         covey.anonymize(source, schema(), k=5, resume=True, **other)
+    changed = Path(source) / "0.parquet"
+    stat = changed.stat()
+    os.utime(changed, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))  # of the same size
+    with pytest.raises(covey.UsageError, match="changed"):
+        covey.anonymize(source, schema(), k=5, resume=True, **request)
+    os.utime(changed, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     covey.anonymize(source, schema(), k=5, resume=True, **request)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
 

@@ -378,6 +378,17 @@ def test_a_single_far_value_does_not_hide_the_loss(grid: int | None) -> None:
     assert not any("far from all others" in warning for warning in mended.warnings)
 
 
+def test_a_report_tells_of_cells_that_were_mended_in_one_file_of_several(tmp_path: Any) -> None:
+    frame = pl.DataFrame({"age": [18 + i % 50 for i in range(60)]})
+    odd = pl.DataFrame({"age": [999] * 9 + [20] * 51})
+    for name, part in (("a", frame), ("b", odd)):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        part.write_csv(tmp_path / "in" / f"{name}.csv")
+    schema = Schema.of(quasi={"age": {"type": "numeric", "missing_values": [999]}})
+    report = covey.anonymize(str(tmp_path / "in"), schema, k=5, to=tmp_path / "out").report
+    assert any("'age': 9 cells" in warning for warning in report.warnings)
+
+
 # ── what the reading must not weaken ────────────────────────────────────────────────────────────
 
 

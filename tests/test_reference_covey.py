@@ -58,7 +58,7 @@ def check(table: People, effort: str, what: str, data: st.DataObject) -> None:
 @efforts
 @whats
 @given(people(most=16), st.data())
-@examples(60)
+@examples(35)
 def test_labels_are_those_of_the_reference(
     effort: str, what: str, table: People, data: st.DataObject
 ) -> None:
@@ -67,7 +67,7 @@ def test_labels_are_those_of_the_reference(
 
 @whats
 @given(people(least=17, most=40, columns=3), st.data())
-@examples(40)
+@examples(25)
 def test_labels_of_more_rows_are_those_of_the_reference(
     what: str, table: People, data: st.DataObject
 ) -> None:
