@@ -229,8 +229,11 @@ def test_from_a_look_to_the_same_bytes(browser: Browser, tmp_path: Path) -> None
     assert known() == 2
     register = Register.of(None)
     assert register is not None
-    assert "of the people" in text_of(browser.page("answer")).split("Earlier releases")[1]
+    earlier = text_of(browser.page("answer")).split("Earlier releases")[1]
+    assert "of the people" in earlier
     first = register.releases()[0]
+    assert f"Does anyone else have {first.name}" in earlier
+    assert "never left this machine" in earlier
     browser.post("answer/forget", release=first.id)
     assert [one.k for one in register.releases()] == [6]
 

@@ -89,8 +89,14 @@ class Composition:
         """What can be done about earlier releases that weaken this one."""
         return (
             f"Do not publish this release, or first withdraw {', '.join(self.delete)} wherever "
-            "published (`covey releases` lists all). What others may have cannot be withdrawn; "
-            f"if no one has them: covey forget {' '.join(self.delete)}"
+            f"published (`covey releases` lists all). {self.forgotten()}"
+        )
+
+    def forgotten(self) -> str:
+        """Which earlier releases may be forgotten: only those that no one else has."""
+        return (
+            "What others may have cannot be withdrawn; if no one else has them: covey forget "
+            f"{' '.join(self.delete)}"
         )
 
     def unknown(self) -> str:

@@ -488,7 +488,7 @@ def _refuse(composition: Composition, incomparable: str | None) -> None:
     if not composition.holds:
         raise GuaranteeError(
             f"{composition.figures()}. Nothing was written. Repeat an earlier request exactly "
-            f"(it gives the same bytes) or release only new people. {composition.remedy()}"
+            f"(it gives the same bytes) or release only new people. {composition.forgotten()}"
         )
     if composition.incomparable:
         raise GuaranteeError(f"{composition.unknown()}. Nothing was written. {SEPARATE}")

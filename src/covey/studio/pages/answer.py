@@ -226,12 +226,30 @@ async def _earlier(studio: Studio) -> Html:
         entries = await asyncio.to_thread(_entries)
     except UsageError as error:
         return element("p", sentence(str(error)), class_="told mind")
-    return together((_together_with(release), _listed(entries, release)))
+    return together((
+        _together_with(release), *_questions(entries, release), _listed(entries, release),
+    ))  # fmt: skip
 
 
 def _entries() -> list[Entry]:
     register = Register.of(None)
-    return [] if register is None else register.releases()
+    if register is None:
+        return []
+    register.refuse_losses()
+    return register.releases()
+
+
+def _questions(entries: list[Entry], release: Written | None) -> Iterator[Html]:
+    """Of each earlier release that weakens this one: whether anyone else has it."""
+    found = None if release is None else release.report.composition
+    for entry in entries:
+        if found is not None and entry.id in found.delete:
+            asked = f"Does anyone else have {entry.name} of {entry.date[:10]} (k = {entry.k:,})?"
+            note = "If someone may have it, it counts: do not publish this release as well."
+            answer = push("answer/forget", "No, it never left this machine", release=entry.id,
+                          label=f"forget the release {entry.id}")  # fmt: skip
+            yield element("div", element("p", asked), answer,
+                          element("p", note, class_="quiet small"), class_="told mind")  # fmt: skip
 
 
 def _together_with(release: Written | None) -> Html:
@@ -268,10 +286,13 @@ def _listed(entries: list[Entry], release: Written | None) -> Html:
         return element("p", "Your register is empty.", class_="quiet")
     own = None if release is None or release.report.output is None else release.report.output.sha256
     found = None if release is None else release.report.composition
-    weakening = () if found is None else (*found.delete, *found.incomparable)
+    notes: dict[str, str] = {}
+    if found is not None:
+        notes = dict.fromkeys(found.delete, "weakens this one")
+        notes |= dict.fromkeys(found.incomparable, "could not be compared")
     lines = [
         (
-            _called(entry, is_own=entry.sha256 == own, weakens=entry.id in weakening),
+            _called(entry, notes.get(entry.id), is_own=entry.sha256 == own),
             entry.date[:10],
             f"{entry.k:,}",
             f"{entry.rows:,}",
@@ -284,14 +305,13 @@ def _listed(entries: list[Entry], release: Written | None) -> Html:
     more = element("summary", f"All releases in your register ({len(entries):,})")
     advice = "Forget a release only if nobody has got it: a release that is out cannot be recalled."
     return element("details", more, element("p", advice, class_="quiet small"), grid,
-                   id="register", open=bool(weakening))  # fmt: skip
+                   id="register", open=bool(notes))  # fmt: skip
 
 
-def _called(entry: Entry, *, is_own: bool, weakens: bool) -> Html:
+def _called(entry: Entry, note: str | None, *, is_own: bool) -> Html:
     if is_own:
         return together((entry.name, element("span", "this release", class_="note")))
-    said = element("span", "weakens this one, or may do so", class_="note not")
-    return together((entry.name, said if weakens else None))
+    return together((entry.name, element("span", note, class_="note not") if note else None))
 
 
 def _forgotten(entry: Entry, *, is_own: bool) -> Html | None:
