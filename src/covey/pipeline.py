@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from covey import tables
-from covey.choices import Keywords, Wanted, taken
+from covey.choices import Keywords, Models, Wanted, taken
 from covey.clustering.progress import STOPPED, Progress, silent
 from covey.clustering.request import PLAIN, Asked, Request, required
 from covey.custody.keys import Key
@@ -286,28 +286,31 @@ def _shown_by(
     return view, losses_of(view, encoded, own, left_out, k=k)
 
 
-def report_on(  # noqa: PLR0913 - what a report may say besides
+class Reported(Models, total=False):
+    """What a report is asked for: requirements, and what it says besides."""
+
+    require: Requirement | Sequence[Requirement] | None
+    class_column: str | None
+    curve: Costs | None
+    about: About | None
+
+
+def report_on(
     original: Any,
     released: Any,
     schema: Schema,
     *,
-    k: int | None = None,
-    l: Any = None,  # noqa: E741 - its name in the literature
-    t: Any = None,
-    person: str | Literal[False] | None = None,
-    limit_share: bool | None = None,
-    require: Requirement | Sequence[Requirement] | None = None,
-    class_column: str | None = None,
-    curve: Costs | None = None,
-    about: About | None = None,
     progress: Progress = silent,
+    **choices: Unpack[Reported],
 ) -> Report:
     """Report on a released table and its original, even if covey did not make the release.
 
     `require` are the requirements; by default, those of the schema. The report says whether they
     hold. It begins with what the custodian says `about` the release.
     """
-    require = schema.requirements(require, k=k, l=l, t=t, person=person, limit_share=limit_share)
+    said: dict[str, Any] = {"class_column": None, "curve": None, "about": None, **choices}
+    class_column, curve, about = (said.pop(name) for name in ("class_column", "curve", "about"))
+    require = schema.requirements(said.pop("require", None), **said)
     asked = Asked(requirements=required(schema, require), class_column=class_column)
     stage = Stages(progress)
     with stage("reading"):
