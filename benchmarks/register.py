@@ -3,7 +3,8 @@
 The classes are blocks of k rows, in a different order for each release, since only the register is
 measured: the hashes, the file, and what all releases guarantee together. Each earlier release has
 four of five people, drawn at random, which is harder than the same people every time.
-Run: python -m benchmarks.register [ROWS [RELEASES [SHARE]]]
+Run: python -m benchmarks.register [ROWS [RELEASES [SHARE [NEW]]]]
+The new release has all people, or a share NEW of them: 0.001 for a small one beside large ones.
 """
 
 import resource
@@ -37,7 +38,7 @@ def trace(people: pl.DataFrame, number: int, share: float) -> Footprint:
     return footprint(KEY, Table(people), shown, rows, demo.schema(), KAnonymity(K))
 
 
-def main(rows: int = 1_000_000, releases: int = 5, share: float = 0.8) -> None:
+def main(rows: int = 1_000_000, releases: int = 5, share: float = 0.8, few: float = 1.0) -> None:
     people = demo.people(rows)
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "register.sqlite"
@@ -47,7 +48,7 @@ def main(rows: int = 1_000_000, releases: int = 5, share: float = 0.8) -> None:
             Register(path, KEY).settle(id_)
         size = path.stat().st_size / releases / 1e6
         clock = _Clock()
-        new = trace(people, releases, 1.0)
+        new = trace(people, releases, few)
         clock.tell("hashing")
         with remember(path, new, path="new.csv", sha256="", request={}, refuse=False) as entry:
             clock.tell("combining")
@@ -78,4 +79,4 @@ class _Clock:
 
 
 if __name__ == "__main__":
-    main(*(kind(word) for kind, word in zip((int, int, float), sys.argv[1:], strict=False)))
+    main(*(kind(word) for kind, word in zip((int, int, float, float), sys.argv[1:], strict=False)))
