@@ -896,7 +896,7 @@ def test_a_refusal_names_the_requirement_and_the_best_that_can_be_had(
     frame = clusters(120, ["Zq7a", "Zq7b", "Zq7a", "Zq7b", "Zq7a", "Zq7c"]).with_columns(
         who=pl.Series([f"Zq7 {row // 2}" for row in range(120)])
     )
-    asked = [KAnonymity(3), requirement]
+    asked = [KAnonymity(3, person=False), requirement]
     with pytest.raises(covey.InfeasibleError) as caught:
         covey.anonymize(frame, CLUSTERED, require=asked)
     message = str(caught.value)
