@@ -214,6 +214,7 @@ def test_parts_show_the_same_means(tmp_path: Path) -> None:
         tmp_path / "in.parquet",
         schema(),
         to=tmp_path / "out",
+        engine="local",
         k=5,
         key=KEY,
         part_rows=1_000,

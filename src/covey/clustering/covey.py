@@ -127,7 +127,7 @@ def _form_constrained(work: "_Work", threads: ThreadPoolExecutor, plan: Plan, en
     before, cost = work.labels.copy(), work.cost
     if not (work.comply() and going_on):
         return
-    if work.allowed or _changed(before, work.labels) > _MOST_REPAIRED:
+    if work.allowed or not work.points or _changed(before, work.labels) > _MOST_REPAIRED:
         _rounds(work, threads, plan.constrained, end)
         return
     work.start_again(before, cost)
@@ -286,6 +286,7 @@ class _Work:
         self.allowed = int(max_suppressed * table.rows + 1e-9)
         self._permit(self.allowed if table.constraints is None else 0)
         self.marks = self._marks(None)
+        self.points = table.constraints is not None and table.constraints.are_sensitive
         self.stages = 1 if table.constraints is None else 2
         self.stage = 0
         self.round = 0

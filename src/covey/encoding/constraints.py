@@ -105,6 +105,11 @@ class Constraints:
         return replace(self, columns=columns)
 
     @property
+    def are_sensitive(self) -> bool:
+        """Whether groups that meet them may point to a sensitive value, not only to persons."""
+        return any(not isinstance(one, KAnonymity | PersonShare) for one in self.requirements)
+
+    @property
     def missed(self) -> tuple[Requirement, ...]:
         """The requirements that the whole table does not meet."""
         return tuple(one for one in self.requirements if not self._of_whole(one)[0])

@@ -252,9 +252,14 @@ class History:
     _moving: str | None = None  # what is being moved, as a slider is
 
     def decide(self, work: Work, moving: str | None = None) -> None:
-        """Go on with this work. Undo takes all moves of the same thing in a row as one."""
+        """Go on with this work. Undo takes all moves of the same thing in a row as one.
+
+        What was accepted of one release is not accepted of another.
+        """
         if work == self.now:
             return
+        if work.made_of != self.now.made_of:
+            work = replace(work, about=replace(work.about, accept=None))
         if moving is None or moving != self._moving:
             self._before = [*self._before[-(_MOST - 1) :], self.now]
         self.now, self._moving = work, moving
