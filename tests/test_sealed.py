@@ -16,6 +16,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -23,7 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covey import OutputError, UsageError
-from covey.custody import sealed
+from covey.custody import footprints, sealed
 from covey.custody.keys import Key
 from covey.custody.sealed import SEGMENT, START, Mark, Spool, frames, write_frame
 from covey.tables import files
@@ -557,3 +558,20 @@ def test_killed_at_any_time_the_work_is_resumed_and_nobody_reads_it(tmp_path: Pa
         assert last == b"last"
         spool.remove_all()
     assert not [*tmp_path.iterdir()]
+
+
+@examples(50)
+@given(st.binary(min_size=32, max_size=32), st.lists(st.binary(max_size=60), min_size=1))
+def test_cells_have_the_hashes_that_the_library_gives_one_by_one(
+    secret: bytes, cells: list[bytes]
+) -> None:
+    """The hash is the last block of AES-CBC without a start over the length and the cell."""
+
+    def alone(cell: bytes) -> int:
+        message = len(cell).to_bytes(8, "little") + cell
+        message += bytes(-len(message) % 16)
+        cbc = Cipher(algorithms.AES(secret), modes.CBC(bytes(16))).encryptor()
+        return int.from_bytes(cbc.update(message)[-16:][:8], "little")
+
+    found = footprints._macs(secret, pl.Series(cells, dtype=pl.Binary))
+    assert found.tolist() == [alone(cell) for cell in cells]

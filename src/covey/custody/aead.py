@@ -1,7 +1,7 @@
 """Authenticated encryption of all that custody stores: AES-256-GCM of the library `cryptography`.
 
-A nonce is 96 random bits, so a key may seal 2³² pieces before a nonce is likely to come twice (NIST
-SP 800-38D). Each working file and each entry of a register has a key of its own.
+A nonce is 96 random bits: a key may seal up to 2³² pieces, of which two have the same nonce with a
+chance below 2⁻³² (NIST SP 800-38D). Each working file and each entry of a register has its own key.
 """
 
 import secrets
