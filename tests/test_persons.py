@@ -21,6 +21,7 @@ from covey.inspection.persons import Doubts, Evidence, evidence
 from covey.schema import Require
 from covey.schema.requirements import KAnonymity, PersonShare
 from covey.tables import Table
+from studios import inside
 
 CANARY = "Zq7canary"
 
@@ -487,6 +488,24 @@ def test_from_the_draft_to_the_verdict_on_the_command_line(
     assert run("report t.csv r.csv -s s.toml -k 10 -o r.json") == 0
     write(Path("unsaid.toml"), text.replace("\nperson", "\n# person").replace("\nk = 10", ""))
     assert run("verify r.csv -s unsaid.toml --person patient_id") == 2  # no k to count them for
+
+
+def test_an_open_question_about_people_leads_to_its_answer(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    dice = random.Random(1)
+    people = [n % 250 if n < 250 else dice.randrange(250) for n in range(600)]
+    record, age = [50_000 + 11 * n for n in people], [20 + n * 7 % 70 for n in people]
+    stays(record=[*record]).with_columns(age=pl.Series(age)).write_csv(tmp_path / "t.csv")
+    assert cli.run(["inspect", str(tmp_path / "t.csv"), "-o", str(tmp_path / "t.toml")]) == 0
+    out = "".join(capfd.readouterr())
+    assert ("--person record " in out, "(or --count-rows" in out) == (True, True)
+    with inside(tmp_path / "studio") as studio:
+        studio.opening(tmp_path / "t.csv")
+        studio.post("make/start")
+        way = studio.wait(lambda: studio.get("make").text.partition("in the way")[2])
+        way = way.partition("</section>")[0]
+        assert [p in way for p in ('href="roles"', "--person", "Use k")] == [True, False, False]
 
 
 def test_nothing_is_written_that_was_not_judged_in_full(tmp_path: Path) -> None:

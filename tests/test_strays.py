@@ -264,6 +264,10 @@ def test_the_studio_drops_rows_by_one_click(tmp_path: Path) -> None:
     with inside(tmp_path) as studio:
         studio.opening(tmp_path / "t.csv")
         assert studio.studio.table.rows == 61
+        studio.post("make/start")
+        way = studio.wait(lambda: studio.get("make").text.partition("in the way")[2])
+        way = way.partition("</section>")[0]
+        assert [p in way for p in ('href="open"', "--drop-rows", "Use k")] == [True, False, False]
         for action, rows, decided in (
             ("mend", 60, ("totals",)), ("unmend", 61, None), ("keep", 61, None), ("undo", 61, None),
         ):  # fmt: skip

@@ -35,7 +35,7 @@ def show_draft(draft: "Draft", table: str, output: Path, console: Console) -> No
     console.print(Text(f"\n{draft.summary}. Check every role, then run:"))
     undecided = draft.people.is_open
     schema = [] if found_beside(table) == output else ["--schema", str(output)]
-    counted = ["--count-rows"] if undecided else []
+    counted = ["--person", _person(draft)] if undecided else []
     kinds = dict.fromkeys(
         kind for f in draft.findings if not f.applied for kind in f.setting.get("drop_rows", ())
     )
@@ -52,8 +52,15 @@ def show_draft(draft: "Draft", table: str, output: Path, console: Console) -> No
     ]
     console.print(Text(visible(f"  {shlex.join(command)}", lines=False)), soft_wrap=True)
     if undecided:
-        told = "(or --person COLUMN instead of --count-rows, if one column identifies people)"
+        told = "(or --count-rows instead of --person, if each row is one person)"
         console.print(Text(told))
+
+
+def _person(draft: "Draft") -> str:
+    """The one column that may be the person, or a place for its name."""
+    candidates = draft.people.candidates
+    only = len(candidates) == 1 and len(candidates[0].columns) == 1
+    return candidates[0].column if only else "COLUMN"
 
 
 def _mended(applied: bool, settable: bool) -> str:

@@ -192,9 +192,8 @@ def _of_duplicates(table: Table) -> Iterator[Finding]:
     others = table.frame.height - len(again)
     few = len(again) <= handful(table.frame.height)
     numbered = few and any(cells.n_unique() == others for cells in table.frame)
-    stand = "1 row stands" if len(again) == 1 else f"{len(again):,} rows stand"
     setting = {"drop_rows": ["duplicates"]} if numbered else {}
-    yield Finding(None, "duplicates", f"{stand} twice: {named(again)}", setting)
+    yield Finding(None, "duplicates", f"{counted(again)}: {named(again)}", setting)
 
 
 def of_strays(table: Table) -> Iterator[Finding]:

@@ -95,7 +95,8 @@ class SingledOut:
         if others and self.accepted is None:
             yield Clause(f"nobody has confirmed that others do not know {_listed(others)}")
         if self.assumed is not None:
-            names = [name for name in self.assumed.columns if name in self._confirmed]
+            revealing = {name for a in self.attempts if a.rows for name in a.columns}
+            names = [one.name for one in self.confirmed if one.name in revealing]
             yield Clause(
                 f"provided that nobody outside knows {_listed(names)}, as confirmed", "good"
             )

@@ -1,5 +1,6 @@
 """A step of the way, and the parts that its page is built of."""
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -146,6 +147,23 @@ def sentence(text: str) -> str:
 def onwards(step: str, text: str) -> Html:
     """The link to the next step."""
     return element("p", element("a", text, " →", href=step, class_="button main"), class_="onwards")
+
+
+# What an error asks for on the command line, the step that asks for it here, and its title.
+_ELSEWHERE = (
+    (r"\. Leave them out with --drop-rows", "open", "Decide about these rows"),
+    (r"\. Set what k counts under \[require\]", "roles", "Choose what is one person"),
+)
+
+
+def undecided(failed: str) -> Html | None:
+    """An error about a question of an earlier step, with the way to that step."""
+    for asked, step, title in _ELSEWHERE:
+        if found := re.search(asked, failed):
+            said = sentence(failed[: found.start()])
+            told = element("p", said, class_="told bad", role="alert")
+            return together((told, onwards(step, title)))
+    return None
 
 
 def heading(title: Part, *lead: Part) -> Html:

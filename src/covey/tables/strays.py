@@ -397,6 +397,8 @@ def _number(table: "Table", place: int) -> int | None:
 
 def counted(strays: Sequence[Stray]) -> str:
     """The number of these rows: `2 rows are no people`."""
+    if strays[0].kind == "duplicates":
+        return f"{count(len(strays), 'row')} {'stands' if len(strays) == 1 else 'stand'} twice"
     perhaps = "" if strays[0].is_clear else "perhaps "
     one = "is {}no person" if len(strays) == 1 else "are {}no people"
     return f"{count(len(strays), 'row')} {one.format(perhaps)}"

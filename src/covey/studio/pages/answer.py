@@ -44,7 +44,7 @@ _FIELDS = {
     "purpose": ("Purpose", "What it may be used for"),
     "recipient": ("Recipient", "Who gets it"),
     "responsible": ("Responsible person", "Who answers for it"),
-    "accept": ("Open points", "What points below that you leave open are left open for"),
+    "accept": ("Open points", "Why you leave some of the points below open, if you do"),
 }
 _LONGEST = 500  # signs of a text
 
@@ -160,13 +160,13 @@ def _free(studio: Studio) -> list[str]:
 
 def _mends(studio: Studio, unprotected: list[Achieved]) -> Iterator[Part]:
     """Each column with the share of rows that it reveals, and the price of l = 2."""
-    head = ("column", "rows whose value is certain", "l = 2 hides them", "")
+    head = ("column", "rows whose value is certain", "l = 2 hides them", "what you can do")
     lines = [
         (one.column, percent(one.certain), *_mend(studio, one.column, revealing=one.certain > 0))
         for one in unprotected
     ]
-    yield element("p", "Nothing is required of these sensitive columns. l = 2 leaves no class "
-                       "with a single value, and nothing that does so costs less.",
+    yield element("p", "Nothing is required of these sensitive columns. l = 2 is the cheapest "
+                       "requirement that leaves no class with a single value.",
                   class_="quiet")  # fmt: skip
     yield scrolled(table(head, lines, numbers=(1,)), "what would hide the values")
 

@@ -107,7 +107,7 @@ def _still_open(left: list[str]) -> Html:
     """The one question before anything is handed over with open points."""
     ask = form(
         "hand_over/accept",
-        labelled("What do you leave this open for?",
+        labelled("Why do you leave this open?",
                  typed("accept", id="accept", maxlength="500", required=True),
                  note="The answer is written into the report."),
         element("div", button("Hand it over like this", kind="main"),

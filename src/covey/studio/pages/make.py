@@ -30,6 +30,7 @@ from covey.studio.steps import (
     push,
     sentence,
     ticked,
+    undecided,
 )
 from covey.studio.work import EFFORTS, OBJECTIVES, Work
 from covey.studio.workers import Job
@@ -229,6 +230,8 @@ def _checks(checks: tuple[Check, ...]) -> Html:
 
 def _remedies(studio: Studio, failed: str) -> Html:
     """What stands in the way, and what can be done about it."""
+    if said := undecided(failed):
+        return card("What stands in the way", said)
     ways = [
         push("make/remedy", text, which=place)
         for place, (text, _) in enumerate(_ways(studio, failed))

@@ -28,6 +28,7 @@ from covey.studio.steps import (
     nothing_known,
     onwards,
     typed,
+    undecided,
 )
 from covey.studio.workers import Job
 
@@ -122,7 +123,8 @@ def _is_answered(studio: Studio) -> bool:
 
 def _told(studio: Studio, job: Job | None) -> Iterator[Part]:
     if job is not None and job.error is not None and not job.was_stopped:
-        yield element("p", str(job.error), class_="told bad", role="alert")
+        failed = element("p", str(job.error), class_="told bad", role="alert")
+        yield undecided(str(job.error)) or failed
         return
     if (k := _k(studio)) > (rows := studio.table.rows):
         said = f"k = {k:,} is not possible: the table has only {count(rows, 'row')}."
@@ -226,8 +228,13 @@ def _share(studio: Studio) -> Html:
     """Whether one person may have most rows of a class, and what it costs to prevent that."""
     now, k = studio.schema.require.limit_share, _k(studio)
     options = [
-        ("no", "yes, only the number counts", _lost(studio, limited=False), not now),
-        ("yes", f"no, nobody has more than 1/{k:,} of them", _lost(studio, limited=True), now),
+        (
+            "no",
+            "have most rows: only people count",
+            _lost(studio, limited=False),
+            not now,
+        ),
+        ("yes", f"have at most 1/{k:,} of the rows", _lost(studio, limited=True), now),
     ]
     told = (
         "Someone who knows a person picks one of their rows with the chance of their share of the "

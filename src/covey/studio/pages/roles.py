@@ -6,7 +6,7 @@ from typing import NamedTuple
 from starlette.datastructures import FormData
 
 from covey.errors import UsageError, percent
-from covey.html import Html, Part, element, figure, table, together
+from covey.html import Html, Part, element, figure, scrolled, table, together
 from covey.inspection.draft import ColumnDraft
 from covey.inspection.findings import Finding
 from covey.inspection.known import KeptColumn
@@ -93,10 +93,20 @@ async def page(studio: Studio) -> Html:
 
 
 def _confirm(studio: Studio, kept: list[KeptColumn]) -> Html:
-    able = bool(studio.schema.quasi) and not _is_undecided(studio) and not _open(kept)
+    missing = [
+        text
+        for text, is_missing in (
+            ("choose a column that others may know", not studio.schema.quasi),
+            ("choose which column is one person", _is_undecided(studio)),
+            ("say why nobody outside can know the columns in doubt", bool(_open(kept))),
+        )
+        if is_missing
+    ]
+    first = element("span", f"First {'; '.join(missing)}.", class_="note") if missing else None
     return form(
         "roles/confirm",
-        button("These roles are right →", kind="main", disabled=not able),
+        button("These roles are right →", kind="main", disabled=bool(missing)),
+        first,
         class_="onwards",
     )
 
@@ -383,13 +393,16 @@ def _beside_each_other(studio: Studio) -> Html | None:
     if not candidates:
         return None
     person = studio.schema.require.person
-    head = ("", "people", "rows", "rows each", "at most", "the same in all rows of one",
-            "differs", "lies within")  # fmt: skip
-    rows = [
+    titles = ("column", "people", "rows", "rows each", "at most", "the same in all rows of one",
+              "differs", "lies within")  # fmt: skip
+    cells = [
         (c.column, f"{c.values:,}", f"{c.rows:,}", f"{c.median:g}", f"{c.most:,}",
          ", ".join(c.constant), ", ".join(c.varying), ", ".join(c.within))
         for c in candidates
     ]  # fmt: skip
+    shown = [place for place in range(len(titles)) if any(row[place] for row in cells)]
+    head, *rows = ([row[place] for place in shown] for row in (titles, *cells))
+    grid = table(head, rows, numbers=range(1, 5))
     choices = [(str(studio.table.names.index(c.column)), c.column) for c in candidates]
     buttons = (
         push("roles/person", text, person=value, kind="" if chosen else "quiet")
@@ -401,8 +414,8 @@ def _beside_each_other(studio: Studio) -> Html | None:
     return together(
         (
             element("p", element("strong", "Which of these is one person?")),
-            element("div", table(head, rows, numbers=range(1, 5)), class_="scroll"),
-            element("p", *buttons, class_="actions"),
+            scrolled(grid, "columns that may be the person"),
+            element("div", *buttons, class_="row"),
         )
     )
 
