@@ -182,18 +182,32 @@ def test_measurements_and_amounts_raise_no_alarm() -> None:
     assert {one.columns[0]: one.rows for one in found.apart} == {"income": 40, "creatinine": 40}
 
 
+TWICE = pl.DataFrame({
+    "who": [n // 2 for n in range(40)],
+    "age": ["30"] * 40,
+    "zip": [f"101{n // 2:02}" for n in range(40)],
+})  # fmt: skip
+
+
 def test_all_rows_of_one_person_single_out_that_person() -> None:
-    frame = pl.DataFrame({
-        "who": [n // 2 for n in range(40)],
-        "age": ["30"] * 40,
-        "zip": [f"101{n // 2:02}" for n in range(40)],
-    })  # fmt: skip
     given = Schema.of(quasi={"age": "categorical"}, identifier=["who"], insensitive=["zip"])
     counted: list[tuple[Any, int]] = [("who", 40), (False, 0)]
     for person, rows in counted:
-        made = covey.anonymize(frame, given, k=5, person=person, seed=1, register=False)
+        made = covey.anonymize(TWICE, given, k=5, person=person, seed=1, register=False)
         found = made.report.singled.attempts
         assert {one.rows for one in found} == {rows}, person
+
+
+def test_a_report_afterwards_counts_the_persons_whose_column_was_released(tmp_path: Path) -> None:
+    given = Schema.of(quasi={"age": "categorical"}, insensitive=["zip", "who"])
+    made = covey.anonymize(TWICE, given, k=5, person="who", seed=1, register=False)
+    for place, table in (("in", TWICE), ("out", made.table)):
+        (tmp_path / place).mkdir()
+        table[:21].write_parquet(tmp_path / place / "0.parquet")
+        table[21:].write_parquet(tmp_path / place / "1.parquet")
+    for before, after in ((TWICE, made.table), (str(tmp_path / "in"), str(tmp_path / "out"))):
+        found = covey.report_on(before, after, given, k=5, person="who").singled
+        assert {one.rows for one in found.attempts} == {40}
 
 
 def test_very_many_columns_are_counted_and_not_all_named() -> None:

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import covey
-from covey import KAnonymity, LDiversity, Style, TCloseness
+from covey import KAnonymity, LDiversity, PersonShare, Style, TCloseness
 from covey.engines import sessions
 from test_datasets import KEY, REQUESTS, in_order, people, released, schema, spread
 
@@ -62,7 +62,12 @@ def on_spark(source: Any, known: covey.Schema, to: Path, **more: Any) -> pl.Data
 
 
 MUCH: dict[str, Any] = {
-    "require": [KAnonymity(4, "patient"), LDiversity(3, "diagnosis"), TCloseness(0.4, "diagnosis")],
+    "require": [
+        KAnonymity(4, "patient"),
+        PersonShare(4, "patient"),
+        LDiversity(3, "diagnosis"),
+        TCloseness(0.4, "diagnosis"),
+    ],
     "max_suppressed": 0.05,
     "style": Style(categories="values", intervals="columns"),
     "effort": "fast",
@@ -111,6 +116,31 @@ def test_neither_order_nor_partitions_nor_lost_pieces_change_the_release(
     monkeypatch.setattr(spark.SparkRun, "_keep", lambda _, pieces: pieces)  # all is computed again
     again = on_spark(given.repartition(7), known, tmp_path / "again", **K)
     assert again.equals(first)
+
+
+def test_what_nobody_decided_is_refused_as_on_one_machine(session: Any, tmp_path: Path) -> None:
+    """Who is a person, and whether rows without one are left out."""
+    frame, known = people(), schema()
+    source = spread(frame, tmp_path / "in")
+    refused = []
+    for way in (on_spark, locally):
+        with pytest.raises(covey.GuaranteeError, match="'patient'") as error:
+            way(source, known, tmp_path / "out", k=5)
+        refused.append(str(error.value))
+    assert refused[0] == refused[1]
+    footer = frame.select("age", "income").sum().cast(frame.select("age", "income").schema)
+    blank = pl.DataFrame({"age": [None]}, schema={"age": frame.schema["age"]})
+    source = spread(pl.concat([frame, footer, blank], how="diagonal"), tmp_path / "with")
+    with pytest.raises(covey.TableError, match="2 rows are no people"):
+        on_spark(source, known, tmp_path / "out", **K)
+    with pytest.raises(covey.UsageError, match="dropDuplicates"):
+        on_spark(source, known, tmp_path / "out", drop_rows=["duplicates"], **K)
+    asked: dict[str, Any] = {"drop_rows": ["totals", "blank"], **K}
+    ours = anonymize(source, known, tmp_path / "ours", engine="spark", **asked)
+    plain = locally(spread(frame, tmp_path / "plain"), known, tmp_path / "theirs", **K)
+    assert in_order(released(tmp_path / "ours")).equals(plain)
+    assert ours.report.rows.read == frame.height
+    assert any("2 rows of" in note for note in ours.report.warnings)
 
 
 # ── what goes wrong ─────────────────────────────────────────────────────────────────────────────

@@ -8,7 +8,7 @@ starts encrypts them.
 import contextlib
 import pickle
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -35,13 +35,14 @@ from covey.part import Outcome
 from covey.publishing import certified
 from covey.report import Output
 from covey.report.carried import Carried
-from covey.schema import ColumnType, Schema, TableFormat
+from covey.schema import ColumnType, RowKind, Schema, TableFormat
 from covey.tables import Table, codes, formats, sources
 from covey.tables.batches import LOOKED_AT, Typed
 from covey.tables.csv_files import Dialect
 from covey.tables.digests import Digest
 from covey.tables.merging import merged, total
 from covey.tables.sources import Source
+from covey.tables.strays import Stray, told_of
 from covey.verification import Verdict
 from covey.verification.verifying import LINES
 
@@ -55,10 +56,10 @@ _SUMS = 8  # tasks that add up what was found, before the driver does
 @contextlib.contextmanager
 def opened(source: Any, schema: Schema) -> Iterator["SparkTable"]:
     """Open a DataFrame of Spark, or Parquet files, by the session that exists or a new one."""
-    if schema.table.drop_rows:
+    if "duplicates" in (schema.table.drop_rows or ()):
         raise UsageError(
-            "the engine spark leaves out no rows: remove them from the table, or use the engine "
-            "local"
+            "the engine spark does not look for rows that stand twice: pass what dropDuplicates() "
+            "of the DataFrame returns, or use the engine local"
         )
     existing = sessions.active()
     with contextlib.ExitStack() as stack:
@@ -126,6 +127,7 @@ class SparkTable:
     frame: "DataFrame"
     typed: Typed
     names: tuple[str, ...]
+    left_out: Sequence[Stray] = ()  # rows that are no people
 
     @classmethod
     def of(cls, session: "SparkSession", frame: "DataFrame", schema: Schema) -> "SparkTable":
@@ -140,7 +142,18 @@ class SparkTable:
         texts = [n for n in known if known[n] == pl.String and _is_numeric(schema, n)]
         head = _fetched(frame.select(_columns(texts)).limit(LOOKED_AT)) if texts else pl.DataFrame()
         typed = Typed.of(head, whole, schema, schema.table)
-        return cls(session, frame, typed, tuple(types))
+        table = cls(session, frame, typed, tuple(types))
+        return table._without_strays(schema.table.drop_rows or ())
+
+    def _without_strays(self, kinds: Collection[RowKind]) -> "SparkTable":
+        """The same without the rows that are no people and are to be left out."""
+        found = _total(_pieces(self.frame, tasks.suspects, self.typed)) if kinds else None
+        dropped, cells = found.clear(kinds) if found else ((), None)
+        if not dropped:
+            return self
+        people = _task(tasks.without, self.typed, cells)
+        frame = self.frame.mapInArrow(people, self.frame.schema)
+        return replace(self, frame=frame, left_out=dropped)
 
     @property
     def dialect(self) -> Dialect:
@@ -261,8 +274,9 @@ class SparkRun(InParts):
 
     @property
     def doubts(self) -> list[str]:
-        """Whether original rows may be readable where Spark keeps them."""
-        return [] if sessions.is_encrypted(self.table.session) else [sessions.UNENCRYPTED]
+        """Rows that were left out, and whether others may be readable where Spark keeps them."""
+        encrypted = sessions.is_encrypted(self.table.session)
+        return [*told_of(self.table.left_out), *([] if encrypted else [sessions.UNENCRYPTED])]
 
     def forget(self) -> None:
         """Let Spark remove what it has kept."""
@@ -446,7 +460,10 @@ class SparkFiles:
         task = self.run.task
         tally = Tally.of_scan(summary.scan, task.schema, task.dialect)
         view = View.counted(tally, self.seen.classes, (), task.dialect, summary.behind)
-        return view, self.seen.carried
+        if not task.request.persons:
+            return view, self.seen.carried
+        with _spark("trying what others may know"):
+            return view, _total(_pieces(self.buckets, tasks.carried, self.job))
 
     def persons(self) -> Persons | None:
         """How the rows belong to persons, if k counts persons."""

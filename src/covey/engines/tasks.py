@@ -33,6 +33,7 @@ from covey.tables import Table
 from covey.tables.batches import ROWS, Typed
 from covey.tables.formats.common import are_whole
 from covey.tables.merging import merged
+from covey.tables.strays import Suspects
 from covey.verification import survey as judging
 from covey.verification.verifying import LINES
 
@@ -55,6 +56,8 @@ def done(work: bytes, batches: Arrow) -> Arrow:
         for found in task(batches, *arguments):
             if isinstance(found, pl.DataFrame):
                 yield from as_stored(found).to_batches(max_chunksize=ROWS)
+            elif isinstance(found, pa.RecordBatch):
+                yield found
             else:
                 yield _sent(*found)
     except CoveyError as error:
@@ -148,6 +151,22 @@ def whole(batches: Arrow) -> Iterator[Piece]:
         present = frozenset(c.name for c in frame if len(c.drop_nulls().drop_nans()))
         broken = frozenset(c.name for c in frame if not are_whole(c))
         yield 0, SUM, Whole(present, broken)
+
+
+def suspects(batches: Arrow, typed: Typed) -> Iterator[Piece]:
+    """Look for rows that are no people."""
+    for frame in _frames(batches):
+        yield 0, SUM, Suspects.of(typed.table(frame))
+
+
+def without(batches: Arrow, typed: Typed, dropped: pl.DataFrame) -> Arrow:
+    """Leave out the rows with these cells, which are given as text: Spark numbers no rows."""
+    for batch in batches:
+        cells = typed.table(pl.DataFrame(pl.from_arrow(batch))).frame.cast(pl.String)
+        rows = cells.with_row_index(ROW).join(
+            dropped, on=dropped.columns, how="anti", nulls_equal=True, maintain_order="left"
+        )
+        yield batch.take(rows[ROW].to_arrow())
 
 
 def survey(batches: Arrow, typed: Typed, task: Task) -> Iterator[Piece]:
@@ -316,6 +335,15 @@ def owned(batches: Arrow, job: Job) -> Iterator[Piece]:
 def _row_hashes(frame: pl.DataFrame, task: Task) -> tuple[Hashes, Hashes]:
     carried = frame.select(task.carried)
     return _hashes(frame.drop(task.carried), carried)
+
+
+def carried(batches: Arrow, job: Job) -> Iterator[Piece]:
+    """Count what the rows of a file carry, with their owners, who are in no file."""
+    shown = [value for _, _, value in _pieces(batches)]
+    if shown:
+        found = steps.gather(shown, job)
+        owners = dict(zip(job.task.request.persons, found.persons, strict=True))
+        yield 0, SUM, Carried.of(found.table, job.schema, owners)
 
 
 def persons(batches: Arrow, number: int) -> Iterator[Piece]:

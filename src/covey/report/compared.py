@@ -50,7 +50,8 @@ class Compared:
         view = View.of(released, encoded, class_column=class_column)
         whose = [*whose_rows(before, schema, persons).values()]
         known = Persons.of(kept.of(whose[0]), encoded) if whose and view.same_rows else None
-        return cls(view, Carried.of(released, schema), before.frame.height, known)
+        carried = Carried.of(released, schema, _owners(released, schema, persons))
+        return cls(view, carried, before.frame.height, known)
 
     @classmethod
     def in_batches(
@@ -68,7 +69,9 @@ class Compared:
         if found is None:
             raise TableError("the original table has no rows")
         tally = Tally.of_scan(found.scan, schema, before.dialect)
-        view, carried = in_counts(tally, released, schema, class_column=class_column)
+        view, carried = in_counts(
+            tally, released, schema, class_column=class_column, persons=persons
+        )
         return cls(view, carried, found.read, found.persons if view.same_rows else None)
 
 
@@ -80,13 +83,14 @@ def in_counts(
     class_column: str | None = None,
     behind: Behind = NOTHING_BEHIND,
     owners: Mapping[str, pl.Series] = NOBODY,
+    persons: Sequence[str] = (),
 ) -> tuple[View, Carried]:
     """A release that may not fit into memory, beside the values of its original.
 
-    `owners` are the persons of its rows, if known.
+    `owners` are the persons of its rows, if known; `persons` are columns that may be in it.
     """
     names = [attribute.name for attribute in original.attributes]
-    found = merged(_afterwards(released, names, schema, class_column, owners))
+    found = merged(_afterwards(released, names, schema, class_column, owners, persons))
     if found is None:
         raise TableError("the released table has no rows")
     view = View.counted(original, found.classes, released, released.dialect, behind)
@@ -157,11 +161,18 @@ def _afterwards(
     schema: Schema,
     class_column: str | None,
     owners: Mapping[str, pl.Series],
+    persons: Sequence[str],
 ) -> Iterator[_After]:
     before = 0
     for batch in released:
         classes = ReleasedClasses.of(batch, names, class_column=class_column, before=before)
         height = batch.frame.height
         own = {name: cells.slice(before, height) for name, cells in owners.items()}
+        own |= _owners(batch, schema, persons)
         yield _After(classes, Carried.of(batch, schema, own))
         before += height
+
+
+def _owners(released: Table, schema: Schema, persons: Sequence[str]) -> dict[str, pl.Series]:
+    """The persons of released rows, if the release itself has a column of them."""
+    return whose_rows(released, schema, [n for n in persons if n in released.frame.columns])

@@ -96,6 +96,12 @@ class Suspects:
         """The rows that are no people, or perhaps none."""
         return tuple(_judged(self))
 
+    def clear(self, kinds: Collection[RowKind]) -> tuple[list[Stray], pl.DataFrame]:
+        """The clear ones of these kinds, and their cells as text."""
+        strays = [one for one in self.found if one.is_clear and one.kind in kinds]
+        own = self.frame.filter(pl.col(_PLACE).is_in([one.place for one in strays]))
+        return strays, own.drop(_PLACE, _NUMBER, _SOURCE)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Looked:
