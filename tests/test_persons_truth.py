@@ -1,15 +1,19 @@
 """Who is a person: drafts beside known people, and promises counted by brute force."""
 
+import random
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import covey
 from covey import tables
 from covey.inspection import draft as drafting
 from covey.inspection.persons import Evidence
+from covey.inspection.repeating import refuse_unsaid
 from covey.tables import batches
 from tables_of_whom import ASK, ROWS, Whom, constellations, invented
 
@@ -68,6 +72,38 @@ def test_without_figures_one_row_that_stands_twice_broke_the_promise(
     schema, counted = drafted(whom)
     assert counted == "case_no"
     assert fewest(whom, schema, 4) < 4
+
+
+def _is_asked_by_both(frame: pl.DataFrame) -> bool:
+    """Whether the draft asks; a release by it asks the same."""
+    draft = covey.inspect(frame)
+    question = [found for found in draft.findings if found.kind == "repeated people"]
+    if draft.people.is_open:
+        with pytest.raises(covey.GuaranteeError, match=re.escape(question[0].text)):
+            refuse_unsaid(tables.read(frame), draft.schema, draft.schema.require.requirements())
+    elif draft.people.person is None:
+        refuse_unsaid(tables.read(frame), draft.schema, draft.schema.require.requirements())
+    assert ("\n# person = " in draft.to_toml()) == draft.people.is_open
+    return draft.people.is_open
+
+
+@pytest.mark.parametrize("name", [name for name in TABLES if "footer" not in name])
+def test_a_draft_asks_what_the_release_asks(name: str) -> None:
+    frame, truth = TABLES[name].frame, TABLES[name].truth
+    nameless = frame.rename({column: f"column_{at}" for at, column in enumerate(frame.columns)})
+    assert _is_asked_by_both(nameless) or truth & {ROWS, ASK, "ref"}
+
+
+def test_a_draft_asks_what_a_release_sees_of_many_columns() -> None:
+    dice = random.Random(1)
+    codes = [f"0{dice.randrange(1000, 9999)}" for _ in range(200)]
+    flags = {
+        f"flag_{at}": [str(row // 3 ** (at % 4) % 3) for row in range(300)] for at in range(13)
+    }
+    born = [f"{1930 + dice.randrange(80)}-0{dice.randrange(1, 9)}-11" for _ in range(300)]
+    columns = {"column_1": [dice.choice(codes) for _ in born], "column_2": born}
+    assert not _is_asked_by_both(pl.DataFrame(columns))
+    assert _is_asked_by_both(pl.DataFrame(flags | columns))
 
 
 def _of_cases(*_: Any, **__: Any) -> Evidence:

@@ -19,6 +19,7 @@ from covey.inspection.coding import Coder
 from covey.inspection.facts import Facts, look
 from covey.inspection.findings import Finding
 from covey.inspection.persons import Evidence, evidence, question
+from covey.inspection.repeating import Repeating
 from covey.schema import REMOVED, Column, Require, Role, Schema, TableFormat
 from covey.schema.labels import STEPS
 from covey.schema.requirements import KAnonymity
@@ -266,7 +267,8 @@ def inspect(  # noqa: PLR0913
     ]
     strays = tuple(findings.of_strays(read))
     draft = Draft(tuple(drafts), _declared(table), people, k, table.frame.height, strays)
-    return _completed(_without_births(draft, looked, given), looked, persons)
+    draft = _with_question(_without_births(draft, looked, given), table)
+    return _completed(draft, looked, persons)
 
 
 _IDENTIFIER = Role.IDENTIFIER
@@ -304,6 +306,14 @@ def _without_births(draft: Draft, looked: Mapping[str, Facts], given: Mapping[st
     )
     found = [findings.of_relation(relation, applied=True) for relation in born.values()]
     return replace(draft, columns=columns, findings=(*draft.findings, *found))
+
+
+def _with_question(draft: Draft, table: Table) -> Draft:
+    """The draft with the question that a release would ask: it looks at fewer columns."""
+    if draft.people.person or draft.people.is_open:
+        return draft
+    found = Repeating.of(table, draft.schema).found(draft.schema, table.dialect)
+    return replace(draft, people=replace(found, person=None)) if found.likeliest else draft
 
 
 def _completed(draft: Draft, looked: Mapping[str, Facts], persons: pl.Series | None) -> Draft:

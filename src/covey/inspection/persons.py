@@ -38,6 +38,7 @@ ROW = "\0row"  # the hash of a whole row, if a table has only some of its column
 # Equal pairs of rows are no coincidence if there are this many times as many as in independent
 # columns, or if they cover this share of the distance from that number to the largest possible.
 _TIMES, _SHARE = 3.0, 0.25
+_SOME_SHOWN = 12  # quasi-identifiers that show by their values what people do not change
 _DAYS = 25_000  # on which people were born
 
 
@@ -81,12 +82,6 @@ class Evidence:
     def likeliest(self) -> Candidate | None:
         """The best candidate."""
         return self.candidates[0] if self.candidates else self.together
-
-    @property
-    def counted(self) -> Counted | None:
-        """What repeats like a person; None if nothing does."""
-        best = self.likeliest
-        return None if best is None else Counted(", ".join(best.columns), best.values, best.rows)
 
 
 def evidence(
@@ -213,7 +208,7 @@ def _equal_pairs(frame: pl.DataFrame) -> float:
 
 
 def considered(schema: Schema) -> tuple[dict[str, bool], list[str]]:
-    """The columns that may number people, and those that people do not change, by their names.
+    """The columns that may number people, and those that people perhaps do not change.
 
     Of the first it says whether they are identifiers.
     """
@@ -223,7 +218,9 @@ def considered(schema: Schema) -> tuple[dict[str, bool], list[str]]:
         if column.role is Role.IDENTIFIER
         or (column.role in (Role.SENSITIVE, Role.INSENSITIVE) and not never(concepts(name)))
     }
-    return numbers, [n for n in schema.columns if n not in numbers and lasts(concepts(n))]
+    others = [name for name in schema.columns if name not in numbers]
+    shown = [n for n in others if schema.columns[n].role is Role.QUASI][:_SOME_SHOWN]
+    return numbers, [n for n in others if n in shown or lasts(concepts(n))]
 
 
 def whose_rows(table: Table, schema: Schema, names: Sequence[str]) -> dict[str, pl.Series]:
