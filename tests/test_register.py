@@ -345,6 +345,8 @@ def test_the_report_says_what_all_releases_keep_and_which_to_delete(tmp_path: Pa
     assert told == written.composition.to_dict()
     assert (told["earlier"], told["shared"], told["delete"]) == (1, 1.0, [old.id])
     assert told["below_k"] > 0
+    headline = written.headline  # "verified" alone would hide the warning
+    assert (headline.level, "together with 1 earlier release" in headline.text) == ("warning", True)
     assert old.id in places[1].read_text()
     assert written.reminders[0] == LOOKED_UP
 

@@ -108,6 +108,14 @@ class Composition:
             "recognise people"
         )
 
+    def limit(self) -> str:
+        """How earlier releases weaken this one, in the few words of a headline."""
+        others = f"together with {count(self.earlier, 'earlier release')} of the same people, "
+        if self.below_k:
+            return f"{others}{percent(self.below_k)} of them have fewer than {self.k:,} candidates"
+        names = ", ".join(one.column for one in self.certain if one.together > one.alone)
+        return f"{others}the value of {names} is certain for more of them"
+
     def figures(self) -> str:
         """Describe the remaining protection in a sentence."""
         values = "".join(

@@ -141,7 +141,9 @@ class Report(Written):
     @property
     def headline(self) -> Headline:
         """The verdict in one line: what was counted and promised, and what limits it."""
-        limits = *self.clauses, *self.singled.clauses()
+        found = self.composition
+        weakened = () if found is None or found.holds else (Clause(found.limit()),)
+        limits = *self.clauses, *self.singled.clauses(), *weakened
         return Headline.of(self.verdict, self.counted, limits)
 
     @property

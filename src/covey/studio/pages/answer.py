@@ -63,7 +63,8 @@ def _made(studio: Studio, report: Report, earlier: Html) -> Iterator[Part]:
         "Say what the release is for and check what could go wrong. covey then writes a report "
         "that others can read, and a certificate that they can check.",
     )
-    yield reminded(report.headline)
+    release = written_before(studio)  # which knows of earlier releases
+    yield reminded((report if release is None else release.report).headline)
     yield card("What it is", _about(studio))
     yield card("Before you publish", *_checklist(studio, report), id="checklist")
     if unprotected := [one for one in report.verdict.achieved if one.column in _free(studio)]:
