@@ -64,7 +64,7 @@ def on_spark(source: Any, known: covey.Schema, to: Path, **more: Any) -> pl.Data
 MUCH: dict[str, Any] = {
     "require": [
         KAnonymity(4, "patient"),
-        PersonShare(4, "patient"),
+        PersonShare(10, "patient"),  # 4 would hold without being asked for
         LDiversity(3, "diagnosis"),
         TCloseness(0.4, "diagnosis"),
     ],
