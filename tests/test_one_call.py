@@ -43,12 +43,14 @@ def test_columns_that_are_not_named_are_removed_and_said() -> None:
     assert not any("'income'" in w for w in named.report.warnings if "given no role" in w)
 
 
-def test_a_dropped_column_is_removed_and_never_looked_at_for_people(tmp_path: Path) -> None:
+def test_a_dropped_number_of_people_is_removed_and_asked_about(tmp_path: Path) -> None:
     stays = pl.concat([FRAME, FRAME]).with_columns(
         patient_id=pl.Series([f"P{i:05}" for i in range(300)] * 2)
     )
     roles = {**ROLES, "drop": ["patient_id", "name"], "rest": "insensitive"}
-    release = covey.anonymize(stays, **roles, k=5, seed=1)
+    with pytest.raises(covey.GuaranteeError, match="'patient_id' repeats"):
+        covey.anonymize(stays, **roles, k=5, seed=1)
+    release = covey.anonymize(stays, **roles, k=5, seed=1, person=False)
     assert release.verdict.checks[0].name == "k-anonymity"
     assert "patient_id" not in release.table.columns
     assert released().report.configuration["columns"]["income"]["role"] == "drop"

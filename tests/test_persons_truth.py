@@ -3,6 +3,7 @@
 import random
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,27 @@ def test_a_draft_asks_what_a_release_sees_of_many_columns() -> None:
     columns = {"column_1": [dice.choice(codes) for _ in born], "column_2": born}
     assert not _is_asked_by_both(pl.DataFrame(columns))
     assert _is_asked_by_both(pl.DataFrame(flags | columns))
+
+
+@pytest.mark.parametrize("role", ["drop", "quasi"])
+@pytest.mark.parametrize("engine", ["memory", "local", "one call", "curve"])
+def test_a_number_of_people_is_seen_in_every_role(tmp_path: Path, role: str, engine: str) -> None:
+    frame = TABLES["cases and persons"].frame
+    named: dict[str, Any] = {"quasi": ["age", "sex"], "identifier": ["case_no"]}
+    named[role] = [*named.get(role, []), "pers_no"]
+    schema = covey.inspect(frame, **named, rest="sensitive").schema
+    assert schema.require.person is None
+    frame.write_parquet(tmp_path / "t.parquet")
+    source, to = tmp_path / "t.parquet", tmp_path / "out"
+    runs: dict[str, Callable[[], object]] = {
+        "curve": lambda: covey.curve(frame, schema, k=[3]),
+        "one call": lambda: covey.anonymize(frame, k=3, **named),
+        "memory": lambda: covey.anonymize(frame, schema, k=3),
+        "local": lambda: covey.anonymize(source, schema, k=3, to=to, engine="local"),
+    }
+    with pytest.raises(covey.GuaranteeError, match="'pers_no' repeats"):
+        runs[engine]()
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "t.parquet"]
 
 
 def _of_cases(*_: Any, **__: Any) -> Evidence:

@@ -33,7 +33,7 @@ from covey.engines.run import Measured, Order
 from covey.errors import UsageError
 from covey.generalisation import Behind, View, beside, cells_of, filled_in
 from covey.inspection.persons import Doubts, whose_rows
-from covey.inspection.repeating import refuse_unsaid
+from covey.inspection.repeating import refuse_unsaid, with_dropped
 from covey.measures import loss
 from covey.measures.entropy import InGroups
 from covey.measures.histograms import Persons
@@ -89,7 +89,7 @@ class Memory:
         read = tables.read(self.place, schema)
         refuse_undecided(read.strays, schema.table)
         self.table = tables.original(read, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
-        unsaid = refuse_unsaid(self.table, schema, requirements)
+        unsaid = refuse_unsaid(with_dropped(self.table, read, schema), schema, requirements)
         self.persons = whose_rows(self.table, schema, self.order.request.persons)
         self.read = read if self.order.remember else None
         return unsaid._replace(notes=(*told_of(read.left_out), *unsaid.notes))

@@ -35,8 +35,8 @@ from covey.engines.cuts import Cuts, learn, uncut
 from covey.errors import UsageError
 from covey.generalisation import Behind, cells_of, filled_in
 from covey.inspection import repeating
-from covey.inspection.persons import whose_rows
-from covey.inspection.repeating import Repeating
+from covey.inspection.persons import dropped_numbers, whose_rows
+from covey.inspection.repeating import Repeating, with_dropped
 from covey.measures.entropy import InGroups
 from covey.part import Grouping
 from covey.schema import Role, Schema
@@ -66,7 +66,8 @@ class Task:
     @property
     def needed(self) -> list[str]:
         """The columns to read."""
-        return [n for n in self.names if self.schema.role_of(n) not in (None, Role.DROP)]
+        unread = {*self.schema.names(Role.DROP)} - {*dropped_numbers(self.schema)}
+        return [n for n in self.names if n in self.schema.columns and n not in unread]
 
     @property
     def carried(self) -> list[str]:
@@ -180,7 +181,9 @@ class Survey:
             # There is nothing to find out if it is declared whom k counts.
             Repeating()
             if task.request.person
-            else Repeating.of(table, task.schema, limits.identifiers),
+            else Repeating.of(
+                with_dropped(table, batch, task.schema), task.schema, limits.identifiers
+            ),
             frozenset((each.column, each.how) for each in table.mended),
             Suspects.of(batch),
         )

@@ -29,6 +29,7 @@ _MOST_OTHERS = 12  # columns without a meaning that are looked at
 _LIFETIME = 40  # years that dates of birth span
 _ODD = 0.02  # share of values that may break a rule
 _NEVER = (words.KNOWN | words.PRIVATE | {"coordinates", "free_text", "date"}) - {"count"}
+_OF_OTHERS = {"event", "household", "staff"}
 _DAY, _YEAR = r"(0?[1-9]|[12][0-9]|3[01])", r"(1[6-9]|20)[0-9]{2}"  # or a month
 _DATE = rf"^({_YEAR}[-./]{_DAY}[-./]{_DAY}|{_DAY}[-./]{_DAY}[-./]({_YEAR}|[0-9]{{2}}))([ T].*)?$"
 _CALLED = r"^\p{Lu}\p{Ll}[^0-9]*$|^[^0-9]+ [^0-9]+$"  # capitalised, or several words
@@ -116,13 +117,19 @@ def of_cells(cells: Sequence[pl.Series]) -> Candidate | None:
 
 def speaks_of_people(facts: Facts) -> bool:
     """Whether the name of a column is that of a number of people, or its check digits are."""
-    found = facts.concepts
-    if found & {"event", "household", "staff"} or is_name(facts):
+    if facts.concepts & _OF_OTHERS or is_name(facts):
         return False
-    named = "person_number" in found or (
-        "person" in found and ("generic_id" in found or words.is_person(facts.name))
-    )
-    return named or (facts.kind is not None and facts.kind.kind == "numbers of people")
+    of_people = facts.kind is not None and facts.kind.kind == "numbers of people"
+    return of_people or is_of_people(facts.name, facts.concepts)
+
+
+def is_of_people(name: str, concepts: frozenset[str] | None = None) -> bool:
+    """Whether the name of a column says that it numbers people."""
+    found = words.concepts(name) if concepts is None else concepts
+    if found & _OF_OTHERS:
+        return False
+    called = "generic_id" in found or words.is_person(name)
+    return "person_number" in found or ("person" in found and called)
 
 
 def may_be(facts: Facts) -> bool:

@@ -15,6 +15,7 @@ import polars as pl
 from covey import html, tables
 from covey.errors import THIN_SPACE, TableError, UsageError, count, nearest, percent
 from covey.inspection import findings, relations, roles
+from covey.inspection.candidates import is_of_people
 from covey.inspection.coding import Coder
 from covey.inspection.facts import Facts, look
 from covey.inspection.findings import Finding
@@ -253,9 +254,11 @@ def inspect(  # noqa: PLR0913
     left = {
         name: judged[name].role is _IDENTIFIER
         for name in looked
-        if given.get(name) not in (Role.QUASI, Role.DROP)
+        if given.get(name) not in (Role.QUASI, Role.DROP) or is_of_people(name)
     }
     people = evidence(table, left, known=looked)
+    if given.get(people.person or "") in (Role.QUASI, Role.DROP):
+        people = replace(people, person=None)  # k cannot count it: a question
     for one in people.candidates:
         if one.column not in given and judged[one.column].role is not _IDENTIFIER:
             judged[one.column] = roles.Judgement(_IDENTIFIER, "it repeats like a number of people")

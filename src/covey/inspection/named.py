@@ -11,6 +11,7 @@ from typing import Any
 
 from covey.errors import SchemaError
 from covey.inspection.draft import inspect
+from covey.inspection.persons import dropped_numbers
 from covey.schema import Role, Schema
 from covey.tables import Table
 
@@ -20,7 +21,7 @@ Names = Sequence[str] | Mapping[str, Any]
 def described(
     table: Table, *, rest: str | None = None, k: int | None = None, **roles: Names | None
 ) -> tuple[Table, Schema, list[str]]:
-    """The table without the dropped columns, its schema, and what the custodian should know.
+    """The table without unread columns, its schema, and what the custodian should know.
 
     `roles` are those of `inspect`; `quasi` and `sensitive` may map a column to its type or
     settings, instead of drafted ones.
@@ -47,7 +48,8 @@ def described(
         if schema.columns[name].role is not Role.IDENTIFIER:
             schema = schema.with_role(name, Role.DROP)
     doubts = [f"removed because they were given no role: {', '.join(map(repr, left))}"]
-    slim = replace(table, frame=table.frame.drop(schema.names(Role.DROP)))
+    unread = {*schema.names(Role.DROP)}.difference(dropped_numbers(schema))
+    slim = replace(table, frame=table.frame.drop(unread))
     return slim, schema, doubts if left else []
 
 

@@ -23,6 +23,7 @@ from covey.inspection.candidates import (
     Search,
     handful,
     is_name,
+    is_of_people,
     lasts,
     never,
     of_cells,
@@ -217,10 +218,16 @@ def considered(schema: Schema) -> tuple[dict[str, bool], list[str]]:
         for name, column in schema.columns.items()
         if column.role is Role.IDENTIFIER
         or (column.role in (Role.SENSITIVE, Role.INSENSITIVE) and not never(concepts(name)))
+        or is_of_people(name)
     }
     others = [name for name in schema.columns if name not in numbers]
     shown = [n for n in others if schema.columns[n].role is Role.QUASI][:_SOME_SHOWN]
     return numbers, [n for n in others if n in shown or lasts(concepts(n))]
+
+
+def dropped_numbers(schema: Schema) -> list[str]:
+    """The dropped columns whose names say that they number people."""
+    return [name for name in schema.names(Role.DROP) if is_of_people(name)]
 
 
 def whose_rows(table: Table, schema: Schema, names: Sequence[str]) -> dict[str, pl.Series]:

@@ -5,7 +5,7 @@ people have several rows, so have the others. A small table is kept as a whole.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -15,6 +15,7 @@ from covey.inspection.persons import (
     Evidence,
     considered,
     declared,
+    dropped_numbers,
     evidence,
     likelihood,
     refuse_repeats,
@@ -88,6 +89,12 @@ def _joined(found: Sequence[Evidence]) -> Evidence:
     together = next((each.together for each in found if each.together), None)
     doubtful = dict.fromkeys(name for each in found for name in each.doubtful)
     return Evidence(tuple(sorted(candidates, key=likelihood)), clear, together, tuple(doubtful))
+
+
+def with_dropped(table: Table, read: Table, schema: Schema) -> Table:
+    """The table with its dropped columns whose names say that they number people."""
+    names = [n for n in dropped_numbers(schema) if n in read.frame.columns]
+    return replace(table, frame=table.frame.with_columns(read.frame.select(names)))
 
 
 def refuse_unsaid(table: Table, schema: Schema, requirements: Sequence[Requirement]) -> Doubts:

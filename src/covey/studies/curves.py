@@ -28,7 +28,7 @@ from covey.encoding.groups import Groups
 from covey.engines import memory
 from covey.errors import THIN_SPACE, UsageError, percent
 from covey.inspection.persons import whose_rows
-from covey.inspection.repeating import refuse_unsaid
+from covey.inspection.repeating import refuse_unsaid, with_dropped
 from covey.measures.loss import measure_groups
 from covey.measures.risks import risks_of_groups
 from covey.repair.surplus import without_surplus
@@ -295,8 +295,9 @@ def prepare(
     """Read the table, put it in order and encode it."""
     progress("reading", 0.0)
     schema, request = wanted.schema, wanted.request
-    table = tables.original(wanted.table, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
-    refuse_unsaid(table, schema, request.requirements)
+    read = tables.read(wanted.table, schema)
+    table = tables.original(read, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
+    refuse_unsaid(with_dropped(table, read, schema), schema, request.requirements)
     persons = whose_rows(table, schema, request.persons)
     seeded = [request.method.name, request.options, "curve", request.class_column]
     secret = Secret(Key.of(key), seed)
