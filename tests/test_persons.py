@@ -18,6 +18,7 @@ from covey.encoding import constraints
 from covey.engines import memory
 from covey.inspection import persons
 from covey.inspection.persons import Doubts, Evidence, evidence
+from covey.release import WrittenTable
 from covey.schema import Require
 from covey.schema.requirements import KAnonymity, PersonShare
 from covey.tables import Table
@@ -508,7 +509,10 @@ def test_an_open_question_about_people_leads_to_its_answer(
         assert [p in way for p in ('href="roles"', "--person", "Use k")] == [True, False, False]
 
 
-def test_nothing_is_written_that_was_not_judged_in_full(tmp_path: Path) -> None:
+def test_nothing_is_written_that_was_not_judged_in_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WrittenTable, "shows", lambda *_: False)  # so that it is judged again
     frame = one_patient_of_the_nineties()
     schema = schema_of(frame)
     asked = KAnonymity(10, "patient_id")
