@@ -112,7 +112,7 @@ def test_verify_takes_a_folder_of_files(folder: Folder) -> None:
 def test_the_original_does_not_verify_since_it_names_people(folder: Folder) -> None:
     judged = folder.covey("verify", "people.csv", "-s", "people.toml")
     assert judged.code == 1
-    assert "2 identifiers: 'name', 'birth_date'" in judged.err
+    assert "2 columns that must be removed: 'name', 'birth_date'" in judged.err
 
 
 def test_methods_are_listed(folder: Folder) -> None:

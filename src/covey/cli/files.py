@@ -77,7 +77,7 @@ def custodian(path: Path | None) -> "Key":
     return key
 
 
-def register_at(path: Path | None, key: Path | None = None) -> "Register":
+def register_at(path: Path | None, key: "Key | Path | None" = None) -> "Register":
     """The register of releases; by default the custodian's own."""
     from covey.custody.register import Register
 

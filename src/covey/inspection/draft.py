@@ -268,8 +268,8 @@ def inspect(  # noqa: PLR0913
         _drafted(Coder(facts, table, k, persons, written_days), judged[name], _file(files, name))
         for name, facts in looked.items()
     ]
-    strays = tuple(findings.of_strays(read))
-    draft = Draft(tuple(drafts), _declared(table), people, k, table.frame.height, strays)
+    found = (*findings.of_reading(read.notes), *findings.of_strays(read))
+    draft = Draft(tuple(drafts), _declared(table), people, k, table.frame.height, found)
     draft = _with_question(_without_births(draft, looked, given), table)
     return _completed(draft, looked, persons)
 

@@ -21,6 +21,7 @@ from covey.schema import ColumnType
 from covey.schema.columns import Column
 from covey.schema.labels import STEPS, look_alikes
 from covey.tables import Table
+from covey.tables.encodings import PERHAPS
 from covey.tables.strays import counted, duplicates, named
 
 _NEARLY_ALL_MISSING = 0.97
@@ -168,6 +169,13 @@ def _without_a_letter(word: str) -> set[str]:
 
 
 # ── the whole table ─────────────────────────────────────────────────────────────────────────────
+
+
+def of_reading(notes: Sequence[str]) -> Iterator[Finding]:
+    """What is in doubt about how the file was read."""
+    for note in notes:
+        if PERHAPS in note:
+            yield Finding(None, "encoding", note)
 
 
 def of_table(people: Evidence, quasi: Sequence[str], unique: Uniqueness) -> Iterator[Finding]:

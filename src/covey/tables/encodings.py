@@ -25,6 +25,8 @@ _LETTERS = (  # of languages in Latin script, besides those of English
 )
 _AS_READABLE, _AS_LIKELY = 0.03, 0.02  # differences that say nothing
 _LOOKED_AT = 40_000  # bytes, about
+PERHAPS = ", perhaps "  # in a note that has a doubt
+_SIGNS = "\n\t,;|"
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -44,7 +46,7 @@ class Guess(NamedTuple):
         if self.perhaps is None:
             return f"encoding {self.name}"
         return (
-            f"encoding {self.name}, perhaps {self.perhaps} (look whether names are spelled right, "
+            f"encoding {self.name}{PERHAPS}{self.perhaps} (look whether names are spelled right, "
             "and declare it with --encoding if not)"
         )
 
@@ -88,11 +90,14 @@ def _is_rival(one: _Candidate, best: _Candidate, alike: float) -> bool:
 
 
 def _wide(data: bytes) -> Iterator[str]:
-    """UTF-16 without a mark, if that gives lines of text."""
+    """UTF-16 without a mark, if line ends and delimiters still are what they are in ASCII."""
     for name in ("utf-16-le", "utf-16-be"):
         with contextlib.suppress(UnicodeDecodeError):
-            text = data[: _LOOKED_AT - len(data) % 2].decode(name)
-            if "\n" in text and "\0" not in text and data[::2].count(0) != data[1::2].count(0):
+            some = data[:_LOOKED_AT]
+            text = some.decode(name)
+            signs = sum(text.count(sign) for sign in _SIGNS)
+            bytes_of_them = sum(some.count(sign.encode()) for sign in _SIGNS)
+            if "\n" in text and "\0" not in text and signs > bytes_of_them / 2:
                 yield name
 
 

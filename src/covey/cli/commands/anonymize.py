@@ -277,7 +277,7 @@ class Earlier:
         """
         refused = self.refuse_composition or schema.require.composition == "refuse"
         if not self.no_register:
-            register_at(self.register, key).refuse_losses()
+            register_at(self.register, custodian(key)).refuse_losses()
         elif self.register is not None or refused or self.replace:
             raise UsageError(
                 "--no-register cannot be combined with --register, --replace or with refusing "
