@@ -211,8 +211,8 @@ class Register:
             same = [body for body in same if not _is_same(body, own_one)]
         if same and not replaces:
             yield (
-                f"{count(len(same), 'earlier release')} to this file count as published. If no "
-                "one else has them, write this one again with --replace (replace=True)"
+                f"this file was released before, {count(len(same), 'time')}, which counts as "
+                "published. If no one else has it, release it again with --replace (replace=True)"
             )
         for loss in _losses(state):
             yield (
