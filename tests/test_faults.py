@@ -243,8 +243,8 @@ def test_interrupted_at_any_call_release_and_companions_are_of_one_run(
     tmp_path: Path, sent: signal.Signals
 ) -> None:
     """A new release beside an old report is worse than no report."""
-    people = demo.people(60)
-    release = covey.anonymize(people, demo.schema(), require=[covey.KAnonymity(3)])
+    people, kept = demo.people(60), tmp_path / "kept"
+    release = covey.anonymize(people, demo.schema(), k=3, key=kept / "key")
     table, report = tmp_path / "t.csv", tmp_path / "r.json"
     handler, outcomes = signal.signal(sent, stop), set()
     try:
@@ -254,7 +254,7 @@ def test_interrupted_at_any_call_release_and_companions_are_of_one_run(
             with pytest.MonkeyPatch.context() as patch:
                 made = at_call(patch, index, lambda: signal.raise_signal(sent))
                 try:
-                    release.write(table, report=report)
+                    release.write(table, report=report, register=kept / "register")
                 except SystemExit:
                     outcomes.add(report.read_text() == "old")
             if report.read_text() == "old":
