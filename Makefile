@@ -85,10 +85,7 @@ sanitize: $(VENV)/tools
 	COVEY_KERNELS=$(abspath build/sanitize) HYPOTHESIS_PROFILE=quick ASAN_OPTIONS=detect_leaks=0 \
 		LD_PRELOAD="$$(for one in asan stdc++; do \
 			$(or $(CXX),c++) -print-file-name=lib$$one.so; done | xargs)" \
-		$(BIN)/pytest -p no:cacheprovider -q --capture=sys $(KERNELS:%=tests/test_%.py)
-
-KERNELS := core k_member methods rings covey box_tree stopping enforcement reference_covey \
-	microaggregation bounds
+		$(BIN)/pytest -p no:cacheprovider -q --capture=sys tests/clustering tests/reference
 
 format: $(VENV)/tools
 	$(BIN)/ruff format .

@@ -257,7 +257,7 @@ def test_a_page_can_be_printed(reports: dict[str, Path], opened: Any) -> None:
 
 
 def test_names_that_others_chose_do_not_run(tmp_path: Path, opened: Any) -> None:
-    from test_report import evil_release
+    from report.test_report import evil_release
 
     _, _, release = evil_release()
     path = tmp_path / "evil.html"

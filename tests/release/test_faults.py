@@ -16,7 +16,7 @@ from children import children
 from covey import demo
 from covey.cli import main as cli
 from covey.tables import files
-from test_outputs import at_call
+from release.test_outputs import at_call
 
 pytestmark = pytest.mark.slow  # whole commands, killed again and again
 K = 5

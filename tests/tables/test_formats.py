@@ -389,7 +389,7 @@ def test_sas_transport_files(tmp_path: Path) -> None:
 
 HAVEN = (
     Path("/usr/lib/R/site-library/haven/examples"),
-    Path(__file__).parents[1] / "build/haven/usr/lib/R/site-library/haven/examples",
+    Path(__file__).parents[2] / "build/haven/usr/lib/R/site-library/haven/examples",
 )
 
 

@@ -22,7 +22,7 @@ from covey.schema import Column, Require, Schema, TableFormat, TaxonomyBuilder
 from covey_experiments import judging
 from covey_experiments.figures import EXAMPLES, FIGURES
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 ROWS = 120
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]

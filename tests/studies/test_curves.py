@@ -235,7 +235,7 @@ def test_the_command_counts_persons_or_rows(folder: Folder, stays: pl.DataFrame)
 
 
 def test_every_mark_names_its_source_and_is_in_the_documentation() -> None:
-    page = " ".join(Path(__file__).parents[1].joinpath("docs/curve.md").read_text().split())
+    page = " ".join(Path(__file__).parents[2].joinpath("docs/curve.md").read_text().split())
     for mark in marks.MARKS:
         assert (mark.cell is None) != (mark.risk is None)
         assert mark.source.startswith("http")

@@ -25,7 +25,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import covey
-import test_golden as golden
 from command_line import Folder
 from covey import tables
 from covey.custody import footprints, keys, stored
@@ -38,6 +37,7 @@ from covey.report import LOOKED_UP, NOT_LOOKED_UP
 from covey.schema import Role
 from covey.tables import files
 from examples import examples
+from release import test_golden as golden
 
 PEOPLE = pl.DataFrame(
     {

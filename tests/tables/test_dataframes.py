@@ -10,7 +10,7 @@ import pytest
 
 import covey
 from covey import tables
-from test_copies import found_in
+from custody.test_copies import found_in
 
 CANARY = "Q7-secret"
 ROWS = 20

@@ -16,7 +16,7 @@ from examples import examples
 from oracles.metrics import total_il
 from tables_of_people import People, people
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 seeds = st.integers(0, 2**64)
 by_name = pytest.mark.parametrize("name", reference.METHODS)
 

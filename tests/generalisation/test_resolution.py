@@ -25,8 +25,8 @@ from covey.measures.resolution import Resolution
 from covey.report import Report
 from covey.report import sample as samples
 from examples import examples
+from report.test_report import Page
 from tables_of_people import People, people
-from test_report import Page
 
 # ── the oracle ──────────────────────────────────────────────────────────────────────────────────
 

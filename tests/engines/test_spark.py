@@ -17,7 +17,7 @@ import pytest
 import covey
 from covey import KAnonymity, LDiversity, PersonShare, Style, TCloseness
 from covey.engines import sessions
-from test_datasets import KEY, REQUESTS, in_order, people, released, schema, spread
+from engines.test_datasets import KEY, REQUESTS, in_order, people, released, schema, spread
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 if shutil.which("java") is None:
@@ -194,9 +194,9 @@ def test_a_killed_executor_changes_nothing(tmp_path: Path) -> None:
     source = spread(people(), tmp_path / "in")
     asked = {"method": blocks(lambda k: k), "require": K["require"]}
     calm = locally(source, schema(), tmp_path / "calm", **asked)
-    tests = str(Path(__file__).parent)
+    tests = str(Path(__file__).parents[1])
     subprocess.run(
-        [sys.executable, f"{tests}/spark_cluster.py", tmp_path],
+        [sys.executable, f"{tests}/engines/spark_cluster.py", tmp_path],
         env={**os.environ, "PYTHONPATH": tests, "SPARK_SUBMIT_OPTS": BRIEFLY},
         capture_output=True,
         check=True,

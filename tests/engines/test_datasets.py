@@ -455,11 +455,11 @@ def test_a_killed_run_leaves_no_cell_and_can_be_resumed(stage: str, tmp_path: Pa
     command = [source, str(tmp_path / "schema.toml"), str(work / "out")]
 
     def run(act: str, how: str) -> subprocess.CompletedProcess[bytes]:
-        child = CHILD.format(module="acting_on_datasets")
+        child = CHILD.format(module="engines.acting_on_datasets")
         return subprocess.run(
             [sys.executable, "-c", child, *command, act, how],
             capture_output=True, timeout=120, check=False,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
         )  # fmt: skip
 
     killed = run(f"kill {stage}", "anew")

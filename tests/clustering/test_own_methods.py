@@ -20,7 +20,7 @@ from covey import demo
 from covey.clustering import METHODS, Method, as_method, bibliography, registry
 from covey.clustering.papers import PAPERS, cited
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FRAME = pl.DataFrame({"age": [1, 2, 3, 11, 12, 13, 40], "job": [*"aabbabc"]})
 SCHEMA = covey.Schema.of(quasi={"age": "numeric"}, sensitive=["job"])
 LABELS = [0, 0, 0, 1, 1, 1, 1]

@@ -1,7 +1,7 @@
 """Earlier releases: the same key and request must give the same bytes.
 
 An adversary can combine two versions of one release, so a change of a single byte needs a line in
-the CHANGELOG. `python tests/test_golden.py` prints the current digests.
+the CHANGELOG. `python tests/release/test_golden.py` prints the current digests.
 """
 
 import hashlib
