@@ -24,11 +24,11 @@ import numpy as np
 import polars as pl
 
 import covey
-from covey import part
 from covey._core.arrays import Longs
 from covey.clustering.progress import silent
 from covey.clustering.request import Request
 from covey.encoding import EncodedTable, encode
+from covey.engines import part
 from covey.errors import GuaranteeError
 from covey.measures.objective import objective
 from covey.repair.sizes import large_enough

@@ -15,7 +15,7 @@ from covey.custody.keys import Key
 from covey.encoding import Style
 from covey.errors import SchemaError
 from covey.inspection.named import Names, described
-from covey.publishing import Writing
+from covey.release import Writing
 from covey.schema import Schema
 from covey.schema.requirements import Requirement
 

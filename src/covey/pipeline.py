@@ -29,8 +29,7 @@ from covey.generalisation import Behind, View, generalise
 from covey.measures import loss
 from covey.measures.loss import Losses
 from covey.measures.queries import query_error
-from covey.publishing import Destination, Outputs, Writing
-from covey.release import Release, output_of, refuse_uncertain
+from covey.release import Destination, Outputs, Release, Writing, output_of, refuse_uncertain
 from covey.report import About, Costs, Output, Report, Rows, refuse_curve_of_others
 from covey.report.compared import Compared
 from covey.report.findings import Findings

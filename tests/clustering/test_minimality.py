@@ -11,10 +11,11 @@ import polars as pl
 import pytest
 
 import covey
-from covey import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, TCloseness, part
+from covey import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, TCloseness
 from covey.cli import main as cli
 from covey.encoding import encode
 from covey.encoding.constraints import Constraints
+from covey.engines import part
 from covey.repair import repair
 from covey.schema.requirements import Requirement
 from covey.tables import Table

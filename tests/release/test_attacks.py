@@ -22,11 +22,11 @@ import pytest
 from numpy.typing import NDArray
 
 import covey
-from covey import Groups, KAnonymity, LDiversity, Verdict, demo, part
+from covey import Groups, KAnonymity, LDiversity, Verdict, demo
 from covey.clustering import METHODS
 from covey.clustering.progress import Progress
 from covey.encoding import EncodedTable
-from covey.engines import memory
+from covey.engines import memory, part
 from covey.release import Release
 
 K = 5

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covey.errors import OutputError, UsageError
-from covey.publishing import Destination
+from covey.release import Destination
 from covey.tables import files, sources
 from covey.tables.digests import Digest
 

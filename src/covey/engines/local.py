@@ -19,22 +19,21 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from covey import part
 from covey.clustering.progress import Progress, part_of
 from covey.clustering.request import Request
 from covey.custody.footprints import LARGEST
 from covey.custody.sealed import START, Appender, Spool, frames, write_frame
 from covey.encoding import Scan
 from covey.encoding.groups import Groups
-from covey.engines import steps
+from covey.engines import part, steps
+from covey.engines.part import Grouping, Outcome
 from covey.engines.parts import InParts, task_of
 from covey.engines.run import Order
 from covey.engines.steps import PART, Gathered, Job, Rows, Shown, Sizes, Summary, Survey
 from covey.engines.tracing import Tracing
 from covey.engines.written import LocalFiles
 from covey.errors import UsageError
-from covey.part import Grouping, Outcome
-from covey.publishing import Outputs
+from covey.release import Outputs
 from covey.schema import Column
 from covey.tables import files, formats
 from covey.tables.batches import Batches

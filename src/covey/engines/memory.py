@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from covey import part, tables
+from covey import tables
 from covey.clustering import refuse_infeasible
 from covey.clustering.bounds import least_loss
 from covey.clustering.objectives import LOSS
@@ -29,6 +29,8 @@ from covey.encoding import EncodedTable, Values, encode_values
 from covey.encoding.encode import class_codes, domain_of
 from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.encoding.selection import Selection
+from covey.engines import part
+from covey.engines.part import Grouping, leaving_order
 from covey.engines.run import Measured, Order
 from covey.errors import UsageError
 from covey.generalisation import Behind, View, beside, cells_of, filled_in
@@ -38,9 +40,7 @@ from covey.measures import loss
 from covey.measures.entropy import InGroups
 from covey.measures.histograms import Persons
 from covey.measures.loss import Losses, RowLosses
-from covey.part import Grouping, leaving_order
-from covey.publishing import Outputs
-from covey.release import Kept, Release
+from covey.release import Kept, Outputs, Release
 from covey.report import Report, Rows
 from covey.report.carried import Carried
 from covey.schema import Role, Schema

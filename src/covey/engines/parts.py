@@ -25,8 +25,7 @@ from covey.generalisation import View
 from covey.inspection.persons import Doubts, refuse_repeats
 from covey.measures import loss
 from covey.measures.histograms import Persons
-from covey.publishing import Outputs, Proven, Written
-from covey.release import Release
+from covey.release import Outputs, Proven, Release, Written
 from covey.report import Report, Rows
 from covey.report.carried import Carried
 from covey.schema import Role

@@ -18,8 +18,7 @@ from covey.generalisation import View
 from covey.inspection.persons import Doubts
 from covey.measures.histograms import Persons
 from covey.measures.loss import Losses
-from covey.publishing import Destination, Outputs
-from covey.release import Release
+from covey.release import Destination, Outputs, Release
 from covey.report import Report, Rows
 from covey.report.carried import Carried
 from covey.report.findings import Findings, Made

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from covey import part
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
 from covey.custody.ordering import Content
 from covey.encoding import Tally
-from covey.engines import hadoop, sessions, steps, tasks
+from covey.engines import hadoop, part, sessions, steps, tasks
 from covey.engines.hadoop import Folder
+from covey.engines.part import Outcome
 from covey.engines.parts import InParts, as_table, task_of
 from covey.engines.run import Order
 from covey.engines.steps import Job, Summary, Survey
@@ -31,8 +31,7 @@ from covey.engines.tasks import ERROR, FILE, PIECE, ROW, SUM, Owned, Part, Seen
 from covey.errors import CoveyError, UsageError, ViolationError
 from covey.generalisation import View
 from covey.measures.histograms import Persons
-from covey.part import Outcome
-from covey.publishing import certified
+from covey.release import certified
 from covey.report import Output
 from covey.report.carried import Carried
 from covey.schema import ColumnType, RowKind, Schema, TableFormat

@@ -17,7 +17,7 @@ from hashlib import blake2b
 import numpy as np
 import polars as pl
 
-from covey import part, tables
+from covey import tables
 from covey._core.arrays import Longs
 from covey.clustering import refuse_infeasible
 from covey.clustering.progress import Progress
@@ -31,14 +31,15 @@ from covey.encoding.groups import SUPPRESSED, Groups
 from covey.encoding.intervals import HIGH, LOW
 from covey.encoding.selection import Selection
 from covey.encoding.values import is_category, rows_to_keep
+from covey.engines import part
 from covey.engines.cuts import Cuts, learn, uncut
+from covey.engines.part import Grouping
 from covey.errors import UsageError
 from covey.generalisation import Behind, cells_of, filled_in
 from covey.inspection import repeating
 from covey.inspection.persons import dropped_numbers, whose_rows
 from covey.inspection.repeating import Repeating, with_dropped
 from covey.measures.entropy import InGroups
-from covey.part import Grouping
 from covey.schema import Role, Schema
 from covey.schema.requirements import PersonShare
 from covey.tables import Table

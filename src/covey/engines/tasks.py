@@ -23,10 +23,10 @@ from covey.clustering.request import Request
 from covey.custody.ordering import Content, Hashes
 from covey.encoding.groups import Groups
 from covey.engines import steps
+from covey.engines.part import Grouping
 from covey.engines.steps import CLASS, PART, Job, Rows, Shown, Sizes, Summary, Survey, Task
 from covey.errors import CoveyError, ViolationError
 from covey.generalisation import ReleasedClasses
-from covey.part import Grouping
 from covey.report.carried import Carried
 from covey.schema.requirements import Requirement
 from covey.tables import Table

@@ -31,8 +31,7 @@ from covey.errors import UsageError, percent
 if TYPE_CHECKING:
     from covey.clustering.progress import Progress
     from covey.generalisation import Style
-    from covey.publishing import Writing
-    from covey.release import Release
+    from covey.release import Release, Writing
     from covey.report import Report
     from covey.schema import Schema
     from covey.studies.curves import Curve
@@ -92,8 +91,7 @@ class Beside(AboutRelease):
 
     def files(self, output: str, method: str) -> list[str | Path]:
         """The files beside this output; refuse those that the method does not allow."""
-        from covey.publishing import Destination
-        from covey.release import refuse_uncertain
+        from covey.release import Destination, refuse_uncertain
         from covey.studies import curves
 
         reports = self.report or []
