@@ -14,9 +14,10 @@ import numpy as np
 from benchmarks import own
 
 from covey import Schema
-from covey.clustering.bounds import least_loss, least_of_rows
 from covey.clustering.covey import covey
 from covey.clustering.objectives import LOSS
+from covey.clustering.optimum import least_loss
+from covey.clustering.optimum.rows import least_of_rows
 from covey.encoding import EncodedTable, encode
 from covey.tables import Table
 

@@ -30,7 +30,6 @@ from covey.clustering.request import Request
 from covey.encoding import EncodedTable, encode
 from covey.engines import part
 from covey.errors import GuaranteeError
-from covey.measures.objective import objective
 from covey.repair.sizes import large_enough
 from covey.schema.requirements import SENSITIVE_MODELS
 from covey.tables import Table
@@ -153,7 +152,7 @@ def trial(case: Case, draw: random.Random, keys: int) -> Trial | None:
     ]
     best = [row for row, score in zip(some, scores, strict=True) if score == max(scores)]
     right, has = [fmean(values[row] == rare for row in rows) for rows in (best, some)]
-    return Trial(right, has, objective(table, covey.Groups(published)), maker.is_refused)
+    return Trial(right, has, table.objective(covey.Groups(published)), maker.is_refused)
 
 
 def _likeness(

@@ -23,7 +23,6 @@ from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups, Rings
 from covey.encoding.imputation import blocks_of
 from covey.errors import count
-from covey.measures.objective import objective
 from covey.tables import Table
 
 FOLDER = Path(__file__).parent / "methods"
@@ -98,7 +97,7 @@ def _stage(title: str, table: EncodedTable, groups: Groups | Rings) -> Stage:
 
 def _lost(table: EncodedTable, groups: Groups | Rings) -> float:
     assert isinstance(groups, Groups)
-    return objective(table, groups)
+    return table.objective(groups)
 
 
 # ── drawing it ──────────────────────────────────────────────────────────────────────────────────

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from make_report_picture import CHROMIUM, QUIETLY
 
 import builds
 from command_line import Folder
@@ -61,6 +60,8 @@ def shared_data() -> Path:
 @pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
     """A real browser. Not for the whole session: its loop would be in the way of other tests."""
+    from make_report_picture import CHROMIUM, QUIETLY  # it loads the kernels
+
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:
         pytest.skip("there is no chromium here")

@@ -17,10 +17,10 @@ from covey import Schema, UsageError, demo
 from covey._core import kernels
 from covey._core.arrays import Longs
 from covey.cli import main as cli
-from covey.clustering import bounds, set_partition
-from covey.clustering.bounds import least_loss, least_of_rows
 from covey.clustering.objectives import LOSS
-from covey.clustering.simplex import Simplex, Work
+from covey.clustering.optimum import least_loss, partitions
+from covey.clustering.optimum.rows import least_of_rows
+from covey.clustering.optimum.simplex import Simplex, Work
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups
 from covey.reference.model import record_loss
@@ -59,7 +59,7 @@ def bound(encoded: EncodedTable, labels: list[int], k: int, work: int | None = N
     """The bound from some groups, after so much work."""
     with pytest.MonkeyPatch.context() as changed:
         if work is not None:
-            changed.setattr(set_partition, "_WORK", work)
+            changed.setattr(partitions, "_WORK", work)
         found = least_loss(encoded, Groups(np.array(labels)), k)
     assert found is not None
     return found
@@ -247,11 +247,11 @@ def test_less_is_looked_at_if_it_would_take_too_long(monkeypatch: pytest.MonkeyP
     labels = (np.arange(40) // k).clip(max=12).tolist()
     best, of_rows = bound(encoded, labels, k), least_of_rows(encoded, k).sum()
     assert 0 < of_rows < best
-    monkeypatch.setattr(set_partition, "_MOST_CLASSES", 10)
+    monkeypatch.setattr(partitions, "_MOST_CLASSES", 10)
     assert bound(encoded, labels, k) == pytest.approx(of_rows)
-    monkeypatch.setattr(bounds, "_MOST", 10)
+    monkeypatch.setattr("covey.clustering.optimum.rows._MOST", 10)
     assert bound(encoded, labels, k) == 0
-    monkeypatch.setattr(set_partition, "_MOST_CLASSES", 40)
+    monkeypatch.setattr(partitions, "_MOST_CLASSES", 40)
     assert bound(encoded, labels, k) == pytest.approx(best)
 
 
@@ -295,7 +295,7 @@ def test_the_command_line_says_that_no_groups_lose_less_and_never_rounds_down(
     assert cli.run([*words.split(), "best"]) == 0
     assert "the least possible loss" in capfd.readouterr().err
     # The rows alone say that it is at least 3, and 7 is 133.33 % more.
-    monkeypatch.setattr(set_partition, "_WORK", 0)
+    monkeypatch.setattr(partitions, "_WORK", 0)
     assert cli.run([*words.split(), "best"]) == 0
     assert "at most 133.4" in capfd.readouterr().err
     assert cli.run([*words.split(), "fast"]) == 0

@@ -23,7 +23,6 @@ from covey.encoding.groups import Groups
 from covey.encoding.imputation import without_gaps
 from covey.encoding.intervals import usual_range
 from covey.errors import TableError, TaxonomyError, UsageError
-from covey.measures.objective import objective
 from covey.reference import model as oracle
 from covey.schema import Schema
 from covey.schema.taxonomy import build
@@ -604,5 +603,5 @@ def test_points_are_as_far_apart_as_two_rows_lose_together(table: People) -> Non
     points = encoded.features
     for row in range(1, encoded.rows):
         pair = encoded.take(np.array([0, row]))
-        lost = objective(pair, Groups([0, 0])) / 2
+        lost = pair.objective(Groups([0, 0])) / 2
         assert np.abs(points[0] - points[row]).sum() == pytest.approx(lost, abs=1e-9)

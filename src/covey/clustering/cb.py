@@ -4,19 +4,17 @@ He, Chen, Chen, Dong, Wang, Huang: Clustering-based k-anonymity, PAKDD 2012 (CB)
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from covey._core import kernels
 from covey._core.arrays import Ints, Longs
 from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
 from covey.errors import InfeasibleError, UsageError
 from covey.schema.requirements import LDiversity
-
-if TYPE_CHECKING:
-    from covey._core import kernels
 
 Reading = Literal["tree", "ordered"]
 
@@ -45,8 +43,6 @@ def cb(  # noqa: PLR0913 - the options of the method
 
     Time O(n log(n/k)) for even splits, O(n²/k) at worst; memory O(n).
     """
-    from covey._core import kernels
-
     if categorical not in get_args(Reading):
         raise UsageError(f"categorical must be one of {', '.join(get_args(Reading))}")
     if not (isinstance(tries, int) and isinstance(restarts, int) and min(tries, restarts) >= 1):
@@ -55,7 +51,7 @@ def cb(  # noqa: PLR0913 - the options of the method
     core = table.core if categorical == "tree" else _ordered(table)
     random = np.random.default_rng(seed)
 
-    def work(watch: "kernels.Watch") -> Longs:
+    def work(watch: kernels.Watch) -> Longs:
         return kernels.cb(
             *(core, table.missing_at, k, tries, restarts, l or 0, values, rank, random, watch)
         )
@@ -97,10 +93,8 @@ def _sensitive(table: EncodedTable, l: int | None, sensitive: str | None) -> tup
     return values, rank
 
 
-def _ordered(table: EncodedTable) -> "kernels.Table":
+def _ordered(table: EncodedTable) -> kernels.Table:
     """The table with categories as numbers, by their position among the leaves of the tree."""
-    from covey._core import kernels
-
     steps = [max(a.tree.leaf_count - 1, 1) for a in table.categories]
     places = table.places[:, len(table.intervals) :] / np.array(steps, dtype=np.float64)
     numbers = np.ascontiguousarray(np.hstack([table.cells.numbers, places]))

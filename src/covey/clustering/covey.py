@@ -5,18 +5,19 @@ number of rows. Each round divides the table into different blocks.
 """
 
 import math
-import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, TypeVar, get_args
+from typing import TypeVar, get_args
 
 import numpy as np
 
-from covey._core.arrays import Cells, Floats, Forest, Ints, Longs
-from covey.clustering import discernibility
+from covey._core import kernels
+from covey._core.arrays import Cells, Floats, Forest, Longs
+from covey.clustering import discernibility, microaggregation
+from covey.clustering.blocks import large_enough, tiles, workers
 from covey.clustering.efforts import PLANS, Effort, Plan, Schedule
 from covey.clustering.objectives import LOSS, Asked, Objective
 from covey.clustering.progress import STOPPED, Progress, silent, watched, with_loss
@@ -24,9 +25,6 @@ from covey.encoding import EncodedTable
 from covey.encoding.constraints import Constraints, no_rules
 from covey.encoding.groups import SUPPRESSED, Groups
 from covey.errors import UsageError
-
-if TYPE_CHECKING:
-    from covey._core import kernels
 
 T = TypeVar("T")
 
@@ -92,8 +90,6 @@ def covey(  # noqa: PLR0913 - the options of the method
     if objective is not None:
         aim = Objective.of(objective)
         if aim.sse:
-            from covey.clustering import microaggregation
-
             squares = microaggregation.PLANS[effort]
             groups = microaggregation.microaggregated(
                 table, k, seed=seed, plan=squares, end=end, progress=progress
@@ -193,12 +189,11 @@ def _with_smaller_squares(
     table: EncodedTable, k: int, groups: Groups, seed: int, progress: Progress
 ) -> Groups:
     """The groups with smaller sums of squares, which meet the constraints, too."""
-    from covey.clustering.microaggregation import microaggregated, sum_of_squares
-
-    found = microaggregated(table, k, seed=seed, start=groups, progress=progress)
+    found = microaggregation.microaggregated(table, k, seed=seed, start=groups, progress=progress)
     if table.constraints is not None:
         found = keep_constraints(table, k, found, seed=seed, progress=progress)
-    better = sum_of_squares(table, found) < sum_of_squares(table, groups)
+    squares = microaggregation.sum_of_squares
+    better = squares(table, found) < squares(table, groups)
     return found if better else groups
 
 
@@ -243,17 +238,6 @@ def _numbered(labels: Longs) -> Longs:
     return numbered - int(known[0] < 0)
 
 
-def workers() -> int:
-    """The number of processors for this process; the result does not depend on it.
-
-    `OMP_NUM_THREADS` limits it, as that of other programs: Spark sets it for each of its tasks.
-    """
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    most = int(asked) if asked.isdecimal() and int(asked) else math.inf
-    present = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return int(min(present or 1, most))
-
-
 class _Work:
     """A table, data shared by its blocks, and the groups so far.
 
@@ -271,8 +255,6 @@ class _Work:
         max_suppressed: float = 0.0,
         progress: Progress = silent,
     ) -> None:
-        from covey._core import kernels
-
         self.table, self.k, self.seed, self.progress = table, k, seed, progress
         self.space, self.watch = kernels.Space(table.core), kernels.Watch()
         self.labels = np.zeros(table.rows, dtype=np.int64)
@@ -296,10 +278,8 @@ class _Work:
         self.limit, self.true_price = limit, self.lost if limit else math.inf
         self.price = self.true_price
 
-    def _marks(self, constraints: Constraints | None) -> "kernels.Marks | None":
+    def _marks(self, constraints: Constraints | None) -> kernels.Marks | None:
         """The rows' classes and constrained values; None if neither matters."""
-        from covey._core import kernels
-
         if constraints is None and self.penalty == 0.0:
             return None
         classes = self.table.classes if self.penalty > 0.0 else None
@@ -319,17 +299,15 @@ class _Work:
         """Random numbers for one place in the work, independent of thread and time."""
         return np.random.default_rng((self.seed, *place))
 
-    def block(self, own: Longs) -> "kernels.Block":
+    def block(self, own: Longs) -> kernels.Block:
         """Some rows, in no group yet."""
-        from covey._core import kernels
-
         return kernels.Block(self.space, self.marks, own, self.k, self.evenness, self.true_price)
 
     def start(self, threads: ThreadPoolExecutor, plan: Plan) -> None:
         """Grow groups in blocks of similar rows, and sweep them once. No row is suppressed yet."""
         everyone = np.arange(self.table.rows, dtype=np.int32)
         most = max(plan.start, plan.room * self.k)
-        blocks = _large_enough(_tiles(self.table.core, everyone, most), self.k)
+        blocks = large_enough(tiles(self.table.core, everyone, most), self.k)
 
         def grow(number: int) -> float:
             block, random = self.block(blocks[number]), self.random(0, number)
@@ -432,13 +410,13 @@ class _Work:
         """How groups are re-formed."""
         return plan.neighbours(self.k), plan.hosts, plan.tries, heat, self.k >= plan.gathers
 
-    def _load(self, own: Longs) -> "kernels.Block":
+    def _load(self, own: Longs) -> kernels.Block:
         """Some rows, in their groups."""
         block = self.block(own)
         block.load(_numbered(self.labels[own]))
         return block
 
-    def _save(self, own: Longs, block: "kernels.Block") -> None:
+    def _save(self, own: Longs, block: kernels.Block) -> None:
         labels = block.labels
         lowest = np.full(len(own) + 1, self.table.rows)
         np.minimum.at(lowest, labels, own)
@@ -507,7 +485,7 @@ class _Work:
         member[places[order]] = order
         shaken = _shaken(self.table.cells, self.table.forest, random)
         most = max(block // self.k, _SMALLEST_BLOCK)
-        tiled = _tiles(shaken, member[member >= 0], most)
+        tiled = tiles(shaken, member[member >= 0], most)
         block_of = np.empty(self.table.rows, dtype=np.int64)
         for number_, own in enumerate(tiled):
             block_of[places[own]] = number_
@@ -516,32 +494,8 @@ class _Work:
         return np.split(np.argsort(numbers, kind="stable"), ends[:-1])
 
 
-def _tiles(table: "kernels.Table", rows: Ints, most: int) -> list[Ints]:
-    """Some rows in blocks of similar ones, none of more than `most`."""
-    from covey._core import kernels
-
-    order, ends = kernels.tile(table, rows, most)
-    return np.split(order, ends[:-1])
-
-
-def _large_enough(blocks: Sequence[Ints], least: int) -> list[Longs]:
-    """Merge blocks that are too small with the next one, or with the last."""
-    ready: list[Longs] = []
-    waiting: list[Ints] = []
-    for block in blocks:
-        waiting.append(block)
-        if sum(map(len, waiting)) >= least:
-            ready.append(np.concatenate(waiting).astype(np.int64))
-            waiting = []
-    if waiting:
-        ready[-1:] = [np.concatenate([*ready[-1:], *waiting]).astype(np.int64)]
-    return ready
-
-
-def _shaken(cells: Cells, forest: Forest, random: np.random.Generator) -> "kernels.Table":
+def _shaken(cells: Cells, forest: Forest, random: np.random.Generator) -> kernels.Table:
     """The same table with attributes weighted by random factors from 1/3 to 3."""
-    from covey._core import kernels
-
     factors = 3.0 ** random.uniform(-1, 1, len(cells.weights) + len(forest.first))
     sizes = np.diff(np.append(forest.first, len(forest.depth)))
     by_node = np.repeat(factors[len(cells.weights) :], sizes)

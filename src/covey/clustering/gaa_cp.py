@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from covey._core import kernels
 from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
@@ -20,7 +21,5 @@ def gaa_cp(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = s
     from its abstract and its description by Wang et al. 2022. A tree of boxes finds the rows:
     near-linear time on real tables, O(n²) at worst, memory O(n).
     """
-    from covey._core import kernels
-
     picks = np.random.default_rng(seed).random(table.rows // k)
     return Groups(watched(partial(kernels.gaa_cp, table.core, k, picks), progress))

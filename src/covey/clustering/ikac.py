@@ -7,8 +7,9 @@ from functools import partial
 
 import numpy as np
 
+from covey._core import kernels
 from covey._core.arrays import Floats
-from covey.clustering._centre_point import weighted_pairs
+from covey.clustering.kacpc import weighted_pairs
 from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
@@ -21,8 +22,6 @@ def ikac(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = sil
     common ancestor. The paper's text was not available: this is inferred from its description by
     Wang et al. 2022. Time O(n²/k), memory O(n).
     """
-    from covey._core import kernels
-
     start = int(np.random.default_rng(seed).random() * table.rows)
     pairs = weighted_pairs(table, _leaf_shares)
     return Groups(watched(partial(kernels.ikac, table.core, k, pairs, start), progress))

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from covey._core import kernels
 from covey._core.arrays import Longs
 from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
@@ -40,9 +41,6 @@ def k_member(
     near-linear time on real tables, O(n²) at worst, memory O(n). Ties go to the lowest row number,
     so the result depends only on the rows and the seed.
     """
-    # Compiled code is loaded when first needed, so that commands without it start quickly.
-    from covey._core import kernels
-
     if seed_ref not in get_args(SeedRef):
         raise UsageError(f"seed_ref must be one of {', '.join(get_args(SeedRef))}")
     if not isinstance(penalty, int | float) or not 0 <= penalty < float("inf"):
@@ -58,7 +56,7 @@ def k_member(
     classes = np.empty(0, dtype=np.int32) if table.classes is None else table.classes
     rule = get_args(SeedRef).index(seed_ref)
 
-    def work(watch: "kernels.Watch") -> Longs:
+    def work(watch: kernels.Watch) -> Longs:
         return kernels.k_member(
             *(table.core, k, rule, start, picks, order),
             *(classes, float(penalty), penalise_leftovers, watch),

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from covey._core import kernels
 from covey._core.arrays import Floats, Longs
 from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
@@ -30,8 +31,6 @@ def kaca(
     available: the details follow common descriptions of the method. Time O(E²) for E distinct rows,
     memory O(n).
     """
-    from covey._core import kernels
-
     if not isinstance(beta, int | float) or not 0 <= beta < float("inf"):
         raise UsageError("beta must be a number, 0 or more")
     classes, climbs = _equal_rows(table), _climbs(table, float(beta))

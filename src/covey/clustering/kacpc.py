@@ -4,13 +4,14 @@ Wang, He, Zhu: Improving data utilization of k-anonymity through clustering opti
 Transactions on Data Privacy 2022 (KACPC).
 """
 
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
+from covey._core import kernels
 from covey._core.arrays import Floats, Ints
-from covey.clustering._centre_point import weighted_pairs
 from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
@@ -32,11 +33,23 @@ def kacpc(
     `normalise` scales the distances of each tree to 0 … 1. Time O(n²/k), memory O(n): covey updates
     sums of distances, whereas the paper stores all distances.
     """
-    from covey._core import kernels
-
     pairs = weighted_pairs(table, partial(pair_distances, normalise=bool(normalise)))
     numbers, codes = _most_frequent(table)
     return Groups(watched(partial(kernels.kacpc, table.core, k, pairs, numbers, codes), progress))
+
+
+def weighted_pairs(table: EncodedTable, pair_distances: Callable[[Taxonomy], Floats]) -> Floats:
+    """The weighted distances in all trees, by the nodes of the forest.
+
+    For each node of a tree, `pair_distances` has the distance of two leaves whose lowest common
+    ancestor it is, by their depths.
+    """
+    deepest = table.forest.ancestors.shape[1]
+    pairs = np.zeros((len(table.forest.depth), deepest, deepest))
+    for category, first in zip(table.categories, table.forest.first, strict=True):
+        own = category.column.weight * pair_distances(category.tree)
+        pairs[first : first + len(own), : own.shape[1], : own.shape[2]] = own
+    return pairs
 
 
 def _most_frequent(table: EncodedTable) -> tuple[Floats, Ints]:

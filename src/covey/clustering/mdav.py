@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from covey._core import kernels
 from covey._core.arrays import Cells, Floats, Forest
 from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
@@ -28,8 +29,6 @@ def mdav(
     z-scores for numbers and 0 or 1 for categories, times the weights. The average of categories is
     the mode. A tree of boxes finds the rows: near-linear time on real tables, O(n²) at worst.
     """
-    from covey._core import kernels
-
     cells, caps, missing = _standardised(table)
     core = kernels.Table(*(*cells, *_nominal(table)))
     return Groups(watched(partial(kernels.mdav, core, k, caps, missing), progress))

@@ -14,19 +14,17 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from covey._core import kernels
 from covey._core.arrays import Floats, Longs
-from covey.clustering.covey import _large_enough, _tiles, workers
+from covey.clustering.blocks import large_enough, tiles, workers
 from covey.clustering.efforts import Effort
 from covey.clustering.progress import STOPPED, Progress, silent
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
-
-if TYPE_CHECKING:
-    from covey._core import kernels
 
 BLOCK = 8_192  # rows that are looked at together
 NEAR = 40  # rows, or 2k if that is more, that may change places with a row
@@ -76,7 +74,7 @@ def microaggregated(
     points = points_of(table)
     everyone = np.arange(table.rows, dtype=np.int32)
     if start is None:
-        blocks = _large_enough(_tiles(table.core, everyone, max(BLOCK, 8 * k)), k)
+        blocks = large_enough(tiles(table.core, everyone, max(BLOCK, 8 * k)), k)
         labels = [_mdav(points[own], k) for own in blocks]
     else:
         blocks, labels = _whole_groups(table, start, max(BLOCK, 8 * k))
@@ -143,8 +141,6 @@ class _Run:
     """Some rows and their groups, from hot to cold."""
 
     def __init__(self, points: Floats, labels: Longs, k: int, random: np.random.Generator) -> None:
-        from covey._core import kernels
-
         self.random = random
         self.heat = HOT * _sum_of_squares(points, labels) / len(labels)
         self.inner = kernels.Annealing(points, labels, k, max(NEAR, 2 * k))
@@ -153,7 +149,7 @@ class _Run:
     def labels(self) -> Longs:
         return self.inner.labels
 
-    def run(self, part: "_Part", watch: "kernels.Watch") -> None:
+    def run(self, part: "_Part", watch: kernels.Watch) -> None:
         """Do some sweeps, while the heat falls as the work goes on."""
         whole = COLD / HOT
         fall = whole ** ((part.last - part.first) / part.sweeps)
@@ -161,8 +157,6 @@ class _Run:
 
     def settle(self) -> None:
         """Without any heat, the squares only fall. This is quick, so nothing interrupts it."""
-        from covey._core import kernels
-
         self.inner.run(STILL, 0.0, 1.0, self.random, kernels.Watch())
 
 
@@ -195,8 +189,6 @@ def _timed_parts(end: float) -> Iterator[_Part]:
 
 def _anneal(work: Sequence[_Run], sweeps: int, end: float, progress: Progress) -> None:
     """Do all of the work; if interrupted, keep the groups so far and report it."""
-    from covey._core import kernels
-
     watch = kernels.Watch()
     parts = _timed_parts(end) if end < math.inf else _parts(sweeps)
     with ThreadPoolExecutor(workers()) as threads:
@@ -249,8 +241,6 @@ def _standardised(values: Floats) -> Floats:
 
 def _mdav(points: Floats, k: int) -> Longs:
     """The first groups: those of MDAV."""
-    from covey._core import kernels
-
     rows, width = points.shape
     none = np.empty(0, dtype=np.int32)
     table = kernels.Table(
@@ -271,7 +261,7 @@ def _whole_groups(
     _, first = np.unique(groups.labels, return_index=True)
     room = max(most * groups.count // max(table.rows, 1), 1)
     found = []
-    for own in _tiles(table.core, first.astype(np.int32), room):
+    for own in tiles(table.core, first.astype(np.int32), room):
         rows = np.flatnonzero(np.isin(groups.labels, groups.labels[own]))
         found.append((rows, np.unique(groups.labels[rows], return_inverse=True)[1]))
     return [rows for rows, _ in found], [labels for _, labels in found]

@@ -6,6 +6,7 @@ Byun et al. 2007.
 
 from functools import partial
 
+from covey._core import kernels
 from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
@@ -25,7 +26,5 @@ def mondrian(
     `relaxed` distributes those at the median over both sides, which makes the sides equal in size.
     Parts that cannot be cut may have more than 2k - 1 rows. Time O(n log n), memory O(n).
     """
-    from covey._core import kernels
-
     cut = partial(kernels.mondrian, table.core, table.places, table.weights, k, bool(relaxed))
     return Groups(watched(cut, progress))

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from covey._core import kernels
 from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Rings
@@ -22,8 +23,6 @@ def nh(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = silen
     identify its whole ring. The paper's text was not available: this is inferred from what others
     report. Time O(n log(n/k) + nk), or O(n²/k) for uneven splits; memory O(n).
     """
-    from covey._core import kernels
-
     random = np.random.default_rng(seed)
     rings = watched(partial(kernels.nh, table.core, k, random), progress)
     return Rings(k, *rings, table.rows)

@@ -70,8 +70,7 @@ class Objective:
         """What was asked for, of the classes that these groups form in a release."""
         total = 0.0
         if self.loss:
-            losses = [one.fold(groups).losses(table.measure) for one in table.attributes]
-            total += self.loss * float(groups.sizes @ (table.weights @ np.array(losses)))
+            total += self.loss * float(groups.sizes @ table.losses(groups))
         own = classes_of(table, groups)
         sizes = np.bincount(own, groups.sizes)
         total += self.discernibility * float(sizes @ sizes)

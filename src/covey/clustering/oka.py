@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from covey._core import kernels
 from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
@@ -20,8 +21,6 @@ def oka(table: EncodedTable, k: int, *, seed: int = 0, progress: Progress = sile
     order of the rows is inferred: the paper may sort them. A tree of boxes finds the centres, in
     O(n²/k) at worst; memory O(n).
     """
-    from covey._core import kernels
-
     missing = np.full(len(table.intervals), table.missing_at)
     random = np.random.default_rng(seed)
     return Groups(watched(partial(kernels.oka, table.core, k, missing, random), progress))

@@ -6,10 +6,9 @@ share of it that is done, and decides what to show.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    from covey._core import kernels
+from covey._core import kernels
 
 T = TypeVar("T")
 Progress = Callable[[str, float], None]
@@ -46,7 +45,7 @@ _SECONDS_BETWEEN_REPORTS = 0.1
 
 
 def watched(
-    work: "Callable[[kernels.Watch], T]", progress: Progress, *, keeps_result: bool = False
+    work: Callable[[kernels.Watch], T], progress: Progress, *, keeps_result: bool = False
 ) -> T:
     """Run a kernel in a thread of its own and report its progress.
 
@@ -54,8 +53,6 @@ def watched(
     error that `progress` raises. A kernel that `keeps_result` has one soon after an interrupt too;
     only a second interrupt then aborts the work.
     """
-    from covey._core import kernels
-
     watch = kernels.Watch()
     with ThreadPoolExecutor(1) as thread:
         running = thread.submit(work, watch)

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from covey._core import kernels
 from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
@@ -22,8 +23,6 @@ def systematic(
     text was not available: this is inferred from its abstract and from what others report. A tree
     of boxes finds the rows: near-linear time on real tables, O(n²) at worst, memory O(n).
     """
-    from covey._core import kernels
-
     first = int(np.random.default_rng(seed).random() * k)
     seeds = table.lexicographic[first::k][: table.rows // k].copy()
     return Groups(watched(partial(kernels.systematic, table.core, k, seeds), progress))

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from covey._core import kernels
 from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
@@ -31,8 +32,6 @@ def wf_c_means(
     available: this is inferred from its abstract and approximate. A tree of boxes finds the
     centres, in O(n²/k) per iteration at worst; memory O(n).
     """
-    from covey._core import kernels
-
     if not isinstance(iterations, int) or iterations < 1:
         raise UsageError("iterations must be a whole number, 1 or more")
     losses = [np.empty(0), *(a.tree.losses(table.measure) for a in table.categories)]

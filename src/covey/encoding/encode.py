@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from covey._core import kernels
 from covey._core.arrays import Cells, Floats, Forest, Ints, Longs
 from covey.encoding.attributes import Attribute
 from covey.encoding.categories import Category, refuse_uncovered, refuse_unfit
 from covey.encoding.constraints import Coded, Constraints, constraints_of
 from covey.encoding.domain import Domain, Reference, Scan, counted
+from covey.encoding.groups import Groups
 from covey.encoding.intervals import Interval
 from covey.encoding.values import Values
 from covey.errors import TableError, TaxonomyError
@@ -33,7 +35,6 @@ from covey.tables import Table
 from covey.tables.csv_files import Dialect
 
 if TYPE_CHECKING:
-    from covey._core import kernels
     from covey.reference.model import Column as PlainColumn
 
 
@@ -83,10 +84,8 @@ class EncodedTable:
         return Cells(numbers, weights, codes)
 
     @cached_property
-    def core(self) -> "kernels.Table":
+    def core(self) -> kernels.Table:
         """Cells and forest as one object for the kernels."""
-        from covey._core import kernels
-
         return kernels.Table(*(*self.cells, *self.forest))
 
     @cached_property
@@ -150,6 +149,20 @@ class EncodedTable:
     def weights(self) -> Floats:
         """The weight of each attribute."""
         return np.array([a.column.weight for a in self.attributes], dtype=np.float64)
+
+    def losses(self, groups: Groups) -> Floats:
+        """The weighted loss of a row in each group."""
+        losses = [attribute.fold(groups).losses(self.measure) for attribute in self.attributes]
+        return np.asarray(self.weights @ np.array(losses))
+
+    def objective(self, groups: Groups) -> float:
+        """What methods minimise: the loss of all rows; a suppressed row loses everything.
+
+        Its scale is that of the whole table, so different groups of it can be compared. So it is
+        never published: `covey.measures.loss` measures by what a release shows.
+        """
+        lost = float(groups.sizes @ self.losses(groups))
+        return lost + groups.suppressed * float(self.weights.sum())
 
     @property
     def features(self) -> Floats:

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._core import kernels
 from covey._core.arrays import Longs
 from covey.encoding import Attribute, EncodedTable
 
@@ -42,8 +43,6 @@ def without_gaps(table: EncodedTable) -> EncodedTable:
 
 def blocks_of(table: EncodedTable, most: int) -> Longs:
     """The block of similar rows of each row; no block has more than `most` rows."""
-    from covey._core import kernels
-
     rows, ends = kernels.tile(table.core, np.arange(table.rows, dtype=np.int32), most)
     block = np.empty(table.rows, dtype=np.int64)
     block[rows] = np.searchsorted(ends, np.arange(table.rows), side="right")

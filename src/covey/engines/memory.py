@@ -19,8 +19,8 @@ import polars as pl
 
 from covey import tables
 from covey.clustering import refuse_infeasible
-from covey.clustering.bounds import least_loss
 from covey.clustering.objectives import LOSS
+from covey.clustering.optimum import least_loss
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
 from covey.custody.footprints import Footprint, footprint

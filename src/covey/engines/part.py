@@ -20,7 +20,6 @@ from covey.encoding import EncodedTable
 from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.encoding.selection import Selection
 from covey.errors import InfeasibleError
-from covey.measures.objective import objective
 from covey.repair.repair import repair
 from covey.repair.sizes import large_enough
 from covey.repair.surplus import without_surplus
@@ -81,7 +80,7 @@ class Grouping:
             for name, column in columns.items()
             if column.totals is not None
         }
-        cost = objective(table, groups) if groups.count else float("inf")
+        cost = table.objective(groups) if groups.count else float("inf")
         return cls(groups, Outcome(cost, groups.suppressed, released))
 
 

@@ -17,7 +17,6 @@ from covey.encoding.groups import Groups
 from covey.encoding.imputation import blocks_of, typical
 from covey.encoding.selection import Selection
 from covey.errors import InfeasibleError, count
-from covey.measures.objective import losses_per_group
 
 
 def without_surplus(
@@ -100,4 +99,4 @@ def _expected_losses(table: EncodedTable, k: int) -> Floats:
         )
     ]
     pairs = EncodedTable(tuple(both), 2 * table.rows, table.measure)
-    return losses_per_group(pairs, Groups(np.tile(np.arange(table.rows), 2)))
+    return pairs.losses(Groups(np.tile(np.arange(table.rows), 2)))

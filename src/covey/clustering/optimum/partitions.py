@@ -19,7 +19,7 @@ import numpy as np
 
 from covey._core import kernels
 from covey._core.arrays import Floats, Longs
-from covey.clustering.simplex import Simplex, Work
+from covey.clustering.optimum.simplex import Simplex, Work
 from covey.encoding import EncodedTable
 
 _WORK = 40_000_000  # steps: two or three seconds

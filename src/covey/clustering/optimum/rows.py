@@ -5,8 +5,6 @@ rows are equal to the row in all others: they are in the same class, if only the
 at. Then each attribute of D costs at least as much as the cheapest k rows of that class that hold
 the row, looked at in this attribute alone. D is not known, so the bound of a row is the least over
 all sets of attributes, and the bound of the table is the sum over its rows.
-
-Of a small table, `set_partition` finds the least loss itself, or a bound near it.
 """
 
 import math
@@ -16,27 +14,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from covey._core.arrays import Floats, Longs
 from covey.encoding import EncodedTable
-from covey.encoding.groups import Groups
 
 _MOST = 2**23  # rows times sets of attributes: some seconds of work
-
-
-def least_loss(table: EncodedTable, groups: Groups, k: int) -> float | None:
-    """A loss that no grouping into groups of at least k can go below; at most that of the groups.
-
-    All rows are in these groups. The better they are, the sooner a bound near their loss is found.
-    None if missing cells match anything: these have no cost of their own. 0 if none is found.
-    """
-    # It loads compiled code, and commands without it start quickly.
-    from covey.clustering.set_partition import least_of_partitions
-
-    if any(attribute.matches_anything.any() for attribute in table.attributes):
-        return None
-    rows = least_of_rows(table, k)
-    losses = table.weights @ np.array(
-        [a.fold(groups).losses(table.measure) for a in table.attributes]
-    )
-    return max(math.fsum(rows), least_of_partitions(table, k, rows, losses[groups.labels]))
 
 
 def least_of_rows(table: EncodedTable, k: int) -> Floats:
