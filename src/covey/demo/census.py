@@ -22,7 +22,8 @@ INCOME = {
 }  # fmt: skip
 
 _YOUNGEST = 16
-_PYRAMID = {0: 40, 6: 90, 14: 110, 34: 115, 46: 70, 60: 25, 77: 2}  # by years above the youngest
+# By years above the youngest.
+_PYRAMID = ((0, 40), (6, 90), (14, 110), (34, 115), (46, 70), (60, 25), (77, 2))
 _RACES = np.array([700, 120, 12, 18, 10, 45, 60, 25, 10], dtype=np.int64)
 # How much the country itself weighs as the birthplace of each of them.
 _NATIVES = np.array([38, 34, 38, 6, 8, 8, 14, 30, 26], dtype=np.int64) * 1_000

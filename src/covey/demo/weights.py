@@ -14,9 +14,9 @@ def integers(values: Iterable[int] | Iterable[Sequence[int]]) -> Ints:
     return np.array(list(values), dtype=np.int64)
 
 
-def curve(knots: Mapping[int, int]) -> Ints:
+def curve(knots: Iterable[Sequence[int]]) -> Ints:
     """Linear interpolation between the knots, in whole numbers, from 0 to the last knot."""
-    at, height = integers(knots.items()).T
+    at, height = integers(knots).T
     x = np.arange(at[-1] + 1)
     left = np.clip(np.searchsorted(at, x, side="right") - 1, 0, len(at) - 2)
     rise, run = np.diff(height)[left], np.diff(at)[left]
@@ -29,7 +29,7 @@ def by_label(table: Mapping[str, Sequence[int]]) -> Ints:
     return integers(table.values()).T
 
 
-def percentages(some: Mapping[str, Sequence[int]], labels: Sequence[str]) -> Ints:
-    """Like `by_label`, with 100 % for each label that `some` does not mention."""
-    usual = [100] * len(next(iter(some.values())))
-    return by_label({label: some.get(label, usual) for label in labels})
+def percentages(table: Mapping[str, Sequence[int]], labels: Sequence[str]) -> Ints:
+    """Like `by_label`, with 100 % for each label that the table does not mention."""
+    usual = [100] * len(next(iter(table.values())))
+    return by_label({label: table.get(label, usual) for label in labels})
