@@ -1,13 +1,13 @@
 """UCI Adult: reads its files, and has trees over its values.
 
-The papers use the rows without missing cells, 30,162 of the first 32,561. They do not print their
-trees, except the one of work classes in Wang et al. 2022, Fig. 1, which is used here. The other
-trees are covey's own.
+The papers use the rows without missing cells, 30,162 of the first 32,561.
 """
 
 import hashlib
+import tomllib
 import urllib.request
 from http.client import HTTPException
+from importlib import resources
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
@@ -25,109 +25,15 @@ SHA_256 = "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"
 ADDRESS = f"https://archive.ics.uci.edu/ml/machine-learning-databases/adult/{FILE}"
 _PATIENCE = 60  # seconds without a byte
 SALARY = "salary"
-CATEGORIES = (
-    "workclass",
-    "education",
-    "marital-status",
-    "occupation",
-    "race",
-    "sex",
-    "native-country",
-)
-COLUMNS = ("age", "education-num", *CATEGORIES, SALARY)
-
-# The columns of UCI's own file, which has no header.
-_UCI = (
-    *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation"),
-    *("relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week"),
-    *("native-country", SALARY),
-)
 _OTHER_NAMES = {"gender": "sex", "income": SALARY, "salary-class": SALARY, "class": SALARY}
 _MISSING = ("?", "")
-
-# UCI's own numbers, by which its column education-num ranks the words of education.
-_SCHOOLING = (
-    *("Preschool", "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th", "HS-grad"),
-    *("Some-college", "Assoc-voc", "Assoc-acdm", "Bachelors", "Masters", "Prof-school"),
-    "Doctorate",
+_DECLARED: dict[str, Any] = tomllib.loads(
+    resources.files("covey_experiments").joinpath("adult.toml").read_text(encoding="utf-8")
 )
-
-TREES: dict[str, dict[str, Any]] = {
-    "workclass": {
-        "*": {
-            "Private": None,
-            "Self-emp": ["Self-emp-inc", "Self-emp-not-inc"],
-            "Gov": ["Federal-gov", "Local-gov", "State-gov"],
-            "Without-pay": None,
-        }
-    },
-    "education": {
-        "*": {
-            "No diploma": {
-                "Up to 8th": ["Preschool", "1st-4th", "5th-6th", "7th-8th"],
-                "9th to 12th": ["9th", "10th", "11th", "12th"],
-            },
-            "Diploma": {
-                "High school": ["HS-grad", "Some-college"],
-                "Associate": ["Assoc-voc", "Assoc-acdm"],
-            },
-            "Degree": {
-                "First or second degree": ["Bachelors", "Masters"],
-                "Highest degree": ["Prof-school", "Doctorate"],
-            },
-        }
-    },
-    "marital-status": {
-        "*": {
-            "Lives with spouse": ["Married-civ-spouse", "Married-AF-spouse"],
-            "Lives apart": ["Married-spouse-absent", "Separated"],
-            "Not married": ["Never-married", "Divorced", "Widowed"],
-        }
-    },
-    "occupation": {
-        "*": {
-            "Office": [
-                *("Adm-clerical", "Exec-managerial", "Prof-specialty", "Sales", "Tech-support")
-            ],
-            "Craft and transport": [
-                *("Craft-repair", "Farming-fishing", "Handlers-cleaners", "Machine-op-inspct"),
-                "Transport-moving",
-            ],
-            "Service": ["Armed-Forces", "Other-service", "Priv-house-serv", "Protective-serv"],
-        }
-    },
-    "race": {
-        "*": ["Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White"],
-    },
-    "sex": {"*": ["Female", "Male"]},
-    "native-country": {
-        "*": {
-            "America": {
-                "North America": ["Canada", "Outlying-US(Guam-USVI-etc)", "United-States"],
-                "Middle America": [
-                    *("El-Salvador", "Guatemala", "Honduras", "Mexico", "Nicaragua")
-                ],
-                "Caribbean": [
-                    *("Cuba", "Dominican-Republic", "Haiti", "Jamaica", "Puerto-Rico"),
-                    "Trinadad&Tobago",
-                ],
-                "South America": ["Columbia", "Ecuador", "Peru"],
-            },
-            "Asia": {
-                "East Asia": ["China", "Hong", "Japan", "South", "Taiwan"],
-                "South-east Asia": ["Cambodia", "Laos", "Philippines", "Thailand", "Vietnam"],
-                "South and west Asia": ["India", "Iran"],
-            },
-            "Europe": {
-                "Britain and Ireland": ["England", "Ireland", "Scotland"],
-                "West and south Europe": [
-                    *("France", "Germany", "Greece", "Holand-Netherlands", "Italy", "Portugal")
-                ],
-                "East Europe": ["Hungary", "Poland", "Yugoslavia"],
-            },
-        }
-    },
-}
+_UCI: list[str] = _DECLARED["columns"]
+_SCHOOLING: list[str] = _DECLARED["schooling"]
+TREES: dict[str, dict[str, Any]] = _DECLARED["trees"]
+COLUMNS = ("age", "education-num", *TREES, SALARY)
 
 
 def packaged() -> Path:

@@ -14,7 +14,7 @@ import polars as pl
 from covey import charts, html
 from covey_experiments import files
 from covey_experiments.examples import Example, Worked
-from covey_experiments.figures import PAPERS, SECONDS, Figure
+from covey_experiments.figures import PAPERS, Figure
 from covey_experiments.judging import Curves, Outcome, Verdict, signed
 from covey_experiments.running import Drawn, Progress, silent
 
@@ -212,7 +212,7 @@ def _drawn(drawn: Drawn, picture: str | None) -> html.Html:
     else:
         numbers = html.scrolled(_numbers(drawn), f"Numbers of {title}")
         shown = html.figure(picture, _in_words(drawn), _unbroken(data), numbers=numbers, wide=True)
-    more = " ".join(filter(None, (told.mind, standing(told, drawn.curves))))
+    more = " ".join(filter(None, (told.reason, standing(told, drawn.curves))))
     return _article(told.name, title, shown, told.claim, drawn.verdict, more)
 
 
@@ -280,7 +280,7 @@ def standing(figure: Figure, curves: Curves) -> str:
     rivals = [curves[line.label] for line in figure.lines[:-1] if line.table == figure.own.table]
     if not own.x:
         return ""
-    if figure.y is SECONDS:
+    if figure.y.measure == "cpu_seconds":
         return (
             f"The covey method takes {_value(min(own.y))} to {_value(max(own.y))} s, summed over "
             "its threads."

@@ -30,12 +30,13 @@ from covey.report import charts
 from covey.schema.taxonomy import from_nested
 from covey_experiments import adult, figures, judging, page, running
 from covey_experiments.data import Places, Sources
-from covey_experiments.figures import EXAMPLES, FIGURES, OWN, Figure, chosen
+from covey_experiments.figures import EXAMPLES, FIGURES, Figure, chosen
 from covey_experiments.judging import Curve, Curves, Finding, Outcome, Verdict, judge
 from covey_experiments.points import Key, Run, Store
 from covey_experiments.running import Experiment
 
 CANARY = "Zq7canary19"
+OWN = "covey"  # the label of its line
 
 # ── a table like Adult ──────────────────────────────────────────────────────────────────────────
 
