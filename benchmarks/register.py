@@ -44,8 +44,8 @@ def main(rows: int = 1_000_000, releases: int = 5, share: float = 0.8, few: floa
         path = Path(name) / "register.sqlite"
         for number in range(releases):
             found = trace(people, number, share)
-            id_ = Register(path, KEY).enter(found, str(number), "old.csv", str(number), {})
-            Register(path, KEY).settle(id_)
+            with Register(path, KEY).opened(make=True) as register:
+                register.settle(register.enter(found, f"{number}.csv", str(number), {}))
         size = path.stat().st_size / releases / 1e6
         clock = _Clock()
         new = trace(people, releases, few)

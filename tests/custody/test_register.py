@@ -542,8 +542,8 @@ def test_several_processes_enter_at_once(tmp_path: Path, register: Path) -> None
         "none = np.zeros(0, dtype=np.uint64)\n"
         "for i in range(5):\n"
         "    trace = Footprint(Key.of(), none.astype(np.int64), {}, {}, {})\n"
-        "    register = Register.of()\n"
-        "    register.settle(register.enter(trace, f'{sys.argv[1]} {i}', 'x', str(i), {}))"
+        "    with Register.of().opened(make=True) as opened:\n"
+        "        opened.settle(opened.enter(trace, f'{sys.argv[1]} {i}', str(i), {}))"
     )
     running = [subprocess.Popen([sys.executable, "-c", code, str(i)]) for i in range(3)]
     assert [process.wait() for process in running] == [0, 0, 0]

@@ -20,7 +20,7 @@ from covey.custody import register as registers
 from covey.custody.composition import Composition
 from covey.custody.footprints import Footprint, footprint
 from covey.custody.keys import Key
-from covey.custody.register import Register
+from covey.custody.register import OpenRegister, Register
 from covey.schema.requirements import KAnonymity
 from covey.tables import Table
 
@@ -43,6 +43,11 @@ class Shelf:
         self.folder, self.path = folder, folder / "register.sqlite"
         self.key = Key.of(folder / "key")
         self.register = Register(self.path, self.key)
+
+    def enter(self, k: int) -> None:
+        """Enter a release that is then neither published nor removed, as if covey was killed."""
+        with self.register.opened(make=True) as opened:
+            opened.enter(trace(self.key, k), f"{k}.csv", str(k), {})
 
     def publish(self, k: int, **settings: Any) -> Composition:
         """Enter a release, compare and settle it."""
@@ -149,10 +154,9 @@ def emptied(shelf: Shelf) -> None:
 
 def replaced_by_a_new_one(shelf: Shelf) -> None:
     shelf.path.unlink()
-    other = shelf.folder / "other"
-    key = Key.of(other / "key")
-    Register(other / "r", key).enter(trace(key), "a", "b", "c", {})
-    shelf.restore(other / "r")
+    other = Shelf(shelf.folder / "other")
+    other.enter(2)
+    shelf.restore(other.path)
 
 
 def replayed(shelf: Shelf) -> None:
@@ -253,8 +257,9 @@ def test_a_build_without_the_chain_is_fooled(
     """What passed before there was one."""
     assert shelf.publish(6).earlier == 3
     REMOVALS[name](shelf)
-    monkeypatch.setattr(Register, "_wrong", lambda *_, **__: [])
-    monkeypatch.setattr(Register, "_gone", lambda *_: [])
+    for name in ("problems", "_inside"):
+        monkeypatch.setattr(OpenRegister, name, lambda *_: [])
+    monkeypatch.setattr(registers, "_replaced", lambda *_: [])
     assert shelf.publish(8).earlier < 4
 
 
@@ -276,7 +281,7 @@ def killed(*_: object, **__: object) -> None:
     raise KilledError
 
 
-@pytest.mark.parametrize("step", ["_advance", "_add"])
+@pytest.mark.parametrize("step", ["advance", "_add"])
 def test_killed_between_the_register_and_its_head_there_is_no_alarm(
     step: str, shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,26 +289,26 @@ def test_killed_between_the_register_and_its_head_there_is_no_alarm(
     new = Shelf(tmp_path / "new")
     for one in (shelf, new):
         with monkeypatch.context() as patch:
-            patch.setattr(Register, step, killed)
+            patch.setattr(OpenRegister, step, killed)
             with pytest.raises(KilledError):
-                one.register.enter(trace(one.key, 6), "6.csv", "6.csv", "6", {})
+                one.enter(6)
         assert one.register.problems(thorough=True) == []
-        is_entered = step == "_advance"
+        is_entered = step == "advance"
         assert one.publish(8).earlier == 3 * (one is shelf) + is_entered
         assert one.register.problems(thorough=True) == []
 
 
 def test_two_at_once_both_end_in_the_head(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second enters after the register of the first was written, and before its head."""
-    advance = Register._advance
+    advance = OpenRegister.advance
     done: list[Composition] = []
 
-    def meanwhile(register: Register) -> None:
-        monkeypatch.setattr(Register, "_advance", advance)
+    def meanwhile(register: OpenRegister) -> None:
+        monkeypatch.setattr(OpenRegister, "advance", advance)
         done.append(Shelf(shelf.folder).publish(7))
         advance(register)
 
-    monkeypatch.setattr(Register, "_advance", meanwhile)
+    monkeypatch.setattr(OpenRegister, "advance", meanwhile)
     assert shelf.publish(6).earlier == 4
     assert done[0].earlier == 4
     assert shelf.register.problems(thorough=True) == []
@@ -333,13 +338,14 @@ def test_a_register_that_moved_is_the_same(shelf: Shelf) -> None:
 
 
 def test_heads_of_several_registers_lie_beside_one_key(shelf: Shelf) -> None:
-    other = Register(shelf.folder / "other.sqlite", shelf.key)
-    other.enter(trace(shelf.key), "a", "a", "a", {})
+    other = Shelf(shelf.folder)
+    other.register = Register(shelf.folder / "other.sqlite", shelf.key)
+    other.enter(2)
     assert len([*shelf.folder.glob("key.head-*")]) == 2
-    for one in (other, shelf.register):
-        assert one.problems() == []
-    other.path.unlink()
-    assert other.problems()
+    for one in (other, shelf):
+        assert one.register.problems() == []
+    other.register.path.unlink()
+    assert other.register.problems()
     assert shelf.register.problems() == []
 
 

@@ -69,7 +69,7 @@ class State:
     link: bytes  # of the last event
     bodies: Mapping[int, dict[str, Any]]  # by place, of events that are whole and not forgotten
     problems: tuple[str, ...] = ()
-    accepted: int = 0  # the place of the last loss that was accepted
+    entries: Mapping[int, dict[str, Any]] = field(default_factory=dict)  # of releases that count
 
     @property
     def count(self) -> int:
@@ -79,6 +79,10 @@ class State:
     def of(self, what: str) -> dict[int, dict[str, Any]]:
         """The bodies of one kind of event, by place."""
         return {place: body for place, body in self.bodies.items() if body["what"] == what}
+
+    def under(self, key: Key) -> list[dict[str, Any]]:
+        """The releases of this key that count, whose data must be in the register."""
+        return [body for body in self.entries.values() if body["key"] == key.fingerprint]
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,8 +109,8 @@ class Sealer:
         return Event(place, state.link, name, digest, self._seal(place, state.link, digest), text)
 
     def _seal(self, place: int, previous: bytes, digest: bytes) -> bytes:
-        told = previous + place.to_bytes(8) + self.key.fingerprint.encode() + digest
-        return hmac.digest(self._secret, told, "sha256")
+        message = previous + place.to_bytes(8) + self.key.fingerprint.encode() + digest
+        return hmac.digest(self._secret, message, "sha256")
 
     def is_sealed(self, event: Event) -> bool:
         """Whether the event is this custodian's own."""
@@ -143,7 +147,19 @@ class Sealer:
         if lost := {place for place in removed - gone if place > accepted}:
             problems.append(f"{count(len(lost), 'entry', 'entries')} of it are empty")
         kept = {place: body for place, body in bodies.items() if place not in gone}
-        return State(events, link, kept, tuple(dict.fromkeys(problems)), accepted)
+        entries = _releases(kept, {event.place: event.key for event in events})
+        return State(events, link, kept, tuple(dict.fromkeys(problems)), entries)
+
+
+def _releases(bodies: Mapping[int, dict[str, Any]], keys: Mapping[int, str]) -> dict[int, Any]:
+    """The entered releases whose data were not lost, each with the key that it is under."""
+    accepted = (body for body in bodies.values() if body["what"] == ACCEPTED)
+    lost = {id_ for body in accepted for id_ in body["lost"]}
+    return {
+        place: {**body, "key": keys[place]}
+        for place, body in bodies.items()
+        if body["what"] == ENTERED and body["id"] not in lost
+    }
 
 
 # ── the head ────────────────────────────────────────────────────────────────────────────────────
@@ -205,9 +221,9 @@ def heads(key: Key) -> dict[bytes, Head]:
                 f"the head of a register beside the key was changed: {path.name}. If you know why, "
                 'remove it, and then run covey releases --accept-loss "reason"'
             ) from None
-        told = json.loads(opened)
-        link = bytes.fromhex(told["link"])
-        found[salt] = Head(salt, told["count"], link, told["register"])
+        body = json.loads(opened)
+        link = bytes.fromhex(body["link"])
+        found[salt] = Head(salt, body["count"], link, body["register"])
     return found
 
 

@@ -113,11 +113,16 @@ def folder() -> Path:
     return platformdirs.user_data_path("covey", appauthor=False)
 
 
+def is_shared(found: os.stat_result) -> bool:
+    """Whether other users may read a file or list a folder."""
+    return os.name == "posix" and bool(stat.S_IMODE(found.st_mode) & _OTHERS)
+
+
 def _read(path: Path) -> bytes:
     if path.exists() and not path.is_file():  # a pipe would make covey wait
         raise UsageError("the key file is a folder or a device, not a regular file")
     with path.open("rb") as file:
-        if os.name == "posix" and stat.S_IMODE(os.fstat(file.fileno()).st_mode) & _OTHERS:
+        if is_shared(os.fstat(file.fileno())):
             raise UsageError("other users can read the key file: restrict it with chmod 600")
         text = file.read(1024).decode("ascii", "replace").strip()
     if len(text) != 2 * SIZE or not _DIGITS.issuperset(text):

@@ -12,7 +12,6 @@ import json
 import os
 import secrets
 import sqlite3
-import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
@@ -25,7 +24,7 @@ from covey.custody.aead import ForgedError
 from covey.custody.chain import ACCEPTED, ENTERED, FORGOTTEN, PUBLISHED, Head, Sealer, State
 from covey.custody.composition import SEPARATE, Composition, compose
 from covey.custody.footprints import ELSEWHERE, TOO_LARGE, Footprint
-from covey.custody.keys import Key, folder
+from covey.custody.keys import Key, folder, is_shared
 from covey.custody.keys import own as own_key
 from covey.custody.stored import Stored
 from covey.errors import GuaranteeError, UsageError, count
@@ -35,7 +34,6 @@ VERSION = 2
 _SALT = 16  # bytes
 _APPLICATION = 0x636F7679  # "covy": distinguishes a register from other SQLite files
 _PATIENCE = 60.0  # seconds to wait for another process
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _TABLES = ("CREATE TABLE register (salt BLOB NOT NULL) STRICT", chain.TABLE, stored.TABLE)
 
 
@@ -93,10 +91,12 @@ class NotRemembered:
 class Pending:
     """A release that is being published and is already in the register."""
 
-    def __init__(self, register: "Register", id_: str, trace: Footprint, *, replaces: bool) -> None:
+    def __init__(
+        self, register: "OpenRegister", id_: str, trace: Footprint, *, replaces: bool
+    ) -> None:
         self._register, self._id, self._replaces = register, id_, replaces
-        self.composition = register.lay_over(id_, trace, replaces=replaces)
-        self.warnings = (*self.composition.warnings(), *register.notes(id_, replaces=replaces))
+        self.composition, notes = register.compared(id_, trace, replaces=replaces)
+        self.warnings = (*self.composition.warnings(), *notes)
         if trace.incomparable in (TOO_LARGE, ELSEWHERE):
             self.warnings += (
                 f"this release was not compared with earlier ones: {trace.incomparable}. Find out "
@@ -113,7 +113,7 @@ class Pending:
 
 
 class Register:
-    """A file of releases. Every call opens it again, so that several processes can use it."""
+    """A file of releases. Several processes can use it at once."""
 
     def __init__(self, path: str | Path, key: Key | bytes | str | Path | None = None) -> None:
         self.path = Path(path).absolute()
@@ -143,132 +143,37 @@ class Register:
         """The key by which its entries are judged."""
         return Key.of(self._given)
 
-    @property
-    def _has_key(self) -> bool:
-        """Whether there is a key: without one, there is nothing that it could know."""
-        return self._given is not None or own_key().exists()
-
-    # ── reading ─────────────────────────────────────────────────────────────────────────────────
-
     def releases(self) -> list[Entry]:
         """All entries, oldest first."""
-        with self._open() as database:
-            return [] if database is None else _listed(_state(database, self.key))
+        with self._reading() as found:
+            return [] if found is None else _listed(found.state)
 
     def losses(self) -> list[Loss]:
         """The losses that the custodian has accepted, oldest first."""
-        with self._open() as database:
-            return [] if database is None else _losses(_state(database, self.key))
+        with self._reading() as found:
+            return [] if found is None else _losses(found.state)
 
     def problems(self, *, thorough: bool = False) -> list[str]:
         """What is missing or was changed; `thorough` reads every byte of it."""
-        with self._open() as database:
-            if database is None:
-                return self._gone(None)
-            state = _state(database, self.key)
-            found = self._wrong(database, state)
-            if thorough and (forged := self._broken(database, state)):
-                found.append(f"data of {count(len(forged), 'release')} are missing or changed")
-            return found
+        with self._reading() as found:
+            if found is None:
+                return self._removed()
+            state = found.state
+            forged = found.forged(state) if thorough else []
+            more = f"data of {count(len(forged), 'release')} are missing or changed"
+            return [*found.problems(state), *([more] if forged else [])]
 
     def refuse_losses(self) -> None:
         """Refuse to go on if anything is missing or was changed."""
         if found := self.problems():
             raise _damaged(found)
 
-    def lay_over(self, id_: str, trace: Footprint, *, replaces: bool = False) -> Composition:
-        """Combine an entered release with all others that share people with it.
-
-        The same bytes of the same people are the same release. With `replaces`, releases to the
-        same file are ignored: they never left this machine.
-        """
-        with self._whole() as (database, state):
-            own_one = self._found(state, id_)
-            groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-            for body in _entries(state).values():
-                if not _is_same(body, own_one) and not (replaces and _is_at(body, own_one)):
-                    name = (body["sha256"], body["people"], body["key"])
-                    groups.setdefault(name, []).append(body)
-            alike = [
-                some
-                for some in groups.values()
-                if some[0]["key"] == own_one["key"] and some[0]["classes"] and trace.rows
-            ]
-            others = [body["id"] for some in groups.values() if some not in alike for body in some]
-            earlier = (
-                ([body["id"] for body in some], self._stored(database, some[0])) for some in alike
-            )
-            try:
-                return compose(trace, earlier, incomparable=others)
-            except (ForgedError, ValueError, IndexError):
-                raise _damaged(["the data of an earlier release were changed"]) from None
-
-    def notes(self, id_: str, *, replaces: bool) -> Iterator[str]:
-        """What the custodian should know about the register and this release."""
-        with self._whole() as (_, state):
-            own_one = self._found(state, id_)
-            same = [body for body in _entries(state).values() if _is_at(body, own_one)]
-            same = [body for body in same if not _is_same(body, own_one)]
-        if same and not replaces:
-            yield (
-                f"this file was released before, {count(len(same), 'time')}, which counts as "
-                "published. If no one else has it, release it again with --replace (replace=True)"
-            )
-        for loss in _losses(state):
-            yield (
-                f"the register lost entries, which was accepted on {loss.date[:10]} "
-                f"({loss.reason}): releases that are missing were not compared"
-            )
-
-    # ── changing ────────────────────────────────────────────────────────────────────────────────
-
-    def enter(
-        self, trace: Footprint, place: str | None, name: str, sha256: str, request: dict[str, Any]
-    ) -> str:
-        """Enter a release before it is published; return its id."""
-        id_ = secrets.token_hex(4)
-        body = {
-            "id": id_, "name": _printable(name), "sha256": sha256, "request": request,
-            "place": None if place is None else self.key.digest("place", place.encode()).hex(),
-            "people": trace.people.hex(), "k": trace.k, "person": trace.person,
-            "rows": trace.rows, "classes": len(trace.sizes), "who": [*trace.who],
-            "codes": trace.codes, "content": [*trace.content], "values": [*trace.values],
-        }  # fmt: skip
-        with self._changing(make=True) as (database, state):
-            cipher = stored.cipher_of(self.key, _salt(database), id_)
-            body["blocks"] = stored.write(database, id_, trace, cipher)
-            self._add(database, state, ENTERED, **body)
-        return id_
-
-    def settle(self, id_: str, *, replaces: bool = False) -> None:
-        """Mark a release as published; forget those that it repeats, or replaces."""
-        with self._changing() as (database, state):
-            entries = _entries(state)
-            own_one = self._found(state, id_)
-            own_place = next(place for place, body in entries.items() if body == own_one)
-            del entries[own_place]
-            gone = {
-                place: body["id"]
-                for place, body in entries.items()
-                if body["key"] == own_one["key"]
-                and body["place"] == own_one["place"]
-                and (_is_same(body, own_one) or (replaces and _is_at(body, own_one)))
-            }
-            self._add(database, state, PUBLISHED, place=own_place)
-            if gone:
-                self._forget(database, gone)
-
     def forget(self, *ids: str) -> None:
         """Remove releases that were never published; if one is unknown, remove none."""
         if not self.path.exists():
             raise UsageError("there is no register yet, so there is nothing to forget")
-        with self._changing() as (database, state):
-            found = {place: b["id"] for place, b in _entries(state).items() if b["id"] in ids}
-            if missing := len({*ids}) - len(found):
-                raise UsageError(
-                    f"{count(missing, 'release')} not in the register; `covey releases` lists all"
-                )
-            self._forget(database, found)
+        with self.opened() as found:
+            found.forget(*ids)
 
     def accept_loss(self, reason: str) -> tuple[str, ...]:
         """Go on with a register that lacks entries, and record why; return what was wrong.
@@ -280,144 +185,50 @@ class Register:
         problems = self.problems(thorough=True)
         if not problems:
             raise UsageError("nothing of the register is missing: there is no loss to accept")
-        with self._opened(make=True) as database, _transaction(database):
-            state = _state(database, self.key)
-            lost = self._broken(database, state)
-            for id_ in lost:
-                database.execute("DELETE FROM blocks WHERE release = ?", (id_,))
-            salt, text = _salt(database), " ".join(_printable(reason).split())
-            over = Sealer(self.key, salt).cover(state.events)
-            self._add(
-                *(database, state, ACCEPTED),
-                reason=text, problems=problems, over=over, lost=lost,
-            )  # fmt: skip
-        for other, head in chain.heads(self.key).items():
-            if other == salt or head.register == self._real:
-                head.remove(self.key)
-        self._advance()
+        with self.opened(make=True) as found:
+            found.accept(" ".join(_printable(reason).split()), problems)
         return tuple(problems)
-
-    def _add(self, database: sqlite3.Connection, state: State, what: str, **body: Any) -> None:
-        sealer = Sealer(self.key, _salt(database))
-        chain.add(database, sealer.sealed(state, {"what": what, "date": _now(), **body}))
-
-    def _forget(self, database: sqlite3.Connection, places: Mapping[int, str]) -> None:
-        self._add(database, _state(database, self.key), FORGOTTEN, places=[*places])
-        for place, id_ in places.items():
-            database.execute("DELETE FROM blocks WHERE release = ?", (id_,))
-            database.execute("UPDATE events SET body = NULL WHERE place = ?", (place,))
-
-    # ── what is wrong ───────────────────────────────────────────────────────────────────────────
-
-    @contextlib.contextmanager
-    def _whole(self) -> Iterator[tuple[sqlite3.Connection, State]]:
-        """The register to read, if nothing of it is missing."""
-        with self._opened() as database:
-            state = _state(database, self.key)
-            if found := self._wrong(database, state):
-                raise _damaged(found)
-            yield database, state
-
-    @contextlib.contextmanager
-    def _changing(self, *, make: bool = False) -> Iterator[tuple[sqlite3.Connection, State]]:
-        """The register to add events to, if nothing of it is missing; then its head follows."""
-        if make and not self.path.exists() and (found := self._gone(None)):
-            raise _damaged(found)
-        with self._opened(make=make) as database:
-            salt = _salt(database)
-            with _transaction(database):
-                state = _state(database, self.key)
-                if found := self._wrong(database, state):
-                    raise _damaged(found)
-                if salt not in chain.heads(self.key):  # the first event of this key
-                    Head(salt, state.count, state.link, self._real).write(self.key)
-                yield database, state
-        self._advance()
-
-    def _advance(self) -> None:
-        """Let the head describe the register as it is now, also if other processes wrote to it."""
-        with self._opened() as database, _transaction(database):
-            state = _state(database, self.key)
-            if not self._wrong(database, state, headless=True):
-                Head(_salt(database), state.count, state.link, self._real).write(self.key)
-
-    def _wrong(
-        self, database: sqlite3.Connection, state: State, *, headless: bool = False
-    ) -> list[str]:
-        """What the chain, its head and the number of blocks show."""
-        found, salt, heads = [*state.problems], _salt(database), chain.heads(self.key)
-        if salt in heads:
-            found += heads[salt].problems(state)
-        elif not headless and any(event.key == self.key.fingerprint for event in state.events):
-            found.append("its head beside the key is missing")
-        if not headless:
-            found += self._gone(salt)
-        numbers = dict(database.execute("SELECT release, count(*) FROM blocks GROUP BY release"))
-        lacking = [b for b in self._own(state) if numbers.get(b["id"], 0) != b["blocks"]]
-        if lacking:
-            found.append(f"data of {count(len(lacking), 'release')} are missing")
-        return found
-
-    def _gone(self, salt: bytes | None) -> list[str]:
-        """Whether another register was at this path."""
-        heads = chain.heads(self.key) if self._has_key else {}
-        return [
-            f"it was removed or replaced: its head beside the key counts {head.count:,} entries"
-            for other, head in heads.items()
-            if other != salt and head.register == self._real and head.count
-        ]
-
-    def _own(self, state: State) -> list[dict[str, Any]]:
-        """The entries of this key whose data must be here."""
-        known = self.key.fingerprint
-        return [body for body in _entries(state).values() if body["key"] == known]
-
-    def _found(self, state: State, id_: str) -> dict[str, Any]:
-        return next(body for body in self._own(state) if body["id"] == id_)
-
-    def _broken(self, database: sqlite3.Connection, state: State) -> list[str]:
-        """The entries of this key whose data are missing or were changed."""
-        found = []
-        for body in self._own(state):
-            try:
-                self._stored(database, body).authenticate()
-            except ForgedError:
-                found.append(body["id"])
-        return found
-
-    def _stored(self, database: sqlite3.Connection, body: Mapping[str, Any]) -> Stored:
-        cipher = stored.cipher_of(self.key, _salt(database), body["id"])
-        return Stored(database, cipher, self.key, body["id"], body)
 
     # ── the file ────────────────────────────────────────────────────────────────────────────────
 
-    @property
-    def _real(self) -> str:
-        return os.path.realpath(self.path)
+    @contextlib.contextmanager
+    def opened(self, *, make: bool = False) -> Iterator["OpenRegister"]:
+        """The open file; with `make`, a new one if there is none."""
+        with contextlib.ExitStack() as stack:
+            with _errors():
+                if make:
+                    _make(self.path)
+                elif not self.path.exists():
+                    raise _damaged(["it was removed"])
+                if is_shared(self.path.stat()):
+                    raise UsageError(
+                        "other users can read the register: restrict it with chmod 600"
+                    )
+                database = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
+                stack.enter_context(contextlib.closing(database))
+                _check(database)
+            yield OpenRegister(database, self.key, os.path.realpath(self.path))
+
+    def refuse_removed(self) -> None:
+        """Refuse to begin a new register where another one was."""
+        if not self.path.exists() and (found := self._removed()):
+            raise _damaged(found)
+
+    def _removed(self) -> list[str]:
+        """Whether a register was here, although there is no file."""
+        has_key = self._given is not None or own_key().exists()  # else it can know of nothing
+        return _replaced(self.key, os.path.realpath(self.path), None) if has_key else []
 
     @contextlib.contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection | None]:
+    def _reading(self) -> Iterator["OpenRegister | None"]:
         """The register to read; None if there is no file."""
         with _errors():
             is_there = self.path.exists()
         if not is_there:
             yield None
             return
-        with self._opened() as database:
-            yield database
-
-    @contextlib.contextmanager
-    def _opened(self, *, make: bool = False) -> Iterator[sqlite3.Connection]:
-        with _errors():
-            if make:
-                _make(self.path)
-            elif not self.path.exists():
-                raise _damaged(["it was removed"])
-            _refuse_readers(self.path)
-            database = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
-            with contextlib.closing(database):
-                _check(database)
-                yield database
+        with self.opened() as found, _errors():
+            yield found
 
 
 def own() -> Path:
@@ -454,19 +265,19 @@ def remember(
             )
         yield NotRemembered(why)
         return
-    place = None if path is None else os.path.realpath(path)
-    name = "standard output" if path is None else Path(path).name
-    id_ = register.enter(trace, place, name, sha256, _plain(request))
-    entry = None
-    try:
-        entry = Pending(register, id_, trace, replaces=replaces)
-        if refuse:
-            _refuse(entry.composition, trace.incomparable)
-        yield entry
-    finally:
-        if entry is None or not entry.stays:
-            with contextlib.suppress(UsageError):  # the first error matters more
-                register.forget(id_)
+    register.refuse_removed()
+    with register.opened(make=True) as found:
+        id_ = found.enter(trace, path, sha256, _plain(request))
+        entry = None
+        try:
+            entry = Pending(found, id_, trace, replaces=replaces)
+            if refuse:
+                _refuse(entry.composition, trace.incomparable)
+            yield entry
+        finally:
+            if entry is None or not entry.stays:
+                with contextlib.suppress(UsageError):  # the first error matters more
+                    found.forget(id_)
 
 
 def _obstacle(register: Register, trace: Footprint, *, chosen: bool) -> str | None:
@@ -502,29 +313,230 @@ def _damaged(problems: list[str]) -> UsageError:
     )
 
 
+# ── the open file ───────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(eq=False, repr=False)
+class OpenRegister:
+    """An open register, read and changed under the key of one custodian."""
+
+    database: sqlite3.Connection
+    key: Key
+    path: str  # with no links in it
+
+    @cached_property
+    def _salt(self) -> bytes:
+        with _damage():
+            (salt,) = self.database.execute("SELECT salt FROM register").fetchone()
+            return bytes(salt)
+
+    @cached_property
+    def _sealer(self) -> Sealer:
+        return Sealer(self.key, self._salt)
+
+    @property
+    def state(self) -> State:
+        """The chain as it is now."""
+        with _damage():
+            return self._sealer.judged(chain.read(self.database))
+
+    # ── what is wrong ───────────────────────────────────────────────────────────────────────────
+
+    def problems(self, state: State) -> list[str]:
+        """What the chain, its head, the number of blocks and the path show."""
+        if not Path(self.path).exists():
+            return ["it was removed"]
+        found = self._inside(state)
+        is_ours = any(event.key == self.key.fingerprint for event in state.events)
+        if is_ours and self._salt not in chain.heads(self.key):
+            found.append("its head beside the key is missing")
+        return [*found, *_replaced(self.key, self.path, self._salt)]
+
+    def _inside(self, state: State) -> list[str]:
+        """What the chain, its head if there is one, and the number of blocks show."""
+        head = chain.heads(self.key).get(self._salt)
+        found = [*state.problems, *(head.problems(state) if head else [])]
+        numbers = dict(
+            self.database.execute("SELECT release, count(*) FROM blocks GROUP BY release")
+        )
+        own_ones = state.under(self.key)
+        if lacking := [b for b in own_ones if numbers.get(b["id"], 0) != b["blocks"]]:
+            found.append(f"data of {count(len(lacking), 'release')} are missing")
+        return found
+
+    def forged(self, state: State) -> list[str]:
+        """The entries of this key whose data are missing or were changed."""
+        found = []
+        for body in state.under(self.key):
+            try:
+                self._stored(body).authenticate()
+            except ForgedError:
+                found.append(body["id"])
+        return found
+
+    def _whole(self) -> State:
+        """The chain, if nothing of the register is missing."""
+        state = self.state
+        if found := self.problems(state):
+            raise _damaged(found)
+        return state
+
+    # ── comparing ───────────────────────────────────────────────────────────────────────────────
+
+    def compared(
+        self, id_: str, trace: Footprint, *, replaces: bool
+    ) -> tuple[Composition, list[str]]:
+        """Combine an entered release with all that share people with it, and note what matters.
+
+        The same bytes of the same people are the same release. With `replaces`, releases to the
+        same file are ignored: they never left this machine.
+        """
+        with _errors():
+            state = self._whole()
+            new = next(body for body in state.under(self.key) if body["id"] == id_)
+            others = [body for body in state.entries.values() if not _is_same(body, new)]
+            again = [body for body in others if _is_at(body, new)]
+            if replaces:
+                others = [body for body in others if not _is_at(body, new)]
+                again = []
+            return self._composed(trace, others), [*_notes(state, len(again))]
+
+    def _composed(self, trace: Footprint, others: list[dict[str, Any]]) -> Composition:
+        copies: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        for body in others:
+            copies.setdefault((body["sha256"], body["people"], body["key"]), []).append(body)
+        comparable, incomparable = [], []
+        for bodies in copies.values():
+            ids, first = [body["id"] for body in bodies], bodies[0]
+            if first["key"] == self.key.fingerprint and first["classes"] and trace.rows:
+                comparable.append((ids, self._stored(first)))
+            else:
+                incomparable += ids
+        try:
+            return compose(trace, comparable, incomparable=incomparable)
+        except (ForgedError, ValueError, IndexError):
+            raise _damaged(["the data of an earlier release were changed"]) from None
+
+    def _stored(self, body: Mapping[str, Any]) -> Stored:
+        cipher = stored.cipher_of(self.key, self._salt, body["id"])
+        return Stored(self.database, cipher, self.key, body["id"], body)
+
+    # ── changing ────────────────────────────────────────────────────────────────────────────────
+
+    def enter(
+        self, trace: Footprint, path: str | None, sha256: str, request: dict[str, Any]
+    ) -> str:
+        """Enter a release before it is published; without a path, to standard output."""
+        id_, place = secrets.token_hex(4), os.path.realpath(path or "").encode()
+        body = {
+            "id": id_, "name": _printable(Path(path or "standard output").name), "sha256": sha256,
+            "request": request,
+            "place": self.key.digest("place", place).hex() if path is not None else None,
+            "people": trace.people.hex(), "k": trace.k, "person": trace.person,
+            "rows": trace.rows, "classes": len(trace.sizes), "who": [*trace.who],
+            "codes": trace.codes, "content": [*trace.content], "values": [*trace.values],
+        }  # fmt: skip
+        with self._changing() as state:
+            cipher = stored.cipher_of(self.key, self._salt, id_)
+            body["blocks"] = stored.write(self.database, id_, trace, cipher)
+            self._add(state, ENTERED, **body)
+        return id_
+
+    def settle(self, id_: str, *, replaces: bool = False) -> None:
+        """Mark a release as published; forget those that it repeats, or replaces."""
+        with self._changing() as state:
+            ours = {p: b for p, b in state.entries.items() if b["key"] == self.key.fingerprint}
+            place, new = next((p, body) for p, body in ours.items() if body["id"] == id_)
+            gone = {
+                other: body["id"]
+                for other, body in ours.items()
+                if other != place
+                and body["place"] == new["place"]
+                and (_is_same(body, new) or (replaces and _is_at(body, new)))
+            }
+            self._add(state, PUBLISHED, place=place)
+            if gone:
+                self._remove(gone)
+
+    def forget(self, *ids: str) -> None:
+        """Remove releases that were never published; if one is unknown, remove none."""
+        with self._changing() as state:
+            found = {place: b["id"] for place, b in state.entries.items() if b["id"] in ids}
+            if missing := len({*ids}) - len(found):
+                raise UsageError(
+                    f"{count(missing, 'release')} not in the register; `covey releases` lists all"
+                )
+            self._remove(found)
+
+    def accept(self, reason: str, problems: list[str]) -> None:
+        """Add that entries are missing, and why; what is left has a new head."""
+        with _errors(), _transaction(self.database):
+            state = self.state
+            lost, over = self.forged(state), self._sealer.cover(state.events)
+            for id_ in lost:
+                self.database.execute("DELETE FROM blocks WHERE release = ?", (id_,))
+            self._add(state, ACCEPTED, reason=reason, problems=problems, over=over, lost=lost)
+        for salt, head in chain.heads(self.key).items():
+            if salt == self._salt or head.register == self.path:
+                head.remove(self.key)
+        self.advance()
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[State]:
+        """The chain to add events to, if nothing of it is missing; then its head follows."""
+        with _errors(), _transaction(self.database):
+            state = self._whole()
+            if self._salt not in chain.heads(self.key):  # the first event of this key
+                self._head(state).write(self.key)
+            yield state
+        self.advance()
+
+    def advance(self) -> None:
+        """Let the head describe the register as it is now, also if other processes wrote to it."""
+        with _errors(), _transaction(self.database):
+            state = self.state
+            if not self._inside(state):
+                self._head(state).write(self.key)
+
+    def _head(self, state: State) -> Head:
+        return Head(self._salt, state.count, state.link, self.path)
+
+    def _add(self, state: State, what: str, **body: Any) -> None:
+        date = datetime.now(UTC).isoformat(timespec="seconds")
+        event = self._sealer.sealed(state, {"what": what, "date": date, **body})
+        chain.add(self.database, event)
+
+    def _remove(self, places: Mapping[int, str]) -> None:
+        self._add(self.state, FORGOTTEN, places=[*places])
+        for place, id_ in places.items():
+            self.database.execute("DELETE FROM blocks WHERE release = ?", (id_,))
+            self.database.execute("UPDATE events SET body = NULL WHERE place = ?", (place,))
+
+
+def _replaced(key: Key, path: str, salt: bytes | None) -> list[str]:
+    """Whether a register of another salt, or any, was at this path."""
+    return [
+        f"it was removed or replaced: its head beside the key counts {head.count:,} entries"
+        for other, head in chain.heads(key).items()
+        if other != salt and head.register == path and head.count
+    ]
+
+
+def _notes(state: State, again: int) -> Iterator[str]:
+    """What the custodian should know about the register and this release."""
+    if again:
+        yield (
+            f"this file was released before, {count(again, 'time')}, which counts as published. If "
+            "no one else has it, release it again with --replace (replace=True)"
+        )
+    for loss in _losses(state):
+        yield (
+            f"the register lost entries, which was accepted on {loss.date[:10]} ({loss.reason}): "
+            "releases that are missing were not compared"
+        )
+
+
 # ── records ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def _state(database: sqlite3.Connection, key: Key) -> State:
-    return Sealer(key, _salt(database)).judged(chain.read(database))
-
-
-def _salt(database: sqlite3.Connection) -> bytes:
-    with _damage():
-        (salt,) = database.execute("SELECT salt FROM register").fetchone()
-        return bytes(salt)
-
-
-def _entries(state: State) -> dict[int, dict[str, Any]]:
-    """The releases that count, by their place in the chain, with the keys they are under."""
-    keys = {event.place: event.key for event in state.events}
-    lost = {id_ for body in state.of(ACCEPTED).values() for id_ in body["lost"]}
-    with _damage():
-        return {
-            place: {**body, "key": keys[place]}
-            for place, body in state.of(ENTERED).items()
-            if body["id"] not in lost
-        }
 
 
 def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -543,7 +555,7 @@ def _listed(state: State) -> list[Entry]:
     with _damage():
         return [
             Entry(**{name: body[name] for name in names}, published=place in published)
-            for place, body in _entries(state).items()
+            for place, body in state.entries.items()
         ]
 
 
@@ -572,10 +584,6 @@ def _printable(name: str) -> str:
     return "".join(sign if sign.isprintable() else "�" for sign in name)
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 # ── the file ────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -584,11 +592,6 @@ def _make(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-
-
-def _refuse_readers(path: Path) -> None:
-    if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & _OTHERS:
-        raise UsageError("other users can read the register: restrict it with chmod 600")
 
 
 def _check(database: sqlite3.Connection) -> None:
@@ -615,10 +618,9 @@ def _check(database: sqlite3.Connection) -> None:
 
 
 def _version(database: sqlite3.Connection) -> tuple[int, int]:
-    told = (
-        database.execute(f"PRAGMA {n}").fetchone()[0] for n in ("application_id", "user_version")
-    )
-    return next(told), next(told)
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    return application, version
 
 
 @contextlib.contextmanager

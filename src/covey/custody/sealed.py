@@ -34,7 +34,7 @@ from typing import IO, NamedTuple, NoReturn, Self, TypeAlias
 import polars as pl
 
 from covey.custody.aead import NONCE, TAG, Aead, ForgedError
-from covey.custody.keys import Key
+from covey.custody.keys import Key, is_shared
 from covey.errors import UsageError
 from covey.tables import files
 
@@ -49,7 +49,6 @@ _NOTHING = bytes(TAG)  # before the first segment; in a manifest, that there is 
 _HEAD, _MANIFEST = ".spool", ".manifest"  # the files with the salt, and with the last tags
 _FORM, _FORMS = b"covey spool 2\n", b"covey spool "
 _PLAIN = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _Ends: TypeAlias = Callable[[str, bytes], bool]  # whether a file ends with this tag
 _AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # follow no link, no wait
 
@@ -98,7 +97,7 @@ class Spool:
         folder = Path(folder)
         with _reading():
             _refuse_others(folder)
-            if os.name == "posix" and stat.S_IMODE(folder.stat().st_mode) & _OTHERS:
+            if is_shared(folder.stat()):
                 raise UsageError("other users can read the working files: restrict with chmod 700")
             with _opened(folder / _HEAD, os.O_RDONLY) as file:
                 head = file.read()
