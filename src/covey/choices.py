@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from covey import tables
-from covey.clustering.objectives import Asked as Objective
+from covey.clustering.objectives import Aims
 from covey.clustering.request import Request, options_among
 from covey.custody.keys import Key
 from covey.encoding import Style
@@ -76,7 +76,7 @@ class Method(TypedDict, total=False):
 
     method: str | Callable[..., Any]
     class_column: str | None
-    objective: Objective | None
+    objective: Aims | None
     refine: bool
     key: Key | bytes | str | Path | None
     seed: int | None

@@ -15,7 +15,7 @@ from typing import Any, Literal, Unpack
 from covey import tables
 from covey.choices import Keywords, Models, Wanted, taken
 from covey.clustering.progress import STOPPED, Progress, silent
-from covey.clustering.request import PLAIN, Asked, Request, required
+from covey.clustering.request import PLAIN, Request, Requirements, required
 from covey.custody.keys import Key
 from covey.custody.ordering import People, Secret, people_as_read
 from covey.custody.register import Register
@@ -310,7 +310,7 @@ def report_on(
     said: dict[str, Any] = {"class_column": None, "curve": None, "about": None, **choices}
     class_column, curve, about = (said.pop(name) for name in ("class_column", "curve", "about"))
     require = schema.requirements(said.pop("require", None), **said)
-    asked = Asked(requirements=required(schema, require), class_column=class_column)
+    asked = Requirements(requirements=required(schema, require), class_column=class_column)
     stage = Stages(progress)
     with stage("reading"):
         both = _opened(original, released, schema)

@@ -14,7 +14,8 @@ from covey import Schema, UsageError
 from covey._core import kernels
 from covey._core.arrays import Floats, Longs
 from covey.clustering import METHODS, microaggregation
-from covey.clustering.microaggregation import fused, points_of, sum_of_squares
+from covey.clustering.microaggregation import fused, sum_of_squares
+from covey.clustering.points import points_of
 from covey.clustering.progress import STOPPED
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups

@@ -13,6 +13,7 @@ from covey import Schema, UsageError
 from covey.clustering import METHODS, refined
 from covey.clustering.discernibility import apart, evened
 from covey.clustering.objectives import Objective, read
+from covey.clustering.points import points_of
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups
 from covey.encoding.released import classes_of
@@ -145,8 +146,6 @@ def test_a_refinement_never_makes_worse_what_it_was_asked_for(
 
 def _asked(objective: str, encoded: EncodedTable, groups: Groups) -> float:
     if objective == "sse":
-        from covey.clustering.microaggregation import points_of
-
         points, labels = points_of(encoded), groups.labels
         parts = [points[labels == one] for one in range(groups.count)]
         return sum(float(((part - part.mean(axis=0)) ** 2).sum()) for part in parts)

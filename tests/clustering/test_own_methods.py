@@ -242,7 +242,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: covey-plug-in\nVersion: 1.0\n")
     (facts / "entry_points.txt").write_text(ENTRIES)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(METHODS, "_looked", False)
+    monkeypatch.setattr(METHODS, "_searched", False)
     yield tmp_path
     sys.modules.pop("plug_in_for_covey", None)
 
@@ -272,7 +272,7 @@ def test_nobody_looks_for_packages_before_they_are_needed(
     def looked(**_: Any) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(METHODS, "_looked", False)
+    monkeypatch.setattr(METHODS, "_searched", False)
     monkeypatch.setattr(registry, "entry_points", looked)
     asked: dict[str, Any] = {"require": covey.KAnonymity(3), "seed": 1}
     covey.anonymize(FRAME, SCHEMA, method="mondrian", **asked)

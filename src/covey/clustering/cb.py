@@ -4,12 +4,14 @@ He, Chen, Chen, Dong, Wang, Huang: Clustering-based k-anonymity, PAKDD 2012 (CB)
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from covey._core import kernels
 from covey._core.arrays import Ints, Longs
+from covey.clustering.points import numbers_alone
 from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
@@ -51,12 +53,8 @@ def cb(  # noqa: PLR0913 - the options of the method
     core = table.core if categorical == "tree" else _ordered(table)
     random = np.random.default_rng(seed)
 
-    def work(watch: kernels.Watch) -> Longs:
-        return kernels.cb(
-            *(core, table.missing_at, k, tries, restarts, l or 0, values, rank, random, watch)
-        )
-
-    return Groups(watched(work, progress))
+    options = (k, tries, restarts, l or 0, values, rank, random)
+    return Groups(watched(partial(kernels.cb, core, table.missing_at, *options), progress))
 
 
 def diversity_of(options: Mapping[str, Any], sensitive: Sequence[str]) -> list[LDiversity]:
@@ -98,5 +96,4 @@ def _ordered(table: EncodedTable) -> kernels.Table:
     steps = [max(a.tree.leaf_count - 1, 1) for a in table.categories]
     places = table.places[:, len(table.intervals) :] / np.array(steps, dtype=np.float64)
     numbers = np.ascontiguousarray(np.hstack([table.cells.numbers, places]))
-    none = EncodedTable((), table.rows)
-    return kernels.Table(numbers, table.weights, none.cells.codes, *none.forest)
+    return numbers_alone(numbers, table.weights)

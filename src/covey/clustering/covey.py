@@ -19,7 +19,7 @@ from covey._core.arrays import Cells, Floats, Forest, Longs
 from covey.clustering import discernibility, microaggregation
 from covey.clustering.blocks import large_enough, tiles, workers
 from covey.clustering.efforts import PLANS, Effort, Plan, Schedule
-from covey.clustering.objectives import LOSS, Asked, Objective
+from covey.clustering.objectives import LOSS, Aims, Objective
 from covey.clustering.progress import STOPPED, Progress, silent, watched, with_loss
 from covey.encoding import EncodedTable
 from covey.encoding.constraints import Constraints, no_rules
@@ -40,7 +40,7 @@ def covey(  # noqa: PLR0913 - the options of the method
     seed: int = 0,
     effort: Effort | None = None,
     budget: float | None = None,
-    objective: Asked | None = None,
+    objective: Aims | None = None,
     penalty: float = 1.0,
     evenness: float = 0.0,
     max_suppressed: float = 0.0,

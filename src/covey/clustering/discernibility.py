@@ -92,8 +92,8 @@ def _passed_on(
     own = order[np.argsort(groups.labels[order], kind="stable")]
     begin = np.cumsum(groups.sizes) - groups.sizes
     for start in range(0, len(alike), together):
-        some = alike[start : start + together]
-        turned = some[random.permutation(len(some))]
-        places = (random.random(len(some)) * groups.sizes[turned]).astype(np.int64)
+        block = alike[start : start + together]
+        turned = block[random.permutation(len(block))]
+        places = (random.random(len(block)) * groups.sizes[turned]).astype(np.int64)
         labels[own[begin[turned] + places]] = np.roll(turned, -1)
     return Groups(labels)

@@ -34,21 +34,21 @@ class Plan:
     share: float = 1.0  # of the rounds that is left in a large table
 
     def for_table(self, rows: int, k: int) -> "Plan":
-        """The same with as many rounds and as much heat as pay with this k and so many rows."""
+        """This plan, with rounds and heat scaled to k and the number of rows."""
         share = min(1.0, math.sqrt(_MANY / rows))
         times = share * max(1.0, min(_FEW / rows, self.longer))
         plan = replace(self, share=share, heat=self.heat / k**_COOLER)
         return plan._in_rounds(self.rounds * times * k**self.growth)
 
     def _in_rounds(self, rounds: float) -> "Plan":
-        """The same in so many rounds, but not in very few, and without heat if there are few."""
+        """This plan with at most `rounds` rounds, never below a minimum; no heat if few."""
         rounds = max(rounds, min(self.rounds, _LEAST_ROUNDS))
         rounds = rounds if math.isinf(rounds) else int(rounds)
         return replace(self, rounds=rounds, heat=self.heat if rounds >= _ANNEALED else 0.0)
 
     @property
     def with_rounds(self) -> "Plan":
-        """The same with one round at least: only rounds suppress rows or mind requirements."""
+        """This plan with at least one round: only rounds suppress rows or meet requirements."""
         return replace(self, rounds=max(self.rounds, 1))
 
     @property
@@ -109,7 +109,7 @@ class Schedule:
     end: float
 
     def done(self, rounds: float) -> float:
-        """The share of the work that is done after so many rounds."""
+        """The share of the work that is done after this number of rounds."""
         if self.is_timed:
             return min((time.monotonic() - self.began) / (self.end - self.began), 1.0)
         return rounds / self.plan.rounds if self.plan.rounds else 1.0

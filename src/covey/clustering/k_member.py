@@ -3,12 +3,12 @@
 Byun, Kamra, Bertino, Li: Efficient k-anonymization using clustering techniques, DASFAA 2007.
 """
 
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
 
 from covey._core import kernels
-from covey._core.arrays import Longs
 from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
@@ -47,19 +47,10 @@ def k_member(
         raise UsageError("the class penalty must be a number, 0 or more")
     groups, left = divmod(table.rows, k)
     random = np.random.default_rng(seed)
-    start, picks, order = (
-        int(random.integers(table.rows)),
-        random.random(groups),
-        random.permutation(left),
-    )
-
+    draws = int(random.integers(table.rows)), random.random(groups), random.permutation(left)
     classes = np.empty(0, dtype=np.int32) if table.classes is None else table.classes
     rule = get_args(SeedRef).index(seed_ref)
 
-    def work(watch: kernels.Watch) -> Longs:
-        return kernels.k_member(
-            *(table.core, k, rule, start, picks, order),
-            *(classes, float(penalty), penalise_leftovers, watch),
-        )
-
+    prices = (classes, float(penalty), penalise_leftovers)
+    work = partial(kernels.k_member, table.core, k, rule, *draws, *prices)
     return Groups(watched(work, progress))

@@ -4,13 +4,13 @@ Domingo-Ferrer, Torra: Ordinal, continuous and heterogeneous k-anonymity through
 microaggregation, Data Mining and Knowledge Discovery 2005 (MDAV-generic).
 """
 
-import math
 from functools import partial
 
 import numpy as np
 
 from covey._core import kernels
 from covey._core.arrays import Cells, Floats, Forest
+from covey.clustering.points import standardised
 from covey.clustering.progress import Progress, silent, watched
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
@@ -41,26 +41,17 @@ def _standardised(table: EncodedTable) -> tuple[Cells, Floats, Floats]:
     placed further away, and differences are capped.
     """
     cells = table.cells
-    numbers, caps = np.empty_like(cells.numbers), np.ones(len(cells.weights))
-    missing = np.zeros(len(cells.weights))
-    for j in range(len(cells.weights)):
-        absent = cells.numbers[:, j] == table.missing_at
-        scores = _z_scores(cells.numbers[~absent, j])
-        width = float(scores.max() - scores.min()) if len(scores) else 0.0
+    numbers, caps = np.empty_like(cells.numbers), np.empty(len(cells.weights))
+    missing = np.empty(len(cells.weights))
+    for j, interval in enumerate(table.intervals):
+        scores = standardised(interval.scaled)
+        present = scores[~np.isnan(scores)]
+        width = float(np.ptp(present)) if len(present) else 0.0
         width = width or 1.0
         caps[j] = width * width
-        missing[j] = scores.max(initial=0.0) + 2 * width
-        numbers[~absent, j], numbers[absent, j] = scores, missing[j]
+        missing[j] = present.max(initial=0.0) + 2 * width
+        numbers[:, j] = np.where(np.isnan(scores), missing[j], scores)
     return Cells(numbers, cells.weights, cells.codes), caps, missing
-
-
-def _z_scores(values: Floats) -> Floats:
-    """Values minus their mean, divided by their standard deviation, both summed exactly."""
-    if len(values) < 2:
-        return np.zeros(len(values))
-    centred = values - math.fsum(values) / len(values)
-    deviation = math.sqrt(math.fsum(centred * centred) / (len(values) - 1))
-    return centred / deviation if deviation else np.zeros(len(values))
 
 
 def _nominal(table: EncodedTable) -> Forest:

@@ -22,6 +22,7 @@ from covey._core import kernels
 from covey._core.arrays import Floats, Longs
 from covey.clustering.blocks import large_enough, tiles, workers
 from covey.clustering.efforts import Effort
+from covey.clustering.points import numbers_alone, points_of
 from covey.clustering.progress import STOPPED, Progress, silent
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
@@ -30,9 +31,7 @@ BLOCK = 8_192  # rows that are looked at together
 NEAR = 40  # rows, or 2k if that is more, that may change places with a row
 HOT, COLD = 10.0, 1e-2  # heat at first and at last, as a share of what a row costs at first
 STILL = 10  # sweeps without any heat at the end of each
-_ASIDE = 3.0  # standard deviations between missing numbers and all others
 _DRAWS = 3  # makes these random numbers independent of others
-_LANES = 4  # the kernel adds up so many coordinates side by side
 
 
 @dataclass(frozen=True)
@@ -204,54 +203,11 @@ def _anneal(work: Sequence[_Run], sweeps: int, end: float, progress: Progress) -
         list(threads.map(_Run.settle, work))
 
 
-# ── rows as points ──────────────────────────────────────────────────────────────────────────────
-
-
-def points_of(table: EncodedTable) -> Floats:
-    """The rows as points; squared distances add up over the columns, each times its weight.
-
-    A number is in standard deviations from the mean of its column. Missing ones stand aside in a
-    coordinate of their own. A category has a coordinate for each node above it, so that the squared
-    distance of two is the loss of their common ancestor.
-    """
-    columns: list[Floats] = []
-    for interval in table.intervals:
-        weight, values = math.sqrt(interval.column.weight), interval.values
-        columns.append(weight * np.nan_to_num(_standardised(values)))
-        if interval.absent.any():
-            columns.append(weight * _ASIDE * interval.absent.astype(np.float64))
-    nodes = table.features[:, 2 * len(table.intervals) :]
-    columns += [np.sqrt(column) for column in nodes.T if column.any()]
-    points = np.zeros((table.rows, -(-max(len(columns), 1) // _LANES) * _LANES))
-    for place, column in enumerate(columns):
-        points[:, place] = column
-    return points
-
-
-def _standardised(values: Floats) -> Floats:
-    """Values in standard deviations from their mean, both summed exactly; NaN stays."""
-    known = values[~np.isnan(values)]
-    if len(known) < 2:
-        return values - values
-    centred = values - math.fsum(known) / len(known)
-    squares = centred[~np.isnan(centred)] ** 2
-    deviation = math.sqrt(math.fsum(squares) / (len(known) - 1))
-    return centred / deviation if deviation else centred * 0.0
-
-
 def _mdav(points: Floats, k: int) -> Longs:
     """The first groups: those of MDAV."""
-    rows, width = points.shape
-    none = np.empty(0, dtype=np.int32)
-    table = kernels.Table(
-        points,
-        np.ones(width),
-        np.empty((rows, 0), dtype=np.int32),
-        np.empty((0, 1), dtype=np.int32),
-        *(none, np.empty(0), none, none, none, none),
-    )
+    width = points.shape[1]
     far = np.full(width, np.inf)
-    return kernels.mdav(table, k, far, far, kernels.Watch())
+    return kernels.mdav(numbers_alone(points, np.ones(width)), k, far, far, kernels.Watch())
 
 
 def _whole_groups(

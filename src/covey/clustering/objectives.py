@@ -17,7 +17,7 @@ from covey.encoding.released import classes_of
 from covey.errors import UsageError, nearest
 
 Name = Literal["loss", "sse", "discernibility", "classification"]
-Asked: TypeAlias = str | Mapping[str, float]
+Aims: TypeAlias = str | Mapping[str, float]  # the name of an objective, or weights of several
 
 # The weight of the loss where it is not asked for. It decides between groups that are otherwise
 # equal: groups that show different cells stay classes of their own.
@@ -34,9 +34,9 @@ class Objective:
     classification: float = 0.0  # a row outside the most frequent class of its group costs 1
 
     @classmethod
-    def of(cls, asked: Asked) -> "Objective":
+    def of(cls, aims: Aims) -> "Objective":
         """From a name, or from several with their weights."""
-        weights = {asked: 1.0} if isinstance(asked, str) else dict(asked)
+        weights = {aims: 1.0} if isinstance(aims, str) else dict(aims)
         names = get_args(Name)
         for name, weight in weights.items():
             if name not in names:
@@ -82,7 +82,7 @@ class Objective:
         return total
 
 
-def read(written: str) -> Asked:
+def read(written: str) -> Aims:
     """An objective as the command line has it: a name, or `loss=1,classification=0.5`."""
     if "=" not in written:
         return written

@@ -21,9 +21,9 @@ def with_loss(stage: str, loss: float) -> str:
 
 
 def loss_in(stage: str) -> float | None:
-    """The loss that a stage tells; None if it tells none."""
-    _, told, loss = stage.partition(", loss ")
-    return float(loss.replace(",", "")) if told else None
+    """The loss in the name of a stage; None if it has none."""
+    loss = stage.partition(", loss ")[2]
+    return float(loss.replace(",", "")) if loss else None
 
 
 def silent(stage: str, done: float) -> None:
@@ -33,12 +33,12 @@ def silent(stage: str, done: float) -> None:
 def part_of(progress: Progress, stage: str, done: int, total: int) -> Progress:
     """Report one of several pieces of work; an interruption aborts all of them."""
 
-    def tell(told: str, share: float) -> None:
-        if told == STOPPED:
+    def report(inner: str, share: float) -> None:
+        if inner == STOPPED:
             raise KeyboardInterrupt
         progress(stage, (done + share) / total)
 
-    return tell
+    return report
 
 
 _SECONDS_BETWEEN_REPORTS = 0.1

@@ -58,9 +58,9 @@ class Method:
     ) -> Groups | Rings:
         """Cluster the rows; refuse groups that are too small or do not cover the table."""
         refuse_infeasible(table.rows, k)
-        handed = {"seed": seed if self.is_own else small_seed(seed), "progress": progress}
-        taken = {name: value for name, value in handed.items() if _takes(self.function, name)}
-        found = self.function(table, k, **taken, **options)
+        offered = {"seed": seed if self.is_own else small_seed(seed), "progress": progress}
+        keywords = {name: value for name, value in offered.items() if _takes(self.function, name)}
+        found = self.function(table, k, **keywords, **options)
         if isinstance(found, Rings) and self.alike:
             raise UsageError(
                 "only a method chosen by name may return Rings, which do not make rows equal"
@@ -128,7 +128,7 @@ class Methods(UserDict[str, Method]):
     def __init__(self) -> None:
         super().__init__()
         self.faults: dict[str, str] = {}  # why methods of packages could not be loaded
-        self._looked = False
+        self._searched = False
 
     def add(self, method: Method) -> Method:
         """Register a method under its name; built-in methods cannot be replaced."""
@@ -143,30 +143,30 @@ class Methods(UserDict[str, Method]):
         return method
 
     def __missing__(self, name: str) -> Method:
-        self._look()
+        self._search()
         return self.data[name]
 
     def __contains__(self, name: object) -> bool:
         if name not in self.data:
-            self._look()
+            self._search()
         return name in self.data
 
     def __iter__(self) -> Iterator[str]:
-        self._look()
+        self._search()
         return iter(self.data)
 
     def __len__(self) -> int:
-        self._look()
+        self._search()
         return len(self.data)
 
-    def _look(self) -> None:
+    def _search(self) -> None:
         """Load the methods of packages; if one fails, the others are still loaded."""
-        if self._looked:
+        if self._searched:
             return
-        self._looked = True
+        self._searched = True
         for entry in entry_points(group=GROUP):
             try:
-                self.add(_brought(entry))
+                self.add(_loaded(entry))
             except Exception as error:
                 self.faults[entry.name] = (
                     f"the method {entry.name!r} of the package "
@@ -177,7 +177,7 @@ class Methods(UserDict[str, Method]):
             warnings.warn(fault, stacklevel=3)
 
 
-def _brought(entry: EntryPoint) -> Method:
+def _loaded(entry: EntryPoint) -> Method:
     found = entry.load()
     if isinstance(found, Method):
         return found

@@ -10,8 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from covey.clustering import Method, as_method
-from covey.clustering.objectives import LOSS, Objective
-from covey.clustering.objectives import Asked as AskedObjective
+from covey.clustering.objectives import LOSS, Aims, Objective
 from covey.clustering.progress import Progress
 from covey.encoding import EncodedTable, Style
 from covey.encoding.groups import Groups, Rings
@@ -23,7 +22,7 @@ PLAIN = Style()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Requirements:
     """The requirements on a release, whatever method makes it."""
 
     requirements: tuple[Requirement, ...]
@@ -32,27 +31,27 @@ class Asked:
     @cached_property
     def k(self) -> int:
         """The minimum size of a group."""
-        return max(asked.k for asked in self._sizes)
+        return max(one.k for one in self._sizes)
 
     @property
     def besides(self) -> list[Requirement]:
         """All requirements other than k rows per group."""
         return [
-            asked
-            for asked in self.requirements
-            if not (isinstance(asked, KAnonymity) and asked.k == self.k and not asked.person)
+            one
+            for one in self.requirements
+            if not (isinstance(one, KAnonymity) and one.k == self.k and not one.person)
         ]
 
     @property
     def size(self) -> KAnonymity:
         """The requirement on class sizes: in persons if one counts them, otherwise in rows."""
-        return max(self._sizes, key=lambda asked: (bool(asked.person), asked.k))
+        return max(self._sizes, key=lambda one: (bool(one.person), one.k))
 
     @property
     def person(self) -> str | Literal[False] | None:
         """The column by which k counts persons, False for rows, None if not specified."""
-        said = [asked.person for asked in self._sizes if asked.person is not None]
-        return next(filter(None, said), said[0] if said else None)
+        declared = [one.person for one in self._sizes if one.person is not None]
+        return next(filter(None, declared), declared[0] if declared else None)
 
     @property
     def persons(self) -> list[str]:
@@ -62,26 +61,26 @@ class Asked:
     @property
     def constrained(self) -> list[str]:
         """The columns of all requirements other than k rows per group."""
-        return sorted({asked.column for asked in self.requirements if asked.column is not None})
+        return sorted({one.column for one in self.requirements if one.column is not None})
 
     @property
     def relative(self) -> bool:
         """Whether a requirement compares classes with the distribution in the release."""
-        return any(asked.relative for asked in self.requirements)
+        return any(one.relative for one in self.requirements)
 
     @property
     def _sizes(self) -> list[KAnonymity]:
-        return [asked for asked in self.requirements if isinstance(asked, KAnonymity)]
+        return [one for one in self.requirements if isinstance(one, KAnonymity)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request(Asked):
+class Request(Requirements):
     """A method with its options, and the requirements on its groups."""
 
     method: Method
     options: Mapping[str, Any]
     refine: bool = False
-    objective: AskedObjective | None = None  # of the covey method, or of the refinement
+    objective: Aims | None = None  # of the covey method, or of the refinement
     style: Style = PLAIN
     keep_order: bool = False
     accepts_minimality: bool = False  # groups may change for single rows of rare values
@@ -95,7 +94,7 @@ class Request(Asked):
         options: Mapping[str, Any] | None = None,
         *,
         class_column: str | None = None,
-        objective: AskedObjective | None = None,
+        objective: Aims | None = None,
         **choices: Any,
     ) -> "Request":
         """Check a request as far as possible without the table.
@@ -142,12 +141,12 @@ class Request(Asked):
     @property
     def seeded(self) -> list[Any]:
         """All that the seed depends on, other than the table and the key."""
-        asked = [(one.name, asdict(one)) for one in self.besides]
+        besides = [(one.name, asdict(one)) for one in self.besides]
         refined: list[Any] = ["refined"] if self.refine else []
         if self.refine and self.objective is not None:
             refined.append(self.objective)
         options = dict(sorted(self.options.items()))
-        return [self.method.name, options, self.k, self.class_column, *asked, *refined]
+        return [self.method.name, options, self.k, self.class_column, *besides, *refined]
 
     @property
     def published(self) -> dict[str, Any]:
@@ -156,8 +155,8 @@ class Request(Asked):
         if self.method.is_own:
             return {**self.options, **aim}
         plain = bool | int | float | None
-        told = {n: value if isinstance(value, plain) else "…" for n, value in self.options.items()}
-        return {**told, **aim}
+        shown = {n: value if isinstance(value, plain) else "…" for n, value in self.options.items()}
+        return {**shown, **aim}
 
     def cluster(self, table: EncodedTable, seed: int, progress: Progress) -> Groups | Rings:
         """Form groups with the method, which sees the table without gaps."""
@@ -208,7 +207,7 @@ def required(
     if not isinstance(schema, Schema):
         raise SchemaError("make the schema with covey.Schema.from_toml or covey.Schema.of")
     requirements = schema.requirements(require)
-    if not any(isinstance(asked, KAnonymity) for asked in requirements):
+    if not any(isinstance(one, KAnonymity) for one in requirements):
         raise SchemaError("no k given: pass k, or set k under [require] in the schema")
     return requirements
 
@@ -221,7 +220,7 @@ def refuse_class_column(schema: Schema, name: str) -> None:
 
 
 def refuse_objective(
-    objective: AskedObjective, method: Method, class_column: str | None, *, refine: bool
+    objective: Aims, method: Method, class_column: str | None, *, refine: bool
 ) -> None:
     """Refuse an objective that nothing would look at."""
     aim = Objective.of(objective)
@@ -259,7 +258,7 @@ KEYWORDS = (
 
 
 def options_among(
-    method: str | Callable[..., Any] | Method, said: Mapping[str, Any]
+    method: str | Callable[..., Any] | Method, choices: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What a method takes as an option of its own and keeps: the l of cb, and its column.
 
@@ -270,7 +269,8 @@ def options_among(
     if found.keeps is None:
         return {}
     own = inspect.signature(found.function).parameters.keys() & {"l", "sensitive"}
-    return {name: said[name] for name in own & said.keys() if not isinstance(said[name], Mapping)}
+    chosen = {name: choices[name] for name in own & choices.keys()}
+    return {name: value for name, value in chosen.items() if not isinstance(value, Mapping)}
 
 
 def refuse_wrong_options(method: Method, options: Mapping[str, Any]) -> None:
@@ -298,14 +298,14 @@ def refuse_wrong_options(method: Method, options: Mapping[str, Any]) -> None:
                 TypeAdapter(types[name]).validate_python(value, strict=True)
             except ValidationError:
                 raise UsageError(
-                    f"the method's option {name!r} must be {_wanted(types[name])}"
+                    f"the method's option {name!r} must be {_named(types[name])}"
                 ) from None
 
 
-def _wanted(kind: Any) -> str:
+def _named(kind: Any) -> str:
     kinds = [each for each in get_args(kind) or [kind] if each is not type(None)]
     if get_origin(kind) is not Literal and len(kinds) == 1 and kinds != [kind]:
-        return _wanted(kinds[0])  # an optional one
+        return _named(kinds[0])  # an optional one
     if get_origin(kind) is Literal:
         return f"one of {', '.join(kinds)}"
     return _KINDS.get(kind, str(kind))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from covey.clustering.request import Asked, Request
+from covey.clustering.request import Request, Requirements
 from covey.custody.keys import Key
 from covey.encoding import MISSING_LEAF
 from covey.generalisation import View
@@ -46,7 +46,7 @@ class Made:
 class Findings:
     """Everything known about a release."""
 
-    asked: Asked
+    asked: Requirements
     schema: Schema
     view: View
     carried: Carried

@@ -22,7 +22,7 @@ class Work:
 
 
 class Simplex:
-    """Groups, of which as many are chosen as there are classes, each with its share.
+    """A basis: as many groups as classes, each with a fractional value.
 
     A line of `members` has the classes of a group's rows; behind these, it has the number of
     classes. At first each class is a group of its own, which costs its ceiling.
