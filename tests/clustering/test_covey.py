@@ -31,7 +31,6 @@ from covey.tables import Table
 from examples import examples
 from oracles.metrics import groups_of as groups_of_labels
 from oracles.metrics import total_il
-from oracles.optimum import optimum
 from tables_of_people import CLASS, People, people
 
 own = METHODS["covey"]
@@ -216,16 +215,6 @@ def test_sizes_are_kept_even_where_that_is_preferred() -> None:
         int((groups_of(table, 5, evenness=evenness).sizes ** 2).sum()) for evenness in (0.0, 2.0)
     ]
     assert 5 * 400 <= squares[1] < 1.03 * 5 * 400 < squares[0]
-
-
-@given(people(least=4, most=10, columns=3), st.data())
-@examples(60)
-def test_small_tables_are_near_the_optimum(table: People, data: st.DataObject) -> None:
-    k = data.draw(st.integers(2, table.rows // 2), "k")
-    groups = groups_of(table.encoded(), k, seed=data.draw(seeds), effort="best")
-    least, _ = optimum(table.oracle, k, table.schema.loss)
-    loss = total_il(table.oracle, groups.labels.tolist(), table.schema.loss)
-    assert least - 1e-9 <= loss <= 1.5 * least + 1e-9
 
 
 # ── odd tables ──────────────────────────────────────────────────────────────────────────────────

@@ -6,12 +6,10 @@ Oracles that know only the definitions compute what is possible and the minimum 
 import functools
 import importlib
 import math
-import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from itertools import combinations, count
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +36,12 @@ from covey.cli import main as cli
 from covey.clustering.progress import STOPPED, Progress
 from covey.encoding import EncodedTable
 from covey.reference.model import Column as OracleColumn
-from covey.reference.model import Numeric
 from covey.release import Release
 from covey.schema import Column, Role
 from covey.schema.columns import Require
 from covey.schema.requirements import Requirement
 from examples import examples
+from oracles.asked import asked_of
 from oracles.constrained import Asked, constrained_optimum, is_feasible, keeps
 from oracles.metrics import total_il
 from tables_of_people import People, cells_of, people
@@ -57,14 +55,8 @@ NUMBERS = (-31337.25, 31337.0, 31338.5, 313370.0, 31339.0)
 PERSONS = tuple(f"Zq7 person {number}" for number in range(8))
 TREE = {"top": {"ab": ["Zq7a", "Zq7b"], "cd": {"Zq7c": [], "de": ["Zq7d", "Zq7e"]}}}
 PARENT = {
-    "Zq7a": "ab",
-    "Zq7b": "ab",
-    "ab": "top",
-    "Zq7c": "cd",
-    "Zq7d": "de",
-    "Zq7e": "de",
-    "de": "cd",
-    "cd": "top",
+    **{"Zq7a": "ab", "Zq7b": "ab", "ab": "top", "Zq7c": "cd", "Zq7d": "de", "Zq7e": "de"},
+    **{"de": "cd", "cd": "top"},
 }
 ASKED_ABOUT = {
     "word": Column.model_validate(
@@ -104,9 +96,10 @@ methods = pytest.mark.parametrize(
 
 
 @pytest.fixture(autouse=True)
-def fewer_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small tables would get 1,000; its heat and what it gathers are the same."""
+def less_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small tables would get 1,000 rounds, and seconds for the gap to the least possible loss."""
     monkeypatch.setitem(own.PLANS, "best", replace(own.PLANS["best"], rounds=10, longer=1.0))
+    monkeypatch.setattr("covey.clustering.optimum.partitions._WORK", 0)
 
 
 # ── tables, and what is asked of them ───────────────────────────────────────────────────────────
@@ -126,35 +119,10 @@ class Patients:
 
     def asked(self, requirements: Sequence[Requirement]) -> list[Asked]:
         """The same for the oracles."""
-        return [asked_of(self.frame, requirement) for requirement in requirements]
+        return [asked_of(self.frame, requirement, PARENT) for requirement in requirements]
 
     def loss(self, labels: Sequence[int]) -> float:
         return total_il(self.oracle, labels, self.schema.loss)
-
-
-def asked_of(frame: pl.DataFrame, requirement: Requirement) -> Asked:
-    """One requirement on the rows of a frame, by its definition."""
-    if isinstance(requirement, KAnonymity):
-        if not requirement.person:
-            return Asked("rows", Fraction(requirement.k), range(frame.height))
-        return Asked("persons", Fraction(requirement.k), frame[requirement.person].to_list())
-    values = frame[str(requirement.column)].to_list()
-    match requirement:
-        case PersonShare(k=k):
-            return Asked("person share", Fraction(1, k), values)
-        case LDiversity(kind="recursive", c=c, l=l):
-            return Asked("recursive", Fraction(str(c)), values, l=int(l))
-        case LDiversity(kind=kind, l=l):
-            return Asked(kind, Fraction(str(l)), values)
-        case TCloseness(t=t, distance=distance, on=on):
-            usual = "equal" if frame.schema[on] == pl.String else "ordered"
-            return Asked(distance or usual, Fraction(str(t)), values, parent=PARENT)
-        case AlphaK(alpha=alpha, values=listed):
-            return Asked("alpha", Fraction(str(alpha)), values, listed=listed)
-        case BetaLikeness(beta=beta, enhanced=enhanced):
-            return Asked("enhanced" if enhanced else "basic", Fraction(str(beta)), values)
-        case DeltaDisclosure(delta=delta):
-            return Asked("delta", Fraction(str(delta)), values)
 
 
 @st.composite
@@ -240,7 +208,7 @@ def check(
     classes: dict[tuple[object, ...], set[int]] = {}
     for place, cells in enumerate(release.table.select(list(schema.quasi)).rows()):
         classes.setdefault(cells, set()).add(place)
-    complies = keeps([asked_of(behind, requirement) for requirement in requirements])
+    complies = keeps([asked_of(behind, requirement, PARENT) for requirement in requirements])
     assert all(complies(frozenset(members)) for members in classes.values())
 
 
@@ -254,7 +222,7 @@ def check_refusal(message: str, frame: pl.DataFrame, requirements: Sequence[Requ
     everyone = frozenset(range(frame.height))
     named = []
     for requirement in requirements:
-        asked = asked_of(frame, requirement)
+        asked = asked_of(frame, requirement, PARENT)
         names = [requirement.name]
         best = [asked.best(everyone)]
         if isinstance(requirement, KAnonymity):
@@ -263,12 +231,11 @@ def check_refusal(message: str, frame: pl.DataFrame, requirements: Sequence[Requ
         if not asked.holds(everyone) and any(name in message for name in names):
             named.append(best)
     assert named, message
-    told = numbers_in(message)
     for best in named:
         assert None in best or any(
             figure is not None and math.isclose(figure, number, rel_tol=5e-3, abs_tol=5e-3)
             for figure in best
-            for number in told
+            for number in numbers_in(message)
         ), message
     assert not any(canary in message for canary in CANARIES)
 
@@ -357,23 +324,22 @@ HARD: list[list[Requirement]] = [
 
 
 @functools.cache
-def unmixed(rows: int) -> Release:
-    """The clusters, if nothing is asked of their words."""
-    return covey.anonymize(clusters(rows, WORDS[:3]), CLUSTERED, require=KAnonymity(4))
+def unmixed() -> Release:
+    """The clusters, if nothing is required of their words."""
+    return covey.anonymize(clusters(45, WORDS[:3]), CLUSTERED, require=KAnonymity(4))
 
 
 @pytest.mark.parametrize("number", range(len(HARD)), ids=lambda number: HARD[number][-1].name)
 def test_clusters_of_one_word_have_to_mix(number: int) -> None:
     """Similar rows have one word here: they cannot keep anything among themselves.
 
-    The quicker efforts meet every request, each other method a third of them.
+    Each effort and each other method meets some of the requirements.
     """
-    frame, request_ = clusters(90, WORDS[:3]), HARD[number]
-    assert not covey.verify(unmixed(90).table, CLUSTERED, request_[1:]).holds
-    others = [METHODS[2:][(2 * number + place) % len(METHODS[2:])] for place in range(2)]
-    for method, options in METHODS[:2] + others:
+    frame, request_ = clusters(45, WORDS[:3]), HARD[number]
+    assert not covey.verify(unmixed().table, CLUSTERED, request_[1:]).holds
+    for method, options in (METHODS[number % 3], METHODS[3 + number % 5]):
         release = covey.anonymize(frame, CLUSTERED, require=request_, method=method, **options)
-        assert release.table.height == 90
+        assert release.table.height == 45
         check(release, frame, CLUSTERED, request_)
 
 
@@ -386,74 +352,6 @@ def test_groups_swap_rows_rather_than_go_together() -> None:
     check(release, frame, schema, asked)
     assert sorted(release.groups.sizes.tolist()) == [2, 2, 2]
     assert release.report.losses.total_il == pytest.approx(4 / 60)
-
-
-# ── near the optimum ────────────────────────────────────────────────────────────────────────────
-
-
-def tiny(seed: int) -> Patients:
-    """Eight rows of two numbers, none of them twice."""
-    dice = random.Random(seed)
-    xs = [dice.random() for _ in range(8)]
-    ys = [dice.random() for _ in range(8)]
-    frame = pl.DataFrame(
-        {
-            "x": xs,
-            "y": ys,
-            "word": [dice.choice(WORDS[:3]) for _ in range(8)],
-            "number": [dice.choice(NUMBERS) for _ in range(8)],
-            "who": [dice.choice(PERSONS) for _ in range(8)],
-        }
-    )
-    numeric = Column.model_validate({"role": "quasi", "type": "numeric"})
-    schema = CLUSTERED.model_copy(update={"columns": {"x": numeric, "y": numeric, **ASKED_ABOUT}})
-    return Patients(frame, schema, {"x": Numeric(xs), "y": Numeric(ys)})
-
-
-@functools.cache
-def unasked_optimum(seed: int, k: int) -> float:
-    """The least loss of the same table if only k is asked."""
-    found = constrained_optimum(tiny(seed).oracle, lambda group: len(group) >= k)
-    assert found is not None
-    return found[0]
-
-
-MODERATE: list[list[Requirement]] = [
-    [KAnonymity(2), LDiversity(2, "word")],
-    [KAnonymity(2), LDiversity(2, "word", "frequency")],
-    [KAnonymity(2), LDiversity(1.8, "word", "entropy")],
-    [KAnonymity(2), LDiversity(2, "word", "recursive", 2.5)],
-    [KAnonymity(3), TCloseness(0.25, "word")],
-    [KAnonymity(3), TCloseness(0.25, "number")],
-    [KAnonymity(2), AlphaK(0.6, "word")],
-    [KAnonymity(3), BetaLikeness(1, "word")],
-    [KAnonymity(3), DeltaDisclosure(1.2, "word")],
-    [KAnonymity(2, "who"), LDiversity(2, "word")],
-    [KAnonymity(2), LDiversity(2, "word"), TCloseness(0.3, "number")],
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("request_", MODERATE, ids=lambda asked: ", ".join(r.name for r in asked))
-def test_the_own_method_is_near_the_optimum(request_: list[Requirement]) -> None:
-    lost: list[float] = []
-    least: list[float] = []
-    plain: list[float] = []
-    for seed in count():
-        if len(lost) == 5:
-            break
-        table = tiny(seed)
-        asked = table.asked(request_)
-        best = constrained_optimum(table.oracle, keeps(asked))
-        if best is None:
-            continue
-        release = covey.anonymize(table.frame, table.schema, require=request_, effort="best")
-        check(release, table.frame, table.schema, request_)
-        plain.append(unasked_optimum(seed, request_[0].k))  # type: ignore[union-attr]
-        lost.append(table.loss(release.groups.labels.tolist()))
-        least.append(best[0])
-        assert least[-1] - 1e-9 <= lost[-1] <= 2 * least[-1]
-    assert sum(plain) < sum(least) <= sum(lost) + 1e-9 <= 1.25 * sum(least)
 
 
 # ── refinement ──────────────────────────────────────────────────────────────────────────────────
@@ -488,7 +386,7 @@ enforced = pytest.mark.parametrize(
 def test_refinement_keeps_what_was_asked_for(request_: list[Requirement]) -> None:
     frame, schema = invented(120)
     losses = {}
-    for effort in ("fast", "quick", "best"):
+    for effort in ("fast", "best"):
         release = covey.anonymize(frame, schema, require=request_, effort=effort, seed=1)
         check(release, frame, schema, request_)
         assert release.table.height == 120
@@ -497,41 +395,26 @@ def test_refinement_keeps_what_was_asked_for(request_: list[Requirement]) -> Non
 
 
 @enforced
-def test_the_same_seed_gives_the_same_labels(request_: list[Requirement]) -> None:
-    """And the same rows the same seed, in any order."""
-    frame, schema = invented(120)
-    labels = [
-        covey.anonymize(frame, schema, require=request_, seed=seed).groups.labels.tolist()
-        for seed in (3, 3, 4)
-    ]
-    assert labels[0] == labels[1] != labels[2]
-    shuffled = frame.sample(fraction=1, shuffle=True, seed=1)
-    one, other = (covey.anonymize(f, schema, require=request_).table for f in (frame, shuffled))
-    assert one.equals(other)
-
-
-@enforced
 def test_stopped_early_it_keeps_what_was_asked_for(request_: list[Requirement]) -> None:
     """Interrupted while it refines, or out of time before."""
     frame, schema = invented(150)
-    told: list[str] = []
+    stages: list[str] = []
 
     def interrupt(stage: str, done: float) -> None:
-        told.append(stage)
-        if stage.startswith("clustering,") and STOPPED not in told:
+        stages.append(stage)
+        if stage.startswith("clustering,") and STOPPED not in stages:
             raise KeyboardInterrupt
 
     stopped = covey.anonymize(frame, schema, require=request_, seed=1, progress=interrupt)
-    assert STOPPED in told
+    assert STOPPED in stages
     check(stopped, frame, schema, request_)
     hurried = covey.anonymize(frame, schema, require=request_, seed=1, budget=1e-9)
     check(hurried, frame, schema, request_)
 
 
 @enforced
-@pytest.mark.parametrize("method", ["covey", "mondrian"])
 def test_interrupted_while_groups_are_repaired_it_merges_them(
-    request_: list[Requirement], method: str, monkeypatch: pytest.MonkeyPatch
+    request_: list[Requirement], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stopped(work: Callable[[kernels.Watch], bool], progress: Progress, **options: bool) -> bool:
         watch = kernels.Watch()
@@ -539,44 +422,46 @@ def test_interrupted_while_groups_are_repaired_it_merges_them(
         return work(watch)
 
     frame, schema = invented(150)
-    told: list[str] = []
+    stages: list[str] = []
     monkeypatch.setattr(own, "watched", stopped)
+    method = ("covey", "mondrian")[ENFORCED.index(request_) % 2]
     release = covey.anonymize(
         frame,
         schema,
         require=request_,
         seed=1,
         method=method,
-        progress=lambda stage, _: told.append(stage),
+        progress=lambda stage, _: stages.append(stage),
     )
     check(release, frame, schema, request_)
-    assert STOPPED in told
-    assert release.groups.count >= 1
+    assert STOPPED in stages
 
 
 @enforced
-def test_the_number_of_threads_does_not_matter(
+def test_the_seed_decides_and_neither_the_threads_nor_the_order_of_the_rows(
     request_: list[Requirement], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frame, schema = invented(150)
+    frame, schema = invented(100)
+    shuffled = frame.sample(fraction=1, shuffle=True, seed=1)
     small = own.Plan(rounds=2, gain=0.0, start=32, block=50)
     monkeypatch.setitem(own.PLANS, "balanced", small)
-    labels = []
-    for threads in (1, 3):
+    releases = []
+    for threads, seed, rows in ((1, 2, frame), (3, 2, shuffled), (3, 3, frame)):
         monkeypatch.setattr(own, "workers", lambda threads=threads: threads)
-        release = covey.anonymize(frame, schema, require=request_, seed=2)
-        check(release, frame, schema, request_)
-        labels.append(release.groups.labels.tolist())
-    assert labels[0] == labels[1]
+        releases.append(covey.anonymize(rows, schema, require=request_, seed=seed))
+        check(releases[-1], rows, schema, request_)
+    one, other, another = (release.table for release in releases)
+    assert one.equals(other)
+    assert not one.equals(another)
 
 
 # ── rows left out ───────────────────────────────────────────────────────────────────────────────
 
 
 @enforced
-@pytest.mark.parametrize("share", [0.01, 0.05])
-def test_no_more_rows_are_left_out_than_allowed(request_: list[Requirement], share: float) -> None:
+def test_no_more_rows_are_left_out_than_allowed(request_: list[Requirement]) -> None:
     frame, schema = invented(100)
+    share = (0.01, 0.05)[ENFORCED.index(request_) % 2]
     most = round(share * 100)
     release = covey.anonymize(frame, schema, require=request_, max_suppressed=share, seed=1)
     check(release, frame, schema, request_, left_out=most)
@@ -620,7 +505,7 @@ def fewest(frame: pl.DataFrame, request_: Sequence[Requirement], k: int) -> int 
     for removed in range(frame.height - k + 1):
         for rows in combinations(range(frame.height), frame.height - removed):
             rest = frame[list(rows)]
-            if is_feasible([asked_of(rest, asked) for asked in request_], rest.height):
+            if is_feasible([asked_of(rest, asked, PARENT) for asked in request_], rest.height):
                 return removed
     return None
 
@@ -638,7 +523,7 @@ def values_table(words: Sequence[str | None], numbers: Sequence[float]) -> pl.Da
     )
 
 
-small_tables = st.integers(3, 8).flatmap(
+small_tables = st.integers(3, 7).flatmap(
     lambda n: st.builds(
         values_table,
         cells_of([*WORDS[:3], "Zq7a", "Zq7a", None], n),
@@ -674,10 +559,9 @@ def test_the_fewest_rows_are_left_out_that_make_it_possible(
     check_refusal(message, frame, request_)
     assert ("max_suppressed" in message) == (least is not None)
     if least is not None:
-        told = numbers_in(message)
-        assert told[-2] == least
-        # What is told is enough, and just so.
-        assert release(told[-1]).report.rows.suppressed >= least
+        rows, enough = numbers_in(message)[-2:]
+        assert rows == least
+        assert release(enough).report.rows.suppressed >= least
         with pytest.raises(covey.InfeasibleError):
             release((least - 0.5) / frame.height)
 
@@ -739,26 +623,6 @@ def test_of_too_many_rows_those_far_from_others_are_left_out() -> None:
     assert costs["loss"].to_list() == [1.0, 1.0]
 
 
-def test_on_the_command_line_rows_may_be_left_out_too(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    frame = clusters(40, [*WORDS[:3], "Zq7a"]).drop("number", "who")
-    pl.concat([frame, frame[:1]]).write_csv(tmp_path / "t.csv")
-    (tmp_path / "t.toml").write_text(
-        "[columns.x]\nrole = 'quasi'\ntype = 'numeric'\n[columns.y]\nrole = 'quasi'\n"
-        "type = 'categorical'\n[columns.word]\nrole = 'sensitive'\n"
-    )
-    arguments = ["anonymize", str(tmp_path / "t.csv"), "-s", str(tmp_path / "t.toml"), "-k", "4"]
-    arguments += ["-o", str(tmp_path / "out.csv"), "-l", "word=frequency:2"]
-    assert cli.run(arguments) == 1
-    told = capfd.readouterr().err
-    assert "max_suppressed = 0.0244" in told
-    assert not any(canary in told for canary in CANARIES)
-    assert not (tmp_path / "out.csv").exists()
-    assert cli.run([*arguments, "--max-suppressed", "0.0244"]) == 0
-    assert len((tmp_path / "out.csv").read_text().splitlines()) == 41
-
-
 def test_rows_left_out_do_not_make_the_others_cost_more() -> None:
     """Groups are as far from the table as t allows, and no longer so near once rows are gone."""
     frame = pl.DataFrame(
@@ -813,18 +677,17 @@ def test_who_allows_suppression_does_not_lose_more(table: People, data: st.DataO
 # ── persons ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@methods
-def test_every_class_holds_k_persons(method: Method, options: dict[str, Any]) -> None:
+def test_every_class_holds_k_persons() -> None:
     """Three rows each, alike in all quasi-identifiers: five rows are two persons."""
-    frame = pl.concat([demo.people(30)] * 3)
-    rows = KAnonymity(5, person=False)
-    by_rows = covey.anonymize(frame, demo.schema(), require=rows, method=method, **options)
+    frame = pl.concat([demo.people(20)] * 3)
     request_ = [KAnonymity(5, person="name")]
+    by_rows = covey.anonymize(frame, demo.schema(), require=KAnonymity(5, person=False))
     with pytest.raises(AssertionError):
         check(by_rows, frame, demo.schema(), request_)
-    release = covey.anonymize(frame, demo.schema(), require=request_, method=method, **options)
-    assert release.table.height == 90
-    check(release, frame, demo.schema(), request_)
+    for method, options in METHODS:
+        release = covey.anonymize(frame, demo.schema(), require=request_, method=method, **options)
+        assert release.table.height == 60
+        check(release, frame, demo.schema(), request_)
 
 
 @pytest.mark.parametrize("nobody", [0, 7])
@@ -848,19 +711,20 @@ def test_fewer_persons_than_k_are_refused(nobody: int) -> None:
 # ── missing values ──────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("method", ["covey", "k-member", "mondrian"])
-def test_missing_is_a_value(method: str) -> None:
-    frame = clusters(60, ["Zq7a", None])
-    for requirement in (
-        LDiversity(2, "word"),
-        LDiversity(2, "word", "frequency"),
-        LDiversity(2, "word", "entropy"),
-        TCloseness(0, "word"),
-        DeltaDisclosure(0.5, "word"),
-    ):
-        asked = [KAnonymity(3), requirement]
-        release = covey.anonymize(frame, CLUSTERED, require=asked, method=method)
-        check(release, frame, CLUSTERED, asked)
+@pytest.mark.parametrize(
+    ("requirement", "method"),
+    [
+        (LDiversity(2, "word"), "covey"),
+        (LDiversity(2, "word", "frequency"), "k-member"),
+        (LDiversity(2, "word", "entropy"), "mondrian"),
+        (TCloseness(0, "word"), "covey"),
+        (DeltaDisclosure(0.5, "word"), "k-member"),
+    ],
+)
+def test_missing_is_a_value(requirement: Requirement, method: str) -> None:
+    frame, request_ = clusters(30, ["Zq7a", None]), [KAnonymity(3), requirement]
+    release = covey.anonymize(frame, CLUSTERED, require=request_, method=method)
+    check(release, frame, CLUSTERED, request_)
 
 
 @pytest.mark.parametrize(
@@ -905,38 +769,30 @@ def test_a_refusal_names_the_requirement_and_the_best_that_can_be_had(
     check_refusal(message, frame, [requirement])
 
 
-def test_the_command_line_writes_nothing_that_cannot_be_had(
+def test_the_command_line_writes_nothing_that_is_not_possible(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    clusters(60, WORDS[:3]).with_columns(pl.lit("Zq7y").alias("y")).write_csv("in.csv")
+    clusters(60, [*WORDS[:3], "Zq7a"]).with_columns(y=pl.lit("Zq7y")).write_csv("in.csv")
     Path("schema.toml").write_text(
-        "\n".join(
-            f"[columns.{name}]\n{settings}"
-            for name, settings in {
-                "x": 'role = "quasi"\ntype = "numeric"',
-                "y": 'role = "quasi"\ntype = "categorical"',
-                "word": 'role = "sensitive"',
-                "number": 'role = "sensitive"',
-                "who": 'role = "identifier"',
-            }.items()
-        )
+        'columns.x = { role = "quasi", type = "numeric" }\n'
+        'columns.y = { role = "quasi", type = "categorical" }\n'
+        'columns.word = { role = "sensitive" }\ncolumns.number = { role = "sensitive" }\n'
+        'columns.who = { role = "identifier" }\n'
     )
     Path("old.csv").write_text("old")
     before = sorted(path.name for path in tmp_path.iterdir())
-    for arguments, name, best in (
-        (["-k", "3", "-l", "word=4"], "distinct l-diversity (word)", 3),
-        (["-k", "3", "--alpha", "word=0.25"], "alpha (word)", 0.333),
-        (["-k", "61", "--person", "who"], "k", 60),
+    command = ["anonymize", "in.csv", "-s", "schema.toml", "-k", "3", "--report", "report.json"]
+    for arguments, facts in (
+        (["-l", "word=4"], ["distinct l-diversity (word)", "only 3 values"]),
+        (["--alpha", "word=0.45"], ["alpha (word)", "max_suppressed"]),
+        (["-k", "61", "--person", "who"], ["k = 61"]),
     ):
-        asked = ["anonymize", "in.csv", "-s", "schema.toml", *arguments]
         for out in ("new.csv", "old.csv"):
-            code = cli.run([*asked, "-o", out, "--report", "report.json"])
-            told = capfd.readouterr()
-            assert code == 1
-            assert name in told.err
-            assert any(math.isclose(best, n, abs_tol=5e-3) for n in numbers_in(told.err))
-            assert not any(canary in told.err + told.out for canary in CANARIES)
+            assert cli.run([*command, *arguments, "-o", out]) == 1
+            shown = capfd.readouterr()
+            assert all(fact in shown.err for fact in facts)
+            assert not any(canary in shown.err + shown.out for canary in CANARIES)
         assert sorted(path.name for path in tmp_path.iterdir()) == before
         assert Path("old.csv").read_text() == "old"
 
