@@ -358,7 +358,7 @@ class Release:
         self._refuse_impossible(to)
         if outputs is not None:
             return self.published(to, outputs)
-        with files.outputs(path, *to.beside, private=to.private) as made:
+        with files.Outputs(path, *to.beside, private=to.private) as made:
             return self.published(to, made)
 
     def published(self, to: Destination, outputs: Outputs) -> Report:

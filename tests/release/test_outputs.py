@@ -47,7 +47,7 @@ def prepare(folder: Path, before: str) -> dict[str, str]:
 
 def publish(folder: Path, first: str = NAMES[0]) -> None:
     paths = [first if first == files.STREAM else folder / first, *(folder / n for n in NAMES[1:])]
-    with files.outputs(*paths) as outputs:
+    with files.Outputs(*paths) as outputs:
         for path in paths:
             outputs[path].write(NEW.encode())
         outputs.publish()
@@ -98,7 +98,7 @@ def test_all_of_them_appear(tmp_path: Path, before: str) -> None:
 
 
 def test_without_any_there_is_nothing_to_do() -> None:
-    with files.outputs() as outputs:
+    with files.Outputs() as outputs:
         outputs.publish()
 
 
@@ -214,7 +214,7 @@ for index in range(1, 300):
         os._exit(0)
     _, status = os.waitpid(child, 0)
     found = tests.state(folder)
-    with tests.files.outputs(*(first if n == "t.csv" and first == "-" else folder / n
+    with tests.files.Outputs(*(first if n == "t.csv" and first == "-" else folder / n
                                for n in tests.NAMES)):
         pass  # the next run, which ends before it has anything to publish
     after.append((found, tests.state(folder), tests.hidden(folder)))
@@ -280,7 +280,7 @@ from covey.tables import files
 
 print("ready", flush=True)
 for turn in itertools.count():
-    with files.outputs(*sys.argv[1:]) as outputs:
+    with files.Outputs(*sys.argv[1:]) as outputs:
         for path in sys.argv[1:]:
             outputs[path].write(b"%08d" % turn)
         outputs.publish()
@@ -304,15 +304,15 @@ def test_stopped_at_any_time_there_is_one_generation(tmp_path: Path, sent: signa
 def test_what_was_put_aside_for_one_release_is_not_given_back_to_another(tmp_path: Path) -> None:
     """Its report was put aside and the release replaced: another release shares the report."""
     (tmp_path / "r.json").write_text(OLD)
-    with files.outputs(tmp_path / "t.csv", tmp_path / "r.json") as outputs:
+    with files.Outputs(tmp_path / "t.csv", tmp_path / "r.json") as outputs:
         aside = outputs[tmp_path / "r.json"]._old
     (tmp_path / "r.json").rename(aside)
     (tmp_path / "t.csv").write_text(NEW)
-    with files.outputs(tmp_path / "other.csv", tmp_path / "r.json"):
+    with files.Outputs(tmp_path / "other.csv", tmp_path / "r.json"):
         assert state(tmp_path) == {"t.csv": NEW}
-    with files.outputs(tmp_path / "r.json"):
+    with files.Outputs(tmp_path / "r.json"):
         assert state(tmp_path) == {"t.csv": NEW}
-    with files.outputs(tmp_path / "t.csv", tmp_path / "r.json"):
+    with files.Outputs(tmp_path / "t.csv", tmp_path / "r.json"):
         assert state(tmp_path) == {"t.csv": NEW}
     assert not hidden(tmp_path)
 
@@ -382,14 +382,14 @@ def test_one_that_cannot_be_written_leaves_no_draft_of_the_others(tmp_path: Path
     (tmp_path / "r.json").mkdir()
     with (
         pytest.raises(OutputError, match="folder or a device"),
-        files.outputs(tmp_path / "t.csv", tmp_path / "r.json"),
+        files.Outputs(tmp_path / "t.csv", tmp_path / "r.json"),
     ):
         pass
     assert not hidden(tmp_path)
 
 
 def test_one_that_another_writes_is_refused_with_all_of_them(tmp_path: Path) -> None:
-    with files.draft(tmp_path / "r.json"):
+    with files.Draft(tmp_path / "r.json"):
         with pytest.raises(OutputError, match="another covey"):
             publish(tmp_path)
         assert state(tmp_path) == {}
@@ -402,7 +402,7 @@ def test_private_ones_are_their_owners_alone_whatever_they_were(tmp_path: Path) 
     paths = [tmp_path / name for name in NAMES]
     for path in paths:
         path.chmod(0o644)
-    with files.outputs(*paths, private=[paths[2]]) as outputs:
+    with files.Outputs(*paths, private=[paths[2]]) as outputs:
         outputs.publish()
     assert [path.stat().st_mode & 0o777 for path in paths] == [0o644, 0o644, 0o600]
 
@@ -441,7 +441,7 @@ def prepare_folder(folder: Path, before: str) -> dict[str, str]:
 
 def publish_folder(folder: Path) -> None:
     out, report = folder / "out", folder / "r.json"
-    with files.outputs(out, report, folders=[out]) as outputs:
+    with files.Outputs(out, report, folders=[out]) as outputs:
         for name in PARTS:
             (outputs.folder(out).path / name).write_text(NEW)
         outputs[report].write(NEW.encode())
@@ -550,7 +550,7 @@ for index in range(1, 300):
     _, status = os.waitpid(child, 0)
     found, said = tests.tree(folder), ""
     try:
-        with tests.files.outputs(folder / "out", folder / "r.json", folders=[folder / "out"]):
+        with tests.files.Outputs(folder / "out", folder / "r.json", folders=[folder / "out"]):
             pass  # the next run, which ends before it has anything to publish
     except tests.OutputError as error:
         said = str(error)
@@ -606,7 +606,7 @@ def test_a_folder_replaces_nothing(tmp_path: Path, kind: str) -> None:
         case _:
             out.write_text(OLD)
             out /= "out"
-    with pytest.raises(OutputError), files.outputs(out, tmp_path / "r.json", folders=[out]):
+    with pytest.raises(OutputError), files.Outputs(out, tmp_path / "r.json", folders=[out]):
         pass
     assert not hidden(tmp_path)
     assert not hidden(tmp_path / "mine")
@@ -614,7 +614,7 @@ def test_a_folder_replaces_nothing(tmp_path: Path, kind: str) -> None:
 
 def test_a_folder_that_fills_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with files.outputs(out, folders=[out]) as outputs:
+    with files.Outputs(out, folders=[out]) as outputs:
         out.mkdir()
         (out / "mine").write_text(OLD)
         with pytest.raises(OutputError, match="not empty"):
@@ -631,7 +631,7 @@ def test_a_folder_is_its_owners_until_it_appears_with_the_usual_permissions(tmp_
             if name == "set":
                 out.mkdir()
                 out.chmod(0o2770)
-            with files.outputs(out, folders=[out], private=[out] if private else []) as outputs:
+            with files.Outputs(out, folders=[out], private=[out] if private else []) as outputs:
                 draft = outputs.folder(out)
                 (draft.path / "a.csv").write_text(NEW)
                 (draft.path / "b.csv").touch(mode=0o600)
@@ -651,26 +651,25 @@ def test_what_a_killed_process_left_is_resumed_or_removed(tmp_path: Path) -> Non
     out = tmp_path / "out"
     program = (
         "import os, sys\nfrom covey.tables import files\n"
-        "made = files.Outputs([sys.argv[1]], folders=[sys.argv[1]])\n"
+        "made = files.Outputs(sys.argv[1], folders=[sys.argv[1]])\n"
         "(made.folder(sys.argv[1]).path / 'a.csv').write_text('left')\n"
         "(made.folder(sys.argv[1]).path / 'spool').mkdir()\nos._exit(9)"
     )
     for resume in (True, False):
         subprocess.run([sys.executable, "-c", program, str(out)], check=False)
         assert hidden(tmp_path)
-        with files.outputs(out, folders=[out], resume=resume) as outputs:
+        with files.Outputs(out, folders=[out], resume=resume) as outputs:
             draft = outputs.folder(out)
-            assert draft.is_resumed is resume
             assert sorted(p.name for p in draft.path.iterdir()) == ["a.csv", "spool"] * resume
             assert draft.path.stat().st_mode & 0o777 == 0o700
         assert not hidden(tmp_path)
-    with files.outputs(out, folders=[out], resume=True) as outputs:
-        assert not outputs.folder(out).is_resumed
+    with files.Outputs(out, folders=[out], resume=True) as outputs:
+        assert not [*outputs.folder(out).path.iterdir()]
 
 
 def test_a_folder_that_another_writes_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with files.outputs(out, folders=[out]) as outputs:
+    with files.Outputs(out, folders=[out]) as outputs:
         (outputs.folder(out).path / "a.csv").write_text(NEW)
         with pytest.raises(OutputError, match="another covey"):
             publish_folder(tmp_path)
@@ -683,7 +682,7 @@ def test_a_draft_that_another_user_made_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    with files.outputs(out, folders=[out]) as outputs:
+    with files.Outputs(out, folders=[out]) as outputs:
         path = outputs.folder(out).path
     path.mkdir(mode=0o777)
     monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)

@@ -28,7 +28,7 @@ OLD, NEW = b"the old release\n", b"the new release\n" * 10_000
 
 def write(path: str | Path, data: bytes = NEW) -> None:
     """As the pipeline does it."""
-    with files.draft(path) as draft:
+    with files.Draft(path) as draft:
         with files.output_errors():
             draft.file.write(data)
         assert draft.read() == data
@@ -57,7 +57,7 @@ def mode(path: Path) -> int:
 
 def test_a_new_file_appears_when_it_is_published_and_not_before(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    with files.draft(path) as draft:
+    with files.Draft(path) as draft:
         draft.file.write(NEW)
         assert draft.read() == NEW
         assert not path.exists()
@@ -69,7 +69,7 @@ def test_a_new_file_appears_when_it_is_published_and_not_before(tmp_path: Path) 
 def test_an_old_file_stays_whole_until_the_new_one_replaces_it(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(OLD)
-    with path.open("rb") as reader, files.draft(path) as draft:
+    with path.open("rb") as reader, files.Draft(path) as draft:
         draft.file.write(NEW)
         draft.read()
         assert path.read_bytes() == OLD
@@ -93,7 +93,7 @@ def test_a_new_file_has_the_users_permissions_and_its_draft_the_owners(
     tmp_path: Path, mask: int
 ) -> None:
     with umask(mask):
-        with files.draft(tmp_path / "t.csv") as draft:
+        with files.Draft(tmp_path / "t.csv") as draft:
             (hidden,) = tmp_path.iterdir()
             assert mode(hidden) == 0o600
             draft.publish()
@@ -111,7 +111,7 @@ def test_a_failure_leaves_what_was_there(
         path.write_bytes(old)
 
     def fail() -> None:
-        with files.draft(path) as draft:
+        with files.Draft(path) as draft:
             draft.file.write(NEW)
             raise failure
 
@@ -122,7 +122,7 @@ def test_a_failure_leaves_what_was_there(
 
 
 def test_a_draft_that_is_not_published_leaves_nothing(tmp_path: Path) -> None:
-    with files.draft(tmp_path / "t.csv") as draft:
+    with files.Draft(tmp_path / "t.csv") as draft:
         draft.file.write(NEW)
     assert names_in(tmp_path) == []
 
@@ -137,7 +137,7 @@ def test_a_second_draft_of_one_destination_is_refused_until_the_first_is_done(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "t.csv"
-    with files.draft(path) as one:
+    with files.Draft(path) as one:
         one.file.write(OLD)
         with pytest.raises(OutputError, match="another covey"):
             write(path)
@@ -156,7 +156,7 @@ def test_standard_output_gets_everything_at_once_or_nothing(
 ) -> None:
     stream = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(stream))
-    with files.draft("-") as draft:
+    with files.Draft("-") as draft:
         draft.file.write(NEW)
         assert draft.read() == NEW
     assert stream.getvalue() == b""
@@ -201,7 +201,7 @@ def test_a_link_that_takes_the_name_meanwhile_is_replaced_and_not_followed(tmp_p
     path, target = tmp_path / "t.csv", tmp_path / "target"
     target.write_bytes(OLD)
     target.chmod(0o666)
-    with umask(0o077), files.draft(path) as draft:
+    with umask(0o077), files.Draft(path) as draft:
         draft.file.write(NEW)
         path.symlink_to(target)
         draft.publish()
@@ -221,7 +221,7 @@ def test_a_folder_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     (tmp_path / "near").symlink_to("far")
     write(tmp_path / "near" / "t.csv")
-    with files.draft(tmp_path / "near" / "t.csv"), pytest.raises(OutputError, match="another"):
+    with files.Draft(tmp_path / "near" / "t.csv"), pytest.raises(OutputError, match="another"):
         write(tmp_path / "far" / "t.csv")
     assert names_in(tmp_path / "far") == ["t.csv"]
 
@@ -289,7 +289,7 @@ def test_a_place_that_cannot_hold_a_file_is_refused(
 
 def test_a_folder_that_takes_the_name_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    with files.draft(path) as draft:
+    with files.Draft(path) as draft:
         path.mkdir()
         with pytest.raises(OutputError, match="Is a directory"):
             draft.publish()
@@ -351,7 +351,7 @@ def test_whichever_call_fails_the_file_is_the_old_or_the_new_one(
 
 
 def test_the_bytes_are_on_the_disk_before_they_get_the_name(tmp_path: Path) -> None:
-    with pytest.MonkeyPatch.context() as patch, files.draft(tmp_path / "t.csv") as draft:
+    with pytest.MonkeyPatch.context() as patch, files.Draft(tmp_path / "t.csv") as draft:
         made = with_fault_at(patch, 0, 0)
         draft.file.write(NEW)
         draft.publish()
@@ -386,7 +386,7 @@ def test_a_disk_that_fills_up_leaves_what_was_there(tmp_path: Path, old: bytes |
 def test_a_draft_that_somebody_removes_is_not_published(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(OLD)
-    with files.draft(path) as draft:
+    with files.Draft(path) as draft:
         (hidden,) = tmp_path.glob(".*")
         hidden.unlink()
         with pytest.raises(OutputError, match="No such file"):
@@ -402,7 +402,7 @@ WRITER = """
 import sys
 from covey.tables import files
 
-with files.draft(sys.argv[1]) as draft:
+with files.Draft(sys.argv[1]) as draft:
     draft.file.write(b"half")
     draft.file.flush()
     print("ready", flush=True)
@@ -510,7 +510,7 @@ def test_a_draft_that_is_swept_before_it_is_locked_is_made_again(
     def flock(file: Any, operation: int) -> None:
         if not raced:
             raced.append(True)
-            with files.draft(path):
+            with files.Draft(path):
                 pass
         real(file, operation)
 
@@ -570,7 +570,7 @@ TOGETHER = """
 import sys
 from covey.tables import files
 
-with files.outputs(*sys.argv[1:]) as outputs:
+with files.Outputs(*sys.argv[1:]) as outputs:
     for path in sys.argv[1:]:
         outputs[path].write(b"the new release\\n" * 10_000)
     outputs.publish()
@@ -583,7 +583,7 @@ from covey.tables import files
 
 print("ready", flush=True)
 for turn in itertools.count():
-    with files.draft(sys.argv[1]) as draft:
+    with files.Draft(sys.argv[1]) as draft:
         draft.file.write(b"%08d" % turn * 50_000)
         draft.publish()
 """

@@ -265,6 +265,12 @@ class Column(_Model):
             yield '"bottom" and "top" must lie within the domain'
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that differ from their defaults."""
+        fields = type(self).model_fields
+        return {name: value for name, value in self if value != fields[name].default}
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """`bottom` and `top`, infinite if not set; dates as days since 1970-01-01."""
         low, high = (
@@ -388,34 +394,27 @@ class TableFormat(_Model):
     keep_rows: tuple[RowKind, ...] | None = None  # such rows that are people after all
 
     @model_validator(mode="after")
-    def _rows_are_dropped_or_kept(self) -> Self:
-        if both := {*(self.drop_rows or ())} & {*(self.keep_rows or ())}:
-            raise ValueError(f"drop_rows and keep_rows both list {min(both)!r}: choose one")
-        return self
-
-    @model_validator(mode="after")
-    def _names_stand_in_for_a_header(self) -> Self:
+    def _settings_fit_together(self) -> Self:
+        if twice := {*(self.drop_rows or ())} & {*(self.keep_rows or ())}:
+            raise ValueError(f"drop_rows and keep_rows both list {min(twice)!r}: choose one")
         if self.names is not None and self.header is not False:
             raise ValueError("names are only for a file without a header: add header = false")
+        if self.thousands and self.thousands == (self.decimal or "."):
+            raise ValueError("the thousands sign must differ from the decimal sign")
         return self
 
     def of_release(self) -> Self:
         """The format of a release: no lines before its header, and spaces are part of a cell."""
-        return self.model_copy(
-            update={
-                "skip": 0,
-                "delimiter": self.delimiter and self.delimiter[0],
-                "drop_rows": None,
-                "keep_rows": None,
-            }
-        )
+        sign = self.delimiter and self.delimiter[0]
+        no_lines = {"skip": 0, "delimiter": sign, **dict.fromkeys(_OF_ROWS)}
+        return self.model_copy(update=no_lines)
 
     def declaring(self, more: "TableFormat") -> "TableFormat":
         """The same format, but for what `more` sets; what it says of rows replaces all of that."""
-        said = more.model_dump(exclude_none=True)
-        if not said.keys().isdisjoint(_OF_ROWS):
-            said = dict.fromkeys(_OF_ROWS) | said
-        return self.model_copy(update=said)
+        declared = more.model_dump(exclude_none=True)
+        if not declared.keys().isdisjoint(_OF_ROWS):
+            declared = dict.fromkeys(_OF_ROWS) | declared
+        return self.model_copy(update=declared)
 
     @property
     def is_spaced(self) -> bool:
@@ -428,12 +427,6 @@ class TableFormat(_Model):
         if delimiter is not None and len(delimiter) == 2 and not delimiter.endswith(" "):
             raise ValueError('must be a single character, such as ";", or one and a space: ", "')
         return delimiter
-
-    @model_validator(mode="after")
-    def _signs_differ(self) -> Self:
-        if self.thousands and self.thousands == (self.decimal or "."):
-            raise ValueError("the thousands sign must differ from the decimal sign")
-        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -468,8 +461,8 @@ class Schema(_Model):
     @model_validator(mode="after")
     def _requirements_fit_the_columns(self) -> Self:
         # A schema may set person without k; then the command line or `require` gives k.
-        asked = (KAnonymity(2, self.require.person), *self.require.requirements())
-        wrong = list(dict.fromkeys(m for one in asked for m in one.misfits(self)))
+        required = (KAnonymity(2, self.require.person), *self.require.requirements())
+        wrong = list(dict.fromkeys(m for one in required for m in one.misfits(self)))
         if wrong:
             raise ValueError("; ".join(wrong))
         return self
@@ -536,12 +529,12 @@ class Schema(_Model):
             ) from None
         except ValueError:
             raise SchemaError("the schema cannot be read: a number is too long") from None
-        schema = cls.from_dict(settings)._beside(Path(path).parent)
+        schema = cls.from_dict(settings)._with_files_in(Path(path).parent)
         digest = hashlib.sha256(data).hexdigest()
         schema._file = SchemaFile(Path(path).name, digest, schema.columns)
         return schema
 
-    def _beside(self, folder: Path) -> Self:
+    def _with_files_in(self, folder: Path) -> Self:
         moved = {
             name: column.model_copy(update={"taxonomy": folder / column.taxonomy})
             for name, column in self.columns.items()
@@ -594,8 +587,7 @@ class Schema(_Model):
 
     def _with(self, columns: Mapping[str, Any]) -> Self:
         """The same schema with these columns, checked again."""
-        said = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self).from_dict({**said, "columns": dict(columns)})
+        return type(self).from_dict({**dict(self), "columns": dict(columns)})
 
     def names(self, *roles: Role) -> list[str]:
         """The columns in any of these roles, in the order of the schema."""
@@ -616,59 +608,51 @@ class Schema(_Model):
         """
         if models.get("k") is not None:
             KAnonymity(models["k"], models.get("person"))  # explains a wrong k better
-        said = {
-            model: self._by_column(model, asked) if model in SENSITIVE_MODELS else asked
-            for model, asked in models.items()
-            if asked is not None
+        given = {
+            model: self._by_column(model, setting) if model in SENSITIVE_MODELS else setting
+            for model, setting in models.items()
+            if setting is not None
         }
-        if not said:
+        if not given:
             return self
-        asked = {**self.require.model_dump(exclude_unset=True), **said}
-        checked = type(self).from_dict({"columns": self.columns, "require": asked})
+        require = {**self.require.model_dump(exclude_unset=True), **given}
+        checked = type(self).from_dict({"columns": self.columns, "require": require})
         return self.model_copy(update={"require": checked.require})
 
-    def _by_column(self, model: str, asked: Any) -> Mapping[str, Any]:
-        if isinstance(asked, Mapping):
-            return asked
+    def _by_column(self, model: str, setting: Any) -> Mapping[str, Any]:
+        if isinstance(setting, Mapping):
+            return setting
         sensitive = self.names(Role.SENSITIVE)
         if len(sensitive) != 1:
             raise SchemaError(
                 f"{model} needs a column, since {len(sensitive) or 'no'} columns are sensitive: "
                 f"write COLUMN=VALUE, in Python {model}={{column: value}}"
             )
-        return {sensitive[0]: asked}
+        return {sensitive[0]: setting}
 
     def requirements(
-        self, asked: Requirement | Sequence[Requirement] | None = None, **models: Any
+        self, given: Requirement | Sequence[Requirement] | None = None, **models: Any
     ) -> tuple[Requirement, ...]:
         """The given requirements, or else those of the schema, and `models` as in `requiring`.
 
         The schema completes them: the person column and the distance, if a requirement has none.
         """
-        if any(model is not None for model in models.values()):
-            return self._with_models(asked, models)
-        if asked is None:
-            asked = self.require.requirements()
-        several = (asked,) if isinstance(asked, Requirement) else tuple(asked)
-        if not all(isinstance(one, Requirement) for one in several):
+        schema = self.requiring(**models)
+        if given is None:
+            required = schema.require.requirements()
+        else:
+            own = Require(person=schema.require.person)
+            alone = self.model_copy(update={"require": own}).requiring(**models).require
+            if alone.limit_share and alone.k is None:
+                raise SchemaError("limit_share needs k: pass k, or the requirement PersonShare")
+            several = (given,) if isinstance(given, Requirement) else tuple(given)
+            required = (*several, *alone.requirements())
+        if not all(isinstance(one, Requirement) for one in required):
             raise SchemaError("a requirement must be an object such as covey.KAnonymity(10)")
-        wrong = [mistake for one in several for mistake in one.misfits(self)]
+        wrong = [mistake for one in required for mistake in one.misfits(schema)]
         if wrong:
             raise SchemaError("; ".join(wrong))
-        return tuple(one.completed(self) for one in several)
-
-    def _with_models(
-        self, asked: Requirement | Sequence[Requirement] | None, models: Mapping[str, Any]
-    ) -> tuple[Requirement, ...]:
-        changed = self.requiring(**models)
-        if asked is None:
-            return changed.requirements()
-        several = (asked,) if isinstance(asked, Requirement) else tuple(asked)
-        own = Require(person=changed.require.person)
-        alone = self.model_copy(update={"require": own}).requiring(**models)
-        if alone.require.limit_share and alone.require.k is None:
-            raise SchemaError("limit_share needs k: pass k, or the requirement PersonShare")
-        return changed.requirements((*several, *alone.require.requirements()))
+        return tuple(one.completed(schema) for one in required)
 
     def role_of(self, name: str) -> Role | None:
         """The role of a column; None if the schema does not have it."""
@@ -708,8 +692,8 @@ def _describe(error: Any) -> str:
     )
     inner = place[2:3] if place[2:3] == ["recode"] else place[2:]  # not the label
     setting = ".".join(inner) if where.startswith("column ") else ""
-    said = error["msg"].removeprefix("Value error, ").replace("Input should be", "must be", 1)
-    message = PLAIN_WORDS.get(error["type"], said)
+    text = error["msg"].removeprefix("Value error, ").replace("Input should be", "must be", 1)
+    message = PLAIN_WORDS.get(error["type"], text)
     if error["type"] == "extra_forbidden":
         message += nearest(place[-1], _SETTINGS)
     return ": ".join(part for part in (where, setting, message) if part)

@@ -87,7 +87,38 @@ class Model:
 
 
 @dataclass(frozen=True)
-class KAnonymity(Model):
+class PersonModel(Model):
+    """A requirement on the persons in every class, or on its rows."""
+
+    k: int
+    person: str | Literal[False] | None = None  # False counts rows; None is as in the schema
+
+    def __post_init__(self) -> None:
+        self._set(k=_whole("k", self.k))
+        if self.k < 2:
+            raise SchemaError(f"k must be at least 2, not {self.k}: k = 1 protects no one")
+        if self.person is not None and self.person is not False:
+            _check_name("person", self.person)
+
+    @property
+    def column(self) -> str | None:
+        """The person column."""
+        return self.person or None
+
+    def misfits(self, schema: "Schema") -> Iterator[str]:
+        """The person column must exist, and be neither generalised nor dropped."""
+        if self.person and schema.role_of(self.person) in (None, "quasi", "drop"):
+            yield (
+                f"the person column {self.person!r} must be in the schema, and not as quasi or drop"
+            )
+
+    def completed(self, schema: "Schema") -> Self:
+        """Take the person column from the schema if none was given."""
+        return self if self.person is not None else replace(self, person=schema.require.person)
+
+
+@dataclass(frozen=True)
+class KAnonymity(PersonModel):
     """Every row is equal to at least `k - 1` others in all its quasi-identifiers.
 
     With `person`, the column that identifies the person of each row, covey counts persons instead
@@ -99,16 +130,6 @@ class KAnonymity(Model):
     """
 
     option = "k"
-
-    k: int
-    person: str | Literal[False] | None = None
-
-    def __post_init__(self) -> None:
-        self._set(k=_whole("k", self.k))
-        if self.k < 2:
-            raise SchemaError(f"k must be at least 2, not {self.k}: k = 1 protects no one")
-        if self.person is not None and self.person is not False:
-            _check_name("person", self.person)
 
     @property
     def name(self) -> str:
@@ -140,25 +161,9 @@ class KAnonymity(Model):
         """What it counts in a class."""
         return "persons" if self.person else "rows"
 
-    @property
-    def column(self) -> str | None:
-        """The person column."""
-        return self.person or None
-
-    def misfits(self, schema: "Schema") -> Iterator[str]:
-        """The person column must exist, and be neither generalised nor dropped."""
-        if self.person and schema.role_of(self.person) in (None, "quasi", "drop"):
-            yield (
-                f"the person column {self.person!r} must be in the schema, and not as quasi or drop"
-            )
-
-    def completed(self, schema: "Schema") -> Self:
-        """Take the person column from the schema if none was given."""
-        return self if self.person is not None else replace(self, person=schema.require.person)
-
 
 @dataclass(frozen=True)
-class PersonShare(Model):
+class PersonShare(PersonModel):
     """No person has more than 1/k of the rows of a class: (α, k)-anonymity of the person column.
 
     k people in a class do not protect the one who has most of its rows: whoever knows a person
@@ -170,12 +175,6 @@ class PersonShare(Model):
 
     option = "limit_share"
     meaning = "In every class, no person has more than this share of the rows."
-
-    k: int
-    person: str | Literal[False] | None = None
-
-    def __post_init__(self) -> None:
-        self._set(k=KAnonymity(self.k, self.person).k)
 
     @property
     def name(self) -> str:
@@ -192,27 +191,18 @@ class PersonShare(Model):
         """What it means for each person."""
         return f"nobody has more than 1/{self.k} of the rows of a class"
 
-    @property
-    def column(self) -> str | None:
-        """The person column."""
-        return self.person or None
-
     def misfits(self, schema: "Schema") -> Iterator[str]:
         """There must be a person column."""
-        person = schema.require.person if self.person is None else self.person
-        if not person:
+        completed = self.completed(schema)
+        if not completed.person:
             yield "limit_share limits the rows of a person: name the column of people in person"
-        yield from KAnonymity(self.k, person).misfits(schema)
-
-    def completed(self, schema: "Schema") -> Self:
-        """Take the person column from the schema if none was given."""
-        return self if self.person is not None else replace(self, person=schema.require.person)
+        yield from super(PersonShare, completed).misfits(schema)
 
 
 def person_columns(requirements: Iterable["Requirement"]) -> list[str]:
     """The columns by which persons are counted, each once."""
-    counting = (one for one in requirements if isinstance(one, KAnonymity | PersonShare))
-    return list(dict.fromkeys(one.person for one in counting if one.person))
+    counting = (one.person for one in requirements if isinstance(one, PersonModel))
+    return list(dict.fromkeys(person for person in counting if person))
 
 
 class SensitiveModel(Model):
@@ -223,6 +213,11 @@ class SensitiveModel(Model):
 
     def __post_init__(self) -> None:
         _check_name("on", self.on)
+        self._check()
+
+    def _check(self) -> None:
+        """Check the parameters; most models take one number above zero."""
+        self._set(**{self.option: _above_zero(self.option, self.asked)})
 
     @classmethod
     def parse(cls, on: str, setting: object) -> Self:
@@ -286,14 +281,13 @@ class LDiversity(SensitiveModel):
     kind: Kind = "distinct"
     c: Number | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _check(self) -> None:
         if self.kind not in get_args(Kind):
             raise SchemaError(f"the kind of l-diversity must be one of {', '.join(get_args(Kind))}")
         self._set(l=(_number if self.kind == "entropy" else _whole)("l", self.l))
         if self.l <= 1:
-            wanted = "above 1" if self.kind == "entropy" else "at least 2"
-            raise SchemaError(f"l must be {wanted}, not {self.l}, which every class meets")
+            least = "above 1" if self.kind == "entropy" else "at least 2"
+            raise SchemaError(f"l must be {least}, not {self.l}, which every class meets")
         if (self.kind == "recursive") is (self.c is None):
             raise SchemaError(
                 "recursive l-diversity needs c, as in recursive:3:0.5; other kinds take no c"
@@ -366,8 +360,7 @@ class TCloseness(SensitiveModel):
     on: str
     distance: Distance | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _check(self) -> None:
         self._set(t=_number("t", self.t))
         if not 0 <= self.t <= 1:
             raise SchemaError("t must be between 0 and 1")
@@ -425,9 +418,8 @@ class AlphaK(SensitiveModel):
     on: str
     values: tuple[str, ...] | None = field(default=None, repr=False)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(alpha=_above_zero("alpha", self.alpha))
+    def _check(self) -> None:
+        super()._check()
         if self.alpha >= 1:
             raise SchemaError("alpha must be below 1: every class meets alpha = 1")
         if self.values is None:
@@ -470,9 +462,8 @@ class BetaLikeness(SensitiveModel):
     on: str
     enhanced: bool = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(beta=_above_zero("beta", self.beta))
+    def _check(self) -> None:
+        super()._check()
         if not isinstance(self.enhanced, bool):
             raise SchemaError("enhanced must be true or false")
 
@@ -509,10 +500,6 @@ class DeltaDisclosure(SensitiveModel):
 
     delta: Number
     on: str
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(delta=_above_zero("delta", self.delta))
 
 
 SensitiveRequirement = LDiversity | TCloseness | AlphaK | BetaLikeness | DeltaDisclosure

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from covey.schema.columns import Column, Schema
+    from covey.schema.columns import Schema
 
 HEAD = ("column", "role", "type", "settings")
 
@@ -11,19 +11,18 @@ HEAD = ("column", "role", "type", "settings")
 def rows(schema: "Schema") -> list[tuple[str, str, str, str]]:
     """The columns of a schema as cells under `HEAD`."""
     return [
-        (name, column.role.value, column.type.value if column.type else "", _settings(column))
+        (
+            name,
+            column.role.value,
+            column.type.value if column.type else "",
+            ", ".join(
+                f"{setting} = {_text(value)}"
+                for setting, value in column.settings.items()
+                if setting not in ("role", "type")
+            ),
+        )
         for name, column in schema.columns.items()
     ]
-
-
-def _settings(column: "Column") -> str:
-    fields = type(column).model_fields
-    said = {
-        name: value
-        for name in fields
-        if name not in ("role", "type") and (value := getattr(column, name)) != fields[name].default
-    }
-    return ", ".join(f"{name} = {_text(value)}" for name, value in said.items())
 
 
 def _text(value: Any) -> str:

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tomlkit
+from pydantic import BaseModel
 from tomlkit.items import Item, SingleKey, Trivia
 from tomlkit.items import Table as Section
 
 from covey.schema.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
-    from covey.schema.columns import Column, Schema, TaxonomyBuilder
+    from covey.schema.columns import Schema
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,13 @@ def written(schema: "Schema", folder: str | Path | None = None, notes: Notes | N
         document.add("loss", tomlkit.item(schema.loss))
     if (declared := schema.table.model_dump(exclude_none=True)) or notes.table:
         document.add("table", _section(declared, below=notes.table))
-    asked = schema.require.model_dump(exclude_defaults=True)
-    if asked or notes.require:
-        document.add("require", _section(asked, above=notes.require))
+    required = schema.require.model_dump(exclude_defaults=True)
+    if required or notes.require:
+        document.add("require", _section(required, above=notes.require))
     columns = tomlkit.table(is_super_table=True)
     for name, column in schema.columns.items():
         section = _section(
-            _settings(column, home),
+            {setting: _plain(value, home) for setting, value in column.settings.items()},
             comments=notes.settings.get(name, {}),
             below=notes.below.get(name, ()),
         )
@@ -80,16 +81,6 @@ def _section(
     return table
 
 
-def _settings(column: "Column", folder: Path) -> dict[str, Any]:
-    """The settings that differ from their defaults."""
-    fields = type(column).model_fields
-    return {
-        name: _plain(value, folder)
-        for name in fields
-        if (value := getattr(column, name)) != fields[name].default
-    }
-
-
 def _plain(value: Any, folder: Path) -> Any:
     """A setting as TOML has it."""
     match value:
@@ -105,16 +96,10 @@ def _plain(value: Any, folder: Path) -> Any:
             value = [_plain(one, folder) for one in value]
         case dict():
             value = _Inline(value)
-        case _ if hasattr(value, "build"):
-            value = _Inline(_builder(value))
+        case BaseModel():  # a builder of a taxonomy
+            settings = value.model_dump(exclude_defaults=True)
+            value = _Inline({name: _plain(setting, folder) for name, setting in settings.items()})
     return value
-
-
-def _builder(builder: "TaxonomyBuilder") -> dict[str, Any]:
-    return {
-        name: _plain(setting, Path())
-        for name, setting in builder.model_dump(exclude_defaults=True).items()
-    }
 
 
 class _Inline(Item):
@@ -126,23 +111,16 @@ class _Inline(Item):
 
     def as_string(self) -> str:
         """The table as TOML."""
-        return _written_inline(self._settings)
+        return _value(self._settings)
 
     def unwrap(self) -> Mapping[str, Any]:
         """The table itself."""
         return self._settings
 
 
-def _written_inline(settings: Mapping[str, Any]) -> str:
-    return "{" + ", ".join(f"{_key(name)} = {_value(s)}" for name, s in settings.items()) + "}"
-
-
-def _key(name: str) -> str:
-    return SingleKey(name).as_string()
-
-
 def _value(setting: Any) -> str:
     if isinstance(setting, Mapping):
-        return _written_inline(setting)
+        pairs = (f"{SingleKey(key).as_string()} = {_value(s)}" for key, s in setting.items())
+        return f"{{{', '.join(pairs)}}}"
     text: str = tomlkit.item(setting).as_string()
     return text

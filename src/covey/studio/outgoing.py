@@ -220,7 +220,7 @@ def save(studio: Studio, folder: Path, names: tuple[str, ...], *, replace: bool)
         listed = ", ".join(path.name for path in there)
         raise OutputError(f"already in that folder: {listed}; tick “replace” to replace them")
     files.refuse_overwriting(targets, [studio.work.opened.place])
-    with files.outputs(*targets) as drafts:
+    with files.Outputs(*targets) as drafts:
         for name, path in zip(names, targets, strict=True):
             drafts[path].write((release.folder / name).read_bytes())
         drafts.publish()

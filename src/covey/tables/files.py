@@ -29,10 +29,10 @@ import signal
 import stat
 import sys
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from covey.errors import OutputError
 from covey.tables import sources
@@ -48,81 +48,38 @@ _AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # follo
 _INTERRUPTIONS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
-class _Unpublished:
-    """What gets its destination's name in one step, or never; the destination is locked."""
+class _Discarding(contextlib.AbstractContextManager[Any]):
+    """What is removed at the end of a `with` block unless it was published."""
 
-    destination: Path | None  # None for standard output
-    _path: Path | None = None  # the hidden name; None once it is published
+    def __enter__(self) -> Self:
+        return self
 
-    def publish(self) -> None:
-        """Give the draft its destination's name, or send it to standard output."""
-        _publish([self])
+    def __exit__(self, *_: object) -> None:
+        self.discard()
 
     def discard(self) -> None:
-        """Remove the draft, unless it was published."""
+        """Remove what was not published."""
         raise NotImplementedError
 
-    # ── the steps of publishing ─────────────────────────────────────────────────────────────────
 
-    def settle(self) -> None:
-        """Flush everything to the disk, with its final permissions."""
-        raise NotImplementedError
-
-    def put_aside(self, undo: contextlib.ExitStack) -> None:
-        """Make room for the draft."""
-        raise NotImplementedError
-
-    def appear(self) -> None:
-        """Take the destination's name, or write to standard output."""
-        raise NotImplementedError
-
-    def vanish(self) -> None:
-        """Give up the destination's name again, if it was taken."""
-        raise NotImplementedError
-
-    def forget(self) -> None:
-        """Remove what was put aside."""
-
-    def recover(self) -> None:
-        """Complete or undo the step that a killed process left unfinished."""
-
-    @property
-    def is_replaced(self) -> bool:
-        """Whether the name now belongs to something else than before the step."""
-        raise NotImplementedError
-
-    def _take_name(self, descriptor: int | None) -> None:
-        assert self.destination is not None
-        if self._path is None or not _is_at(self._path, descriptor):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-        self._path.replace(self.destination)
-        self._path = None
-        sync_folder(self.destination.parent)
-
-
-class Draft(_Unpublished):
+class Draft(_Discarding):
     """Bytes written for a destination that is locked against other writers."""
 
     def __init__(
-        self, path: str | Path, *, private: bool = False, beside: _Unpublished | None = None
+        self, path: str | Path, *, private: bool = False, first: "Draft | Folder | None" = None
     ) -> None:
         if str(path).endswith(("/", os.sep)):
             raise OutputError("the output is a folder or a device, not a regular file")
-        self.destination = None if path == STREAM else _place(path)
+        self.destination = None if path == STREAM else _place(path)  # None: standard output
         self._private = private
-        self._first = beside or self
-        self.file: IO[bytes] = self._open()
-
-    def _open(self) -> IO[bytes]:
-        if self.destination is None:
-            return BytesIO()
-        with output_errors():
-            refuse_special(self.destination)
-            path = _hidden(self.destination, DRAFT)
-            while (file := _locked(path)) is None:
-                pass
-        self._path = path
-        return file
+        self._first = first or self  # the release, if this is its companion
+        self._path: Path | None = None  # the hidden name, until it is published
+        self.file: IO[bytes] = BytesIO()
+        if self.destination is not None:
+            with output_errors():
+                refuse_special(self.destination)
+                self._path = _hidden(self.destination, DRAFT)
+                self.file = os.fdopen(_held(self._path, _new_file, Path.unlink), "w+b")
 
     def write(self, data: bytes) -> None:
         """Append data."""
@@ -138,6 +95,10 @@ class Draft(_Unpublished):
             os.fsync(self.file.fileno())
             return self._path.read_bytes()
 
+    def publish(self) -> None:
+        """Give the draft its destination's name, or send it to standard output."""
+        _publish([self])
+
     def discard(self) -> None:
         """Remove the draft, unless it was published."""
         with contextlib.suppress(OSError):
@@ -150,9 +111,18 @@ class Draft(_Unpublished):
         """Flush the bytes to the disk, with the permissions of the final file."""
         if self.destination is not None:
             self.file.flush()
-            permissions = 0o600 if self._private else _permissions(self.destination)
-            os.fchmod(self.file.fileno(), permissions)
+            os.fchmod(self.file.fileno(), 0o600 if self._private else self._permissions)
             os.fsync(self.file.fileno())
+
+    @property
+    def _permissions(self) -> int:
+        """The permissions of the replaced file, or the user's default for new files."""
+        assert self.destination is not None
+        with contextlib.suppress(OSError):
+            mode = self.destination.lstat().st_mode
+            if stat.S_ISREG(mode):
+                return stat.S_IMODE(mode)
+        return _default(0o666)
 
     def put_aside(self, undo: contextlib.ExitStack) -> None:
         """Rename an old companion; give an old release a second name."""
@@ -172,7 +142,9 @@ class Draft(_Unpublished):
             sys.stdout.buffer.write(self.read())
             sys.stdout.buffer.flush()
         else:
-            self._take_name(self.file.fileno())
+            _take_name(self._path, self.destination, self.file.fileno())
+            self._path = None
+            sync_folder(self.destination.parent)
 
     def vanish(self) -> None:
         """Give up the destination's name again, if it was taken."""
@@ -212,7 +184,7 @@ class Draft(_Unpublished):
         return _hidden(self.destination, _OLD, str(self._first.destination))
 
 
-class Folder(_Unpublished):
+class Folder(_Discarding):
     """Files written for a folder that is locked against other writers.
 
     They are written into `path`, which is the owner's alone until it gets its name. With `resume`,
@@ -220,24 +192,21 @@ class Folder(_Unpublished):
     """
 
     def __init__(self, path: str | Path, *, private: bool = False, resume: bool = False) -> None:
-        self.destination: Path = _place(path)
+        self.destination = _place(path)
         self._private = private
+        hidden = _hidden(self.destination, DRAFT)
+        self._path: Path | None = hidden  # until it is published
         with output_errors():
             _refuse_no_folder(self.destination)
-            hidden = _hidden(self.destination, DRAFT)
-            while (descriptor := _locked_folder(hidden)) is None:
-                pass
-        self._path = hidden
-        self._descriptor: int | None = descriptor
+            self._descriptor: int | None = _held(hidden, _folder_of_ours, _remove_empty)
         try:
             with output_errors():
-                os.fchmod(descriptor, 0o700)
-                self.is_resumed = resume and any(hidden.iterdir())
+                os.fchmod(self._descriptor, 0o700)
                 if not resume:
                     _empty(hidden)
         except BaseException:
             _remove_empty(hidden)
-            os.close(descriptor)
+            os.close(self._descriptor)
             raise
 
     @property
@@ -251,7 +220,9 @@ class Folder(_Unpublished):
             if self._path is not None and _is_at(self._path, self._descriptor):
                 _empty(self._path)
                 self._path.rmdir()  # while locked, as a file
-        _close(self._descriptor)
+        if self._descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.close(self._descriptor)
         self._descriptor = None  # the number may belong to another file from now on
 
     def settle(self) -> None:
@@ -283,7 +254,9 @@ class Folder(_Unpublished):
 
     def appear(self) -> None:
         """Take the destination's name."""
-        self._take_name(self._descriptor)
+        _take_name(self._path, self.destination, self._descriptor)
+        self._path = None
+        sync_folder(self.destination.parent)
 
     def vanish(self, *, empty: bool = False) -> None:
         """Give up the destination's name again, if it was taken; put an empty folder back."""
@@ -295,6 +268,9 @@ class Folder(_Unpublished):
         if empty:
             self.destination.mkdir()
             self.destination.chmod(permissions)
+
+    def forget(self) -> None:
+        """Nothing was put aside."""
 
     def recover(self) -> None:
         """Refuse a folder with files.
@@ -324,19 +300,9 @@ def remove_folder(path: Path) -> None:
         path.rmdir()
 
 
-@contextlib.contextmanager
-def draft(path: str | Path, *, private: bool = False) -> Iterator[Draft]:
-    """A draft that is removed at the end unless it was published."""
-    made = Draft(path, private=private)
-    try:
-        yield made
-    finally:
-        made.discard()
-
-
 def write(path: str | Path, data: bytes, *, private: bool = False) -> None:
     """Write a file completely or not at all; only the owner can read a private one."""
-    with draft(path, private=private) as made:
+    with Draft(path, private=private) as made:
         made.write(data)
         made.publish()
 
@@ -344,15 +310,18 @@ def write(path: str | Path, data: bytes, *, private: bool = False) -> None:
 # ── several files in one step ───────────────────────────────────────────────────────────────────
 
 
-class Outputs:
-    """Drafts that get their names in one step: a release and its companions."""
+class Outputs(_Discarding):
+    """Drafts that get their names in one step: a release and its companions.
+
+    At the end of a `with` block, those that were not published are removed. With `resume`, drafts
+    of folders keep what a killed process wrote into them.
+    """
 
     def __init__(
         self,
-        paths: Iterable[str | Path],
+        *paths: str | Path,
         private: Collection[str | Path] = (),
         folders: Collection[str | Path] = (),
-        *,
         resume: bool = False,
     ) -> None:
         self._drafts: dict[str, Draft | Folder] = {}
@@ -362,7 +331,7 @@ class Outputs:
                 self._drafts[str(path)] = (
                     Folder(path, private=hide, resume=resume)
                     if path in folders
-                    else Draft(path, private=hide, beside=first)
+                    else Draft(path, private=hide, first=first)
                 )
             # The release last: what it has put aside shows whether it was replaced.
             for made in reversed(self._drafts.values()):
@@ -393,25 +362,7 @@ class Outputs:
             made.discard()
 
 
-@contextlib.contextmanager
-def outputs(
-    *paths: str | Path,
-    private: Collection[str | Path] = (),
-    folders: Collection[str | Path] = (),
-    resume: bool = False,
-) -> Iterator[Outputs]:
-    """Drafts of these files and folders, removed at the end unless they were published.
-
-    With `resume`, drafts of folders keep what a killed process wrote into them.
-    """
-    made = Outputs(paths, private, folders, resume=resume)
-    try:
-        yield made
-    finally:
-        made.discard()
-
-
-def _publish(drafts: Sequence[_Unpublished]) -> None:
+def _publish(drafts: Sequence[Draft | Folder]) -> None:
     with output_errors():
         for made in drafts:
             made.settle()
@@ -424,7 +375,7 @@ def _publish(drafts: Sequence[_Unpublished]) -> None:
             _complete(drafts, undo)
 
 
-def _send(drafts: Sequence[_Unpublished]) -> None:
+def _send(drafts: Sequence[Draft | Folder]) -> None:
     """Write the release to standard output, which may take long and cannot be undone."""
     with contextlib.ExitStack() as undo:
         with _signals_held():
@@ -435,13 +386,13 @@ def _send(drafts: Sequence[_Unpublished]) -> None:
         _complete(drafts, undo)
 
 
-def _put_aside(drafts: Sequence[_Unpublished], undo: contextlib.ExitStack) -> None:
+def _put_aside(drafts: Sequence[Draft | Folder], undo: contextlib.ExitStack) -> None:
     if len(drafts) > 1:
         for made in drafts:
             made.put_aside(undo)
 
 
-def _complete(drafts: Sequence[_Unpublished], undo: contextlib.ExitStack) -> None:
+def _complete(drafts: Sequence[Draft | Folder], undo: contextlib.ExitStack) -> None:
     for made in drafts[1:]:
         made.appear()
         undo.callback(made.vanish)
@@ -475,7 +426,7 @@ def _signals_held() -> Iterator[None]:
         waiting.append(number)
 
     with contextlib.ExitStack() as restore:
-        restore.callback(_raise_signals, waiting)
+        restore.callback(lambda: [*map(signal.raise_signal, dict.fromkeys(waiting))])
         for name in _INTERRUPTIONS:
             number = getattr(signal, name, None)
             before = None if number is None else signal.getsignal(number)
@@ -483,11 +434,6 @@ def _signals_held() -> Iterator[None]:
                 restore.callback(signal.signal, number, before)
                 signal.signal(number, hold)
         yield
-
-
-def _raise_signals(waiting: list[int]) -> None:
-    for number in dict.fromkeys(waiting):
-        signal.raise_signal(number)
 
 
 # ── places ──────────────────────────────────────────────────────────────────────────────────────
@@ -575,12 +521,8 @@ def refuse_overwriting(
         if is_folder:
             made.append(real)
         taken.append(real)
-        if any(_is_inside(other, folder) for other in taken for folder in made):
+        if any(Path(folder) in Path(other).parents for other in taken for folder in made):
             raise OutputError("an output folder would hold an input or another output")
-
-
-def _is_inside(path: str, folder: str) -> bool:
-    return Path(folder) in Path(path).parents
 
 
 def _real(path: str | Path) -> str:
@@ -602,15 +544,6 @@ def _same(one: str, other: str) -> bool:
     return False
 
 
-def _permissions(destination: Path) -> int:
-    """The permissions of the replaced file, or the user's default for new files."""
-    with contextlib.suppress(OSError):
-        mode = destination.lstat().st_mode
-        if stat.S_ISREG(mode):
-            return stat.S_IMODE(mode)
-    return _default(0o666)
-
-
 def _default(permissions: int) -> int:
     """What the user grants of these permissions by default."""
     mask = os.umask(0)
@@ -630,35 +563,41 @@ def sync_folder(folder: Path) -> None:
 
 def _hidden(destination: Path, ending: str, *more: str) -> Path:
     """A hidden name next to the destination: the same for every process, and always short."""
-    told = "\0".join([destination.name, *more])
-    digest = hashlib.sha256(os.fsencode(told)).hexdigest()
+    digest = hashlib.sha256(os.fsencode("\0".join([destination.name, *more]))).hexdigest()
     return destination.with_name(f".{digest[:16]}.{ending}")
 
 
 # ── locks ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _locked(path: Path) -> IO[bytes] | None:
-    """A new file that is locked while it is open; None if the caller should try again."""
+def _held(
+    path: Path, opened: Callable[[Path], int | None], remove: Callable[[Path], object]
+) -> int:
+    """Open and lock a draft, of which nobody else has the lock; the lock ends when it is closed."""
+    while True:
+        if (descriptor := opened(path)) is None:
+            continue
+        try:
+            _lock(descriptor)
+            if _is_at(path, descriptor):
+                return descriptor
+        except OutputError:  # another process is writing, or removing it and will write
+            os.close(descriptor)
+            raise
+        except BaseException:
+            with contextlib.suppress(OSError):
+                remove(path)
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # another process removed or published it before the lock
+
+
+def _new_file(path: Path) -> int | None:
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _AS_IT_IS, 0o600)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _AS_IT_IS, 0o600)
     except FileExistsError:
         _remove_abandoned(path)
         return None
-    file = os.fdopen(descriptor, "w+b")
-    try:
-        _lock(descriptor)
-        if _is_at(path, descriptor):  # else another process removed it as abandoned before the lock
-            return file
-    except OutputError:  # another process is removing it and will write
-        file.close()
-        raise
-    except BaseException:
-        path.unlink(missing_ok=True)
-        file.close()
-        raise
-    file.close()
-    return None
 
 
 def _remove_abandoned(path: Path) -> None:
@@ -675,48 +614,29 @@ def _remove_abandoned(path: Path) -> None:
                 path.unlink()
 
 
-def _locked_folder(path: Path) -> int | None:
-    """A new or abandoned folder that is locked while it is open; None to try again."""
+def _folder_of_ours(path: Path) -> int | None:
+    """A new or abandoned folder; None if another process has just removed it."""
     with contextlib.suppress(FileExistsError):
         path.mkdir(mode=0o700)
-    descriptor = None
     try:
-        _refuse_folder_of_others(path)
-        descriptor = os.open(path, os.O_RDONLY | _AS_IT_IS)
-        _lock(descriptor)
-        if _is_at(path, descriptor):  # else another process removed or published it
-            return descriptor
-    except FileNotFoundError:  # another process removed it
-        pass
-    except OutputError:  # another process is writing
-        _close(descriptor)
+        found = path.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise OutputError(
+                f"the output cannot be written: covey needs the name {path.name!r} next to it, "
+                "but that is not a folder of yours; remove it"
+            )
+        return os.open(path, os.O_RDONLY | _AS_IT_IS)
+    except FileNotFoundError:
+        return None
+    except BaseException as error:
+        if not isinstance(error, OutputError):
+            _remove_empty(path)
         raise
-    except BaseException:
-        _remove_empty(path)
-        _close(descriptor)
-        raise
-    _close(descriptor)
-    return None
-
-
-def _refuse_folder_of_others(path: Path) -> None:
-    found = path.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise OutputError(
-            f"the output cannot be written: covey needs the name {path.name!r} next to it, "
-            "but that is not a folder of yours; remove it"
-        )
 
 
 def _remove_empty(folder: Path) -> None:
     with contextlib.suppress(OSError):
         folder.rmdir()
-
-
-def _close(descriptor: int | None) -> None:
-    if descriptor is not None:
-        with contextlib.suppress(OSError):
-            os.close(descriptor)
 
 
 def _empty(folder: Path) -> None:
@@ -734,6 +654,13 @@ def _lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise OutputError("another covey process is writing this output") from None
+
+
+def _take_name(path: Path | None, destination: Path, descriptor: int | None) -> None:
+    """Give an open draft its destination's name."""
+    if path is None or not _is_at(path, descriptor):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    path.replace(destination)
 
 
 def _is_at(path: Path, descriptor: int | None) -> bool:
