@@ -20,7 +20,8 @@ from covey.errors import TableError
 from covey.schema import TableFormat
 from covey.tables import Table
 from covey.tables.batches import batches
-from covey.tables.strays import Suspects, in_all
+from covey.tables.merging import merged
+from covey.tables.strays import Suspects
 from invented_tables import TABLES, invented
 from studios import inside
 
@@ -235,7 +236,9 @@ def test_batches_find_what_the_whole_table_has() -> None:
         table = read(rows)
         places = [np.arange(start, min(start + 25, len(rows))) for start in (0, 25, 50)]
         parts = (table.with_rows(table.frame[some], some) for some in places)
-        assert in_all(parts) == Suspects.of(table).found
+        together = merged(map(Suspects.of, parts))
+        assert together is not None
+        assert together.found == Suspects.of(table).found
 
 
 # ── drafts, the command line and the studio ─────────────────────────────────────────────────────

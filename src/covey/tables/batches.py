@@ -4,7 +4,7 @@ Each batch is a `Table` and goes through the same steps as a table that is read 
 cell means the same. What depends on all rows is decided before the first batch.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -167,7 +167,8 @@ def _of_parquet(
 ) -> Batches:
     types = dataframes.plain(pl.DataFrame(schema=found.types)).schema
     whole = _whole(found, codes.floats(types, schema), rows)
-    _, _, head = next(found.frames(_signs(types), LOOKED_AT), (None, 0, pl.DataFrame()))
+    telling = [name for name, dtype in types.items() if dtype == pl.String or dtype.is_integer()]
+    _, _, head = next(found.frames(telling, LOOKED_AT), (None, 0, pl.DataFrame()))
     typed = Typed.of(head, whole, schema, declared)
 
     def read(names: Sequence[str]) -> Iterator[Table]:
@@ -176,11 +177,6 @@ def _of_parquet(
 
     known = typed.notes, (), found.beside
     return Batches(tuple(types), typed.dialect, place.name, found.paths, read, *known)
-
-
-def _signs(types: Mapping[str, pl.DataType]) -> list[str]:
-    """The columns whose first rows show how a table was written."""
-    return [name for name, dtype in types.items() if dtype == pl.String or dtype.is_integer()]
 
 
 def _whole(found: ParquetFiles, names: Sequence[str], rows: int) -> list[str]:

@@ -66,6 +66,12 @@ class Dialect:
         whole = rf"[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+|[0-9]+" if group else "[0-9]+"
         return rf"^[+-]?((?:{whole})({sign}[0-9]*)?|{sign}[0-9]+)([eE][+-]?[0-9]+)?$"
 
+    def is_missing(self, cell: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+        """Whether a cell of this type is missing."""
+        if dtype == pl.String:
+            return cell.is_null() | cell.is_in(list(self.missing))
+        return cell.is_null() | cell.is_nan() if dtype.is_float() else cell.is_null()
+
     def decimals(self, texts: pl.Series) -> pl.Series:
         """Numbers as plain decimals with a point, from any spelling in this dialect; else null."""
         bare = texts.str.strip_chars(" ").str.replace(_UNIT, "")
@@ -307,10 +313,8 @@ def end_of_records(data: bytes) -> int:
     the file may follow, where blank lines are no records; so the next record must have begun.
     """
     signs = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero((signs[:-1] == _LF) & ~_one_of(signs[1:], _LF, _CR))
-    if b'"' in data:
-        quoted = (np.cumsum(signs == _QUOTE, dtype=np.uint8) & 1).astype(bool)
-        ends = ends[~quoted[ends]]
+    lines = np.flatnonzero((signs[:-1] == _LF) & ~_one_of(signs[1:], _LF, _CR))
+    ends = layouts.outside_quotes(signs, lines)
     return int(ends[-1]) + 1 if len(ends) else 0
 
 
@@ -330,8 +334,7 @@ def read_typed(
 
     It may have been a CSV file once: its release keeps the text, even as Parquet.
     """
-    dialect = Dialect(decimal=declared.decimal or ".", missing=declared.missing or ())
-    found = []
+    dialect, found = Dialect(decimal=declared.decimal or ".", missing=declared.missing or ()), []
     if declared.decimal is None and _has_decimal_comma(frame, schema):
         dialect = replace(dialect, decimal=",")
         found.append("decimal comma")
@@ -341,15 +344,22 @@ def read_typed(
 
 
 def _read_columns(frame: pl.DataFrame, schema: Schema | None) -> list[str]:
-    return [name for name in frame.columns if schema is None or _is_read(name, schema)]
+    """The columns whose cells covey interprets: quasi-identifiers and sensitive numbers."""
+    if schema is None:
+        return frame.columns
+    sensitive = [n for n in schema.names(Role.SENSITIVE) if schema.columns[n].is_ordered]
+    return [name for name in frame.columns if name in schema.quasi or name in sensitive]
 
 
-def _is_read(name: str, schema: Schema) -> bool:
-    """Whether covey interprets the cells: of quasi-identifiers and of sensitive numbers."""
-    column = schema.columns.get(name)
-    return name in schema.quasi or (
-        column is not None and column.role is Role.SENSITIVE and column.is_ordered
-    )
+def _columns_of_numbers(frame: pl.DataFrame, schema: Schema | None) -> list[str]:
+    """The columns of texts that may be numbers."""
+    types = frame.schema
+    return [
+        name
+        for name in _read_columns(frame, schema)
+        if types[name] == pl.String
+        and (schema is None or schema.columns[name].type is ColumnType.NUMERIC)
+    ]
 
 
 def _nameless(names: Sequence[str]) -> dict[int, str]:
@@ -375,10 +385,6 @@ def _known_names(declared: TableFormat, schema: Schema | None) -> frozenset[str]
     return frozenset({*(schema.columns if schema else ()), *ends, *(declared.names or ())})
 
 
-def _are_known(names: Sequence[str], known: frozenset[str]) -> bool:
-    return 2 * len(known.intersection(names)) >= len(names)
-
-
 def _given_names(width: int, names: Sequence[str] | None) -> list[str]:
     if names is None:
         return [f"column_{place}" for place in range(1, width + 1)]
@@ -392,9 +398,8 @@ def _given_names(width: int, names: Sequence[str] | None) -> list[str]:
 
 def refuse_a_record(frame: pl.DataFrame, declared: TableFormat, schema: Schema | None) -> None:
     """Refuse names that look like the cells below them, unless the schema knows them."""
-    if _are_known(frame.columns, _known_names(declared, schema)):
-        return
-    if looks_like_a_record(frame.columns, frame, MISSING_TOKENS):
+    known = _known_names(declared, schema).intersection(frame.columns)
+    if 2 * len(known) < frame.width and looks_like_a_record(frame.columns, frame, MISSING_TOKENS):
         raise TableError(
             "the first line looks like a record, not like column names. If it is a record, pass "
             "--no-header, or set header = false and names = [...] under [table] in the schema. If "
@@ -465,12 +470,9 @@ def _blank_lines(data: bytes) -> tuple[Longs, Longs]:
     if b"\n\n" not in data and b"\n\r\n" not in data:
         return _NOWHERE, _NOWHERE
     signs = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(signs == _LF)
-    if b'"' in data:
-        quoted = (np.cumsum(signs == _QUOTE, dtype=np.uint8) & 1).astype(bool)
-        ends = ends[~quoted[ends]]
-    last, one = (np.concatenate([[_LF, _LF], signs])[ends + back] for back in (1, 0))
-    is_blank = (last == _LF) | ((last == _CR) & (one == _LF))
+    ends = layouts.outside_quotes(signs, np.flatnonzero(signs == _LF))
+    last, before = (np.concatenate([[_LF, _LF], signs])[ends + back] for back in (1, 0))
+    is_blank = (last == _LF) | ((last == _CR) & (before == _LF))
     return ends[is_blank], np.cumsum(~is_blank)[is_blank]
 
 
@@ -611,18 +613,13 @@ def _detect_missing(frame: pl.DataFrame, names: list[str]) -> tuple[str, ...]:
 
 def _has_decimal_comma(frame: pl.DataFrame, schema: Schema | None) -> bool:
     """Whether a column has numbers with a comma other than for thousands, and none with a point."""
-    return any(
-        frame.schema[name] == pl.String and _is_comma_column(frame[name])
-        for name in _read_columns(frame, schema)
-        if schema is None or schema.columns[name].type is ColumnType.NUMERIC
-    )
-
-
-def _is_comma_column(cells: pl.Series) -> bool:
-    comma = cells.str.contains(r"^[+-]?[0-9]+,[0-9]+$")
-    thousands = cells.str.contains(r"^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+$")
-    point = cells.str.contains(r"^[+-]?[0-9]+\.[0-9]+$")
-    return bool((comma & ~thousands).any()) and not bool(point.any())
+    for name in _columns_of_numbers(frame, schema):
+        comma = frame[name].str.contains(r"^[+-]?[0-9]+,[0-9]+$")
+        thousands = frame[name].str.contains(r"^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+$")
+        point = frame[name].str.contains(r"^[+-]?[0-9]+\.[0-9]+$")
+        if (comma & ~thousands).any() and not point.any():
+            return True
+    return False
 
 
 def _with_thousands(
@@ -631,13 +628,7 @@ def _with_thousands(
     """The dialect with the sign between groups of three digits, and a note if it was detected."""
     if declared.thousands is not None:
         return replace(dialect, thousands=declared.thousands), []
-    types = frame.schema
-    names = [
-        name
-        for name in _read_columns(frame, schema)
-        if types[name] == pl.String
-        and (schema is None or schema.columns[name].type is ColumnType.NUMERIC)
-    ]
+    names = _columns_of_numbers(frame, schema)
     if not names or not any(frame.select(pl.col(names).str.contains(_A_GROUP).any()).row(0)):
         return dialect, []
     texts = [frame[n].filter(~frame[n].is_in(list(dialect.missing))).drop_nulls() for n in names]
@@ -671,18 +662,20 @@ def _is_grouped(cells: pl.Series, now: Dialect, grouped: Dialect) -> bool:
         or cells.str.contains(rf"{sign}[0-9]{{3}}({sign}|{decimal})").any()
     ):
         return True
-    below = cells.str.contains("^[1-9][0-9]{2}$").any()
-    return bool(below and not cells.str.contains("^[0-9]{4,}$").any())
+    return _has_none_below_a_thousand(cells)
 
 
 def _has_only_groups(cells: pl.Series) -> bool:
     """Whether points separate thousands: three digits follow each, and numbers below have none."""
     pointed = cells.filter(cells.str.contains(".", literal=True))
     grouped = pointed.str.contains(r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$")
-    below = cells.str.contains("^[1-9][0-9]{2}$").any()
-    return bool(
-        len(pointed) > 9 and grouped.all() and below and not cells.str.contains("^[0-9]{4,}$").any()
-    )
+    return len(pointed) > 9 and bool(grouped.all()) and _has_none_below_a_thousand(cells)
+
+
+def _has_none_below_a_thousand(cells: pl.Series) -> bool:
+    """Whether exactly the whole numbers below a thousand are written without a sign."""
+    below, above = (cells.str.contains(p).any() for p in ("^[1-9][0-9]{2}$", "^[0-9]{4,}$"))
+    return bool(below and not above)
 
 
 def _is_numeric(cells: pl.Series, dialect: Dialect) -> bool:

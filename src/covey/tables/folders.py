@@ -20,6 +20,7 @@ from covey.tables.csv_files import LONGEST, Form, Piece
 from covey.tables.formats import arrow
 
 PIECE = 1 << 24  # bytes that are read at a time
+_NO_CELL = "__HIVE_DEFAULT_PARTITION__"  # as programs write it into the name of a folder
 
 
 def kind_of(paths: Sequence[str]) -> str:
@@ -86,10 +87,11 @@ class CsvFiles:
         """All rows, in the order of the files."""
         for path in self.paths:
             keys = arrow.keys_of(path, self.place)
+            keys = {key: "" if cell == _NO_CELL else cell for key, cell in keys.items()}
             with naming(self.paths, path):
                 if {*keys} != {*self.keys}:
                     raise TableError("its folders do not give the columns of the first file")
-            cells = [pl.lit(_cell(keys[key])).alias(key) for key in self.keys]
+            cells = [pl.lit(keys[key]).alias(key) for key in self.keys]
             before = 0
             for piece in self._pieces(path):
                 with naming(self.paths, path):
@@ -102,10 +104,6 @@ class CsvFiles:
     def _pieces(self, path: str) -> Iterator[Piece]:
         with formats.opened(path) as file, naming(self.paths, path):
             yield from self.form.pieces(iter(partial(file.read, PIECE), b""), PIECE)
-
-
-def _cell(value: str) -> str:
-    return "" if value == "__HIVE_DEFAULT_PARTITION__" else value
 
 
 @contextlib.contextmanager

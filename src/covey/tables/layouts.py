@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from covey.schema import TableFormat
 
@@ -82,6 +83,16 @@ def detect(data: bytes, declared: TableFormat, known: frozenset[str]) -> Layout:
     detected = declared.delimiter is None and declared.skip != 0 and _is_spaced(records)
     spaced = declared.is_spaced or detected
     return Layout(delimiter, skip if declared.skip is None else declared.skip, spaced)
+
+
+def outside_quotes(signs: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Those of these places in a text that no quotes are around."""
+    quotes = signs == ord('"')
+    if not quotes.any():
+        return places
+    inside = np.cumsum(quotes, dtype=np.uint8) & 1
+    outside: NDArray[np.int64] = places[inside[places] == 0]
+    return outside
 
 
 def header(data: bytes, delimiter: str) -> list[str]:
@@ -163,9 +174,8 @@ def _is_spaced(records: Sequence[Record]) -> bool:
 def _without_spaces(data: bytes, delimiter: int) -> bytes:
     """The same without the spaces after delimiters, outside quotes."""
     signs = np.frombuffer(data, np.uint8)
-    quoted = (np.cumsum(signs == ord('"'), dtype=np.uint8) & 1).astype(bool)
     drop = np.zeros(len(signs), dtype=bool)
-    at = np.flatnonzero((signs == delimiter) & ~quoted) + 1
+    at = outside_quotes(signs, np.flatnonzero(signs == delimiter)) + 1
     while len(at := at[at < len(signs)]) and len(at := at[signs[at] == ord(" ")]):
         drop[at] = True
         at = at + 1

@@ -1,6 +1,7 @@
 """Add up what was found in the batches of a table."""
 
 from collections.abc import Iterable
+from functools import reduce
 from typing import Any, Protocol, TypeVar
 
 
@@ -19,14 +20,12 @@ def merged(parts: Iterable[M]) -> M | None:
     Sums of equally many parts are added, so each part takes part in few additions, and only a few
     sums are in memory at any time.
     """
-    sums: list[tuple[int, M]] = []  # with the number of their parts, ever fewer
-    for part in parts:
-        sums.append((1, part))
-        while len(sums) > 1 and sums[-2][0] <= sums[-1][0]:
-            _add_last_two(sums)
-    while len(sums) > 1:
-        _add_last_two(sums)
-    return sums[0][1] if sums else None
+    sums: list[M] = []
+    for number, part in enumerate(parts, 1):
+        sums.append(part)
+        for _ in range((number & -number).bit_length() - 1):  # as a binary number is counted up
+            sums[-2:] = [sums[-2] + sums[-1]]
+    return reduce(lambda later, before: before + later, reversed(sums)) if sums else None
 
 
 def total(parts: Iterable[M]) -> M:
@@ -34,8 +33,3 @@ def total(parts: Iterable[M]) -> M:
     found = merged(parts)
     assert found is not None
     return found
-
-
-def _add_last_two(sums: list[tuple[int, M]]) -> None:
-    (many, last), (more, before) = sums.pop(), sums.pop()
-    sums.append((more + many, before + last))

@@ -9,10 +9,9 @@ says so; doubtful ones are only named.
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import compress
 from math import isclose
-from operator import add
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from covey.errors import TableError, count
 from covey.schema import RowKind, TableFormat
 from covey.tables.csv_files import Dialect
+from covey.tables.merging import merged
 
 if TYPE_CHECKING:
     from covey.tables.table import Table
@@ -85,11 +85,13 @@ class Suspects:
 
     def __add__(self, other: "Suspects") -> "Suspects":
         later = other.frame.with_columns(pl.col(_PLACE) + self.rows)
-        both = pl.concat([self.others, other.others]).group_by("name", maintain_order=True)
-        merged = both.agg(pl.col("rows", "present", "words", "totals", "sum").sum(),
-                          pl.col("top", "longest").max())  # fmt: skip
+        lines = pl.concat([self.others, other.others]).group_by("name", maintain_order=True)
+        others = lines.agg(
+            pl.col("rows", "present", "words", "totals", "sum").sum(),
+            pl.col("top", "longest").max(),
+        )
         frame = pl.concat([self.frame, later])
-        return Suspects(self.rows + other.rows, self.dialect, merged, frame)
+        return Suspects(self.rows + other.rows, self.dialect, others, frame)
 
     @cached_property
     def found(self) -> tuple[Stray, ...]:
@@ -115,7 +117,12 @@ class _Looked:
 
     @classmethod
     def at(cls, frame: pl.DataFrame, dialect: Dialect) -> "_Looked":
-        missing = frame.select(_is_missing(frame, name, dialect) for name in frame.columns)
+        missing = frame.select(
+            dialect.is_missing(
+                pl.col(name).str.strip_chars() if dtype == pl.String else pl.col(name), dtype
+            )
+            for name, dtype in frame.schema.items()
+        )
         texts = frame.select(pl.col(pl.String))
         words, totals = (
             texts.select(pl.all().str.contains(sign).fill_null(value=False))
@@ -160,7 +167,8 @@ class _Looked:
                 for flags in (self.words, self.totals)
             )
             numbers = _numbers(cells, self.dialect) if words <= _PLAIN * present else None
-            total, top = (0.0, 0.0) if numbers is None else _sums(numbers)
+            finite = pl.Series([0.0]) if numbers is None else numbers.filter(numbers.is_finite())
+            total, top = float(finite.sum()), float(finite.abs().max() or 0)  # type: ignore[arg-type]
             longest = int(cells.str.len_chars().max() or 0) if is_text else 0  # type: ignore[arg-type]
             lines.append((name, len(cells), present, words, totals, total, top, longest))
         return pl.DataFrame(lines, schema=_OTHERS, orient="row")
@@ -169,13 +177,6 @@ class _Looked:
 _OTHERS = {"name": pl.String, "rows": pl.Int64, "present": pl.Int64, "words": pl.Int64,
            "totals": pl.Int64, "sum": pl.Float64, "top": pl.Float64,
            "longest": pl.Int64}  # fmt: skip
-
-
-def _is_missing(frame: pl.DataFrame, name: str, dialect: Dialect) -> pl.Expr:
-    dtype, cell = frame.schema[name], pl.col(name)
-    if dtype == pl.String:
-        return cell.is_null() | cell.str.strip_chars().is_in(list(dialect.missing))
-    return cell.is_null() | cell.is_nan() if dtype.is_float() else cell.is_null()
 
 
 def _number_of(flags: pl.DataFrame, rows: int) -> NDArray[np.int64]:
@@ -193,12 +194,6 @@ def _numbers(cells: pl.Series, dialect: Dialect) -> pl.Series | None:
         return None
     is_plain = dialect.decimal == "." and not dialect.thousands  # then a cast is enough, and fast
     return (cells if is_plain else dialect.decimals(cells)).cast(pl.Float64, strict=False)
-
-
-def _sums(numbers: pl.Series) -> tuple[float, float]:
-    """Their sum, and the largest of them without its sign."""
-    finite = numbers.filter(numbers.is_finite())
-    return float(finite.sum()), float(finite.abs().max() or 0)  # type: ignore[arg-type]
 
 
 # ── judging ─────────────────────────────────────────────────────────────────────────────────────
@@ -357,7 +352,8 @@ def to_drop(table: "Table | Iterable[Table]", declared: TableFormat) -> list[Str
     """The clear ones of a table, in one or several parts, that are to be left out."""
     kinds = declared.drop_rows or ()
     parts = table if isinstance(table, Iterable) else [table]
-    found = in_all(parts) if {*kinds} - {"duplicates"} else ()
+    suspects = merged(map(Suspects.of, parts)) if {*kinds} - {"duplicates"} else None
+    found = suspects.found if suspects else ()
     dropped = {one.place: one for one in found if one.is_clear and one.kind in kinds}
     if "duplicates" in kinds:
         dropped = {one.place: one for one in duplicates(parts)} | dropped
@@ -389,16 +385,10 @@ def duplicates(parts: Iterable["Table"]) -> list[Stray]:
         before += part.frame.height
     again = (~pl.concat(hashes).is_first_distinct()).to_numpy() if hashes else np.zeros(0, bool)
     return [
-        Stray("duplicates", start + place, _number(part, place), part.source, is_clear=True)
+        Stray("duplicates", start + place, part.number(place), part.source, is_clear=True)
         for start, part in found
         for place in np.flatnonzero(again[start : start + part.frame.height]).tolist()
     ]
-
-
-def _number(table: "Table", place: int) -> int | None:
-    if not table.has_places:
-        return None
-    return 1 + (place if table.numbers is None else int(table.numbers[place]))
 
 
 def counted(strays: Sequence[Stray]) -> str:
@@ -431,9 +421,3 @@ def told_of(dropped: Sequence[Stray]) -> list[str]:
     kinds = ", ".join(dict.fromkeys(one.kind for one in dropped if one.kind != "duplicates"))
     told = [f"left out what is no person: {count(others, 'row')} of {kinds}"] if others else []
     return [*told, f"left out what stands twice: {count(twice, 'row')}"] if twice else told
-
-
-def in_all(parts: Iterable["Table"]) -> tuple[Stray, ...]:
-    """The strays of a table that comes in batches."""
-    looked = [*map(Suspects.of, parts)]
-    return reduce(add, looked).found if looked else ()

@@ -77,10 +77,7 @@ class Table:
 
     def is_missing(self, name: str) -> pl.Expr:
         """Whether a cell of this column is missing, as an expression over the frame."""
-        dtype, cell = self.frame.schema[name], pl.col(name)
-        if dtype == pl.String:
-            return cell.is_null() | cell.is_in(list(self.dialect.missing))
-        return cell.is_null() | cell.is_nan() if dtype.is_float() else cell.is_null()
+        return self.dialect.is_missing(pl.col(name), self.frame.schema[name])
 
     def with_frame(self, frame: pl.DataFrame) -> "Table":
         """The same table with other rows or columns."""
@@ -108,12 +105,17 @@ class Table:
             source = f"{self.source}: " if self.source else ""
             raise type(error)(f"{source}{what}, {place}", *remedy) from None
 
+    def number(self, place: int) -> int | None:
+        """The number of a row in the source, from 1, if the rows are rows of the source."""
+        if not self.has_places:
+            return None
+        return 1 + (place if self.numbers is None else int(self.numbers[place]))
+
     def _place(self, rows: Longs) -> str:
         """The number of the first of these rows in the source, and its line in a CSV file."""
         row = int(rows.min() if self.numbers is None else self.numbers[rows].min())
-        if self.line_of is None:
-            return f"row {row + 1:,}"
-        return f"row {row + 1:,} (line {self.line_of(row):,})"
+        line = f" (line {self.line_of(row):,})" if self.line_of else ""
+        return f"row {row + 1:,}{line}"
 
 
 # ── in ──────────────────────────────────────────────────────────────────────────────────────────
@@ -135,7 +137,9 @@ def read(
         place = sources.of(source)
         table = replace(_opened(place, schema, declared), source=place.name)
     else:
-        table = _from_dataframe(source, declared, schema)
+        frame, back = dataframes.read(source)
+        beside = dataframes.beside(source)
+        table = _with_types(frame, schema, declared, give_back=back, beside=beside)
     table = replace(without_nul(table), kept=declared.keep_rows or ())
     return table.without(strays.to_drop(table, declared)) if declared.drop_rows else table
 
@@ -260,12 +264,6 @@ def _typed(found: formats.Found, schema: Schema | None, declared: TableFormat) -
         csv_files.refuse_a_record(text, declared, schema)
     table = _with_types(frame, schema, declared, codebook=found.codebook)
     return replace(table, notes=(*found.notes, *table.notes), beside=found.beside)
-
-
-def _from_dataframe(source: Any, declared: TableFormat, schema: Schema | None) -> Table:
-    frame, back = dataframes.read(source)
-    beside = dataframes.beside(source)
-    return _with_types(frame, schema, declared, give_back=back, beside=beside)
 
 
 def _with_types(
