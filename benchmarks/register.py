@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from covey import demo
-from covey.custody.footprints import Footprint, footprint
+from covey.custody.footprints import Footprint, Tracer
 from covey.custody.keys import Key
 from covey.custody.register import Register, remember
 from covey.schema.requirements import KAnonymity
@@ -35,7 +35,8 @@ def trace(people: pl.DataFrame, number: int, share: float) -> Footprint:
     classes = np.empty(len(rows), dtype=np.int64)
     classes[np.argsort(near)] = np.minimum(np.arange(len(rows)) // K, len(rows) // K - 1)
     shown = pl.DataFrame({"age": classes})
-    return footprint(KEY, Table(people), shown, rows, demo.schema(), KAnonymity(K))
+    tracer = Tracer(KEY, demo.schema(), KAnonymity(K), people.columns)
+    return tracer.footprint(Table(people), shown, rows)
 
 
 def main(rows: int = 1_000_000, releases: int = 5, share: float = 0.8, few: float = 1.0) -> None:

@@ -18,7 +18,7 @@ import covey
 from covey import demo
 from covey.custody import composition, stored
 from covey.custody.composition import Composition, compose
-from covey.custody.footprints import Footprint, FootprintPart, footprint, footprint_part
+from covey.custody.footprints import Footprint, FootprintPart, Tracer
 from covey.custody.keys import Key
 from covey.schema.requirements import KAnonymity
 from covey.tables import Table
@@ -81,8 +81,8 @@ def hashed(
     rows = np.array(sorted(classes, key=lambda row: (-row * 7) % 5), dtype=np.int64)
     shown = pl.DataFrame({"stay": [classes[int(row)] for row in rows]})
     asked = KAnonymity(k, "patient" if how == "persons" else None)
-    part = footprint_part(KEY, Table(table), shown, rows, schema, asked)
-    return rows.tolist(), part, asked
+    tracer = Tracer(KEY, schema, asked, table.columns)
+    return rows.tolist(), tracer.part(shown, tracer.hashes(Table(table), rows)), asked
 
 
 @dataclass
@@ -171,10 +171,26 @@ def figures(found: Composition) -> dict[str, Any]:
     }
 
 
+def composed(new: Footprint, earlier: list[tuple[list[str], Footprint]]) -> Composition:
+    """All releases together, the earlier ones as the register keeps them."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute(stored.TABLE)
+        kept = []
+        for number, (names, old) in enumerate(earlier):
+            cipher = stored.cipher_of(KEY, b"salt", str(number))
+            entry = {
+                "rows": old.rows, "classes": len(old.sizes), "person": old.person,
+                "who": [*old.who], "codes": old.codes, "content": [*old.content],
+                "values": [*old.values], "blocks": stored.write(database, str(number), old, cipher),
+            }  # fmt: skip
+            kept.append((names, stored.Stored(database, cipher, KEY, str(number), entry)))
+        return compose(new, kept)
+
+
 def laid_over(drawn: Drawn, how: How, *, without: tuple[str, ...] = ()) -> Composition:
     traces = [trace(drawn.stays, classes, drawn.k, how) for classes in drawn.releases]
     earlier = [([str(i)], old) for i, old in enumerate(traces[:-1]) if str(i) not in without]
-    return compose(traces[-1], earlier)
+    return composed(traces[-1], earlier)
 
 
 @pytest.mark.parametrize("how", ["persons", "identifiers", "content"])
@@ -203,20 +219,11 @@ def test_a_release_in_the_register_is_read_in_blocks_as_if_it_were_whole(
     traces = [trace(drawn.stays, classes, drawn.k, how) for classes in drawn.releases]
     if traces[-1].persons is not None and (traces[-1].persons < 0).all():
         return
-    whole = compose(traces[-1], [([str(i)], old) for i, old in enumerate(traces[:-1])])
-    with pytest.MonkeyPatch.context() as patch, closing(sqlite3.connect(":memory:")) as database:
+    earlier = [([str(i)], old) for i, old in enumerate(traces[:-1])]
+    whole = composed(traces[-1], earlier)
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stored, "ROWS", rows)
-        database.execute(stored.TABLE)
-        kept = []
-        for number, old in enumerate(traces[:-1]):
-            cipher = stored.cipher_of(KEY, b"salt", str(number))
-            entry = {
-                "rows": old.rows, "classes": len(old.sizes), "person": old.person,
-                "who": [*old.who], "codes": old.codes, "content": [*old.content],
-                "values": [*old.values], "blocks": stored.write(database, str(number), old, cipher),
-            }  # fmt: skip
-            kept.append(([str(number)], stored.Stored(database, cipher, KEY, str(number), entry)))
-        assert compose(traces[-1], kept) == whole
+        assert composed(traces[-1], earlier) == whole
 
 
 @examples(60)
@@ -235,6 +242,12 @@ def test_without_the_releases_to_delete_the_new_one_keeps_what_it_keeps_alone(dr
         assert not laid_over(drawn, "identifiers", without=fewer).holds
 
 
+def of_table(table: pl.DataFrame, shown: pl.DataFrame, schema: covey.Schema) -> Footprint:
+    """The footprint of a release of all rows."""
+    tracer = Tracer(KEY, schema, KAnonymity(2), table.columns)
+    return tracer.footprint(Table(table), shown, np.arange(table.height))
+
+
 def small(rows: list[tuple[str | None, str]], **columns: list[Any]) -> Footprint:
     """A release of one class of patients (number, name), all with one age."""
     table = pl.DataFrame(
@@ -245,7 +258,7 @@ def small(rows: list[tuple[str | None, str]], **columns: list[Any]) -> Footprint
         quasi={"age": "numeric"}, identifier=["number", "name"], insensitive=list(columns)
     )
     shown = pl.DataFrame({"age": ["[30, 50]"] * len(rows)})
-    return footprint(KEY, Table(table), shown, np.arange(len(rows)), schema, KAnonymity(2))
+    return of_table(table, shown, schema)
 
 
 def found_again(new: Footprint, old: Footprint) -> int:
@@ -286,7 +299,7 @@ def test_cells_are_the_same_whether_they_came_as_numbers_or_as_text() -> None:
 
     def of(table: pl.DataFrame) -> Footprint:
         shown = pl.DataFrame({"age": ["[30, 50]"] * table.height})
-        return footprint(KEY, Table(table), shown, np.arange(table.height), schema, KAnonymity(2))
+        return of_table(table, shown, schema)
 
     typed = of(pl.DataFrame({"age": [30, 50], "weight": [70.0, -0.0]}))
     text = of(pl.DataFrame({"weight": ["70", "0"], "age": ["30", "50"]}))
@@ -301,7 +314,7 @@ def of_cells(table: pl.DataFrame, **declared: Any) -> Footprint:
         sensitive=declared,
     )
     shown = pl.DataFrame({"age": ["*"] * table.height})
-    return footprint(KEY, Table(table), shown, np.arange(table.height), schema, KAnonymity(2))
+    return of_table(table, shown, schema)
 
 
 def test_columns_that_one_release_lacks_do_not_hide_people_without_identifiers() -> None:
@@ -320,7 +333,7 @@ def test_people_are_not_recognised_by_hardly_anything(common: list[str]) -> None
     old, new = of_cells(some), of_cells(other.with_columns(age=pl.lit(7)))
     del new.content["age"]
     assert composition.matched(new, old) is None
-    found = compose(new, [(["a", "b"], old)])
+    found = composed(new, [(["a", "b"], old)])
     assert found == Composition(2, incomparable=("a", "b"))
     assert any("2 earlier releases" in w and "columns" in w for w in found.warnings())
 
@@ -335,16 +348,16 @@ def test_tables_without_a_common_person_or_row_have_nothing_to_do_with_each_othe
     def of(table: pl.DataFrame, name: str) -> Footprint:
         schema = covey.Schema.of(quasi={"age": "numeric"}, identifier=[name])
         shown = pl.DataFrame({"age": ["*"] * table.height})
-        return footprint(KEY, Table(table), shown, np.arange(table.height), schema, KAnonymity(2))
+        return of_table(table, shown, schema)
 
     new, old = of(staff, "badge"), of(sick, "patient")
-    assert compose(new, [(["a"], old)]) == Composition(2, compared=1)
+    assert composed(new, [(["a"], old)]) == Composition(2, compared=1)
     both = of(sick.with_columns(patient=pl.Series(["s2", *"vwxyz"])), "patient")
-    assert compose(new, [(["a"], both)]) == Composition(2, incomparable=("a",))
+    assert composed(new, [(["a"], both)]) == Composition(2, incomparable=("a",))
     # Without identifiers: by the rows of the common columns.
     for ages, unrelated in (([7, 8] * 3, True), ([7, 41] * 3, False)):
         other = of_cells(sick.drop("patient").with_columns(age=pl.Series(ages)))
-        assert bool(compose(new, [(["a"], other)]).incomparable) is not unrelated
+        assert bool(composed(new, [(["a"], other)]).incomparable) is not unrelated
 
 
 def test_an_earlier_release_that_harms_no_one_is_not_to_be_deleted() -> None:
@@ -353,9 +366,9 @@ def test_an_earlier_release_that_harms_no_one_is_not_to_be_deleted() -> None:
     new = trace(everyone, dict.fromkeys(range(6), 0), 3, "identifiers")
     harmless = trace(everyone, dict.fromkeys(range(6), 0), 3, "identifiers")
     bad = trace(everyone, {i: i // 2 for i in range(6)}, 3, "identifiers")
-    found = compose(new, [(["good"], harmless), (["bad"], bad)])
+    found = composed(new, [(["good"], harmless), (["bad"], bad)])
     assert (found.earlier, found.delete) == (2, ("bad",))
-    assert compose(new, [(["good"], harmless)]).delete == ()
+    assert composed(new, [(["good"], harmless)]).delete == ()
 
 
 def test_nobody_known_is_not_recognised_by_hardly_anything() -> None:

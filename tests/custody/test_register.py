@@ -2,11 +2,9 @@
 
 import base64
 import errno
-import functools
 import hashlib
 import itertools
 import json
-import operator
 import os
 import pickle
 import random
@@ -30,7 +28,7 @@ from covey import tables
 from covey.custody import footprints, keys, stored
 from covey.custody import register as registers
 from covey.custody.composition import Composition
-from covey.custody.footprints import Footprint, FootprintPart, footprint_part
+from covey.custody.footprints import Footprint, FootprintPart, Tracer
 from covey.custody.keys import Key
 from covey.custody.register import Register
 from covey.report import LOOKED_UP, NOT_LOOKED_UP
@@ -680,9 +678,8 @@ def test_the_same_release_gives_the_same_hashes_in_the_register(name: str) -> No
     classes = pl.Series(rows * 7 % 13, dtype=pl.String)
     shown = people.drop(schema.names(Role.IDENTIFIER))[rows]
     shown = shown.with_columns(classes.alias(column) for column in schema.quasi)
-    trace = footprints.footprint(
-        Key(bytes(32)), tables.read(people, schema), shown, rows, schema, asked
-    )
+    tracer = Tracer(Key(bytes(32)), schema, asked, people.columns)
+    trace = tracer.footprint(tables.read(people, schema), shown, rows)
     told = hashlib.sha256(repr((trace.people, trace.k, trace.person, trace.rows)).encode())
     for kind, column, numbers in stored.columns_of(trace):
         told.update(repr((kind, column, numbers.tolist())).encode())
@@ -694,15 +691,15 @@ def test_the_same_release_gives_the_same_hashes_in_the_register(name: str) -> No
 
 def parts_of(made: covey.Release, people: pl.DataFrame, ends: list[int]) -> list[FootprintPart]:
     """The footprints of some rows of a release after the other."""
-    own, table = made._own, tables.read(people, SCHEMA)
-    bounds = [0, *sorted(ends), own.released.frame.height]
+    shown, table, tracer = made._own.released.frame, tables.read(people, SCHEMA), tracer_of(people)
     return [
-        footprint_part(
-            *(Key.of(), table, own.released.frame[begin:end], made.rows[begin:end]),
-            *(SCHEMA, covey.KAnonymity(4, person="name")),
-        )
-        for begin, end in itertools.pairwise(bounds)
+        tracer.part(shown[begin:end], tracer.hashes(table, made.rows[begin:end]))
+        for begin, end in itertools.pairwise([0, *sorted(ends), shown.height])
     ]
+
+
+def tracer_of(people: pl.DataFrame) -> Tracer:
+    return Tracer(Key.of(), SCHEMA, covey.KAnonymity(4, person="name"), people.columns)
 
 
 def shown(trace: Footprint) -> list[Any]:
@@ -732,16 +729,14 @@ def test_parts_give_the_footprint_of_the_whole_in_any_order(
     asked = covey.KAnonymity(4, person="name")
     whole = FootprintPart.together(parts).footprint(Key.of(), asked)
     dice.shuffle(parts)
-    again = functools.reduce(operator.add, map(pickle.loads, map(pickle.dumps, parts)))
-    again = again.footprint(Key.of(), asked)
+    sent = map(pickle.loads, map(pickle.dumps, parts))
+    again = FootprintPart.together(sent).footprint(Key.of(), asked)
     assert again.people == whole.people
     for kind, name, block in stored.columns_of(whole):
         (other,) = [b for k, n, b in stored.columns_of(again) if (k, n) == (kind, name)]
         assert np.array_equal(block, other)
-    ours = footprints.footprint(
-        *(Key.of(), tables.read(PEOPLE, SCHEMA), made._own.released.frame, made.rows),
-        *(SCHEMA, asked),
-    )
+    table, shown_rows = tables.read(PEOPLE, SCHEMA), made._own.released.frame
+    ours = tracer_of(PEOPLE).footprint(table, shown_rows, made.rows)
     assert shown(whole) == shown(ours)
     assert sorted(whole.sizes.tolist()) == sorted(ours.sizes.tolist())
     assert (whole.k, whole.person) == (ours.k, ours.person)
@@ -788,7 +783,7 @@ def test_too_many_rows_are_entered_without_rows_and_said_to_be_too_many(
 def test_the_sum_of_too_many_parts_holds_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(footprints, "LARGEST", 30)
     parts = parts_of(release(), PEOPLE, [10, 20, 30])
-    large = functools.reduce(operator.add, parts)
+    large = FootprintPart.together(parts)
     assert (large.rows, len(large.classes), large.content) == (40, 0, {})
     assert np.array_equal(large.sums, FootprintPart.together(parts[::-1]).sums)
     trace = large.footprint(Key.of(), covey.KAnonymity(4))
@@ -825,5 +820,5 @@ def test_the_command_makes_no_hashes_that_no_one_wants(
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("covey.engines.memory.footprint", refuse)
+    monkeypatch.setattr(footprints.Tracer, "hashes", refuse)
     assert folder.covey(*MAKE[:-1], *more, "-k", 4)[0] == 0

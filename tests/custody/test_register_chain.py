@@ -18,7 +18,7 @@ from command_line import Folder
 from covey.custody import chain, stored
 from covey.custody import register as registers
 from covey.custody.composition import Composition
-from covey.custody.footprints import Footprint, footprint
+from covey.custody.footprints import Footprint, Tracer
 from covey.custody.keys import Key
 from covey.custody.register import OpenRegister, Register
 from covey.schema.requirements import KAnonymity
@@ -33,7 +33,8 @@ def trace(key: Key, k: int = 2, people: int = 12) -> Footprint:
         {"id": range(people), "age": range(people), "ill": [f"i{n % 3}" for n in range(people)]}
     )
     shown = pl.DataFrame({"age": np.arange(people) // k})
-    return footprint(key, Table(table), shown, np.arange(people), SCHEMA, KAnonymity(k))
+    tracer = Tracer(key, SCHEMA, KAnonymity(k), table.columns)
+    return tracer.footprint(Table(table), shown, np.arange(people))
 
 
 class Shelf:

@@ -15,17 +15,22 @@ that is missing from an earlier release is matched to another row of the same pe
 one.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from covey._core.arrays import Longs
-from covey.custody.footprints import NOBODY, ODD, Footprint, Hashes, Values, are_unique, mixed
+from covey.custody.footprints import NOBODY, ClassValues, Footprint, are_unique
+from covey.custody.hashes import ODD, Hashes, mixed
 from covey.errors import count, percent
+
+if TYPE_CHECKING:
+    from covey.custody.stored import Stored
 
 ABSENT = -1
 SEPARATE = (
@@ -132,44 +137,14 @@ class Composition:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists, with figures rounded as in the messages."""
-        return {
-            "holds": self.holds,
-            "k": self.k,
-            "compared": self.compared,
-            "earlier": self.earlier,
-            "incomparable": list(self.incomparable),
-            "shared": round(self.shared, 4),
-            "fewest": self.fewest,
-            "below_k": round(self.below_k, 4),
-            "alone": round(self.alone, 4),
-            "certain": [
-                {
-                    "column": one.column,
-                    "alone": round(one.alone, 4),
-                    "together": round(one.together, 4),
-                }
-                for one in self.certain
-            ],
-            "delete": list(self.delete),
-        }
-
-
-class Earlier(Protocol):
-    """The footprint of an earlier release, of which perhaps only a part is read."""
-
-    def near(self, new: Footprint) -> Footprint:
-        """All rows of people who may be in the new release."""
-
-    def values_of(self, classes: Longs) -> dict[str, Values]:
-        """The sensitive values of these classes."""
-
-    def is_unrelated(self, new: Footprint) -> bool:
-        """Whether the two releases have no person in common, as far as can be seen."""
+        figures = json.dumps({"holds": self.holds, **asdict(self)})
+        found: dict[str, Any] = json.loads(figures, parse_float=lambda text: round(float(text), 4))
+        return found
 
 
 def compose(
     new: Footprint,
-    earlier: Iterable[tuple[Sequence[str], Earlier]],
+    earlier: Iterable[tuple[Sequence[str], "Stored"]],
     *,
     incomparable: Sequence[str] = (),
 ) -> Composition:
@@ -214,7 +189,7 @@ class _Layer:
 
     names: Sequence[str]
     classes: Longs  # the class of each row of the new release, or ABSENT
-    values: dict[str, Values]
+    values: dict[str, ClassValues]
 
 
 def matched(new: Footprint, old: Footprint) -> Longs | None:
@@ -262,23 +237,7 @@ def _different(hashes: Hashes) -> int:
     return pl.Series(hashes).n_unique()
 
 
-class Named(Protocol):
-    """An earlier release, of which only the names of identifiers are needed."""
-
-    @property
-    def who(self) -> Collection[str]:
-        """The identifiers."""
-
-    @property
-    def person(self) -> str | None:
-        """The column that identifies persons; None if rows are counted."""
-
-    @property
-    def codes(self) -> Collection[str]:
-        """The identifiers with a different value in every row."""
-
-
-def telling(new: Footprint, old: Named) -> list[str]:
+def telling(new: Footprint, old: "Footprint | Stored") -> list[str]:
     """The columns by which people are recognised.
 
     The person column if persons are counted; else a column with a different value in every row,
@@ -301,11 +260,11 @@ def together(some: Footprint, columns: Sequence[str]) -> Hashes:
     return np.where(known, cells, np.uint64(NOBODY))
 
 
-def _match(classes: Longs, told: Longs, ours: pl.DataFrame, theirs: pl.DataFrame) -> Longs:
+def _match(classes: Longs, known: Longs, ours: pl.DataFrame, theirs: pl.DataFrame) -> Longs:
     """Fill in the classes of our rows that are found in theirs; return the rows found."""
     pairs = ours.join(theirs, on="hash", suffix=" found")
     found = pairs["row found"].to_numpy()
-    classes[pairs["row"].to_numpy()] = told[found]
+    classes[pairs["row"].to_numpy()] = known[found]
     return found
 
 
@@ -332,7 +291,7 @@ def _numbered(hashes: Hashes) -> Hashes:
 class _Left:
     """What remains for each row: its candidates, and the number of values by column.
 
-    Values are counted in the new release alone and in all releases combined.
+    ClassValues are counted in the new release alone and in all releases combined.
     """
 
     candidates: Longs
@@ -415,14 +374,14 @@ def _values_left(new: Footprint, layers: Sequence[_Layer]) -> Iterator[tuple[str
         yield column, np.bincount(cell, minlength=len(row))[cells]
 
 
-def _shown(values: Values, classes: Longs, hashes: Hashes) -> _Mask:
+def _shown(values: ClassValues, classes: Longs, hashes: Hashes) -> _Mask:
     """Whether each class shows the value at the same position."""
     known = _marked(*_spread(values, np.arange(len(values.sizes))))
     shown: _Mask = pl.Series(_marked(classes, hashes)).is_in(pl.Series(known).implode()).to_numpy()
     return shown
 
 
-def _spread(values: Values, classes: Longs) -> tuple[Longs, Hashes]:
+def _spread(values: ClassValues, classes: Longs) -> tuple[Longs, Hashes]:
     """The values of each class, and the position in `classes` to which each belongs."""
     sizes = values.sizes[classes]
     begin = np.cumsum(values.sizes) - values.sizes

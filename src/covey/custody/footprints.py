@@ -9,7 +9,7 @@ A footprint is made of parts, of which each holds some rows of the release. Part
 any order, and hold no secret.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import blake2b
@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from covey._core.arrays import Longs
+from covey.custody.hashes import Hashes, combined, mixed
 from covey.custody.keys import Key
 from covey.schema import REMOVED, ColumnType, Role, Schema
 from covey.schema.labels import seen
@@ -28,7 +29,6 @@ from covey.schema.requirements import KAnonymity
 from covey.tables import Table, whose
 from covey.tables.cells import as_days, as_numbers
 
-Hashes = NDArray[np.uint64]
 Parts = NDArray[np.uint32]  # half-length hashes: enough to compare rows by several columns
 NOBODY = 0  # the hash of a missing cell
 SIZE = 8  # bytes: with a million cells, one table in ten million has a collision
@@ -38,12 +38,10 @@ _SLICE = 1 << 16  # cells that are hashed at once
 _BLOCK = 16  # bytes of AES
 _SAMPLE = 5_000  # cells that show whether most cells of a column are different
 _CLASSES = 23  # bits that number the classes of the largest footprint
-ODD = np.uint64(0x9E3779B97F4A7C15)  # separates the numbers that are added to hashes
-_FACTOR = np.uint64(0xD1342543DE82EF95)  # odd, so that multiplying loses no bits of earlier cells
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Values:
+class ClassValues:
     """The distinct values of each class in a sensitive column."""
 
     sizes: Longs  # number of values, class by class
@@ -63,7 +61,7 @@ class Footprint:
     sizes: Longs  # rows of each class
     content: dict[str, Parts]  # by column
     who: dict[str, Hashes]  # by column
-    values: dict[str, Values]  # by sensitive column
+    values: dict[str, ClassValues]  # by sensitive column
     k: int = 0  # the required number of rows or persons in each class
     person: str | None = None  # the column that identifies persons; None if rows are counted
     people: bytes = b""  # a digest of who is in which class
@@ -107,38 +105,6 @@ class Footprint:
         """The cells of each row in some columns, as one hash."""
         return combined([self.content[name] for name in columns], self.rows)
 
-    def near(self, new: "Footprint") -> "Footprint":  # noqa: ARG002 - as of a stored one
-        """All rows: none of them is far."""
-        return self
-
-    def values_of(self, classes: Longs) -> dict[str, Values]:  # noqa: ARG002
-        """The values of classes in sensitive columns."""
-        return self.values
-
-    def is_unrelated(self, new: "Footprint") -> bool:
-        """Whether no person is in both tables, by any identifier, and no equal row without."""
-        if new.who and self.who:
-            ours, theirs = (np.concatenate([*one.who.values()]) for one in (new, self))
-            return not np.isin(ours[ours != NOBODY], theirs).any()
-        common = sorted(new.content.keys() & self.content.keys())
-        return bool(common) and not np.isin(new.hashes_of(common), self.hashes_of(common)).any()
-
-
-def combined(hashes: Iterable[NDArray[np.unsignedinteger]], rows: int) -> Hashes:
-    """Combine the hashes of several cells into one for each row, as a polynomial."""
-    found = np.zeros(rows, dtype=np.uint64)
-    for one in hashes:
-        found *= _FACTOR
-        found += one
-    return found
-
-
-def mixed(numbers: Hashes) -> Hashes:
-    """Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014."""
-    numbers = (numbers + ODD) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))
-
 
 def are_unique(hashes: Hashes) -> bool:
     """Whether every row is known and no two rows are equal."""
@@ -162,9 +128,6 @@ class FootprintPart:
         """Rows that cannot be compared with others: only their number and sum is known."""
         return cls(rows, sums, *_joined([]))
 
-    def __add__(self, other: "FootprintPart") -> "FootprintPart":
-        return FootprintPart.together([self, other])
-
     @classmethod
     def together(cls, parts: "Iterable[FootprintPart]") -> "FootprintPart":
         """Add several parts one by one; hold no more rows than can be compared."""
@@ -178,7 +141,7 @@ class FootprintPart:
                 kept.clear()
         return cls(rows, sums, *_joined(kept))
 
-    def footprint(self, key: Key, asked: KAnonymity, *, alike: bool = True) -> Footprint:
+    def footprint(self, key: Key, size: KAnonymity, *, alike: bool = True) -> Footprint:
         """The footprint of a release, from the sum of all its parts.
 
         Without `alike`, the method forms no classes of equal rows.
@@ -195,16 +158,15 @@ class FootprintPart:
             content={n: hashes[order] for n, hashes in self.content.items() if has_rows},
             who={n: hashes[order] for n, hashes in self.who.items() if has_rows},
             values={n: _values(known, pairs) for n, pairs in self.values.items() if has_rows},
-            k=asked.k,
-            person=asked.person or None,
+            k=size.k,
+            person=size.person or None,
             people=self.sums.astype("<u8").tobytes() if unknown else digest,
-            incomparable=_why(self.rows) if unknown else None if alike else NO_CLASSES,
+            incomparable=self._why_unknown if unknown else None if alike else NO_CLASSES,
         )
 
-
-def _why(rows: int) -> str:
-    """Why it is unknown who is in a release."""
-    return TOO_LARGE if rows > LARGEST else ELSEWHERE
+    @property
+    def _why_unknown(self) -> str:
+        return TOO_LARGE if self.rows > LARGEST else ELSEWHERE
 
 
 def _joined(parts: Sequence[FootprintPart]) -> tuple[Any, ...]:
@@ -229,97 +191,75 @@ TOO_LARGE = f"it has more than {LARGEST:,} rows"
 ELSEWHERE = "its rows were not hashed, because the key stays on one machine"
 
 
-def footprint(
-    key: Key,
-    original: Table,
-    released: pl.DataFrame,
-    rows: Longs,
-    schema: Schema,
-    asked: KAnonymity,
-    *,
-    alike: bool = True,
-) -> Footprint:
-    """The footprint of a release; `rows` are the original rows of the released ones."""
-    part = footprint_part(key, original, released, rows, schema, asked)
-    return part.footprint(key, asked, alike=alike)
+@dataclass(frozen=True, eq=False, repr=False)
+class Tracer:
+    """Hashes rows, so that their people are recognised; it holds the key.
+
+    The rows of the original are hashed where they are read. Classes are known only at the end.
+    """
+
+    key: Key
+    schema: Schema
+    size: KAnonymity
+    columns: Collection[str]  # of the original
+
+    @property
+    def content(self) -> list[str]:
+        """The columns whose cells are hashed."""
+        return sorted({*self.columns} - {*self.schema.names(*REMOVED)})
+
+    @property
+    def who(self) -> list[str]:
+        """The person column and the identifiers."""
+        naming = dict.fromkeys([self.size.person or None, *self.schema.names(Role.IDENTIFIER)])
+        return [name for name in naming if name is not None and name in self.columns]
+
+    def hashes(self, original: Table, rows: Longs) -> Iterator[Hashes]:
+        """The hashes of these rows: of each column of `content`, then of each of `who`."""
+        for name in self.content:
+            cells = _cells(original, rows, name)
+            yield _hashes(self.key, f"cell {name}", cells, _meant(self.schema, name))
+        for name in self.who:  # a person is the same person whatever the name of the column
+            cells = _cells(original, rows, name)
+            yield _hashes(self.key, PERSON, cells, partial(_name, schema=self.schema))
+
+    def part(self, released: pl.DataFrame, hashes: Iterable[Hashes]) -> FootprintPart:
+        """The footprint of released rows, from the hashes of the original rows behind them."""
+        removed = self.schema.names(Role.SENSITIVE, Role.INSENSITIVE)
+        classes = _classes(self.key, released.select(pl.exclude(removed)))
+        sensitive = self.schema.names(Role.SENSITIVE)
+        known, owners = np.unique(classes, return_inverse=True)
+        content, values = {}, {}
+        records, found = np.zeros(released.height, dtype=np.uint64), iter(hashes)
+        for name, cells in zip(self.content, found, strict=False):
+            records = combined([records, cells], released.height)
+            content[name] = cells.astype(np.uint32)
+            if name in sensitive:
+                owner, shown = _distinct(owners, cells)
+                values[name] = known[owner], shown
+        who = dict(zip(self.who, found, strict=True))
+        records = combined([records, *(who[name] for name in sorted(who))], released.height)
+        sums = _sums(classes, records)
+        return FootprintPart(released.height, sums, classes, records, content, who, values)
+
+    def footprint(
+        self, original: Table, released: pl.DataFrame, rows: Longs, *, alike: bool = True
+    ) -> Footprint:
+        """The footprint of a release; `rows` are the original rows of the released ones."""
+        part = self.part(released, self.hashes(original, rows))
+        return part.footprint(self.key, self.size, alike=alike)
 
 
-def footprint_part(
-    key: Key,
-    original: Table,
-    released: pl.DataFrame,
-    rows: Longs,
-    schema: Schema,
-    asked: KAnonymity,
-) -> FootprintPart:
-    """The footprint of some rows of a release, or of all, with the original rows behind them."""
-    content = content_hashes(key, original, rows, schema)
-    who = dict(who_hashes(key, original, rows, schema, asked))
-    return traced(key, released, content, who, schema)
-
-
-def content_hashes(
-    key: Key, original: Table, rows: Longs, schema: Schema
-) -> Iterator[tuple[str, Hashes]]:
-    """The hashes of the cells of these rows, column by column, sorted by name."""
-    for name in sorted(set(original.frame.columns) - set(schema.names(*REMOVED))):
-        yield name, _taken(key, "cell", original, rows, name, _meant(schema, name))
-
-
-def who_hashes(
-    key: Key, original: Table, rows: Longs, schema: Schema, asked: KAnonymity
-) -> Iterator[tuple[str, Hashes]]:
-    """The hashes of the identifiers of these rows, and of the person column."""
-    naming = dict.fromkeys([*filter(None, [asked.person]), *schema.names(Role.IDENTIFIER)])
-    for name in naming:
-        if name in original.frame.columns:
-            meant = partial(_name, schema=schema)
-            yield name, _taken(key, PERSON, original, rows, name, meant)
-
-
-def _taken(
-    key: Key,
-    purpose: str,
-    original: Table,
-    rows: Longs,
-    name: str,
-    meant: Callable[[Table], pl.Series],
-) -> Hashes:
-    # Column by column: all of them at once would be a copy of the table. From one chunk, rows
-    # are taken several times as fast as from many.
-    cells = original.frame.select(name).rechunk()[rows]
-    return _hashes(key, purpose, original.with_frame(cells), meant)
-
-
-def traced(
-    key: Key,
-    released: pl.DataFrame,
-    content: Iterable[tuple[str, Hashes]],
-    who: Mapping[str, Hashes],
-    schema: Schema,
-) -> FootprintPart:
-    """The footprint of released rows, from the hashes of the original rows behind them."""
-    carried = schema.names(Role.SENSITIVE, Role.INSENSITIVE)
-    classes = _classes(key, released.select(pl.exclude(carried)))
-    sensitive = schema.names(Role.SENSITIVE)
-    known, owners = np.unique(classes, return_inverse=True)
-    short, values = {}, {}
-    records = np.zeros(released.height, dtype=np.uint64)
-    for name, cells in content:
-        records = combined([records, cells], released.height)
-        short[name] = cells.astype(np.uint32)
-        if name in sensitive:
-            owner, shown = _distinct(owners, cells)
-            values[name] = known[owner], shown
-    records = combined([records, *(who[name] for name in sorted(who))], released.height)
-    sums = _sums(classes, records)
-    return FootprintPart(released.height, sums, classes, records, short, dict(who), values)
+def _cells(original: Table, rows: Longs, name: str) -> Table:
+    # Column by column: all of them at once would be a copy of the table. From one chunk, rows are
+    # taken several times as fast as from many.
+    return original.with_frame(original.frame.select(name).rechunk()[rows])
 
 
 def _classes(key: Key, cells: pl.DataFrame) -> Hashes:
     """The class of each row: a hash of its released cells, the same in every part."""
     columns = (
-        _hashes(key, "class", Table(cells.select(name)), lambda table: _text(*table.frame))
+        _hashes(key, f"class {name}", Table(cells.select(name)), lambda table: _text(*table.frame))
         for name in sorted(cells.columns)
     )
     return combined(columns, cells.height)
@@ -339,10 +279,10 @@ def _distinct(owners: Longs, hashes: Hashes) -> tuple[Longs, Hashes]:
     return pairs // max(len(values), 1), values[pairs % max(len(values), 1)]
 
 
-def _values(classes: Hashes, pairs: tuple[Hashes, Hashes]) -> Values:
+def _values(classes: Hashes, pairs: tuple[Hashes, Hashes]) -> ClassValues:
     # Different parts may have the same pairs.
     owners, hashes = _distinct(np.searchsorted(classes, pairs[0]), pairs[1])
-    return Values(np.bincount(owners, minlength=len(classes)), hashes)
+    return ClassValues(np.bincount(owners, minlength=len(classes)), hashes)
 
 
 def _digest(sizes: Longs, records: Hashes) -> bytes:
@@ -400,15 +340,10 @@ def _name(table: Table, schema: Schema) -> pl.Series:
 
 
 def _hashes(key: Key, purpose: str, table: Table, meant: Callable[[Table], pl.Series]) -> Hashes:
-    """Keyed hashes of the meaning of each cell of a column; equal cells are hashed once.
-
-    A person is the same person whatever the name of the column.
-    """
+    """Keyed hashes of the meaning of each cell of a column; equal cells are hashed once."""
     cells = table.frame
     (name,) = cells.columns
-    secret = key.derived("register hashes", f"{purpose} {name}".encode())
-    if purpose == PERSON:
-        secret = key.derived("register hashes", PERSON.encode())
+    secret = key.derived("register hashes", purpose.encode())
     few = cells[:_SAMPLE].n_unique() <= _SAMPLE / 2 or cells.height <= _SAMPLE
     distinct = cells.unique() if few else cells
     if distinct.height > cells.height / 2:

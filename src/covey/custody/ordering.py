@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from covey._core.arrays import Longs
+from covey.custody.hashes import ODD, Hashes, mixed
 from covey.custody.keys import Key
 from covey.encoding import EncodedTable, Values, rows_to_keep
 from covey.encoding.lookups import as_labels, lookup
@@ -28,8 +28,6 @@ from covey.encoding.selection import Selection
 from covey.errors import UsageError
 from covey.schema import Schema
 from covey.tables import Table
-
-Hashes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,7 +174,7 @@ class RowHasher:
         first, second = (np.zeros(values.rows, dtype=np.uint64) for _ in range(2))
         for name, secret in self.secrets.items():
             one, other = self._words(name, values.quasi[name], secret)
-            first, second = _mixed(first * _ODD ^ one), _mixed(second * _ODD ^ other)
+            first, second = mixed(first * ODD ^ one), mixed(second * ODD ^ other)
         return first, second
 
     def _words(self, name: str, values: pl.Series, secret: bytes) -> tuple[Hashes, Hashes]:
@@ -184,7 +182,7 @@ class RowHasher:
             return self._words_of_labels(name, values, secret)
         bits = values.fill_null(float("nan")).to_numpy().view(np.uint64)
         words = np.frombuffer(secret, dtype="<u8")
-        return _mixed(bits ^ words[0]) + words[1], _mixed(bits ^ words[2]) + words[3]
+        return mixed(bits ^ words[0]) + words[1], mixed(bits ^ words[2]) + words[3]
 
     def _words_of_labels(
         self, name: str, labels: pl.Series, secret: bytes
@@ -203,16 +201,6 @@ class RowHasher:
         return found[:, 0], found[:, 1]
 
 
-_ODD = np.uint64(0xD1342543DE82EF95)  # odd, so that multiplying loses no bits of earlier columns
-
-
-def _mixed(words: Hashes) -> Hashes:
-    """Spread every bit over all others (the finalizer of SplitMix64)."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
-
-
 # ── order ───────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -226,7 +214,7 @@ def keyed_order(encoded: EncodedTable, others: pl.DataFrame, seed: int) -> Longs
     hashes = np.zeros(encoded.rows, dtype=np.uint64)
     for column in values:
         words = column.view(np.uint64) if column.dtype.kind == "f" else column.astype(np.uint64)
-        hashes = _mixed(hashes * _ODD ^ words)
+        hashes = mixed(hashes * ODD ^ words)
     order = np.argsort(hashes, kind="stable")
     ranked = hashes[order]
     same = np.append(ranked[1:] == ranked[:-1], False)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from covey._core.arrays import Longs
 from covey.custody.aead import Aead, ForgedError
 from covey.custody.composition import tell_apart, telling, together
-from covey.custody.footprints import NOBODY, Footprint, Hashes, Values, are_unique, combined
+from covey.custody.footprints import NOBODY, ClassValues, Footprint, are_unique
+from covey.custody.hashes import Hashes, combined
 from covey.custody.keys import Key
 
 ROWS = 1 << 16  # of a block
@@ -151,7 +152,7 @@ class Stored:
         who = {name: self._who(name, rows) for name in columns}
         return Footprint(self.owner, np.array([len(rows)]), {}, who, {})
 
-    def values_of(self, classes: Longs) -> dict[str, Values]:
+    def values_of(self, classes: Longs) -> dict[str, ClassValues]:
         """The values of these classes in sensitive columns; other classes have none here."""
         found = {}
         for name in self.entry["values"]:
@@ -161,7 +162,7 @@ class Stored:
             places = np.flatnonzero(np.repeat(needed, sizes))
             known = self._whole("value list", name)
             some = known[self._taken("values", name, places)]
-            found[name] = Values(np.where(needed, sizes, 0), some)
+            found[name] = ClassValues(np.where(needed, sizes, 0), some)
         return found
 
     def is_unrelated(self, new: Footprint) -> bool:

@@ -21,7 +21,7 @@ import polars as pl
 
 from covey.clustering.progress import Progress, part_of
 from covey.clustering.request import Request
-from covey.custody.footprints import LARGEST
+from covey.custody.footprints import LARGEST, Tracer
 from covey.custody.sealed import START, Appender, Spool, frames, write_frame
 from covey.encoding import Scan
 from covey.encoding.groups import Groups
@@ -30,7 +30,6 @@ from covey.engines.part import Grouping, Outcome
 from covey.engines.parts import InParts, task_of
 from covey.engines.run import Order
 from covey.engines.steps import PART, Gathered, Job, Rows, Shown, Sizes, Summary, Survey
-from covey.engines.tracing import Tracing
 from covey.engines.written import LocalFiles
 from covey.errors import UsageError
 from covey.release import Outputs
@@ -69,11 +68,10 @@ class LocalTable:
         """The stages over this table, with a spool beside the output."""
         task = task_of(order, self.batches.names, self.batches.dialect)
         with _working(self.batches, order) as spool:
-            tracing = None
+            tracer = None
             if order.remember:
-                size = order.request.size
-                tracing = Tracing(order.key, order.schema, size, tuple(task.needed))
-            yield Local(task, order, progress, self.batches, spool, tracing)
+                tracer = Tracer(order.key, order.schema, order.request.size, task.needed)
+            yield Local(task, order, progress, self.batches, spool, tracer)
 
 
 @dataclass(eq=False, repr=False)
@@ -82,7 +80,7 @@ class Local(InParts):
 
     source: Batches
     spool: Spool
-    tracing: Tracing | None  # None if nothing is recorded of the rows
+    tracer: Tracer | None  # None if nothing is recorded of the rows
     _parts: list[list[int]] = field(default_factory=list)
 
     @property
@@ -98,10 +96,10 @@ class Local(InParts):
 
     def divided(self, job: Job, rows: int) -> Job:
         """Give every row its part; the returned job knows the final parts."""
-        if self.tracing is not None and rows > LARGEST:
-            self.tracing = None  # too many to compare with those of other releases
-        if self.tracing is not None:
-            job = replace(job, traces=self.tracing.columns)
+        if rows > LARGEST:
+            self.tracer = None  # too many to compare with those of other releases
+        if self.tracer is not None:
+            job = replace(job, traces=len(self.tracer.content) + len(self.tracer.who))
 
         def pass_() -> Sizes:
             for name in self.spool.names():
@@ -113,7 +111,7 @@ class Local(InParts):
         return replace(job, cuts=cuts)
 
     def _spread(self, job: Job, rows: int) -> Sizes:
-        trace = None if self.tracing is None else self.tracing.hashes
+        trace = None if self.tracer is None else self.tracer.hashes
         sizes: list[Sizes] = []
         waiting: dict[int, list[pl.DataFrame]] = {}
         held = 0

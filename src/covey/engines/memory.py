@@ -23,7 +23,7 @@ from covey.clustering.objectives import LOSS
 from covey.clustering.optimum import least_loss
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
-from covey.custody.footprints import Footprint, footprint
+from covey.custody.footprints import Footprint, Tracer
 from covey.custody.ordering import Content, People, Secret, people_as_read
 from covey.encoding import EncodedTable, Values, encode_values
 from covey.encoding.encode import class_codes, domain_of
@@ -160,10 +160,11 @@ class Drafted:
         """Make the hashes for the register: a release holds no cell of the original."""
         run, order = self.run, self.run.order
         assert run.read is not None
-        self.trace = footprint(
-            *(order.key, run.read, self.draft.released.frame, self.draft.behind.rows),
-            *(order.schema, order.request.size),
-            alike=self._alike,
+        columns = run.read.frame.columns
+        tracer = Tracer(order.key, order.schema, order.request.size, columns)
+        draft = self.draft
+        self.trace = tracer.footprint(
+            run.read, draft.released.frame, draft.behind.rows, alike=self._alike
         )
         run.read = None
 

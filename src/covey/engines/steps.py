@@ -22,7 +22,8 @@ from covey._core.arrays import Longs
 from covey.clustering import refuse_infeasible
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
-from covey.custody.ordering import Content, Hashes, PersonHasher, RowHasher, part_seed
+from covey.custody.hashes import Hashes
+from covey.custody.ordering import Content, PersonHasher, RowHasher, part_seed
 from covey.encoding import Attribute, Category, Domain, EncodedTable, Interval, Scan, Values
 from covey.encoding.constraints import Coded, constraints_of
 from covey.encoding.domain import counted

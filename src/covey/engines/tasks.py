@@ -20,7 +20,8 @@ from covey import errors
 from covey._core.arrays import Longs
 from covey.clustering.progress import silent
 from covey.clustering.request import Request
-from covey.custody.ordering import Content, Hashes
+from covey.custody.hashes import ODD, Hashes, mixed
+from covey.custody.ordering import Content
 from covey.encoding.groups import Groups
 from covey.engines import steps
 from covey.engines.part import Grouping
@@ -290,24 +291,19 @@ def _hashes(
 
 
 def _hash(classes: pl.DataFrame, carried: pl.DataFrame, place: Longs | None, half: int) -> Hashes:
-    mixed: Hashes = np.zeros(classes.height, dtype=np.uint64)
+    found: Hashes = np.zeros(classes.height, dtype=np.uint64)
     for cells in _as_read_back(classes):
-        mixed = _mixed(mixed, cells.hash(half))
+        found = mixed(found * ODD ^ cells.hash(half).to_numpy())
     if place is not None:
-        mixed = mixed[place]
+        found = found[place]
     for cells in _as_read_back(carried):
-        mixed = _mixed(mixed, cells.hash(half))
-    return mixed
+        found = mixed(found * ODD ^ cells.hash(half).to_numpy())
+    return found
 
 
 def _as_read_back(frame: pl.DataFrame) -> pl.DataFrame:
     """The columns in the order of their names, with the types that they have in the files."""
     return pl.DataFrame(pl.from_arrow(as_stored(frame.select(sorted(frame.columns)))))
-
-
-def _mixed(before: Hashes, cells: pl.Series) -> Hashes:
-    words: Hashes = (before ^ cells.to_numpy()) * np.uint64(0xD1342543DE82EF95)
-    return words ^ (words >> np.uint64(32))
 
 
 # ── files ───────────────────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,7 @@
 """The files of a release that one machine has written, before they are published."""
 
 import os
+import pickle
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -69,8 +70,10 @@ class LocalFiles:
                 write_frame(file, pl.DataFrame(gathered.persons))
         if not gathered.table.frame.height:
             return None, 0
-        if self.run.tracing is not None:
-            self.run.tracing.keep(self.run.spool, place, gathered)
+        if self.run.tracer is not None:
+            hashes = (one.to_numpy() for one in gathered.traces)
+            part = self.run.tracer.part(gathered.table.frame, hashes)
+            self.run.spool.put(f"trace-{place}", pickle.dumps(part))
         path = self.folder / name
         with files.output_errors(), open(path, "wb", opener=_private) as output:
             defused = tables.write(
@@ -102,8 +105,10 @@ class LocalFiles:
 
     def trace(self) -> FootprintPart | None:
         """What the register records of all rows; None if there are too many, or no register."""
-        tracing = self.run.tracing
-        return None if tracing is None else tracing.together(self.run.spool, self._places)
+        if self.run.tracer is None:
+            return None
+        stored = (b"".join(self.run.spool.chunks(f"trace-{place}")) for place in self._places)
+        return FootprintPart.together(map(pickle.loads, stored))  # authenticated
 
     @property
     def _places(self) -> list[int]:
