@@ -8,7 +8,6 @@ import sys
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
 
 import polars as pl
 import pytest
@@ -19,9 +18,12 @@ from hypothesis import strategies as st
 import covey
 from command_line import PEOPLE, Folder, Ran
 from covey import tables
+from covey.cli import options
+from covey.cli.main import app
 from covey.cli.options import command as declared
 
 CANARY = "Zq7canary19xK402"
+OPTIONS = Path(options.__file__).with_suffix(".toml")
 
 
 def run(*arguments: object, **settings: object) -> subprocess.CompletedProcess[bytes]:
@@ -172,8 +174,8 @@ def test_styles_and_options_reach_the_release(folder: Folder) -> None:
 class Size:
     """A group of options as commands declare them."""
 
-    height: Annotated[int, typer.Option("-h")]
-    width: Annotated[int, typer.Option()] = 3
+    k: int
+    rows: int = 30
     depth: int = field(default=5, init=False)
 
 
@@ -181,17 +183,26 @@ def test_a_group_of_options_is_spread_and_filled() -> None:
     drawn = []
 
     @declared("Draw it.")
-    def draw(*, name: Annotated[str, typer.Argument()], size: Size, bold: bool = False) -> None:
-        drawn.append((name, size, bold))
+    def draw(*, names: list[str], size: Size, quick: bool = False) -> None:
+        drawn.append((names, size, quick))
 
-    app = typer.Typer()
-    app.command()(draw)
-    drawing = typer.main.get_command(app)
-    assert [option.name for option in drawing.params[:4]] == ["name", "height", "width", "bold"]
+    alone = typer.Typer()
+    alone.command()(draw)
+    drawing = typer.main.get_command(alone)
+    assert [option.name for option in drawing.params[:4]] == ["names", "k", "rows", "quick"]
     assert drawing.help == "Draw it."
-    app(["door", "-h", "7", "--bold"], standalone_mode=False)
-    app(["-h", "7", "--width", "8", "sill"], standalone_mode=False)
-    assert drawn == [("door", Size(7), True), ("sill", Size(7, 8), False)]
+    alone(["door", "-k", "7", "--quick"], standalone_mode=False)
+    alone(["-k", "7", "--rows", "80", "sill"], standalone_mode=False)
+    assert drawn == [(["door"], Size(7), True), (["sill"], Size(7, 80), False)]
+
+
+def test_every_option_has_words_of_its_own_and_no_words_are_left_over() -> None:
+    """A command that lacks words is not even declared."""
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    names = {name: {option.name for option in command.params} for name, command in commands.items()}
+    names["shared"] = set().union(*names.values())
+    for command, words in tomllib.loads(OPTIONS.read_text(encoding="utf-8")).items():
+        assert words.keys() <= names[command]
 
 
 # ── pipes and formats ───────────────────────────────────────────────────────────────────────────

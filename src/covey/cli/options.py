@@ -1,20 +1,20 @@
 """The options that commands share, each declared once and grouped by purpose.
 
 A group is a dataclass of options. A command takes it as one parameter, and `command` expands it
-for the command line.
+for the command line. The words of all options are in `options.toml`.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from copy import copy
+import tomllib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import wraps
+from importlib.resources import files
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from typer import Argument, Option
 from typer.core import TyperCommand, TyperGroup
-from typer.models import OptionInfo
 
 from covey.cli import terminal
 from covey.cli.terminal import say
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from covey.schema import Schema, TableFormat
 
 Command = Callable[..., None]
+
+_WORDS: dict[str, dict[str, Any]] = tomllib.loads(
+    files("covey.cli").joinpath("options.toml").read_text(encoding="utf-8")
+)
 
 
 def command(help: str) -> Callable[[Command], Command]:
@@ -39,14 +43,15 @@ def command(help: str) -> Callable[[Command], Command]:
         groups: dict[str, Any] = {
             name: p.annotation for name, p in own.items() if is_dataclass(p.annotation)
         }
+        words = _WORDS["shared"] | _WORDS.get(function.__name__, {})
         options: list[Parameter] = []
         for name, parameter in own.items():
             if name in groups:
-                title = getattr(groups[name], "heading", "")
-                options += _titled(signature(groups[name]).parameters.values(), title)
+                title = getattr(groups[name], "heading", None)
+                options += _options(signature(groups[name]).parameters.values(), words, title)
             else:
-                options.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
-        options += _titled(signature(_Volume).parameters.values(), "")
+                options += _options([parameter], words)
+        options += _options(signature(_Volume).parameters.values(), words)
 
         @wraps(function)
         def filled(**given: Any) -> None:
@@ -65,22 +70,32 @@ def command(help: str) -> Callable[[Command], Command]:
     return declared
 
 
-def _titled(parameters: Iterable[Parameter], title: str) -> Iterator[Parameter]:
-    """The parameters under this title of the help."""
+def _options(
+    parameters: Iterable[Parameter], words: dict[str, dict[str, Any]], title: str | None = None
+) -> list[Parameter]:
+    """The parameters as options, under this title of the help."""
+    found = []
     for parameter in parameters:
-        kind, info = get_args(parameter.annotation)
-        if title and isinstance(info, OptionInfo):
-            info = copy(info)
-            info.rich_help_panel = title
-        yield parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info])
+        settings = {"flags": [f"--{parameter.name.replace('_', '-')}"], **words[parameter.name]}
+        flags = settings.pop("flags")
+        kind, is_argument = parameter.annotation, settings.pop("argument", False)
+        info = (
+            Argument(**settings)
+            if is_argument
+            else Option(*flags, rich_help_panel=title, **settings)
+        )
+        found.append(
+            parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info])
+        )
+    return found
 
 
 @dataclass(frozen=True)
 class _Volume:
     """How much a command says."""
 
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Say nothing but errors.")] = False
-    verbose: Annotated[bool, Option("--verbose", "-v", help="Say more.")] = False
+    quiet: bool = False
+    verbose: bool = False
 
 
 class Commands(TyperGroup):
@@ -114,48 +129,14 @@ def _title_of(parameter: Any) -> str:
     return getattr(parameter, "rich_help_panel", None) or "Options"
 
 
-TablePath = Annotated[
-    str, Argument(metavar="TABLE", help="File, FILE::SHEET, folder or database; - for stdin.")
-]
-_SCHEMA = Option(
-    "--schema", "-s", metavar="TOML", help="Schema file; by default covey.toml beside the table."
-)
-SchemaPath = Annotated[Path | None, _SCHEMA]
-K = Annotated[int | None, Option("-k", metavar="K", help="Minimum number of rows in a class.")]
-AsJson = Annotated[bool, Option("--json", help="Print the result as JSON.")]
-WithCurve = Annotated[
-    bool, Option("--curve", help="Add the risk and the loss for each k to the report.")
-]
-ClassColumn = Annotated[
-    str | None,
-    Option(
-        "--class-column", metavar="NAME", help="Column of class labels that groups should not mix."
-    ),
-]
-MethodName = Annotated[
-    str, Option(metavar="NAME", help="Clustering method; `covey methods` lists them.")
-]
-MethodOptions = Annotated[
-    list[str] | None,
-    Option("--option", "-O", metavar="NAME=VALUE", help="Option of the method; repeatable."),
-]
-Seed = Annotated[
-    int | None, Option(help="Seed for experiments, instead of your key; anyone can replay the run.")
-]
-RegisterPath = Annotated[
-    Path | None,
-    Option("--register", metavar="FILE", help="Register of releases to use instead of your own."),
-]
-
-
 @dataclass(frozen=True)
-class Source:
+class Original:
     """A table and its schema."""
 
     heading: ClassVar[str] = "The table"
 
-    table: TablePath
-    schema: SchemaPath = None
+    table: str
+    schema: Path | None = None
 
     @property
     def schema_file(self) -> Path:
@@ -167,9 +148,9 @@ class Source:
 class BeforeAndAfter:
     """An original table, its release, and the schema of both."""
 
-    original: Annotated[str, Argument(metavar="ORIGINAL", help="Original table.")]
-    released: Annotated[str, Argument(metavar="RELEASED", help="Released table.")]
-    schema: SchemaPath = None
+    original: str
+    released: str
+    schema: Path | None = None
 
     @property
     def schema_file(self) -> Path:
@@ -209,29 +190,18 @@ class AboutRelease:
 
     heading: ClassVar[str] = "Report"
 
-    title: Annotated[
-        str | None, Option(metavar="TEXT", help="Title of the release, for its report.")
-    ] = None
-    purpose: Annotated[
-        str | None, Option(metavar="TEXT", help="What the release is for, for its report.")
-    ] = None
-    recipient: Annotated[
-        str | None, Option(metavar="TEXT", help="Who gets the release, for its report.")
-    ] = None
-    responsible: Annotated[
-        str | None, Option(metavar="TEXT", help="Who answers for the release, for its report.")
-    ] = None
-    accept: Annotated[
-        str | None,
-        Option(metavar="REASON", help="Why open points and roles in doubt are accepted."),
-    ] = None
+    title: str | None = None
+    purpose: str | None = None
+    recipient: str | None = None
+    responsible: str | None = None
+    accept: str | None = None
 
     def about(self) -> "About | None":
         """None if nothing is said."""
         from covey.report import About
 
-        said = About(self.title, self.purpose, self.recipient, self.responsible, self.accept)
-        return None if said == About() else said
+        about = About(self.title, self.purpose, self.recipient, self.responsible, self.accept)
+        return None if about == About() else about
 
 
 @dataclass(frozen=True)
@@ -240,39 +210,15 @@ class Format:
 
     heading: ClassVar[str] = "Format of the table, detected if not given"
 
-    delimiter: Annotated[
-        str | None, Option(metavar="SIGN", help="Field delimiter of the CSV file.")
-    ] = None
-    encoding: Annotated[
-        str | None, Option(metavar="NAME", help="Character encoding of the CSV file.")
-    ] = None
-    decimal: Annotated[
-        str | None, Option(metavar="SIGN", help="Decimal sign of numbers, . or ,")
-    ] = None
-    thousands: Annotated[
-        str | None, Option(metavar="SIGN", help="Sign between groups of three digits.")
-    ] = None
-    skip: Annotated[
-        int | None, Option(metavar="LINES", help="Lines before the header of the CSV file.")
-    ] = None
-    missing: Annotated[
-        list[str] | None,
-        Option(metavar="TOKEN", help="Text that marks a missing cell; repeatable."),
-    ] = None
-    header: Annotated[
-        bool | None,
-        Option("--header/--no-header", help="Whether the CSV file starts with column names."),
-    ] = None
-    drop_rows: Annotated[
-        list[str] | None,
-        Option(
-            metavar="KINDS",
-            help="Leave out rows that are no people: totals, headers, notes, blank, duplicates.",
-        ),
-    ] = None
-    keep_rows: Annotated[
-        list[str] | None, Option(metavar="KINDS", help="Release rows of these kinds as people.")
-    ] = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    skip: int | None = None
+    missing: list[str] | None = None
+    header: bool | None = None
+    drop_rows: list[str] | None = None
+    keep_rows: list[str] | None = None
 
     def declared(self) -> "TableFormat":
         """As a schema would declare it."""
@@ -280,8 +226,8 @@ class Format:
 
         delimiter = self.delimiter and self.delimiter.replace("\\t", "\t")
         rows = {name: split(getattr(self, name)) for name in ("drop_rows", "keep_rows")}
-        said = {**vars(self), "delimiter": delimiter, **rows}
-        return Schema.from_dict({"columns": {}, "table": said}).table
+        settings = {**vars(self), "delimiter": delimiter, **rows}
+        return Schema.from_dict({"columns": {}, "table": settings}).table
 
     def schema(self, path: Path) -> "Schema":
         """The schema file, overridden by what the command line says about the table."""
@@ -296,49 +242,21 @@ def split(listed: list[str] | None) -> list[str] | None:
     return listed and [word.strip() for text in listed for word in text.split(",")]
 
 
-Person = Annotated[
-    str | None, Option(metavar="COLUMN", help="Count persons, identified by this column, for k.")
-]
-CountRows = Annotated[
-    bool, Option("--count-rows", help="Count rows for k, even if people have several.")
-]
-LimitShare = Annotated[
-    bool, Option("--limit-share", help="Nobody has more than 1/k of the rows of a class.")
-]
-
-
 @dataclass(frozen=True)
-class Asked:
+class Required:
     """The requirements given on the command line."""
 
     heading: ClassVar[str] = "Requirements"
 
-    k: K = None
-    person: Person = None
-    count_rows: CountRows = False
-    limit_share: LimitShare = False
-    l: Annotated[  # noqa: E741
-        list[str] | None,
-        Option(
-            "-l", metavar="COLUMN=L", help="l-diversity; also KIND:L or recursive:L:C; repeatable."
-        ),
-    ] = None
-    t: Annotated[
-        list[str] | None,
-        Option("-t", metavar="COLUMN=T", help="t-closeness; also DISTANCE:T; repeatable."),
-    ] = None
-    alpha: Annotated[
-        list[str] | None,
-        Option(metavar="COLUMN=ALPHA", help="Largest share of one value in a class; repeatable."),
-    ] = None
-    beta: Annotated[
-        list[str] | None,
-        Option(metavar="COLUMN=BETA", help="Largest relative gain of a value; repeatable."),
-    ] = None
-    delta: Annotated[
-        list[str] | None,
-        Option(metavar="COLUMN=DELTA", help="Largest |ln q/p| of a value; repeatable."),
-    ] = None
+    k: int | None = None
+    person: str | None = None
+    count_rows: bool = False
+    limit_share: bool = False
+    l: list[str] | None = None  # noqa: E741 - its name in the literature
+    t: list[str] | None = None
+    alpha: list[str] | None = None
+    beta: list[str] | None = None
+    delta: list[str] | None = None
 
     def applied(self, schema: "Schema") -> "Schema":
         """The schema, with its requirements replaced by those given here, model by model."""
@@ -361,7 +279,7 @@ def counted(person: str | None, *, count_rows: bool) -> str | Literal[False] | N
 
 
 @dataclass(frozen=True)
-class AskedBesideK(Asked):
+class RequiredBesideK(Required):
     """The requirements of a command that tries several k."""
 
     k: None = field(default=None, init=False)
@@ -371,13 +289,13 @@ def _by_column(settings: list[str]) -> dict[str, list[str]] | list[str]:
     """The values of each column, from `COLUMN=VALUE`; if none names a column, the values."""
     if not any("=" in setting for setting in settings):
         return settings
-    asked: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for setting in settings:
         column, _, value = setting.rpartition("=")
         if not column:
             raise UsageError("either each of these names a column (COLUMN=VALUE), or none does")
-        asked.setdefault(column, []).append(value)
-    return asked
+        values.setdefault(column, []).append(value)
+    return values
 
 
 def sizes(k: str | None) -> list[int] | None:

@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
-
-from typer import Option
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from covey.cli.files import read
-from covey.cli.options import Format, Source
+from covey.cli.options import Format, Original
 from covey.cli.terminal import say
 from covey.errors import UsageError, count, nearest
 
@@ -26,26 +24,12 @@ class GivenRoles:
 
     heading: ClassVar[str] = "Roles of the columns"
 
-    quasi: Annotated[
-        list[str] | None,
-        Option(metavar="COLUMNS", help="Others may know these columns: a,b; repeatable."),
-    ] = None
-    sensitive: Annotated[
-        list[str] | None, Option(metavar="COLUMNS", help="Nobody should learn these columns.")
-    ] = None
-    identifier: Annotated[
-        list[str] | None, Option(metavar="COLUMNS", help="These columns name people: removed.")
-    ] = None
-    insensitive: Annotated[
-        list[str] | None, Option(metavar="COLUMNS", help="These columns are harmless.")
-    ] = None
-    drop: Annotated[
-        list[str] | None,
-        Option(metavar="COLUMNS", help="These columns name nobody, but are not wanted: removed."),
-    ] = None
-    rest: Annotated[
-        str | None, Option(metavar="ROLE", help="Role of all other columns, instead of a draft.")
-    ] = None
+    quasi: list[str] | None = None
+    sensitive: list[str] | None = None
+    identifier: list[str] | None = None
+    insensitive: list[str] | None = None
+    drop: list[str] | None = None
+    rest: str | None = None
 
     @property
     def are_given(self) -> bool:
@@ -53,23 +37,20 @@ class GivenRoles:
         return self != GivenRoles()
 
     def opened(
-        self, source: Source, format: Format, k: int | None = None
+        self, source: Original, format: Format, k: int | None = None
     ) -> tuple["Table | None", "Schema", list[Path]]:
         """The schema of a table, and its file; without a file, also the table without the rest."""
+        from covey.inspection.named import described
+
         if not self.are_given:
             return None, format.schema(path := source.schema_file), [path]
         if source.schema is not None:
             raise UsageError("the schema has the roles of the columns: pass either it or them")
-        return *self.described(read(source.table, declared=format.declared()), k), []
-
-    def described(self, table: "Table", k: int | None) -> tuple["Table", "Schema"]:
-        """The table without the columns that get no role, and its schema."""
-        from covey.inspection.named import described
-
+        table = read(source.table, declared=format.declared())
         slim, schema, doubts = described(table, **self.among(table.frame.columns), k=k)
         for doubt in doubts:
             say(doubt)
-        return slim, schema
+        return slim, schema, []
 
     def of_release(self, names: Sequence[str]) -> "Schema":
         """The schema of a released table, whose cells are judged as they are written."""
@@ -94,14 +75,12 @@ class GivenRoles:
 
     def among(self, names: Sequence[str]) -> dict[str, Any]:
         """The arguments of `covey.inspect` for a table with these columns."""
-        given = {**vars(self)}
-        rest = given.pop("rest")
-        return {"rest": rest, **{role: _listed(said, names) for role, said in given.items()}}
+        return {"rest": self.rest, **{r: _listed(getattr(self, r), names) for r in ROLES}}
 
 
-def _listed(said: Sequence[str] | None, names: Sequence[str]) -> list[str]:
+def _listed(texts: Sequence[str] | None, names: Sequence[str]) -> list[str]:
     """The columns of `a,b`; a text that is a name as a whole is that column, even with a comma."""
     listed: list[str] = []
-    for text in said or ():
+    for text in texts or ():
         listed += [text] if text in names else [name.strip() for name in text.split(",") if name]
     return listed

@@ -1,27 +1,11 @@
-import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
-
-from typer import Option
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from covey.cli.files import custodian, read, refuse_overwriting, register_at
-from covey.cli.options import (
-    AboutRelease,
-    AsJson,
-    Asked,
-    ClassColumn,
-    Format,
-    MethodName,
-    MethodOptions,
-    RegisterPath,
-    Seed,
-    Source,
-    WithCurve,
-    command,
-)
+from covey.cli.options import AboutRelease, Format, Original, Required, command
 from covey.cli.progress import progress_bar
 from covey.cli.roles import GivenRoles
 from covey.cli.shown import show_release
@@ -44,20 +28,11 @@ class Beside(AboutRelease):
 
     heading: ClassVar[str] = "Report and other files"
 
-    report: Annotated[
-        list[Path] | None,
-        Option("--report", metavar="FILE", help="Report as .html or .json; repeatable."),
-    ] = None
-    curve: WithCurve = False
-    costs: Annotated[
-        Path | None,
-        Option(metavar="CSV", help="Write the loss of each row; do not publish it."),
-    ] = None
-    certificate: Annotated[
-        bool,
-        Option("--certificate", help="Write OUTPUT.intoto.json, so that others can check."),
-    ] = False
-    as_json: AsJson = False
+    report: list[Path] | None = None
+    curve: bool = False
+    costs: Path | None = None
+    certificate: bool = False
+    as_json: bool = False
 
     def curve_of(
         self,
@@ -94,15 +69,15 @@ class Beside(AboutRelease):
         from covey.release import Destination, refuse_uncertain
         from covey.studies import curves
 
-        reports = self.report or []
         found = Destination.of(output, **self.writing()).beside
+        has_report = bool(self.report) or self.as_json
         if self.certificate:
             refuse_uncertain(method)
-        if self.curve and not (reports or self.as_json):
+        if self.curve and not has_report:
             raise UsageError(
                 "--curve needs a report: pass --report or --json, or use `covey curve`"
             )
-        if self.about() is not None and not (reports or self.as_json):
+        if self.about() is not None and not has_report:
             raise UsageError(
                 "--title, --purpose, --recipient, --responsible and --accept need a report: pass "
                 "--report or --json"
@@ -115,21 +90,11 @@ class Beside(AboutRelease):
 
 
 @dataclass(frozen=True)
-class Paths(Source):
+class Paths(Original):
     """The input files and the output file."""
 
-    output: Annotated[
-        str | None,
-        Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Released table; - for stdout; FOLDER/ for any size.",
-        ),
-    ] = None
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Do and show everything, but write nothing.")
-    ] = False
+    output: str | None = None
+    dry_run: bool = False
 
     def outputs(
         self, beside: "Beside", method: str, *, in_parts: bool
@@ -152,73 +117,39 @@ class Clustering:
 
     heading: ClassVar[str] = "Method"
 
-    method: MethodName = "covey"
-    effort: Annotated[
-        str | None,
-        Option(metavar="NAME", help="fast, quick, balanced or best (covey method only)."),
-    ] = None
-    budget: Annotated[
-        float | None, Option(metavar="SECONDS", help="Time limit in seconds (covey method only).")
-    ] = None
-    objective: Annotated[
-        str | None,
-        Option(
-            metavar="NAME",
-            help="loss, sse (for means), discernibility or classification, or several with "
-            "weights, as loss=1,classification=0.5 (covey method, or --refine).",
-        ),
-    ] = None
-    max_suppressed: Annotated[
-        float | None,
-        Option(metavar="SHARE", help="Share of rows it may suppress to lower the loss, as 0.01."),
-    ] = None
-    refine: Annotated[
-        bool, Option("--refine", help="Improve the groups of another method with covey's.")
-    ] = False
-    accept_minimality: Annotated[
-        bool,
-        Option("--accept-minimality", help="Allow a k at which groups show who has a rare value."),
-    ] = False
-    option: MethodOptions = None
-    key: Annotated[
-        Path | None,
-        Option(
-            "--key", metavar="FILE", help="Your key file; by default the one in your data folder."
-        ),
-    ] = None
-    seed: Seed = None
-    class_column: ClassColumn = None
+    method: str = "covey"
+    effort: str | None = None
+    budget: float | None = None
+    objective: str | None = None
+    max_suppressed: float | None = None
+    refine: bool = False
+    accept_minimality: bool = False
+    option: list[str] | None = None
+    key: Path | None = None
+    seed: int | None = None
+    class_column: str | None = None
 
     def request(self) -> dict[str, Any]:
-        """The method and what it draws with."""
+        """The method with its options, and what it draws with."""
+        from covey.clustering import objectives
+        from covey.studies import comparison
+
+        options = comparison.parse_options(self.option or [])
+        for name in ("effort", "budget", "max_suppressed"):
+            if (value := getattr(self, name)) is not None:
+                if name in options:
+                    raise UsageError(f"{name!r} is given twice: give it once")
+                options[name] = value
+        if self.objective is not None:
+            options["objective"] = objectives.read(self.objective)
         return {
             "method": self.method,
             "key": custodian(self.key),
             "seed": self.seed,
             "class_column": self.class_column,
-            **self._objective(),
+            "refine": self.refine,
+            **options,
         }
-
-    def accepted(self, schema: "Schema") -> "Schema":
-        """The schema, with what is accepted here."""
-        return schema.requiring(minimality="accept") if self.accept_minimality else schema
-
-    def _objective(self) -> dict[str, Any]:
-        from covey.clustering import objectives
-
-        return {} if self.objective is None else {"objective": objectives.read(self.objective)}
-
-    def options(self) -> dict[str, Any]:
-        """The options of the method; refuse one that is given twice."""
-        from covey.studies import comparison
-
-        own = {name: getattr(self, name) for name in ("effort", "budget", "max_suppressed")}
-        own = {name: value for name, value in own.items() if value is not None}
-        for option in self.option or []:
-            name = option.partition("=")[0]
-            if name in own:
-                raise UsageError(f"{name!r} is given twice: give it once")
-        return comparison.parse_options(self.option or []) | own
 
 
 @dataclass(frozen=True)
@@ -227,18 +158,10 @@ class Cells:
 
     heading: ClassVar[str] = "How the release is written"
 
-    value_sets: Annotated[
-        bool, Option("--value-sets", help="Show {a, b} instead of the common ancestor.")
-    ] = False
-    low_high: Annotated[
-        bool, Option("--low-high", help="Write two typed columns instead of [low, high].")
-    ] = False
-    keep_order: Annotated[
-        bool, Option("--keep-order", help="Keep the input's order; it reveals whose row is whose.")
-    ] = False
-    formulas: Annotated[
-        bool, Option("--formulas", help="Keep text that a spreadsheet would run as a formula.")
-    ] = False
+    value_sets: bool = False
+    low_high: bool = False
+    keep_order: bool = False
+    formulas: bool = False
 
     def style(self) -> "Style":
         """How the cells of a group are written."""
@@ -255,18 +178,10 @@ class Earlier:
 
     heading: ClassVar[str] = "Earlier releases"
 
-    register: RegisterPath = None
-    no_register: Annotated[
-        bool, Option("--no-register", help="Neither check earlier releases nor record this one.")
-    ] = False
-    refuse_composition: Annotated[
-        bool,
-        Option("--refuse-composition", help="Write nothing if earlier releases weaken this one."),
-    ] = False
-    replace: Annotated[
-        bool,
-        Option("--replace", help="The earlier release to this file never left this machine."),
-    ] = False
+    register: Path | None = None
+    no_register: bool = False
+    refuse_composition: bool = False
+    replace: bool = False
 
     def writing(self, schema: "Schema", key: Path | None) -> "Writing":
         """The register, and whether a weakened release is refused.
@@ -294,19 +209,9 @@ class Large:
 
     heading: ClassVar[str] = "Tables of any size (-o FOLDER/)"
 
-    engine: Annotated[
-        str | None,
-        Option(
-            metavar="NAME",
-            help="memory, local or spark; by default local for a folder, else memory.",
-        ),
-    ] = None
-    part_rows: Annotated[
-        int | None, Option(metavar="ROWS", help="Rows of a part; they set the memory needed.")
-    ] = None
-    resume: Annotated[
-        bool, Option("--resume", help="Continue the same work after a crash or Ctrl-C.")
-    ] = False
+    engine: str | None = None
+    part_rows: int | None = None
+    resume: bool = False
 
     def chosen(self, paths: "Paths") -> str:
         """The engine: by what is released and where it goes, unless it is named."""
@@ -319,15 +224,15 @@ class Large:
 
     def parts(self) -> dict[str, Any]:
         """How the table is divided."""
-        given = {} if self.part_rows is None else {"part_rows": self.part_rows}
-        return {**given, "resume": self.resume}
+        rows = {} if self.part_rows is None else {"part_rows": self.part_rows}
+        return {**rows, "resume": self.resume}
 
 
 @command("Release a table in which each person is hidden among at least k rows.")
 def anonymize(  # noqa: PLR0913 - groups of options
     paths: Paths,
     roles: GivenRoles,
-    asked: Asked,
+    required: Required,
     beside: Beside,
     clustering: Clustering,
     cells: Cells,
@@ -340,8 +245,10 @@ def anonymize(  # noqa: PLR0913 - groups of options
     if in_parts:
         _refuse_in_parts(paths, roles, beside, cells)
     output, companions = paths.outputs(beside, clustering.method, in_parts=in_parts)
-    table, schema, described = roles.opened(paths, format, asked.k)
-    schema = clustering.accepted(asked.applied(schema))
+    table, schema, described = roles.opened(paths, format, required.k)
+    schema = required.applied(schema)
+    if clustering.accept_minimality:
+        schema = schema.requiring(minimality="accept")
     refuse_overwriting(
         [*output, *companions], paths.table, *described, schema=schema,
         key=clustering.key, register=earlier.register,
@@ -352,11 +259,9 @@ def anonymize(  # noqa: PLR0913 - groups of options
         "defuse": not cells.formulas,
     }
     request = {
-        "refine": clustering.refine,
         "style": cells.style(),
         "keep_order": cells.keep_order,
         **clustering.request(),
-        **clustering.options(),
     }
     if in_parts:
         parts = {"engine": engine, **large.parts()}
@@ -373,23 +278,16 @@ def anonymize(  # noqa: PLR0913 - groups of options
 
 
 def _in_parts(paths: Paths, schema: "Schema", choices: dict[str, Any]) -> "Report":
-    """Release a table of any size."""
+    """Release a table of any size; after Ctrl-C, say where encrypted working files wait."""
     from covey import pipeline
-
-    output = str(paths.output)
-    with _naming_what_is_left(output), progress_bar() as progress:
-        return pipeline.anonymize(
-            paths.table, schema, to=output, progress=progress, **choices
-        ).report
-
-
-@contextlib.contextmanager
-def _naming_what_is_left(output: str) -> Iterator[None]:
-    """After Ctrl-C, say where encrypted working files wait to be resumed."""
     from covey.tables import files
 
+    output = str(paths.output)
     try:
-        yield
+        with progress_bar() as progress:
+            return pipeline.anonymize(
+                paths.table, schema, to=output, progress=progress, **choices
+            ).report
     except KeyboardInterrupt:
         folder = files.working_folder(output)
         if folder.exists():

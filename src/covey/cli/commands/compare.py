@@ -1,11 +1,9 @@
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from typer import Option
+from typing import TYPE_CHECKING
 
 from covey.cli.files import publish, read, refuse_overwriting
-from covey.cli.options import AsJson, AskedBesideK, Format, Seed, Source, command, sizes
+from covey.cli.options import Format, Original, RequiredBesideK, command, sizes
 from covey.cli.progress import progress_bar
 from covey.cli.shown import show_comparison
 from covey.cli.terminal import give
@@ -16,36 +14,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Trial:
+class ComparisonOptions:
     """Which methods run, what is measured, and where the figures go."""
 
-    methods: Annotated[
-        str, Option(metavar="NAMES", help="Methods, such as k-member,mondrian:relaxed=true")
-    ] = "all"
-    output: Annotated[
-        list[Path] | None,
-        Option("--output", "-o", metavar="FILE", help="Write CSV or JSON here; repeatable."),
-    ] = None
-    seed: Seed = None
-    class_column: Annotated[
-        str | None,
-        Option(metavar="NAME", help="Column for CM, for penalties and for prediction."),
-    ] = None
-    workload: Annotated[
-        bool, Option("--workload", help="Also measure query errors and class prediction.")
-    ] = False
-    as_json: AsJson = False
+    methods: str = "all"
+    output: list[Path] | None = None
+    seed: int | None = None
+    class_column: str | None = None
+    workload: bool = False
+    as_json: bool = False
 
 
 @command("Run several methods on a table and compare time, memory and every metric.")
 def compare(
     *,
-    source: Source,
-    k: Annotated[
-        str | None, Option("-k", metavar="K,K", help="Values of k, the minimum rows in a class.")
-    ] = None,
-    asked: AskedBesideK,
-    trial: Trial,
+    source: Original,
+    k: str | None = None,
+    required: RequiredBesideK,
+    trial: ComparisonOptions,
     format: Format,
 ) -> None:
     from covey.studies import comparison
@@ -54,7 +40,7 @@ def compare(
     paths = trial.output or []
     for path in paths:
         comparison.refuse_format(path)
-    schema = asked.applied(format.schema(path := source.schema_file))
+    schema = required.applied(format.schema(path := source.schema_file))
     ks = sizes(k) or [size for size in [schema.require.k] if size is not None]
     if not ks:
         raise UsageError("no k given: pass -k, or set k under [require] in the schema")

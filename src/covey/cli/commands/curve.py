@@ -1,25 +1,9 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from typer import Option
+from typing import TYPE_CHECKING
 
 from covey.cli.files import publish, read, refuse_overwriting
-from covey.cli.options import (
-    AsJson,
-    ClassColumn,
-    CountRows,
-    Format,
-    LimitShare,
-    MethodName,
-    MethodOptions,
-    Person,
-    Seed,
-    Source,
-    command,
-    counted,
-    sizes,
-)
+from covey.cli.options import Format, Original, command, counted, sizes
 from covey.cli.progress import progress_bar
 from covey.cli.roles import GivenRoles
 from covey.cli.shown import show_curve
@@ -30,35 +14,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Trial:
+class CurveOptions:
     """Where the curve is written, and how its points are found."""
 
-    output: Annotated[
-        list[Path] | None,
-        Option(
-            "--output", "-o", metavar="FILE", help="Write CSV, JSON, SVG or PNG here; repeatable."
-        ),
-    ] = None
-    person: Person = None
-    count_rows: CountRows = False
-    limit_share: LimitShare = False
-    method: MethodName = "covey"
-    option: MethodOptions = None
-    seed: Seed = None
-    class_column: ClassColumn = None
-    as_json: AsJson = False
+    output: list[Path] | None = None
+    person: str | None = None
+    count_rows: bool = False
+    limit_share: bool = False
+    method: str = "covey"
+    option: list[str] | None = None
+    seed: int | None = None
+    class_column: str | None = None
+    as_json: bool = False
 
 
 @command("Show the risk and the loss for each k, to help you choose one.")
 def curve(
     *,
-    source: Source,
+    source: Original,
     roles: GivenRoles,
-    k: Annotated[
-        str | None,
-        Option("-k", metavar="K,K", help="Values of k; by default twenty from 2 to 200."),
-    ] = None,
-    trial: Trial,
+    k: str | None = None,
+    trial: CurveOptions,
     format: Format,
 ) -> None:
     from covey.studies import comparison, curves

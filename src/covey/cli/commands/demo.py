@@ -1,7 +1,4 @@
 from pathlib import Path
-from typing import Annotated
-
-from typer import Option
 
 from covey.cli.files import custodian
 from covey.cli.options import command
@@ -13,11 +10,9 @@ from covey.cli.terminal import out, say
 @command("Invent a table of people and release it, as a complete example.")
 def demo(
     *,
-    output: Annotated[
-        Path, Option("--output", "-o", metavar="FOLDER", help="Folder for the files.")
-    ] = Path("covey-demo"),
-    rows: Annotated[int, Option(min=10, help="Number of invented people.")] = 10_000,
-    k: Annotated[int, Option("-k", metavar="K", help="Minimum number of rows in a class.")] = 10,
+    output: Path = Path("covey-demo"),
+    rows: int = 10_000,
+    k: int = 10,
 ) -> None:
     from covey import demo as invented
     from covey import pipeline, tables

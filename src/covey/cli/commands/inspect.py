@@ -1,10 +1,7 @@
 from pathlib import Path
-from typing import Annotated
-
-from typer import Option
 
 from covey.cli.files import read, refuse_overwriting
-from covey.cli.options import Format, TablePath, command
+from covey.cli.options import Format, command
 from covey.cli.roles import GivenRoles
 from covey.cli.terminal import err, give
 from covey.errors import OutputError
@@ -13,17 +10,11 @@ from covey.errors import OutputError
 @command("Draft a schema: the role, type, grid and bounds of each column, with the reasons.")
 def inspect(
     *,
-    table: TablePath,
-    output: Annotated[
-        Path | None, Option("--output", "-o", metavar="TOML", help="Write the draft to this file.")
-    ] = None,
-    k: Annotated[
-        int, Option("-k", metavar="K", help="Draft bounds with fewer than K rows beyond them.")
-    ] = 10,
-    taxonomies: Annotated[
-        Path | None, Option(metavar="FOLDER", help="Taxonomy files named after columns.")
-    ] = None,
-    force: Annotated[bool, Option("--force", help="Replace an existing draft.")] = False,
+    table: str,
+    output: Path | None = None,
+    k: int = 10,
+    taxonomies: Path | None = None,
+    force: bool = False,
     roles: GivenRoles,
     format: Format,
 ) -> None:

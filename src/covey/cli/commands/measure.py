@@ -1,9 +1,5 @@
-from typing import Annotated
-
-from typer import Option
-
 from covey.cli.files import original
-from covey.cli.options import AsJson, BeforeAndAfter, ClassColumn, Format, K, command
+from covey.cli.options import BeforeAndAfter, Format, command
 from covey.cli.shown import show_losses
 from covey.cli.terminal import give_json, out, say
 
@@ -14,12 +10,10 @@ QUERIES = 1000
 def measure(
     *,
     tables: BeforeAndAfter,
-    k: K = None,
-    class_column: ClassColumn = None,
-    queries: Annotated[
-        bool, Option("--queries", help="Also measure the error of counts over the release.")
-    ] = False,
-    as_json: AsJson = False,
+    k: int | None = None,
+    class_column: str | None = None,
+    queries: bool = False,
+    as_json: bool = False,
     format: Format,
 ) -> None:
     from covey import pipeline

@@ -1,19 +1,14 @@
-from typing import Annotated
-
 from rich.table import Table as Grid
-from typer import Option
 
-from covey.cli.options import AsJson, command
+from covey.cli.options import command
 from covey.cli.terminal import give, give_json, out
 
 
 @command("List the clustering methods.")
 def methods(
     *,
-    as_json: AsJson = False,
-    bibtex: Annotated[
-        bool, Option("--bibtex", help="Print the papers to cite, and covey, as BibTeX.")
-    ] = False,
+    as_json: bool = False,
+    bibtex: bool = False,
 ) -> None:
     from covey.clustering import METHODS, bibliography
 

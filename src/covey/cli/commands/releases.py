@@ -1,10 +1,8 @@
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from typer import Argument, Option
+from typing import TYPE_CHECKING
 
 from covey.cli.files import register_at
-from covey.cli.options import AsJson, RegisterPath, command
+from covey.cli.options import command
 from covey.cli.shown import show_releases
 from covey.cli.terminal import give_json, out, say
 from covey.errors import GuaranteeError, UsageError, count
@@ -12,25 +10,15 @@ from covey.errors import GuaranteeError, UsageError, count
 if TYPE_CHECKING:
     from covey.custody.register import Register
 
-KeyPath = Annotated[
-    Path | None,
-    Option("--key", metavar="FILE", help="Your key file; by default the one in your data folder."),
-]
-
 
 @command("List the releases in the register, or check that none is missing.")
 def releases(
     *,
-    register: RegisterPath = None,
-    key: KeyPath = None,
-    check: Annotated[
-        bool, Option("--check", help="Read the whole register; fail if anything was changed.")
-    ] = False,
-    accept_loss: Annotated[
-        str | None,
-        Option(metavar="REASON", help="Go on with a register that lacks entries; record why."),
-    ] = None,
-    as_json: AsJson = False,
+    register: Path | None = None,
+    key: Path | None = None,
+    check: bool = False,
+    accept_loss: str | None = None,
+    as_json: bool = False,
 ) -> None:
     known = register_at(register, key)
     if accept_loss is not None:
@@ -77,9 +65,9 @@ def _list(known: "Register") -> None:
 @command("Remove releases that were never published from the register.")
 def forget(
     *,
-    ids: Annotated[list[str], Argument(metavar="ID...", help="IDs, as shown by `covey releases`.")],
-    register: RegisterPath = None,
-    key: KeyPath = None,
+    ids: list[str],
+    register: Path | None = None,
+    key: Path | None = None,
 ) -> None:
     register_at(register, key).forget(*ids)
     say(f"{count(len(ids), 'release')} forgotten: new releases are no longer checked against them")

@@ -1,19 +1,8 @@
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-
-from typer import Option
 
 from covey.cli.files import original, publish, refuse_overwriting
-from covey.cli.options import (
-    AboutRelease,
-    Asked,
-    BeforeAndAfter,
-    ClassColumn,
-    Format,
-    WithCurve,
-    command,
-)
+from covey.cli.options import AboutRelease, BeforeAndAfter, Format, Required, command
 from covey.cli.progress import progress_bar
 from covey.cli.shown import show_headline, show_verdict
 from covey.cli.terminal import err, say
@@ -24,14 +13,11 @@ from covey.errors import UsageError
 def report(
     *,
     tables: BeforeAndAfter,
-    output: Annotated[
-        list[Path],
-        Option("--output", "-o", metavar="FILE", help="Report as .html or .json; repeatable."),
-    ],
-    asked: Asked,
-    curve: WithCurve = False,
+    output: list[Path],
+    required: Required,
+    curve: bool = False,
     described: AboutRelease,
-    class_column: ClassColumn = None,
+    class_column: str | None = None,
     format: Format,
 ) -> None:
     from covey import pipeline
@@ -42,7 +28,7 @@ def report(
     for path in output:
         refuse_format(path)
     about = described.about()
-    schema = asked.applied(format.schema(path := tables.schema_file))
+    schema = required.applied(format.schema(path := tables.schema_file))
     refuse_overwriting(output, tables.original, tables.released, path, schema=schema)
     with files.Outputs(*output) as outputs, progress_bar() as progress:
         source = original(tables.original, schema, whole=curve)

@@ -1,18 +1,8 @@
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from typer import Option
+from typing import TYPE_CHECKING
 
 from covey.cli.files import opened
-from covey.cli.options import (
-    AsJson,
-    Asked,
-    Format,
-    SchemaPath,
-    TablePath,
-    command,
-    schema_beside,
-)
+from covey.cli.options import Format, Required, command, schema_beside
 from covey.cli.roles import GivenRoles
 from covey.cli.shown import show_achieved, show_risks, show_verdict
 from covey.cli.terminal import give_json, out, say
@@ -26,23 +16,17 @@ if TYPE_CHECKING:
 @command("Check from the cells of a table whether it meets the requirements.")
 def verify(  # noqa: PLR0913 - groups of options
     *,
-    table: TablePath,
-    schema: SchemaPath = None,
+    table: str,
+    schema: Path | None = None,
     roles: GivenRoles,
-    asked: Asked,
-    population: Annotated[
-        str | None,
-        Option(metavar="TABLE", help="Table of the whole population, for the risks."),
-    ] = None,
-    certificate: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Check the table against this certificate."),
-    ] = None,
-    as_json: AsJson = False,
+    required: Required,
+    population: str | None = None,
+    certificate: Path | None = None,
+    as_json: bool = False,
     format: Format,
 ) -> None:
     if certificate is not None:
-        if (asked, population, format, roles) != (Asked(), None, Format(), GivenRoles()):
+        if (required, population, format, roles) != (Required(), None, Format(), GivenRoles()):
             raise UsageError("the certificate states what to check: omit the other options")
         _check_certificate(table, certificate, schema, as_json=as_json)
         return
@@ -52,11 +36,11 @@ def verify(  # noqa: PLR0913 - groups of options
         raise UsageError("the schema has the roles of the columns: pass either it or them")
     if roles.are_given:
         source = opened(table, declared=format.declared())
-        settings = asked.applied(roles.of_release(source.names))
+        settings = required.applied(roles.of_release(source.names))
     else:
-        settings = asked.applied(format.schema(schema_beside(table, schema)))
+        settings = required.applied(format.schema(schema_beside(table, schema)))
         source = opened(table, settings, declared=_of_release(settings, format))
-    if asked.person is not None and settings.require.k is None:
+    if required.person is not None and settings.require.k is None:
         raise UsageError("--person counts persons for k: pass -k too")
     verdict = verification.verify(source, settings)
     if population is not None:
