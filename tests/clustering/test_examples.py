@@ -9,12 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from covey import demo
 from covey.clustering import METHODS
 from covey.clustering.kacpc import pair_distances
 from covey.encoding import EncodedTable, encode
-from covey.reference.mdav import mdav
-from covey.reference.model import Numeric
 from covey.schema import Schema
 from covey.schema.taxonomy import Taxonomy, build
 from covey.tables import Table
@@ -70,35 +67,6 @@ def test_tall_trees_are_wide(height: int, distance: float) -> None:
     assert dist_c(build(links), *ends) == pytest.approx(distance)
 
 
-# ── He et al. 2012 ──────────────────────────────────────────────────────────────────────────────
-
-# The paper tells of its first table only the names, the ranges 40 and 25, and what comes out of it.
-# Many tables fit; this is one. Andy, Bob, Jane, Alex, Mary, Lily, Lucy:
-PATIENTS = {
-    "age": [20.0, 20.0, 30.0, 40.0, 50.0, 55.0, 60.0],
-    "zip": [10.0, 15.0, 10.0, 15.0, 30.0, 30.0, 35.0],
-}
-SECOND_TABLE = [{0, 1}, {2, 3}, {4, 5, 6}]
-
-
-def parts(labels: list[int]) -> list[set[int]]:
-    return sorted(({i for i, x in enumerate(labels) if x == g} for g in set(labels)), key=min)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_the_patients_are_first_parted_into_four_and_three(seed: int) -> None:
-    """Figures 2 and 3: whatever two rows the split starts from, 2-means comes to this one."""
-    labels = METHODS["cb"](numbers(PATIENTS), 3, seed=seed).labels.tolist()
-    assert parts(labels) == [{0, 1, 2, 3}, {4, 5, 6}]
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_the_patients_end_as_in_the_second_table(seed: int) -> None:
-    """Which is the optimum, found as soon as the second split has starts enough."""
-    labels = METHODS["cb"](numbers(PATIENTS), 2, seed=seed, restarts=8).labels.tolist()
-    assert parts(labels) == SECOND_TABLE
-
-
 # ── MDAV on tables of numbers ───────────────────────────────────────────────────────────────────
 
 
@@ -113,15 +81,6 @@ def lost_variance(frame: pl.DataFrame, labels: Sequence[int]) -> float:
 
 def table_of(frame: pl.DataFrame) -> EncodedTable:
     return numbers({column: frame[column].to_list() for column in frame.columns})
-
-
-def test_mdav_loses_what_its_oracle_loses() -> None:
-    frame = demo.people(150).select("age", "income", "length_of_stay").cast(pl.Float64).drop_nulls()
-    table = {name: Numeric(frame[name].to_list()) for name in frame.columns}
-    for k in (3, 5, 10):
-        labels = METHODS["mdav"](table_of(frame), k).labels.tolist()
-        assert lost_variance(frame, labels) == pytest.approx(lost_variance(frame, mdav(table, k)))
-        assert min(Counter(labels).values()) >= k
 
 
 # Lost variance in per cent at k = 3, 5, 10; at k = 3 the literature has 5.692, 16.932, 0.483.

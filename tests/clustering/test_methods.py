@@ -1,7 +1,8 @@
 """Every published method compared with its oracle, label by label, and what holds for all."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
@@ -9,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boxes import boxes_of_single_rows, few_bits
+from boxes import boxes_of_single_rows, few_bits, samples
 from covey import reference
 from covey.clustering import METHODS
 from covey.encoding import EncodedTable, encode
 from covey.errors import InfeasibleError, UsageError
+from covey.reference.k_member import SeedRef
 from covey.reference.model import Categorical, Column, Numeric
 from covey.schema import Schema
 from covey.tables import Table
@@ -26,13 +28,12 @@ seeds = st.integers(0, 2**64)
 Twin = Callable[..., list[int]]
 
 
-# covey, k-member and nh have tests of their own.
+# covey and nh have tests of their own.
 TWINS: Mapping[str, Twin] = {
-    name: twin
-    for name, twin in reference.METHODS.items()
-    if name not in ("covey", "k-member", "nh")
+    name: twin for name, twin in reference.METHODS.items() if name not in ("covey", "nh")
 }
 OPTIONS: Mapping[str, Sequence[dict[str, Any]]] = {
+    "k-member": [{"seed_ref": reference_row} for reference_row in get_args(SeedRef)],
     "mondrian": [{}, {"relaxed": True}],
     "kacpc": [{}, {"normalise": True}],
     "kaca": [{}, {"beta": 0.0}, {"beta": 2.5}],
@@ -82,14 +83,38 @@ def test_labels_of_larger_tables_are_those_of_the_twin(
     check(table, name, data, **options)
 
 
-@pytest.mark.parametrize("name", ["mdav", "gaa-cp", "oka", "systematic", "wf-c-means"])
-@given(people(most=16), few_bits, st.data())
+@pytest.mark.parametrize("name", ["k-member", "mdav", "gaa-cp", "oka", "systematic", "wf-c-means"])
+@given(people(most=16), few_bits, samples, st.data())
 @examples(60)
 def test_labels_do_not_depend_on_the_boxes(
-    name: str, table: People, bits: int, data: st.DataObject
+    name: str, table: People, bits: int, sample: int, data: st.DataObject
 ) -> None:
-    with boxes_of_single_rows(bits=bits):
+    """Boxes of single rows, and taxonomies whose leaves share bits."""
+    with boxes_of_single_rows(bits=bits, sample=sample):
         check(table, name, data)
+
+
+# ── classes of k-member ─────────────────────────────────────────────────────────────────────────
+
+
+@given(people(least=2, most=30, columns=3), few_bits, st.data())
+@examples(400)
+def test_labels_with_classes_are_those_of_the_twin(
+    table: People, bits: int, data: st.DataObject
+) -> None:
+    """Several rows left over, so that one may change the majority that the next one meets."""
+    sizes = [k for k in range(1, table.rows + 1) if table.rows % k > 1] or [table.rows]
+    k, seed = data.draw(st.sampled_from(sizes), "k"), data.draw(seeds, "seed")
+    options: dict[str, Any] = {
+        "penalty": data.draw(st.sampled_from([0.0, 0.1, 0.5, 1.0, 2.0, 20.0, 1e6]), "penalty"),
+        "penalise_leftovers": data.draw(st.booleans(), "penalise_leftovers"),
+    }
+    twin = by_twin(table, "k-member", k, seed, classes=table.classes, **options)
+    encoded = table.encoded(classes=True)
+    assert METHODS["k-member"](encoded, k, seed=seed, **options).labels.tolist() == twin
+    with boxes_of_single_rows(bits=bits):
+        other = encode(table.table, table.schema, class_column=CLASS)
+        assert METHODS["k-member"](other, k, seed=seed, **options).labels.tolist() == twin
 
 
 # ── l-diverse splitting ─────────────────────────────────────────────────────────────────────────
@@ -129,7 +154,7 @@ def diverse_table(rows: int, values: int) -> EncodedTable:
 @pytest.mark.slow
 def test_large_undivided_groups_are_dealt_out_as_by_the_twin() -> None:
     """Buckets of more rows than are looked at for the next one."""
-    table = diverse_table(620, 2)
+    table = diverse_table(530, 2)
     frame_values = table.intervals[0].values.tolist()
     groups = METHODS["cb"](table, 3, seed=1, tries=1, l=2)
     twin = TWINS["cb"](
@@ -183,7 +208,7 @@ def test_every_row_is_in_one_group_of_k(
     assert (groups.sizes > 0).all()
 
 
-@pytest.mark.parametrize("name", ["cb", "mdav"])
+@pytest.mark.parametrize("name", ["cb", "mdav", "k-member"])
 @given(people(most=40), st.data())
 @examples(60)
 def test_no_group_has_2k_rows(name: str, table: People, data: st.DataObject) -> None:
@@ -191,7 +216,7 @@ def test_no_group_has_2k_rows(name: str, table: People, data: st.DataObject) -> 
     assert METHODS[name](table.encoded(), k, seed=data.draw(seeds)).sizes.max() < 2 * k
 
 
-@pytest.mark.parametrize("name", ["kacpc", "ikac", "oka", "systematic"])
+@pytest.mark.parametrize("name", ["k-member", "kacpc", "ikac", "oka", "systematic"])
 @given(people(most=40), st.data())
 @examples(60)
 def test_there_are_as_many_groups_as_rows_allow(
@@ -256,29 +281,52 @@ def test_the_seed_decides(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_too_few_rows_are_refused(name: str) -> None:
-    table = encode(Table(pl.DataFrame({"x": [1, 2]})), Schema.of(quasi={"x": "numeric"}))
-    with pytest.raises(InfeasibleError):
-        METHODS[name](table, 3)
+@given(people(most=20), st.data())
+@examples(10)
+def test_the_order_of_columns_does_not_matter_and_the_table_stays(
+    name: str, table: People, data: st.DataObject
+) -> None:
+    k = data.draw(st.integers(1, table.rows), "k")
+    order = data.draw(st.permutations(table.frame.columns))
+    columns = {name: table.schema.columns[name] for name in data.draw(st.permutations(order))}
+    turned = encode(
+        Table(table.frame.select(order)), table.schema.model_copy(update={"columns": columns})
+    )
+    encoded = table.encoded()
+    arrays = [np.asarray(array) for array in (*encoded.cells, *encoded.forest)]
+    before = [array.copy() for array in arrays]
+    expected = METHODS[name](encoded, k, seed=7).labels.tolist()
+    assert METHODS[name](turned, k, seed=7).labels.tolist() == expected
+    assert all(np.array_equal(a, b) for a, b in zip(before, arrays, strict=True))
+
+
+@given(st.lists(st.integers(-50, 50), min_size=2, max_size=30), st.integers(-3, 9), st.data())
+@examples(60)
+def test_scale_and_origin_of_numbers_do_not_matter(
+    values: list[int], power: int, data: st.DataObject
+) -> None:
+    k = data.draw(st.integers(1, len(values)), "k")
+    labels = []
+    for numbers in (values, [2.0**power * value + 1024.0 for value in values]):
+        table = encode(Table(pl.DataFrame({"x": numbers})), Schema.of(quasi={"x": "numeric"}))
+        labels.append(METHODS["k-member"](table, k).labels.tolist())
+    assert labels[0] == labels[1]
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_who_asks_for_progress_gets_the_same_labels(name: str) -> None:
-    rows = np.random.default_rng(5).integers(0, 20, (60, 2))
-    frame = pl.DataFrame({"x": rows[:, 0], "y": rows[:, 1]})
-    table = encode(Table(frame), Schema.of(quasi={"x": "numeric", "y": "numeric"}))
-    labels = METHODS[name](table, 4, seed=2).labels.tolist()
-    told: list[tuple[str, float]] = []
-    again = METHODS[name](table, 4, seed=2, progress=lambda *share: told.append(share))
-    assert again.labels.tolist() == labels
-    assert {stage.partition(",")[0] for stage, _ in told} == {"clustering"}
-    assert all(0.0 <= share <= 1.0 for _, share in told)
-    assert told[-1][1] == 1.0
+@pytest.mark.parametrize("k", [3, 10**18, 0, -1])
+def test_groups_that_are_not_possible_are_refused(name: str, k: int) -> None:
+    table = encode(Table(pl.DataFrame({"x": [1, 2]})), Schema.of(quasi={"x": "numeric"}))
+    with pytest.raises(InfeasibleError, match=f"k = {k:,} is not possible"):
+        METHODS[name](table, k)
 
 
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
+        ("k-member", {"seed_ref": "furthest"}, "last, seed, first, random"),
+        # With an infinite one, no row would be cheapest where all are of another class.
+        *(("k-member", {"penalty": wrong}, "penalty") for wrong in (-1, math.nan, math.inf)),
         ("kaca", {"beta": -1}, "beta must be"),
         ("kaca", {"beta": "steep"}, "beta must be"),
         ("wf-c-means", {"iterations": 0}, "iterations must be"),

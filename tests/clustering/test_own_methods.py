@@ -17,7 +17,7 @@ import pytest
 
 import covey
 from covey import demo
-from covey.clustering import METHODS, Method, as_method, bibliography, registry
+from covey.clustering import METHODS, Method, as_method, bibliography, method_named, registry
 from covey.clustering.papers import PAPERS, cited
 
 ROOT = Path(__file__).parents[2]
@@ -92,6 +92,13 @@ def test_what_takes_a_method_takes_a_function_a_name_and_an_object() -> None:
     assert covey.compare(FRAME, SCHEMA, k=3, methods=blocks).runs[0].name == "blocks"
     with pytest.raises(covey.UsageError, match="blocks is given 2 times"):
         covey.compare(FRAME, SCHEMA, k=3, methods=[blocks, blocks])
+
+
+def test_methods_are_found_by_name_and_described_by_their_first_line() -> None:
+    assert method_named("k-member") is METHODS["k-member"]
+    assert "one group of k" in METHODS["k-member"].summary
+    with pytest.raises(covey.UsageError, match="k-member"):
+        method_named("k-menber")
 
 
 def test_partial_functions_and_objects_are_methods_too() -> None:
