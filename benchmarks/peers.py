@@ -42,6 +42,7 @@ from typing import Any
 
 import polars as pl
 from benchmarks import tables
+from benchmarks.scatter import Spot, scatter
 
 import covey
 from covey.clustering.efforts import PLANS
@@ -333,10 +334,10 @@ def draw(results: list[Result], folder: Path) -> None:
     shown = [result for result in results if (result.rows, result.k) == (rows, k)]
     everyone = {who.run: who for who in contenders(None)}
     spots = [
-        charts.Spot(everyone[r.run].series, everyone[r.run].point, r.cpu, r.per_cell, not r.holds)
+        Spot(everyone[r.run].series, everyone[r.run].point, r.cpu, r.per_cell, not r.holds)
         for r in shown
     ]
-    chart = charts.scatter(
+    chart = scatter(
         spots,
         names=(OWN, PAPERS, OTHERS),
         own=OWN,

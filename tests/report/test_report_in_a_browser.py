@@ -160,7 +160,7 @@ def labelled(folder: Path) -> Path:
         pages.figure(charts.svg(charts.bars(list(NAMES), bars, thick=12)), "bars")
         for bars in (
             [Bar(i, 0, 1e9 - 1e8 * i, LINE) for i in range(len(NAMES))],
-            [Bar(i, 0, 9.99e9, LINE, told="9,999,999,999") for i in range(len(NAMES))],
+            [Bar(i, 0, 9.99e9, LINE, text="9,999,999,999") for i in range(len(NAMES))],
         )
     ]
     path.write_text(pages.page("bars", pages.element("main", *pictures)), encoding="utf-8")

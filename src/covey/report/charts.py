@@ -7,11 +7,9 @@ drawn.
 import json
 import math
 import unicodedata
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from importlib.util import find_spec
 from io import BytesIO, StringIO
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from covey.errors import UsageError
@@ -24,6 +22,11 @@ PICTURES = (".svg", ".png")
 INK, LINE, QUIET, FAINT = "#1b1f24", "#1f5a7a", "#5c6670", "#d7dde2"
 SOFT, BEFORE = "#9fc3d6", "#a9b2ba"
 _PRINT = 3  # pixels in print for one on the screen
+GRID: dict[str, Any] = {
+    "gridColor": FAINT,
+    "domain": False,
+    "ticks": False,
+}  # an axis of which one sees its grid
 
 
 class _Look(NamedTuple):
@@ -31,19 +34,30 @@ class _Look(NamedTuple):
 
     colour: str
     mark: str
-    dash: tuple[int, ...]
+    dash: list[int]
 
 
 # Colours that colour-blind people can distinguish (after Okabe and Ito, darkened to be visible on
 # white), and marks and dashes for those who see or print no colour.
 _LOOKS = (
-    _Look("#0072b2", "square", (1, 0)),
-    _Look("#c8500a", "triangle-up", (7, 3)),
-    _Look("#00805c", "diamond", (2, 2)),
-    _Look("#a64883", "cross", (8, 3, 2, 3)),
-    _Look("#8a6100", "triangle-down", (4, 4)),
+    _Look("#0072b2", "square", [1, 0]),
+    _Look("#c8500a", "triangle-up", [7, 3]),
+    _Look("#00805c", "diamond", [2, 2]),
+    _Look("#a64883", "cross", [8, 3, 2, 3]),
+    _Look("#8a6100", "triangle-down", [4, 4]),
 )
-_OWN = _Look(INK, "circle", (1, 0))
+_OWN = _Look(INK, "circle", [1, 0])
+
+
+def scale_of(
+    part: Literal["colour", "mark", "dash"], names: Sequence[str], own: str
+) -> "alt.Scale":
+    """A part of the looks of up to six lines, of which one is covey's `own`."""
+    import altair as alt
+
+    others = iter(_LOOKS)
+    looks = [_OWN if name == own else next(others) for name in names]
+    return alt.Scale(domain=list(names), range=[getattr(look, part) for look in looks])
 
 
 def available() -> bool:
@@ -92,6 +106,17 @@ def config() -> "alt.Config":
     return alt.Config(view=alt.ViewConfig(stroke=None), axis=axes)
 
 
+def layered(
+    layers: "list[alt.Chart]", width: float, height: float, **settings: Any
+) -> "alt.LayerChart":
+    """Layers as one chart; other `settings` are those of Altair."""
+    import altair as alt
+
+    sides = {"left": 4, "right": 10, "top": 4, "bottom": 4}
+    usual = {"padding": sides, "background": "transparent", "config": config()}
+    return alt.LayerChart(layer=layers, width=width, height=height, **usual | settings)
+
+
 def svg(chart: Any) -> str:
     """A chart as the text of an SVG picture."""
     picture = StringIO()
@@ -113,8 +138,9 @@ def picture(chart: Any, ending: str) -> bytes:
 _WIDE = 382  # pixels for bars, their names, and the numbers after them
 _NAMES = (124, 186)  # of these for names: at least, and at most
 _GAP = 8  # between a name and its bar
-_TOLD = 45  # for the numbers after bars, at least
+_TEXTS = 45  # for the numbers after bars, at least
 _SMALL = 11.5  # the size of letters
+_COUNTS = GRID | {"format": ",d", "tickCount": 4, "labelSeparation": 16}  # an axis of rows
 
 
 class Bar(NamedTuple):
@@ -128,7 +154,7 @@ class Bar(NamedTuple):
     high: float
     colour: str
     lane: int = 0  # beside others of the same name
-    told: str = ""  # the text after it
+    text: str = ""  # after it
     withheld: str = ""
 
 
@@ -137,13 +163,9 @@ _WORD = 9.5  # the size of the letters of a word in a bar
 
 def _outlined(bars: Sequence[Bar], pixels: float, furthest: float) -> list[dict[str, Any]]:
     """The bars as data; those without a number just long enough for their word."""
+    room = {bar.withheld: (text_width(bar.withheld, _WORD) + 6) / pixels for bar in bars}
     return [
-        bar._asdict()
-        | (
-            {"high": furthest * min((text_width(bar.withheld, _WORD) + 6) / pixels, 1)}
-            if bar.withheld
-            else {}
-        )
+        bar._asdict() | ({"high": furthest * min(room[bar.withheld], 1)} if bar.withheld else {})
         for bar in bars
     ]
 
@@ -175,11 +197,11 @@ def bars(names: Sequence[str], values: Sequence[Bar], *, thick: int) -> "alt.Lay
     least, most = _NAMES
     room = min(max([least, *map(text_width, names)]), most)
     shown = [shortened(name, room) for name in names]
-    told = max((text_width(bar.told) for bar in values), default=0.0)
-    behind = max(_TOLD, told) + 5 if told else 0
+    texts = max((text_width(bar.text) for bar in values), default=0.0)
+    margin = max(_TEXTS, texts) + 5 if texts else 0
     lanes = 1 + max((bar.lane for bar in values), default=0)
     furthest = _furthest(values)
-    width = _WIDE - room - _GAP - behind
+    width = _WIDE - room - _GAP - margin
     base = alt.Chart(alt.InlineData(_outlined(values, width, furthest)))
     places = alt.Y("place:O", title=None, sort=None).scale(
         domain=list(range(len(names))), paddingInner=0.25, paddingOuter=0.1
@@ -194,44 +216,19 @@ def bars(names: Sequence[str], values: Sequence[Bar], *, thick: int) -> "alt.Lay
         labelPadding=_GAP,
     )
     along = alt.X("low:Q", title=None).scale(domain=[0, furthest], nice=False)
-    along = along.axis(None) if told else along.axis(**_counts(), labelFlush=True)
+    along = along.axis(None) if texts else along.axis(**_COUNTS, labelFlush=True)
     offset = alt.YOffset("lane:O").scale(domain=list(range(lanes)), paddingInner=0.08)
     base = base.encode(y=places, yOffset=offset)
     word = base.mark_text(align="left", dx=3, fontSize=_WORD, color=QUIET).encode(x="low:Q")
     layers = _bar_layers(base.encode(x=along, x2="high:Q"), values, word)
-    if told:
+    if texts:
         text = base.mark_text(align="left", dx=5, fontSize=_SMALL, color=INK)
-        layers.append(text.encode(x="high:Q", text="told:N"))
-    return _field(layers, width, len(names) * (thick * lanes + 9))
+        layers.append(text.encode(x="high:Q", text="text:N"))
+    return layered(layers, width, len(names) * (thick * lanes + 9))
 
 
 def _furthest(values: Sequence[Bar]) -> float:
     return max((bar.high for bar in values if not bar.withheld), default=0.0) or 1.0
-
-
-def _counts() -> dict[str, Any]:
-    """An axis of numbers of rows."""
-    return {
-        "format": ",d",
-        "tickCount": 4,
-        "gridColor": FAINT,
-        "domain": False,
-        "ticks": False,
-        "labelSeparation": 16,
-    }
-
-
-def _field(layers: "list[alt.Chart]", width: float, height: float) -> "alt.LayerChart":
-    import altair as alt
-
-    return alt.LayerChart(
-        layer=layers,
-        width=width,
-        height=height,
-        padding={"left": 4, "right": 10, "top": 4, "bottom": 4},
-        background="transparent",
-        config=config(),
-    )
 
 
 _TALL = 150  # pixels of upright bars
@@ -262,9 +259,8 @@ def histogram(ranges: Sequence[Range], values: Sequence[Bar]) -> "alt.LayerChart
     data = [
         bar
         | {
-            "left": starts[bar["place"]] + 0.07 + bar["lane"] * wide,
-            "right": starts[bar["place"]] + 0.07 + (bar["lane"] + 0.94) * wide,
-            "middle": starts[bar["place"]] + 0.07 + (bar["lane"] + 0.47) * wide,
+            side: starts[bar["place"]] + 0.07 + (bar["lane"] + share) * wide
+            for side, share in (("left", 0), ("middle", 0.47), ("right", 0.94))
         }
         for bar in _outlined(values, _TALL, furthest)
     ]
@@ -284,7 +280,7 @@ def histogram(ranges: Sequence[Range], values: Sequence[Bar]) -> "alt.LayerChart
         labelPadding=5,
     )
     up = alt.Y("low:Q", title=None).scale(domain=[0, furthest], nice=False)
-    up = up.axis(**_counts(), minExtent=_COUNTED - 4, maxExtent=_COUNTED - 4)
+    up = up.axis(**_COUNTS, minExtent=_COUNTED - 4, maxExtent=_COUNTED - 4)
     word = base.mark_text(
         align="left", angle=270, dx=3, fontSize=_WORD, color=QUIET, baseline="middle"
     )
@@ -293,7 +289,7 @@ def histogram(ranges: Sequence[Range], values: Sequence[Bar]) -> "alt.LayerChart
         values,
         word.encode(x="middle:Q", y="low:Q"),
     )
-    return _field(layers, width, _TALL)
+    return layered(layers, width, _TALL)
 
 
 def _axis_labels(ranges: Sequence[Range], starts: Sequence[float], room: float) -> dict[float, str]:
@@ -365,7 +361,7 @@ def cut_spans(
         if places:
             at = alt.Chart(alt.InlineData([{"left": place * unit} for place in places]))
             layers.append(at.mark_rule(strokeWidth=width, color=colour).encode(x=along))
-    return _field(layers, _LONG, _FLAT)
+    return layered(layers, _LONG, _FLAT)
 
 
 # Pages show text in the reader's own font, which may be much wider than the one used for layout. So
@@ -425,37 +421,37 @@ def lines(
     """Up to six lines, the last one emphasised; bands show the range of the runs."""
     import altair as alt
 
-    *rest, own = names
-    looks = dict(zip(rest, _LOOKS[: len(rest)], strict=True)) | {own: _OWN}
-    known = list(names)
-    colours = alt.Scale(domain=known, range=[looks[name].colour for name in known])
-    shapes = alt.Scale(domain=known, range=[looks[name].mark for name in known])
-    dashes = alt.Scale(domain=known, range=[list(looks[name].dash) for name in known])
-    key, thick = _key(), alt.FieldEqualPredicate(own, "line")
+    own = names[-1]
+    key, thick = legend(), alt.FieldEqualPredicate(own, "line")
+    places = sorted({point.x for point in points})
+    most = max((point.most for point in points), default=0.0)
+    # A tick at each place that has points, if there is room for its label.
+    x = alt.X("x:Q", title=x_title).axis(
+        values=places, format=",d", grid=False, tickSize=5, labelOverlap="greedy"
+    )
+    y = alt.Y("y:Q", title=y_title).axis(
+        **GRID,
+        format="~s" if most >= 10_000 else ",~r",
+        labelExpr="datum.value ? datum.label : '0'",  # not 0k
+        tickCount=6,
+    )
     base = alt.Chart(alt.InlineData([point._asdict() for point in points])).encode(
-        x=_x(sorted({point.x for point in points}), x_title),
-        y=_y(max((point.most for point in points), default=0.0), y_title, from_zero=from_zero),
-        color=alt.Color("line:N", scale=colours, legend=key),
+        x=x.scale(domain=[places[0], places[-1]] if places else [0, 1], nice=False, padding=10),
+        y=y.scale(zero=from_zero, nice=True),
+        color=alt.Color("line:N", scale=scale_of("colour", names, own), legend=key),
     )
     layers = [
         base.mark_area(opacity=0.16).encode(y="least:Q", y2="most:Q"),
         base.mark_line().encode(
-            strokeDash=alt.StrokeDash("line:N", scale=dashes, legend=None),
+            strokeDash=alt.StrokeDash("line:N", scale=scale_of("dash", names, own), legend=None),
             strokeWidth=alt.condition(thick, alt.value(2.8), alt.value(1.9)),
         ),
         base.mark_point(filled=True, opacity=1, size=46).encode(
-            shape=alt.Shape("line:N", scale=shapes, legend=key)
+            shape=alt.Shape("line:N", scale=scale_of("mark", names, own), legend=key)
         ),
     ]
-    return alt.LayerChart(
-        layer=layers,
-        title=alt.Undefined if head is None else head,
-        width=500,
-        height=300,
-        padding=14,
-        background=background,
-        config=config(),
-    )
+    title = alt.Undefined if head is None else head
+    return layered(layers, 500, 300, title=title, padding=14, background=background)
 
 
 def falling(points: Sequence[tuple[float, float]], *, x_title: str) -> "alt.LayerChart":
@@ -469,13 +465,14 @@ def falling(points: Sequence[tuple[float, float]], *, x_title: str) -> "alt.Laye
         x=alt.X("x:Q", title=x_title).axis(grid=False, tickCount=5, format="~r"),
         y=alt.Y("y:Q", title=None)
         .scale(zero=False, nice=True)
-        .axis(format=digits, tickCount=4, gridColor=FAINT, domain=False, ticks=False),
+        .axis(**GRID, format=digits, tickCount=4),
     )
     drawn = base.mark_line(interpolate="step-after", color=LINE, strokeWidth=2.4)
-    return _field([drawn], 440, 150)
+    return layered([drawn], 440, 150)
 
 
-def _key() -> "alt.Legend":
+def legend() -> "alt.Legend":
+    """The names of the lines, in a row above them."""
     import altair as alt
 
     return alt.Legend(
@@ -494,234 +491,8 @@ def _key() -> "alt.Legend":
     )
 
 
-def _x(places: list[float], title: str) -> "alt.X":
-    """An axis with a tick at each place that has points, if there is room for its label."""
-    import altair as alt
-
-    ends = [places[0], places[-1]] if places else [0, 1]
-    return (
-        alt.X("x:Q", title=title)
-        .scale(domain=ends, nice=False, padding=10)
-        .axis(values=places, format=",d", grid=False, tickSize=5, labelOverlap="greedy")
-    )
-
-
-def _y(most: float, title: str, *, from_zero: bool) -> "alt.Y":
-    import altair as alt
-
-    return (
-        alt.Y("y:Q", title=title)
-        .scale(zero=from_zero, nice=True)
-        .axis(
-            format="~s" if most >= 10_000 else ",~r",
-            labelExpr="datum.value ? datum.label : '0'",  # not 0k
-            tickCount=6,
-            gridColor=FAINT,
-            domain=False,
-            ticks=False,
-        )
-    )
-
-
-# ── labelled points ─────────────────────────────────────────────────────────────────────────────
-
-_ACROSS, _UP = 650, 400  # pixels of the field
-_LETTER, _LETTERS = 12.0, 0.56  # the size of labels, and how wide a letter is of that
-_MARK = 6.0  # from the middle of a mark to its edge
-
-
-class Spot(NamedTuple):
-    """A point with its label; a hollow one counts only in part."""
-
-    series: str
-    label: str
-    x: float
-    y: float
-    hollow: bool = False
-
-
-class Box(NamedTuple):
-    """A rectangle of the chart: pixels from the left and from the top."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-    def shared(self, other: "Box") -> float:
-        """The area that two have in common."""
-        across = min(self.right, other.right) - max(self.left, other.left)
-        down = min(self.bottom, other.bottom) - max(self.top, other.top)
-        return max(0.0, across) * max(0.0, down)
-
-
-class _Place(NamedTuple):
-    """A possible place of a label beside its mark."""
-
-    dx: float
-    dy: float
-    align: Literal["left", "center", "right"]
-
-    def box(self, label: str, x: float, y: float) -> Box:
-        wide = len(label) * _LETTER * _LETTERS
-        left = x + self.dx - {"left": 0.0, "center": wide / 2, "right": wide}[self.align]
-        middle = y + self.dy
-        return Box(left, middle - _LETTER / 2, left + wide, middle + _LETTER / 2)
-
-
-# In order of preference.
-_PLACES = (
-    _Place(10, 0, "left"),
-    _Place(-10, 0, "right"),
-    _Place(0, -15, "center"),
-    _Place(0, 15, "center"),
-    _Place(8, -10, "left"),
-    _Place(8, 10, "left"),
-    _Place(-8, -10, "right"),
-    _Place(-8, 10, "right"),
-)
-
-
-def scatter(
-    spots: Sequence[Spot],
-    *,
-    names: Sequence[str],
-    own: str,
-    x_title: str,
-    y_title: str,
-    y_label: str = "format(datum.value, ',~r')",
-    head: "alt.TitleParams",
-) -> "alt.LayerChart":
-    """Named points of up to six series on logarithmic axes; the `own` series is joined.
-
-    `y_label` is how a number on the upright axis is written, as an expression of Vega.
-    """
-    import altair as alt
-
-    rest = [name for name in names if name != own]
-    looks = dict(zip(rest, _LOOKS[: len(rest)], strict=True)) | {own: _OWN}
-    colours = alt.Scale(domain=list(names), range=[looks[name].colour for name in names])
-    shapes = alt.Scale(domain=list(names), range=[looks[name].mark for name in names])
-    x_ends, y_ends = _ends([spot.x for spot in spots]), _ends([spot.y for spot in spots])
-    pixels = [_pixels(spot, x_ends, y_ends) for spot in spots]
-    joined = sorted(p for p, spot in zip(pixels, spots, strict=True) if spot.series == own)
-    places = beside(pixels, [spot.label for spot in spots], list(_along(joined)))
-    values = [spot._asdict() for spot in spots]
-    x = alt.X("x:Q", title=x_title).scale(type="log", domain=x_ends, nice=False)
-    y = alt.Y("y:Q", title=y_title).scale(type="log", domain=y_ends, nice=False)
-    base = alt.Chart(alt.InlineData(values)).encode(
-        x=x.axis(values=round_numbers(*x_ends), format=",~r", gridColor=FAINT, tickSize=5),
-        y=y.axis(
-            values=round_numbers(*y_ends),
-            labelExpr=y_label,
-            gridColor=FAINT,
-            domain=False,
-            ticks=False,
-        ),
-        color=alt.Color("series:N", scale=colours, legend=_key()),
-    )
-    mine = alt.FieldEqualPredicate(own, "series")
-    marks = base.encode(shape=alt.Shape("series:N", scale=shapes, legend=_key()))
-    hollow = marks.transform_filter("datum.hollow").encode(color=alt.value("white"))
-    layers = [
-        base.transform_filter(mine).mark_line(strokeWidth=2.8),
-        marks.mark_point(filled=True, opacity=1, stroke="white", strokeWidth=1).encode(
-            size=alt.condition(mine, alt.value(120), alt.value(80))
-        ),
-        hollow.mark_point(filled=True, opacity=1, size=24),
-        *(
-            _label(base, spot, place, bold=spot.series == own, halo=halo)
-            for halo in (True, False)
-            for spot, place in zip(spots, places, strict=True)
-        ),
-    ]
-    return alt.LayerChart(
-        layer=layers,
-        title=head,
-        width=_ACROSS,
-        height=_UP,
-        padding=14,
-        background="white",
-        config=config(),
-    )
-
-
-def _label(base: "alt.Chart", spot: Spot, place: _Place, *, bold: bool, halo: bool) -> "alt.Chart":
-    """The label of one point, or the white halo that separates it from what is below."""
-    import altair as alt
-
-    own = base.properties(data=alt.InlineData([spot._asdict()])).encode(text="label:N")
-    if halo:
-        own = own.encode(color=alt.value("white"))
-    text: alt.Chart = own.mark_text(
-        align=place.align,
-        baseline="middle",
-        dx=place.dx,
-        dy=place.dy,
-        fontSize=_LETTER,
-        fontWeight="bold" if bold else "normal",
-        stroke="white" if halo else alt.Undefined,
-        strokeWidth=4 if halo else 0,
-        strokeJoin="round",
-    )
-    return text
-
-
-def _ends(values: Sequence[float]) -> list[float]:
-    """The ends of a logarithmic axis: a little beyond all values."""
-    least, most = min(values), max(values)
-    room = max(1.25, (most / least) ** 0.06)
-    return [least / room, most * room]
-
-
 def round_numbers(low: float, high: float) -> list[float]:
     """1, 2 and 5 times powers of ten from one number to another."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     every = [float(f"{step}e{power}") for power in powers for step in (1, 2, 5)]
     return [value for value in every if low <= value <= high]
-
-
-def _pixels(spot: Spot, x_ends: list[float], y_ends: list[float]) -> tuple[float, float]:
-    def share(value: float, ends: list[float]) -> float:
-        return math.log(value / ends[0]) / math.log(ends[1] / ends[0])
-
-    return _ACROSS * share(spot.x, x_ends), _UP * (1 - share(spot.y, y_ends))
-
-
-def _along(line: Sequence[tuple[float, float]], thick: float = 3.0) -> Iterator[Box]:
-    """Small boxes that cover a line from point to point."""
-    for (x, y), (to_x, to_y) in pairwise(line):
-        steps = math.ceil(math.dist((x, y), (to_x, to_y)) / thick)
-        for step in range(1, steps):
-            at_x, at_y = x + (to_x - x) * step / steps, y + (to_y - y) * step / steps
-            yield Box(at_x - thick, at_y - thick, at_x + thick, at_y + thick)
-
-
-def beside(
-    middles: Sequence[tuple[float, float]], labels: Sequence[str], taken: Sequence[Box] = ()
-) -> list[_Place]:
-    """Place the labels of marks so that they cover no mark, no other label and nothing `taken`.
-
-    Each label in turn moves to where it covers least, until none moves.
-    """
-    marks = [Box(x - _MARK, y - _MARK, x + _MARK, y + _MARK) for x, y in middles]
-    places = [_PLACES[0]] * len(labels)
-
-    def box(number: int) -> Box:
-        return places[number].box(labels[number], *middles[number])
-
-    def disturbs(number: int, place: _Place) -> float:
-        own = place.box(labels[number], *middles[number])
-        others = [each for other in range(len(labels)) if other != number
-                  for each in (marks[other], box(other))]  # fmt: skip
-        outside = max(0.0, -own.left, own.right - _ACROSS, -own.top, own.bottom - _UP)
-        covered = sum(own.shared(other) for other in (*others, *taken))
-        return covered + _LETTER * outside + _PLACES.index(place)
-
-    for _ in range(50):
-        before = list(places)
-        for number in range(len(labels)):
-            places[number] = min(_PLACES, key=partial(disturbs, number))
-        if places == before:
-            break
-    return places

@@ -373,7 +373,7 @@ def _classes(report: "Report") -> _Section | None:
     verdict = report.verdict
     names = [_sizes(sizes.least, sizes.most) for sizes in report.classes]
     values = [
-        Bar(i, 0, sizes.rows, LINE, told=f"{sizes.rows:,}")
+        Bar(i, 0, sizes.rows, LINE, text=f"{sizes.rows:,}")
         for i, sizes in enumerate(report.classes)
     ]
     numbers = table(
@@ -502,7 +502,7 @@ def _by_share(report: "Report") -> list[ColumnLoss]:
 def _paying_columns(report: "Report") -> Html:
     columns = _by_share(report)
     names = [column.name for column in columns]
-    values = [Bar(i, 0, c.share, LINE, told=percent(c.share)) for i, c in enumerate(columns)]
+    values = [Bar(i, 0, c.share, LINE, text=percent(c.share)) for i, c in enumerate(columns)]
     head = ("column", "share of the loss")
     numbers = table(head, [(c.name, percent(c.share)) for c in columns], numbers=(1,))
     caption = "Each column's share of the total loss."

@@ -271,7 +271,7 @@ def _lying(facts: Facts, missing: int) -> "alt.LayerChart":
     if missing:
         lines.append(("missing", missing, charts.BEFORE))
     bars = [
-        charts.Bar(at, 0, rows, colour, told=f"{rows:,}")
+        charts.Bar(at, 0, rows, colour, text=f"{rows:,}")
         for at, (_, rows, colour) in enumerate(lines)
     ]
     return charts.bars([name for name, _, _ in lines], bars, thick=11)

@@ -167,7 +167,7 @@ class Looks:
             f"{one.least:,}" if one.least == one.most else f"{one.least:,} to {one.most:,}"
             for one in sizes
         ]
-        bars = [Bar(i, 0, one.rows, LINE, told=f"{one.rows:,}") for i, one in enumerate(sizes)]
+        bars = [Bar(i, 0, one.rows, LINE, text=f"{one.rows:,}") for i, one in enumerate(sizes)]
         return charts.svg(charts.bars([f"{name} rows" for name in names], bars, thick=18))
 
     def payers(self, _: Telling, place: int | None) -> Payers:
