@@ -24,7 +24,7 @@ import covey
 from covey import tables
 from covey.cli import main as cli
 from covey.errors import UsageError
-from covey.report import Output, certificate
+from covey.report import Output, certificate, checking
 from covey.schema import taxonomy
 from covey.tables.digests import Digest, digests
 
@@ -121,11 +121,11 @@ def statement(folder: Path) -> dict[str, Any]:
     return found
 
 
-def check(folder: Path, said: Any = None) -> certificate.Checked:
+def check(folder: Path, said: Any = None) -> checking.Checked:
     path = folder / "out.csv.intoto.json"
     if said is not None:
         path.write_text(said if isinstance(said, str) else json.dumps(said))
-    return certificate.check(folder / "out.csv", path)
+    return checking.check(folder / "out.csv", path)
 
 
 def digest(path: Path) -> str:
@@ -219,7 +219,7 @@ def test_other_formats_are_checked_too(tmp_path: Path, name: str) -> None:
     release = covey.anonymize(people(), schema_of(), require=[covey.KAnonymity(K)])
     release.write(tmp_path / name, certificate=True)
     path = tmp_path / f"{name}.intoto.json"
-    assert certificate.check(tmp_path / name, path).holds
+    assert checking.check(tmp_path / name, path).holds
 
 
 def test_a_changed_byte_anywhere_is_seen(folder: Path) -> None:
@@ -312,7 +312,7 @@ def judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
             known[request] = covey.verify(source, schema, asked, **others)
         return known[request]
 
-    monkeypatch.setattr(certificate, "verify", verify)
+    monkeypatch.setattr(checking, "verify", verify)
 
 
 @pytest.mark.slow
@@ -373,13 +373,13 @@ def test_persons_are_not_judged_again_without_their_column(tmp_path: Path) -> No
     assert any("risks" in note for note in found.unchecked)
     persons = {"patient": frame["patient"][release.rows]}
     path = tmp_path / "out.csv.intoto.json"
-    again = certificate.check(tmp_path / "out.csv", path, persons=persons)
+    again = checking.check(tmp_path / "out.csv", path, persons=persons)
     assert again.holds
     assert not any("patient" in note for note in again.unchecked)
     said = statement(tmp_path)
     said["predicate"]["found"]["checks"][0]["achieved"] += 1
     assert check(tmp_path, said).holds  # nobody could know, and it was said
-    wrong = certificate.check(tmp_path / "out.csv", path, persons=persons)
+    wrong = checking.check(tmp_path / "out.csv", path, persons=persons)
     assert wrong.differences
 
 
@@ -582,7 +582,7 @@ def test_what_is_no_certificate_is_refused_in_a_line(
 
 
 def test_a_certificate_may_not_be_too_large(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(certificate, "LARGEST", 1000)
+    monkeypatch.setattr(checking, "LARGEST", 1000)
     with pytest.raises(UsageError, match="larger"):
         check(folder)
 
@@ -643,7 +643,7 @@ def test_a_release_may_be_written_otherwise_than_its_original(tmp_path: Path) ->
     folder = written_in(tmp_path / "certificate")
     people().write_csv(folder / "CANARY-input.csv", separator=";")
     assert anonymize(folder, "-o", folder / "out.parquet", "--certificate") == 0
-    found = certificate.check(folder / "out.parquet", folder / "out.parquet.intoto.json")
+    found = checking.check(folder / "out.parquet", folder / "out.parquet.intoto.json")
     assert found.holds
 
 
@@ -656,7 +656,7 @@ def test_the_key_is_the_one_in_the_report(folder: Path) -> None:
 def test_a_pipe_is_no_certificate_and_does_not_hang(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     with pytest.raises(covey.UsageError, match="not a file"):
-        certificate.check(folder / "out.csv", folder / "pipe")
+        checking.check(folder / "out.csv", folder / "pipe")
 
 
 def test_what_ones_own_method_was_handed_is_not_told(tmp_path: Path) -> None:
@@ -697,7 +697,7 @@ def test_reports_of_one_name_are_told_apart_without_their_folders(tmp_path: Path
 PARTS = {"a": (0, 20), "b": (20, 45), "c": (45, 60)}
 
 
-def written_as_folder(place: Path, ending: str) -> certificate.Checked:
+def written_as_folder(place: Path, ending: str) -> checking.Checked:
     """A release in several files, its report and its certificate; and the first check of it."""
     schema = covey.Schema.from_toml(written_in(place) / "schema.toml")
     release = covey.anonymize(people(), schema)
@@ -716,7 +716,7 @@ def written_as_folder(place: Path, ending: str) -> certificate.Checked:
         *(tables.read(out, schema), covey.verify(out, schema, asked)),
     )
     certificate.beside(out).write_bytes(said)
-    return certificate.check(out, place / "out.intoto.json")
+    return checking.check(out, place / "out.intoto.json")
 
 
 @pytest.fixture(scope="module", params=["csv", "parquet"])
@@ -733,11 +733,11 @@ def copied(many: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(many, tmp_path / "copy"))
 
 
-def check_folder(place: Path, said: Any = None) -> certificate.Checked:
+def check_folder(place: Path, said: Any = None) -> checking.Checked:
     path = place / "out.intoto.json"
     if said is not None:
         path.write_text(json.dumps(said))
-    return certificate.check(place / "out", path)
+    return checking.check(place / "out", path)
 
 
 def test_each_file_of_a_folder_is_a_subject(many: Path) -> None:
@@ -842,10 +842,10 @@ def test_one_file_is_not_taken_for_the_folder_nor_the_folder_for_one(
     copied: Path, made: Path
 ) -> None:
     for path in (copied / "out").iterdir():
-        found = certificate.check(path, copied / "out.intoto.json")
+        found = checking.check(path, copied / "out.intoto.json")
         assert not found.holds
         assert "SHA-256 of the release" in found.differences[0]
-    found = certificate.check(copied / "out", made / "out.csv.intoto.json")
+    found = checking.check(copied / "out", made / "out.csv.intoto.json")
     assert any("3 files in the folder" in told for told in found.differences)
 
 

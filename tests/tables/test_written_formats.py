@@ -25,7 +25,7 @@ import covey
 from command_line import Folder
 from covey import demo, tables
 from covey.errors import CoveyError, OutputError
-from covey.report import certificate
+from covey.report import certificate, checking
 from covey.schema import TableFormat
 from covey.tables import Table
 from covey.tables.codebook import Codebook
@@ -78,11 +78,11 @@ def test_a_release_is_verified_measured_and_certified_in_every_format(
     assert lost.to_dict() == covey.measure(people, release.table, schema).to_dict()
     again = covey.report_on(people, path, schema, require=K)
     assert again.output == said.output
-    checked = certificate.check(path, certificate.beside(path))
+    checked = checking.check(path, certificate.beside(path))
     assert checked.holds, checked.differences
     path.write_bytes(path.read_bytes() + b" ")
     assert any(
-        "SHA-256" in one for one in certificate.check(path, certificate.beside(path)).differences
+        "SHA-256" in one for one in checking.check(path, certificate.beside(path)).differences
     )
 
 
@@ -104,7 +104,7 @@ def test_a_release_of_a_file_in_another_encoding(ending: str, tmp_path: Path) ->
     made.write(path, register=False, certificate=True)
     assert covey.verify(path, schema, require=K).holds
     assert {*tables.read(path, schema).frame["town"]} == {"Köln0", "Köln1"}
-    assert certificate.check(path, certificate.beside(path)).holds
+    assert checking.check(path, certificate.beside(path)).holds
 
 
 @pytest.mark.slow

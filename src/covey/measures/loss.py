@@ -7,8 +7,10 @@ values among the released rows, and the information lost in groups needs the gro
 rows, only their number counts: each loses everything.
 """
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,51 +29,8 @@ from covey.schema.taxonomy import Measure
 from covey.tables import Table
 from covey.verification.rounding import rounded
 
-DEFINITIONS = {
-    "total_il": "Total information loss: the sum of the losses of all cells of quasi-identifiers, "
-    "each times the weight of its column. A number loses the width of its released interval, "
-    "divided by that of the declared domain or, without one, of the range of all released cells. A "
-    "mean or median loses the width of the range of the numbers behind it, divided by that of the "
-    "declared domain or of the range of all released rows. A category loses the height of its "
-    "released node, divided by the height of its tree. A suppressed row loses the weight of every "
-    "column.",
-    "columns": "Columns: for each column, the mean loss of its cells by the measure of the schema, "
-    "by NCP and by LM, and its share: the losses of its cells, times its weight, divided by the "
-    "Total-IL.",
-    "worst": "Worst rows: the 0.1 %, 1 % and 5 % of all original rows that lose most, rounded up "
-    "and including suppressed rows. For each: their Total-IL, its share of the whole, and the "
-    "Total-IL without them.",
-    "gcp": "Global certainty penalty: the mean NCP of all cells. For a number, it is the width of "
-    "the released interval, divided by that of the domain or of the range of all released cells. "
-    "For a category, it is the share of the tree's leaves under the released node, and 0 for a "
-    "leaf.",
-    "gcp_lm": "The same with Iyengar's loss metric (LM) for categories: the share of the other "
-    "leaves, (leaves - 1) / (all leaves - 1).",
-    "precision": "One minus the mean height loss of a cell: 1 if nothing was generalised, 0 if "
-    "nothing is left.",
-    "discernibility": "The sum of the squared sizes of all classes, plus the number of all rows "
-    "for each suppressed row: how many rows each row cannot be distinguished from.",
-    "average_class_size": "C_AVG: the number of rows, divided by the number of classes and by k; 1 "
-    "is the minimum.",
-    "classification": "Classification metric: the share of rows that are suppressed, or whose "
-    "value in the class column is not that of the majority of their class.",
-    "entropy": "Entropy: for each cell, the entropy of the original column in bits among the "
-    "values that the released cell covers, by the rows that are in the release; times the "
-    "weight of the column, summed over columns, per row. A suppressed row loses all bits of a "
-    "column. The share is the loss divided by that of a suppressed row.",
-    "monotone_entropy": "Monotone entropy: the same, with the entropy of each cell times the share "
-    "of these rows that the cell covers.",
-    "non_uniform_entropy": "Non-uniform entropy: the same with the bits needed to identify the "
-    "true value: minus log2 of its share among those of these rows that the cell covers.",
-    "sse": "SSE / SST: the sum of the squared differences between the original numbers and the "
-    "means or medians shown for them, divided by that between the numbers and the mean of their "
-    "column; the weighted mean over the columns that show means or medians.",
-    "information": "Information lost: the mean over columns of the entropy of the original column "
-    "within groups, divided by its entropy in all grouped rows; a suppressed row loses everything.",
-    "queries": "Query error: random queries count the rows within two ranges of values. The error "
-    "is the difference between the count over the release and the true count, divided by the true "
-    "count or by 0.1 % of the rows, whichever is more; median and mean.",
-}
+_TEXTS = files("covey.measures").joinpath("definitions.toml").read_text(encoding="utf-8")
+DEFINITIONS: dict[str, str] = tomllib.loads(_TEXTS)  # of each figure
 
 
 @dataclass(frozen=True)

@@ -61,9 +61,9 @@ def _of_release(schema: "Schema", format: Format) -> "TableFormat":
 
 
 def _check_certificate(table: str, path: Path, schema: Path | None, *, as_json: bool) -> None:
-    from covey.report import certificate
+    from covey.report.checking import check
 
-    found = certificate.check(table, path, schema=schema)
+    found = check(table, path, schema=schema)
     if as_json:
         give_json(found.to_dict())
     elif found.verdict is not None:
