@@ -1,10 +1,13 @@
 """The report as a web page: what was required, what holds, and what was lost.
 
-Every figure comes from the report. The first screen answers a custodian's first question in plain
-words. The rest explains, and gives the numbers of each chart to anyone who wants them.
+Every figure comes from the report, longer sentences from `page.toml`. The first screen answers a
+custodian's first question in plain words. The rest explains, and gives the numbers of each chart to
+anyone who wants them.
 """
 
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covey.errors import THIN_SPACE, count, percent
@@ -35,28 +38,28 @@ from covey.verification.sensitive import SIMILAR
 if TYPE_CHECKING:
     from covey.report import Report
 
+_WORDS = tomllib.loads(files("covey.report").joinpath("page.toml").read_text(encoding="utf-8"))
+
+
+def _words(section: str, name: str, **values: object) -> str:
+    """A sentence of the page, with these values in it."""
+    return str(_WORDS[section][name]).format(**values)
+
+
+def _quiet(text: str) -> Html:
+    return element("p", text, class_="quiet")
+
 
 def page(report: "Report") -> str:
     """The whole page."""
-    parts = [
-        part
-        for part in (
-            _mind(report),
-            _promise(report),
-            _risks(report),
-            _singled(report),
-            _classes(report),
-            _readable(report),
-            _loss(report),
-            _before_and_after(report),
-            _curve(report),
-            _configuration(report),
-        )
-        if part is not None
-    ]
-    titled = report.about is not None and report.about.title
+    sections = (
+        *(_open_points, _promise, _risks, _singled, _classes),
+        *(_readable, _loss, _before_and_after, _curve, _configuration),
+    )
+    parts = [part for section in sections if (part := section(report)) is not None]
+    title = report.about is not None and report.about.title
     return document(
-        titled or f"Report on a release of {count(report.rows.released, 'row')}",
+        title or f"Report on a release of {count(report.rows.released, 'row')}",
         _header(report),
         _contents(parts),
         element("main", *(part.shown for part in parts)),
@@ -72,7 +75,8 @@ class _Section(NamedTuple):
     shown: Html
 
 
-def _section(title: str, anchor: str, *inside: Part) -> _Section:
+def _section(anchor: str, *inside: Part) -> _Section:
+    title = _words(anchor, "title")
     head = element("h2", title, id=anchor)
     return _Section(title, anchor, element("section", head, *inside, aria_labelledby=anchor))
 
@@ -103,7 +107,7 @@ def _header(report: "Report") -> Html:
             element("p", state, class_=f"verdict {headline.level}"),
             element("h1", _sentence(headline.text)),
             element("p", *_lead(report), class_="lead"),
-            facts(_told(report)),
+            facts(_facts(report)),
         ),
     )
 
@@ -114,8 +118,8 @@ def _about(report: "Report") -> Iterator[Html]:
         return
     if report.about.title is not None:
         yield element("p", report.about.title, class_="title")
-    if said := report.about.said():
-        rows = (element("div", element("dt", name), element("dd", text)) for name, text in said)
+    if given := report.about.said():
+        rows = (element("div", element("dt", name), element("dd", text)) for name, text in given)
         yield element("dl", *rows, class_="about")
 
 
@@ -125,11 +129,8 @@ def _lead(report: "Report") -> Sequence[Part]:
         wrong = *_broken(report), *_unjudged(report)
         return *wrong, "The columns checked are ", columns, "."
     if not report.verdict.alike:
-        said = (
-            f"There are {report.k:,} ways to match people with released rows. They have no match "
-            "in common, and each may be the true one. This was checked on "
-        )
-        return said, columns, ", with the original table."
+        ways = _words("first", "rings", k=f"{report.k:,}")
+        return ways, " ", columns, ", with the original table."
     fewer = [
         f"to rows of fewer than {check.asked:,.0f} persons"
         if check.requirement.counted == "persons"
@@ -137,11 +138,8 @@ def _lead(report: "Report") -> Sequence[Part]:
         f"{count(report.rows.released, 'released row')}"
         for check in report.verdict.class_sizes
     ]
-    found = (
-        f" alone. The verifier checked every cell of the {_judged(report)}. "
-        "It shares no code with the part of covey that makes releases."
-    )
-    return f"No one can be linked {' or '.join(fewer)} by ", columns, found
+    verified = _words("first", "verified", judged=_judged(report))
+    return f"No one can be linked {' or '.join(fewer)} by ", columns, " ", verified
 
 
 def _broken(report: "Report") -> Iterator[Part]:
@@ -171,44 +169,42 @@ def _listed(parts: Sequence[Part]) -> Html:
     )
 
 
-def _told(report: "Report") -> Iterator[tuple[str, str, str]]:
+def _facts(report: "Report") -> Iterator[tuple[str, str, str]]:
     rows, alike = report.rows, report.verdict.alike
     same = "cannot be distinguished" if alike else "may be anyone's"
     for size in report.verdict.class_sizes:
         found = size.found if size.judged else size.answer
-        said = f"minimum number of {size.requirement.counted} that {same}"
-        yield "k, required and found", f"{size.asked:,.0f} → {found}", said
+        what = f"minimum number of {size.requirement.counted} that {same}"
+        yield "k, required and found", f"{size.asked:,.0f} → {found}", what
     if alike and report.verdict.risks.prosecutor is not None:
         risk = percent(report.verdict.risks.prosecutor)
         why = report.verdict.why_higher
-        said = "chance that someone who knows a person picks their row"
-        yield "highest risk", risk, f"{said}: {why}" if why else said
+        what = "chance that someone who knows a person picks their row"
+        yield "highest risk", risk, f"{what}: {why}" if why else what
     if worst := report.singled.worst:
         yield "singled out all the same", _figures(worst)[0], f"rows, by {by(worst)}"
     lost = percent(share(report.mean_loss))
     yield "information lost", lost, "per cell of these columns, on average"
     combined = report.composition
     if combined is not None and (every := combined.compared + len(combined.incomparable)):
-        said = (
+        others = (
             f"of {every:,} in the register: {combined.earlier:,} with people of this one, "
             f"{len(combined.incomparable):,} could not be compared"
         )
-        yield "earlier releases compared", f"{combined.compared:,}", said
+        yield "earlier releases compared", f"{combined.compared:,}", others
     left_out = rows.read - rows.released
     yield "rows not released", f"{left_out:,}", f"of {count(rows.read, 'row')} in the original"
 
 
-def _mind(report: "Report") -> _Section:
-    minded = [element("li", _sentence(text)) for text in report.points]
+def _open_points(report: "Report") -> _Section:
+    points = [element("li", _sentence(text)) for text in report.points]
     general = [element("li", _sentence(text), class_="plain") for text in report.reminders]
+    number = f"{count(len(points), 'point')} to check in this release:"
     return _section(
-        "Before you publish",
         "before-you-publish",
-        element("p", "Nothing in this release needs a decision from you.")
-        if not minded
-        else element("p", f"{count(len(minded), 'point')} to check in this release:"),
-        element("ul", *minded, class_="minded") if minded else None,
-        element("p", "For every release:", class_="quiet"),
+        element("p", number if points else _words("before-you-publish", "nothing")),
+        element("ul", *points, class_="minded") if points else None,
+        _quiet("For every release:"),
         element("ul", *general, class_="minded"),
     )
 
@@ -222,7 +218,6 @@ def _sentence(text: str) -> str:
 
 def _promise(report: "Report") -> _Section:
     return _section(
-        "What was required, and what the verifier found",
         "requirements",
         scrolled(report.verdict.table(explained=True), "requirements"),
         _missing_cells(report),
@@ -233,12 +228,7 @@ def _missing_cells(report: "Report") -> Html | None:
     verdict = report.verdict
     if verdict.k_wildcard is None or verdict.k_wildcard == verdict.k or not report.verdict.alike:
         return None
-    return element(
-        "p",
-        "Here a missing cell counts as a value of its own, which is the stricter reading. If it "
-        f"matches any value, every row matches at least {count(verdict.k_wildcard, 'row')}.",
-        class_="quiet",
-    )
+    return _quiet(_words("requirements", "missing", rows=count(verdict.k_wildcard, "row")))
 
 
 # ── risks ───────────────────────────────────────────────────────────────────────────────────────
@@ -246,41 +236,25 @@ def _missing_cells(report: "Report") -> Html | None:
 
 def _risks(report: "Report") -> _Section | None:
     verdict, risks = report.verdict, report.verdict.risks
-    if not report.verdict.alike:
+    if not verdict.alike:
         return None
     rows = [(explained(who, how), percent(risk)) for who, risk, how in risks.rows()]
+    inside = [element("p", _words("risks", "unknown", person=risks.person))]
     if rows:
-        told = [
-            element(
-                "p", "Three kinds of attacker, each of whom knows everyone's quasi-identifiers:"
-            ),
+        inside = [
+            element("p", _words("risks", "attackers")),
             scrolled(table(("attacker", "risk"), rows, numbers=(1,)), "risks"),
-            element("p", _whom(risks), class_="quiet"),
+            _quiet(_population(risks)),
         ]
-    else:
-        unknown = (
-            "This is unknown: a person with several rows in a class is easier to find, and the "
-            f"column {risks.person}, which identifies persons, is not in the table."
-        )
-        told = [element("p", unknown)]
-    more = _sensitive(report) if verdict.achieved else ()
-    return _section("How likely re-identification is", "risks", *told, *more)
+    return _section("risks", *inside, *(_sensitive(report) if verdict.achieved else ()))
 
 
-def _whom(risks: Risks) -> str:
+def _population(risks: Risks) -> str:
     """Whose rows these may be."""
     if risks.population is not None:
-        return f"Journalist and marketer face a population of {count(risks.population, 'row')}."
-    persons = ""
-    if risks.person is not None:
-        persons = (
-            f"Persons are identified by {risks.person}: the more rows of a class a person has, the "
-            "easier it is to pick one of them. "
-        )
-    return persons + (
-        "No table of the whole population was given, so the release counts as the population. In a "
-        "larger one, the risks from journalist and marketer are lower."
-    )
+        return _words("risks", "population", rows=count(risks.population, "row"))
+    persons = _words("risks", "persons", person=risks.person) + " " if risks.person else ""
+    return persons + _words("risks", "no_population")
 
 
 def _sensitive(report: "Report") -> Iterator[Html]:
@@ -305,21 +279,9 @@ def _sensitive(report: "Report") -> Iterator[Html]:
         (one.column, *(cells[place] for _, cells in figures)) for place, one in enumerate(achieved)
     ]
     yield element("h3", "What a class reveals about sensitive columns")
-    yield element(
-        "p",
-        "If all rows of a person's class have the same value, no one needs to know which row is "
-        "theirs. A value is certain if its class has no other. The distance is that of "
-        "t-closeness: at 0 every class is like the whole table, at 1 it has nothing in common "
-        "with it.",
-    )
+    yield element("p", _words("risks", "sensitive"))
     if ordered:
-        yield element(
-            "p",
-            "Numbers and dates have an order. The distance by the order is small if the values of "
-            "a class are near those of the whole table. Numbers are nearly equal if they differ "
-            f"by at most {percent(SIMILAR)} of the range of their column: then anyone who finds "
-            "the class knows about what the value is.",
-        )
+        yield element("p", _words("risks", "ordered", similar=percent(SIMILAR)))
     yield scrolled(table(head, rows, numbers=range(1, len(head))), "sensitive columns")
 
 
@@ -339,17 +301,11 @@ def _singled(report: "Report") -> _Section | None:
     ]
     head = ("someone who knows", "rows singled out", "rows that fewer than k rows fit")
     return _section(
-        "Who can be singled out by the other columns",
         "singled-out",
-        element(
-            "p",
-            "The requirements are about the quasi-identifiers. These columns are released as they "
-            "are. A row is singled out if no other row fits what is known, or only rows of the "
-            "same person. Measurements and amounts raise no alarm: nobody knows them beforehand.",
-        ),
+        element("p", _words("singled-out", "columns")),
         scrolled(table(head, [*tried, *apart], numbers=(1, 2)), "attempts")
         if tried or apart
-        else element("p", "Nothing in them is known to others, as far as covey can see."),
+        else element("p", _words("singled-out", "nothing")),
         scrolled(
             table(("column", "role", "covey would say", "why", "confirmed"), columns), "roles"
         ),
@@ -371,33 +327,22 @@ def _classes(report: "Report") -> _Section | None:
     if not report.classes:
         return None
     verdict = report.verdict
-    names = [_sizes(sizes.least, sizes.most) for sizes in report.classes]
-    values = [
-        Bar(i, 0, sizes.rows, LINE, text=f"{sizes.rows:,}")
-        for i, sizes in enumerate(report.classes)
+    rows = [
+        (_sizes(some.least, some.most), f"{some.classes:,}", f"{some.rows:,}")
+        for some in report.classes
     ]
-    numbers = table(
-        ("rows in a class", "classes", "rows"),
-        [
-            (name, f"{sizes.classes:,}", f"{sizes.rows:,}")
-            for name, sizes in zip(names, report.classes, strict=True)
-        ],
-        numbers=(1, 2),
-    )
-    said = element(
-        "p",
-        "A class is a set of rows that are equal in all quasi-identifiers. There "
-        f"{'is' if verdict.classes == 1 else 'are'} {verdict.sizes}. Classes larger than k protect "
-        "better, but cost more than necessary.",
-    )
+    numbers = table(("rows in a class", "classes", "rows"), rows, numbers=(1, 2))
+    names = [name for name, _, _ in rows]
+    values = [
+        Bar(place, 0, some.rows, LINE, text=f"{some.rows:,}")
+        for place, some in enumerate(report.classes)
+    ]
+    are = "is" if verdict.classes == 1 else "are"
+    sizes = element("p", _words("classes", "sizes", are=are, sizes=verdict.sizes))
     drawn = _drawn(charts.bars, names, values, thick=18)
     caption = "Number of rows in classes of each size."
-    name = "Rows in classes of each size"
-    return _section(
-        "How large the classes are",
-        "classes",
-        _beside(element("div", said), figure(drawn, name, caption, numbers=numbers)),
-    )
+    picture = figure(drawn, "Rows in classes of each size", caption, numbers=numbers)
+    return _section("classes", _beside(element("div", sizes), picture))
 
 
 def _drawn(draw: Callable[..., Any], *content: Any, **settings: Any) -> str | None:
@@ -421,37 +366,31 @@ def _readable(report: "Report") -> _Section:
     """What the release shows, in natural units, and a few of its rows."""
     rows = [(column.column, _sentence(str(column))) for column in report.shown]
     return _section(
-        "What a reader of the release sees",
         "readable",
-        element(
-            "p",
-            "Of the rows that show something of a column, half show at least as much as is "
-            "typical. Widths are those of released intervals.",
-        ),
+        element("p", _words("readable", "widths")),
         scrolled(table(("column", "what its cells show"), rows), "what cells show"),
         *_some_rows(report),
     )
 
 
 def _some_rows(report: "Report") -> Iterator[Html]:
-    some = report.sample
-    if some is None:
+    sample = report.sample
+    if sample is None:
         return
-    rows = some.lines()
-    if some.alike:
-        rows.append(("rows like it", *(f"{alike:,}" for alike in some.alike)))
-    found = len(some.rows)
+    lines = sample.lines()
+    if sample.alike:
+        lines.append(("rows like it", *(f"{alike:,}" for alike in sample.alike)))
+    number = len(sample.rows)
+    several = f"{number} different rows, at equal steps of the released order: "
     yield element("h3", "Some rows of the release")
     yield element(
         "p",
-        f"{found} different rows, at equal steps of the released order: "
-        if found > 1
-        else "All rows are alike: ",
-        "their quasi-identifiers, which are published with the release.",
-        f" {ROOT} stands for any value." if any(ROOT in row for row in some.rows) else None,
+        several if number > 1 else "All rows are alike: ",
+        _words("readable", "sample"),
+        f" {ROOT} stands for any value." if any(ROOT in row for row in sample.rows) else None,
     )
-    head = ("column", *(f"row {place + 1}" for place in range(found)))
-    yield scrolled(table(head, rows), "released rows")
+    head = ("column", *(f"row {place + 1}" for place in range(number)))
+    yield scrolled(table(head, lines), "released rows")
 
 
 # ── loss ────────────────────────────────────────────────────────────────────────────────────────
@@ -460,34 +399,21 @@ def _some_rows(report: "Report") -> Iterator[Html]:
 def _loss(report: "Report") -> _Section:
     losses = report.losses
     everything = sum(column.weight for column in losses.columns) * losses.rows
-    lost = percent(share(report.mean_loss))
-    totals = (
-        f"Over all rows, Total-IL is {losses.total_il:,.1f}; it would be {everything:,.0f} if "
-        "nothing were left."
+    total = _words(
+        "loss", "total", total=f"{losses.total_il:,.1f}", everything=f"{everything:,.0f}"
     )
+    parts = "levels" if losses.measure in ("height", "level") else "values"
     return _section(
-        "What was lost",
         "loss",
-        element(
-            "p",
-            f"On average, a cell of the quasi-identifiers has lost {lost} of its information: "
-            f"0{THIN_SPACE}% if it is unchanged, 100{THIN_SPACE}% if nothing is left.",
-        ),
+        element("p", _words("loss", "mean", lost=percent(share(report.mean_loss)))),
         _beside(_paying_columns(report), _paying_rows(report)),
         element("h3", "Column by column"),
-        element(
-            "p",
-            "A number or date loses the width of its interval, relative to the range given here: "
-            "the declared domain, or else that of the released cells. A category loses the "
-            f"{'levels' if losses.measure in ('height', 'level') else 'values'} of its taxonomy "
-            "that it no longer tells apart.",
-            class_="quiet",
-        ),
+        _quiet(_words("loss", "relative", parts=parts)),
         _column_losses(report),
         element(
             "details",
             element("summary", "All measures, and what they mean"),
-            element("p", totals),
+            element("p", total),
             table(("measure", "value"), losses.figures(), numbers=(1,)),
             _worst_rows(report),
             element("ul", *(element("li", text) for text in DEFINITIONS.values()), class_="small"),
@@ -500,21 +426,18 @@ def _by_share(report: "Report") -> list[ColumnLoss]:
 
 
 def _paying_columns(report: "Report") -> Html:
-    columns = _by_share(report)
-    names = [column.name for column in columns]
-    values = [Bar(i, 0, c.share, LINE, text=percent(c.share)) for i, c in enumerate(columns)]
-    head = ("column", "share of the loss")
-    numbers = table(head, [(c.name, percent(c.share)) for c in columns], numbers=(1,))
+    rows = [(column.name, percent(column.share)) for column in _by_share(report)]
+    values = [
+        Bar(place, 0, column.share, LINE, text=percent(column.share))
+        for place, column in enumerate(_by_share(report))
+    ]
+    numbers = table(("column", "share of the loss"), rows, numbers=(1,))
+    drawn = _drawn(charts.bars, [name for name, _ in rows], values, thick=18)
     caption = "Each column's share of the total loss."
     return element(
         "div",
         element("h3", "Which columns lose most"),
-        figure(
-            _drawn(charts.bars, names, values, thick=18),
-            "Share of the loss by column",
-            caption,
-            numbers=numbers,
-        ),
+        figure(drawn, "Share of the loss by column", caption, numbers=numbers),
     )
 
 
@@ -527,12 +450,7 @@ def _paying_rows(report: "Report") -> Html:
     return element(
         "div",
         element("h3", "Which rows lose most"),
-        element(
-            "p",
-            "Unusual people cost most, because few others are like them. The table shows how much "
-            "of the loss falls on the original rows that lose most. Suppressed rows "
-            "count too: they have lost everything.",
-        ),
+        element("p", _words("loss", "rows")),
         scrolled(table(head, rows, numbers=(1,)), head[0]),
     )
 
@@ -550,7 +468,7 @@ def _column_losses(report: "Report") -> Html:
     head = ("column", "weight", "mean loss of a cell", "relative to", "share of the loss")
     rows = [
         (
-            explained(column.name, next(text for most, text in _WORDS if column.il <= most)),
+            explained(column.name, next(text for most, text in _COARSE if column.il <= most)),
             f"{column.weight:g}",
             percent(column.il),
             relative[column.name],
@@ -561,7 +479,7 @@ def _column_losses(report: "Report") -> Html:
     return scrolled(table(head, rows, numbers=(1, 2, 4)), "loss by column")
 
 
-_WORDS = (
+_COARSE = (
     (0.0, "Unchanged"),
     (0.05, "Nearly unchanged"),
     (0.3, "Somewhat coarser"),
@@ -575,54 +493,28 @@ _WORDS = (
 
 
 def _before_and_after(report: "Report") -> _Section:
-    shown = {column.column: column for column in report.shown}
-    told = any(bin_.before is not None for d in report.distributions for bin_ in d.bins)
-    keys = (
-        *((("before", "before: rows of the original"),) if told else ()),
-        ("certain", "after: rows that certainly have the value"),
-        ("spread", "after: rows that may have it, spread evenly over what their cells cover"),
-        *((("untold", "a number that is not shown"),) if _withholds(report) else ()),
-    )
-    hidden = (
-        f"Numbers below k = {report.k:,} are not shown, for the original or the release, and "
-        f"values of fewer than {report.k:,} people are not named. Ranges end at round numbers, "
-        "not at anyone's value."
-    )
-    if told:
-        hidden += (
-            " A number before is withheld if subtracting the rows that certainly have the value "
-            f"would reveal what fewer than {report.k:,} of the other rows hide, or that none or "
-            "all of them have it."
-        )
-    left = report.rows.dropped + report.rows.suppressed
-    without = ""
-    if left:
-        without = (
-            " Rows that were not released are not counted before either: the difference would "
-            "reveal them."
-            if told
-            else " Some rows were not released, and it is unknown which. So nothing of the "
-            "original is shown: the difference would reveal them."
-        )
+    shown = {column.column: str(column) for column in report.shown}
+    bins = [bin_ for column in report.distributions for bin_ in column.bins]
+    both, k = any(bin_.before is not None for bin_ in bins), f"{report.k:,}"
+    keys = {
+        "before": "before: rows of the original" if both else None,
+        "certain": "after: rows that certainly have the value",
+        "spread": "after: rows that may have it, spread evenly over what their cells cover",
+        "untold": "a number that is not shown" if _withholds(report) else None,
+    }
+    notes = [_words("columns", "hidden", k=k)]
+    if both:
+        notes.append(_words("columns", "withheld", k=k))
+    if report.rows.dropped + report.rows.suppressed:
+        notes.append(_words("columns", "left_out" if both else "left_out_unknown"))
+    columns = (_column(d, report.k, shown[d.column], both=both) for d in report.distributions)
     return _section(
-        "Each column before and after",
         "columns",
-        element(
-            "p",
-            "How many rows have which values. If both bars of a value are equally long, the "
-            "release still shows how many people have it. The part of the second bar next to the "
-            "axis counts rows whose cells leave no doubt."
-            if told
-            else "How many rows of the release have which values. The part of a bar next to the "
-            "axis counts rows whose cells leave no doubt.",
-        ),
-        element("p", hidden + without, class_="quiet"),
-        element(
-            "ul", *(element("li", text, class_=key) for key, text in keys), class_="legend"
-        ),
-        element("div", *(_column(column, report.k, str(shown[column.column]), told=told)
-                         for column in report.distributions), class_="gallery"),
-    )  # fmt: skip
+        element("p", _words("columns", "both" if both else "after")),
+        _quiet(" ".join(notes)),
+        element("ul", *(element("li", t, class_=k) for k, t in keys.items() if t), class_="legend"),
+        element("div", *columns, class_="gallery"),
+    )
 
 
 def _withholds(report: "Report") -> bool:
@@ -634,55 +526,51 @@ def _withholds(report: "Report") -> bool:
     )
 
 
-def _column(column: Distribution, k: int, said: str, *, told: bool) -> Html:
-    """One column; `told` if the page shows numbers before of any column."""
-    before = any(bin_.before is not None for bin_ in column.bins)
+def _column(column: Distribution, k: int, shown: str, *, both: bool) -> Html:
+    """One column; `both` if the page shows numbers before of any column."""
+    before, few = any(bin_.before is not None for bin_ in column.bins), f"< {k:,}"
+    lane = int(before)
     values = []
     for place, bin_ in enumerate(column.bins):
         if before:
-            values.append(_bar(place, bin_.before, BEFORE, 0, "withheld"))
-        certain, lane = float(bin_.certain or 0), int(before)
+            values.append(_bar(place, bin_.before, BEFORE, "withheld"))
+        certain = float(bin_.certain or 0)
         if certain:
             values.append(Bar(place, 0, certain, LINE, lane))
-        if bin_.after is None:
-            values.append(_bar(place, None, SOFT, lane, f"< {k:,}"))
-        else:
-            values.append(Bar(place, certain, max(bin_.after, certain), SOFT, lane))
+        after = bin_.after and max(bin_.after, certain)
+        values.append(_bar(place, after, SOFT, few)._replace(low=certain, lane=lane))
     ranges = [charts.Range(bin_.label, bin_.ends) for bin_ in column.bins]
     drawn = (
         _drawn(charts.histogram, ranges, values)
-        if any(one.ends for one in ranges)
+        if any(range_.ends for range_ in ranges)
         else _drawn(charts.bars, [r.name for r in ranges], values, thick=11 if before else 14)
     )
-    numbers = table(
-        ("value", *(("before",) if before else ()), "after", "certain"),
-        [
-            (
-                bin_.label,
-                *((_number(bin_.before, "withheld"),) if before else ()),
-                *(_number(number, f"< {k:,}") for number in (bin_.after, bin_.certain)),
-            )
-            for bin_ in column.bins
-        ],
-        numbers=(1, 2, 3),
-    )
+    rows = [
+        (
+            bin_.label,
+            *([_number(bin_.before, "withheld")] if before else []),
+            *(_number(number, few) for number in (bin_.after, bin_.certain)),
+        )
+        for bin_ in column.bins
+    ]
+    head = ("value", *(["before"] if before else []), "after", "certain")
     with_missing = any(bin_.ends and bin_.label.endswith(f"or {MISSING}") for bin_ in column.bins)
     also = " The last bar includes missing values." if with_missing else ""
-    also += " All numbers before are withheld." if told and not before else ""
-    caption = together((element("strong", column.column), element("br"), _sentence(said), also))
+    also += " All numbers before are withheld." if both and not before else ""
+    caption = together((element("strong", column.column), element("br"), _sentence(shown), also))
     name = f"{column.column}: rows with each value, {'before and ' if before else ''}after"
-    return figure(drawn, name, caption, numbers=numbers)
+    return figure(drawn, name, caption, numbers=table(head, rows, numbers=(1, 2, 3)))
 
 
-def _bar(place: int, number: float | None, colour: str, lane: int, withheld: str) -> Bar:
+def _bar(place: int, number: float | None, colour: str, withheld: str) -> Bar:
     """A bar, or an outline with a word if its number is not shown."""
     if number is None:
-        return Bar(place, 0, 0, colour, lane, withheld=withheld)
-    return Bar(place, 0, float(number), colour, lane)
+        return Bar(place, 0, 0, colour, withheld=withheld)
+    return Bar(place, 0, float(number), colour)
 
 
-def _number(number: float | None, untold: str) -> str:
-    return untold if number is None else f"{number:,.0f}"
+def _number(number: float | None, withheld: str) -> str:
+    return withheld if number is None else f"{number:,.0f}"
 
 
 # ── the rest ────────────────────────────────────────────────────────────────────────────────────
@@ -691,38 +579,25 @@ def _number(number: float | None, untold: str) -> str:
 def _curve(report: "Report") -> _Section | None:
     if report.curve is None:
         return None
-    told = report.curve.to_dict()
-    numbers = table(
-        ("k", "highest risk", "average risk", "loss", "Total-IL", "groups"),
-        [
-            (
-                f"{p['k']:,}",
-                *(percent(p[name]) for name in ("highest_risk", "average_risk", "loss")),
-                f"{p['total_il']:,.1f}",
-                f"{p['groups']:,}",
-            )
-            for p in told["points"]
-        ],
-        numbers=range(6),
-    )
+    curve, shares = report.curve.to_dict(), ("highest_risk", "average_risk", "loss")
+    rows = [
+        (
+            f"{point['k']:,}",
+            *(percent(point[name]) for name in shares),
+            f"{point['total_il']:,.1f}",
+            f"{point['groups']:,}",
+        )
+        for point in curve["points"]
+    ]
+    head = ("k", "highest risk", "average risk", "loss", "Total-IL", "groups")
+    numbers = table(head, rows, numbers=range(6))
+    drawn = _drawn(report.curve.chart, chosen=report.k)
+    name = _words("other-k", "picture", k=f"{report.k:,}")
     return _section(
-        "What other values of k would mean",
         "other-k",
-        element(
-            "p",
-            "Risk and loss of groups formed for each k, with no other requirement. Where the loss "
-            "is flat, a larger k costs almost nothing. The points are not releases, and none was "
-            "verified. Their groups are formed with less effort, since there are many runs, so "
-            "the loss at the mark may differ from that of this release.",
-        ),
-        figure(
-            _drawn(report.curve.chart, chosen=report.k),
-            "Highest and average risk, and mean loss of a cell, for each k, with a mark at the "
-            f"required k = {report.k:,}",
-            numbers=numbers,
-            wide=True,
-        ),
-        _marks(told["marks"]),
+        element("p", _words("other-k", "curve")),
+        figure(drawn, name, numbers=numbers, wide=True),
+        _marks(curve["marks"]),
     )
 
 
@@ -739,11 +614,7 @@ def _marks(marks: Sequence[dict[str, Any]]) -> Html:
     return element(
         "details",
         element("summary", "Published rules in the picture, and their sources"),
-        element(
-            "p",
-            "They were made for other purposes than choosing k: for comparison, not as advice. "
-            "k is the smallest k that fits the rule.",
-        ),
+        element("p", _words("other-k", "rules")),
         table(("k", "what it says", "source"), rows, numbers=(0,)),
     )
 
@@ -759,20 +630,8 @@ def _configuration(report: "Report") -> _Section:
         )
         for name, column in settings["columns"].items()
     ]
-    written: list[tuple[Part, Part]] = []
-    if (output := report.output) is not None:
-        size = f"{output.format}, {output.bytes:,} bytes"
-        if output.files is None:
-            what, which = "SHA-256 of the released file", "its format and size"
-        else:
-            what, which = "SHA-256 of the released files together", "their format, size and number"
-            size += f", {count(output.files, 'file')}"
-        written += [(what, element("code", output.sha256)), (which, size)]
-        if output.defused:
-            apostrophes = "cells with a leading apostrophe, against formulas"
-            written.append((apostrophes, f"{output.defused:,}"))
     rest: list[tuple[Part, Part]] = [
-        *written,
+        *_written(report),
         ("rows read, dropped for missing cells, suppressed, released",
          " · ".join(f"{n:,}" for n in (report.rows.read, report.rows.dropped,
                                        report.rows.suppressed, report.rows.released))),
@@ -788,13 +647,27 @@ def _configuration(report: "Report") -> _Section:
         ("made by", f"covey {report.version} on {report.date}"),
     ]  # fmt: skip
     return _section(
-        "How it was made",
         "making",
-        element("p", _checksum(report)),
+        element("p", _words("making", _checksum(report))),
         scrolled(table(("what", "this release"), rest), "settings"),
         element("h3", "Columns"),
         scrolled(table(("column", "role", "type", "weight"), columns, numbers=(3,)), "columns"),
     )
+
+
+def _written(report: "Report") -> Iterator[tuple[Part, Part]]:
+    output = report.output
+    if output is None:
+        return
+    size = f"{output.format}, {output.bytes:,} bytes"
+    if output.files is None:
+        yield "SHA-256 of the released file", element("code", output.sha256)
+        yield "its format and size", size
+    else:
+        yield "SHA-256 of the released files together", element("code", output.sha256)
+        yield "their format, size and number", f"{size}, {count(output.files, 'file')}"
+    if output.defused:
+        yield "cells with a leading apostrophe, against formulas", f"{output.defused:,}"
 
 
 def _judged(report: "Report") -> str:
@@ -805,28 +678,17 @@ def _judged(report: "Report") -> str:
 
 
 def _checksum(report: "Report") -> str:
-    """How to use the checksum."""
+    """Which sentence says how to use the checksum."""
     if report.output is None:
-        return "The table was passed in memory, so there is no checksum of a file."
+        return "memory"
     if not report.verdict.holds:
-        return (
-            "The SHA-256 is that of the file that was checked: do not publish that file as it is."
-        )
-    if report.output.files is not None:
-        return (
-            "Before you publish the folder, compare the SHA-256 of its files with the one here: "
-            "sha256sum * | LC_ALL=C sort | sha256sum. If they differ, they are not the files that "
-            "were verified."
-        )
-    return (
-        "Before you publish a file, compare its SHA-256 with the one here. If they differ, it is "
-        "not the file that was verified."
-    )
+        return "broken"
+    return "file" if report.output.files is None else "folder"
 
 
 def _details(column: dict[str, Any]) -> str:
-    told = {n: v for n, v in column.items() if n not in ("role", "type", "weight", "taxonomy")}
-    parts = [f"{name}: {_plain(value)}" for name, value in told.items()]
+    elsewhere = ("role", "type", "weight", "taxonomy")
+    parts = [f"{name}: {_plain(value)}" for name, value in column.items() if name not in elsewhere]
     if tree := column.get("taxonomy"):
         sizes = count(tree["leaves"], "value"), count(tree["height"], "level")
         parts.append(f"taxonomy of {sizes[0]}, {sizes[1]}")
