@@ -14,28 +14,28 @@ After, rows are counted as an analyst of the release would: all values that a ce
 equally likely.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
 from itertools import pairwise
-from math import ceil, floor, inf, log10, nextafter
+from math import ceil, inf, nextafter
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from covey._core.arrays import Floats, Longs
-from covey.encoding import (
-    MISSING_LEAF,
-    Attribute,
-    Category,
-    Counted,
-    EncodedTable,
-    Interval,
-    Tally,
-)
+from covey.encoding import MISSING_LEAF, Category, Counted, EncodedTable, Interval, Tally
 from covey.encoding.attributes import Mask
 from covey.generalisation import ShownColumn, View
+from covey.measures.scales import (
+    MONTH,
+    date_label,
+    first_day,
+    months_between,
+    number_label,
+    round_between,
+    spelled_out,
+)
 from covey.measures.spans import Spans, released_spans
 
 MOST_BINS = 10
@@ -125,9 +125,28 @@ def distributions(
     columns = [column.on_shown_scale for column in view.publishable.columns]
     spans = released_spans(columns, [np.arange(len(column.counts)) for column in columns])
     return tuple(
-        _distribution(column, own, k, people, least=least, same_rows=view.same_rows)
-        for column, own, people in zip(columns, spans, counted.columns, strict=True)
+        _distribution(_Column(shown, own, people, k, least, view.same_rows))
+        for shown, own, people in zip(columns, spans, counted.columns, strict=True)
     )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Column:
+    """A quasi-identifier, and whom the counts of its bins must be of."""
+
+    shown: ShownColumn
+    spans: Spans
+    people: Counted  # each bin with a name or a count must have k of these
+    k: int
+    least: int  # rows that always belong to k people
+    same_rows: bool  # whether the original has exactly the released rows
+
+    @property
+    def telling(self) -> Mask:
+        """The cells of a category that do not cover all of its values."""
+        width = self.spans.high - self.spans.low
+        telling: Mask = (width == 0) | (width < self.shown.attribute.width)
+        return telling
 
 
 class _Bins(NamedTuple):
@@ -140,39 +159,39 @@ class _Bins(NamedTuple):
     ends: Sequence[tuple[str, str]] = ()  # of the first bins, if they are ranges
 
 
-def _distribution(
-    shown: ShownColumn, column: Spans, k: int, people: Counted, *, least: int, same_rows: bool
-) -> Distribution:
+def _distribution(column: _Column) -> Distribution:
+    shown, spans, k, same_rows = column.shown, column.spans, column.k, column.same_rows
     attribute, rows = shown.attribute, shown.counts
     if isinstance(attribute, Category):
-        bins = _category_bins(shown, attribute, column, k, people, same_rows=same_rows)
+        bins = _category_bins(column, attribute)
     else:
         assert isinstance(attribute, Interval)
-        bins = _interval_bins(shown, attribute, column, k, people, same_rows=same_rows)
+        bins = _interval_bins(column, attribute)
     before = _sums(bins.values, shown.original, len(bins.labels))
     after = (rows @ bins.cells).tolist()
     alone = bins.covers.sum(axis=1) == 1
     alone[bins.covers[:, [label == ANYTHING for label in bins.labels]].any(axis=1)] = False
     certain = (rows @ (bins.covers & alone[:, None])).tolist()
-    told = (before >= k) & _tellable(before, rows, bins.covers, least)
+    tells = same_rows & (before >= k) & _tellable(before, rows, bins.covers, column.least)
     # An empty bin that no cell covers is omitted: a suppressed person may have been in it.
     there = bins.covers.any(axis=0) | (before > 0 if same_rows else False)
-    whole = column.hidden | _open(attribute, column)
-    one = np.isnan(column.low) | (column.low == column.high) & ~whole & (not column.loose)
-    anything = ~one & (column.hidden | (column.high - column.low >= attribute.width))
+    bottom, top = attribute.column.bounds
+    whole = spans.hidden | (spans.low <= bottom) | (spans.high >= top)
+    exact = np.isnan(spans.low) | (spans.low == spans.high) & ~whole & (not spans.loose)
+    anything = ~exact & (spans.hidden | (spans.high - spans.low >= attribute.width))
     return Distribution(
         column=attribute.name,
         bins=tuple(
             Bin(
                 bins.labels[i],
-                int(before[i]) if same_rows and told[i] else None,
+                int(before[i]) if tells[i] else None,
                 round(after[i], 1) if after[i] >= k else None,
                 certain[i] if certain[i] >= k else None,
                 bins.ends[i] if i < len(bins.ends) else None,
             )
             for i in np.flatnonzero(there).tolist()
         ),
-        exact=float(rows @ one / rows.sum()),
+        exact=float(rows @ exact / rows.sum()),
         nothing=float(rows @ anything / rows.sum()),
     )
 
@@ -200,69 +219,58 @@ def _tellable(before: Longs, rows: Longs, covers: Mask, least: int) -> Mask:
     beyond = unsure[::-1]  # the same for all other bins
     margin = np.minimum(unsure, beyond)
     wrong = (margin < least) & ((unsure != 0) | (beyond != 0))
-    told = np.ones(len(before), dtype=np.bool_)
-    while len(found := sets[wrong & (sets > 0) & (sets & ~(told @ bit) == 0)]):
+    shown = np.ones(len(before), dtype=np.bool_)
+    while len(found := sets[wrong & (sets > 0) & (sets & ~(shown @ bit) == 0)]):
         fewest = min(found.tolist(), key=int.bit_count)
         among = [place for place in range(len(before)) if fewest >> place & 1]
-        told[min(among, key=lambda place: margin[1 << place])] = False
-    return told
-
-
-def _open(attribute: Attribute, column: Spans) -> Mask:
-    """The cells that reach a bound of the column, and so cover values beyond it."""
-    bottom, top = attribute.column.bounds
-    reaching: Mask = (column.low <= bottom) | (column.high >= top)
-    return reaching
+        shown[min(among, key=lambda place: margin[1 << place])] = False
+    return shown
 
 
 # ── numbers and dates ───────────────────────────────────────────────────────────────────────────
 
 
-def _interval_bins(
-    shown: ShownColumn,
-    interval: Interval,
-    column: Spans,
-    k: int,
-    people: Counted,
-    *,
-    same_rows: bool,
-) -> _Bins:
+def _interval_bins(column: _Column, interval: Interval) -> _Bins:
     """Ranges of at least k people; missing is a bin of its own, or part of the last bin."""
+    shown, spans, people, k = column.shown, column.spans, column.people, column.k
     absent, unknown = interval.absent, people.attribute.absent
-    scale = _scale(interval, shown.original, column.step, k)
-    fine = np.searchsorted(scale.ends, people.attribute.values[~unknown], side="right")
-    counts = _sums(fine, people.rows[~unknown], len(scale.ends) + 1)
+    scale = _scale(interval, shown.original, spans.step, k)
+    fine = np.searchsorted(scale, people.attribute.values[~unknown], side="right")
+    counts = _sums(fine, people.rows[~unknown], len(scale) + 1)
     if absent.all():
-        return _everything(MISSING, len(absent), len(column.low))
+        return _everything(MISSING, column)
     if counts.sum() < k:
-        return _everything(EVERYTHING, len(absent), len(column.low))
-    ends = [-inf, *scale.ends[_kept_ends(counts, k)].tolist(), inf]
-    labels = [scale.label(low, high) for low, high in pairwise(ends)]
-    ranges = [(low, _before(high, column.step)) for low, high in pairwise(ends)]
-    shares = [column.shares(low, high) for low, high in ranges]
+        return _everything(EVERYTHING, column)
+    ends = [-inf, *scale[_kept_ends(counts, k)].tolist(), inf]
+    label = date_label if interval.is_date else number_label(spans.step)
+    labels = [label(low, high) or EVERYTHING for low, high in pairwise(ends)]
+    ranges = [(low, _before(high, spans.step)) for low, high in pairwise(ends)]
+    shares = [spans.shares(low, high) for low, high in ranges]
     if not interval.width:  # no cell shows the range of values
-        shares = [np.where(column.hidden, 1 / len(ranges), share) for share in shares]
-    covers = [column.covers(low, high) for low, high in ranges]
+        shares = [np.where(spans.hidden, 1 / len(ranges), share) for share in shares]
+    covers = [spans.covers(low, high) for low, high in ranges]
     places = np.searchsorted(ends[1:-1], interval.values, side="right").astype(np.int64)
-    nowhere = np.isnan(column.low)
-    if absent.any() if same_rows else (nowhere | column.hidden).any():
+    nowhere = np.isnan(spans.low)
+    if absent.any() if column.same_rows else (nowhere | spans.hidden).any():
         if people.rows[unknown].sum() >= k:
             labels = [*(labels if len(labels) > 1 else [PRESENT]), MISSING]
             shares = [*shares, nowhere.astype(np.float64)]
-            covers = [*covers, nowhere | column.hidden]
+            covers = [*covers, nowhere | spans.hidden]
         else:
             labels[-1] += f", or {MISSING}"
             shares[-1] = shares[-1] + nowhere
             covers[-1] = covers[-1] | nowhere
         places[absent] = len(labels) - 1
-    spelled = ["", *map(_first_day if interval.is_date else _spelled, ends[1:-1]), ""]
-    told = list(pairwise(spelled))
-    return _Bins(labels, places, np.column_stack(shares), np.column_stack(covers), told)
+    spelled = ["", *map(first_day if interval.is_date else spelled_out, ends[1:-1]), ""]
+    return _Bins(
+        labels, places, np.column_stack(shares), np.column_stack(covers), [*pairwise(spelled)]
+    )
 
 
-def _everything(label: str, values: int, cells: int) -> _Bins:
-    one = np.ones((cells, 1))
-    return _Bins([label], np.zeros(values, dtype=np.int64), one, one > 0)
+def _everything(label: str, column: _Column) -> _Bins:
+    """A single bin of all values and cells."""
+    values, whole = len(column.shown.original), np.ones((len(column.spans.low), 1))
+    return _Bins([label], np.zeros(values, dtype=np.int64), whole, whole > 0)
 
 
 def _before(end: float, step: float) -> float:
@@ -273,142 +281,50 @@ def _before(end: float, step: float) -> float:
 def _kept_ends(counts: Longs, k: int) -> list[int]:
     """Choose the ends so that each range has at least k people."""
     kept: list[int] = []
-    behind, ahead = 0, int(counts.sum())
+    below, above = 0, int(counts.sum())
     for place, count in enumerate(counts[:-1].tolist()):
-        behind, ahead = behind + count, ahead - count
-        if behind >= k and ahead >= k:
+        below, above = below + count, above - count
+        if below >= k and above >= k:
             kept.append(place)
-            behind = 0
+            below = 0
     return kept
 
 
-class _Scale(NamedTuple):
-    """Round numbers or days as ends of ranges, and a function for the label of a range."""
-
-    ends: Floats
-    label: Callable[[float, float], str]
-
-
-def _scale(interval: Interval, rows: Longs, step: float, k: int) -> _Scale:
+def _scale(interval: Interval, rows: Longs, step: float, k: int) -> Floats:
+    """Round numbers or days between all values but the lowest and the highest k at least."""
     order = np.argsort(interval.values, kind="stable")[: np.count_nonzero(~interval.absent)]
-    present, behind = interval.values[order], np.cumsum(rows[order])
-    total = int(behind[-1]) if len(behind) else 0
-    name = _date_label if interval.is_date else _number_label(step)
+    present, reached = interval.values[order], np.cumsum(rows[order])
+    total = int(reached[-1]) if len(reached) else 0
     for tail in (max(k, total // _TAILS), k):
-        ends = np.searchsorted(behind, [tail, total - tail + 1])  # the places of these rows
+        ends = np.searchsorted(reached, [tail, total - tail + 1])  # the places of these rows
         if total >= 2 * tail and present[ends[0]] < present[ends[1]]:
             low, high = present[ends].tolist()
-            if interval.is_date and high - low > 2 * _MONTH:
-                return _Scale(_months_between(low, high), name)
-            return _Scale(_round_between(low, high, step), name)
-    return _Scale(np.array([]), name)
-
-
-# In a narrower range, floats cannot represent round numbers.
-_TINY = 1e-300
-
-
-def _round_between(low: float, high: float, step: float) -> Floats:
-    """Multiples of 1, 2 or 5 times a power of ten, between two numbers."""
-    wanted = max((high - low) / (MOST_BINS - 2), step)
-    if wanted < _TINY:
-        return np.array([])
-    power = floor(log10(wanted))
-    width = next(w for w in (1, 2, 5, 10) if w * 10.0**power >= wanted * (1 - 1e-9))
-    first, last = (floor(end / (width * 10.0**power)) for end in (low, high))
-    ends = [width * multiple for multiple in range(first + 1, last + 1)]
-    # Dividing by a whole number gives the float nearest to the decimal end.
-    scaled = [end * 10**power if power >= 0 else end / 10**-power for end in ends]
-    return np.array(scaled, dtype=np.float64)
-
-
-_MONTH = 31
-_MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 6000, 12000, 120_000)
-
-
-def _months_between(low: float, high: float) -> Floats:
-    """First days of months, quarters, half-years, years or decades, between two days."""
-    months = [day.year * 12 + day.month - 1 for day in (_day(low), _day(high))]
-    wanted = (months[1] - months[0]) / (MOST_BINS - 2)
-    width = next(w for w in _MONTHS if w >= wanted)
-    multiples = range(months[0] // width + 1, months[1] // width + 1)
-    firsts = [date(m * width // 12, m * width % 12 + 1, 1) for m in multiples]
-    return np.array([(first - _EPOCH).days for first in firsts], dtype=np.float64)
-
-
-_EPOCH = date(1970, 1, 1)
-
-
-def _day(days: float) -> date:
-    return _EPOCH + timedelta(days=int(days))
-
-
-def _number_label(step: float) -> Callable[[float, float], str]:
-    def label(low: float, high: float) -> str:
-        if low == -inf:
-            return EVERYTHING if high == inf else f"under {_spelled(high)}"
-        if high == inf:
-            return f"{_spelled(low)} and more"
-        if not step:
-            return f"{_spelled(low)} to under {_spelled(high)}"
-        last = high - step
-        return _spelled(low) if low == last else f"{_spelled(low)} to {_spelled(last)}"
-
-    return label
-
-
-def _spelled(number: float) -> str:
-    return f"{number:,.10g}"
-
-
-def _date_label(low: float, high: float) -> str:
-    if low == -inf:
-        return EVERYTHING if high == inf else f"before {_first_day(high)}"
-    if high == inf:
-        return f"from {_first_day(low)}"
-    first, last = _day(low), _day(high - 1)
-    if first.day > 1 or _day(high).day > 1:
-        return str(first) if first == last else f"{first} to {last}"
-    form = "%Y" if (first.month, last.month) == (1, 12) else "%Y-%m"
-    names = [f"{day.strftime(form)}" for day in (first, last)]
-    return names[0] if names[0] == names[1] else " to ".join(names)
-
-
-def _first_day(days: float) -> str:
-    day = _day(days)
-    if day.day > 1:
-        return str(day)
-    return day.strftime("%Y-%m" if day.month > 1 else "%Y")
+            if interval.is_date and high - low > 2 * MONTH:
+                return months_between(low, high, MOST_BINS)
+            return round_between(low, high, step, MOST_BINS)
+    return np.array([])
 
 
 # ── categories ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _category_bins(
-    shown: ShownColumn,
-    category: Category,
-    column: Spans,
-    k: int,
-    people: Counted,
-    *,
-    same_rows: bool,
-) -> _Bins:
+def _category_bins(column: _Column, category: Category) -> _Bins:
     """The nodes with at least k people, sorted by rows, and all other values together."""
-    tree = category.tree
-    known = _known_leaves(category, column, same_rows=same_rows)
+    tree, shown, spans = category.tree, column.shown, column.spans
+    low, high = (end.astype(np.int64) for end in (spans.low, spans.high))
+    known = _known_leaves(column, category)
     ancestors = tree.ancestors[: tree.leaf_count]
-    if same_rows:
+    if column.same_rows:
         every = np.arange(tree.leaf_count)
         rows, persons = (
             _under(category, every, every, _sums(own.places, times, tree.leaf_count))
-            for own, times in ((category, shown.original), people)
+            for own, times in ((category, shown.original), column.people)
         )
     else:  # only values that the release shows may be named
-        low, high = (end.astype(np.int64) for end in (column.low, column.high))
         rows = persons = _under(category, low, high, shown.counts)
-    named = _told(_cut(category, persons, k), rows, persons, k)
+    named = _named(_cut(category, persons, column.k), rows, persons, column.k)
     if not named or not known.any():
-        return _everything(EVERYTHING, len(category.leaves), len(column.low))
+        return _everything(EVERYTHING, column)
     labels = [MISSING if tree.labels[n] == MISSING_LEAF else tree.labels[n] for n in named]
     bin_of_leaf = np.full(tree.leaf_count, len(named))
     for place, node in enumerate(named):
@@ -417,38 +333,29 @@ def _category_bins(
         labels.append(OTHERS)
     inside = (bin_of_leaf[:, None] == np.arange(len(labels))) & known[:, None]
     until = np.vstack([np.zeros(len(labels)), np.cumsum(inside, axis=0)])
-    low, behind = column.low.astype(np.int64), column.high.astype(np.int64) + 1
-    leaves = until[behind] - until[low]
-    if category.column.has_own_tree and not same_rows:
+    leaves = until[high + 1] - until[low]
+    if category.column.has_own_tree and not column.same_rows:
         # The number of values that such cells cover is known only from the original.
-        leaves[~_telling(category, column)] = 0
+        leaves[~column.telling] = 0
         labels.append(ANYTHING)
-        leaves = np.column_stack([leaves, ~_telling(category, column)])
+        leaves = np.column_stack([leaves, ~column.telling])
     cells = leaves / np.maximum(leaves.sum(axis=1, keepdims=True), 1)
     return _Bins(labels, bin_of_leaf[category.leaves], cells, leaves > 0)
 
 
-def _telling(category: Category, column: Spans) -> Mask:
-    """The cells that do not cover all values of the column."""
-    width = column.high - column.low
-    telling: Mask = (width == 0) | (width < category.width)
-    return telling
-
-
-def _known_leaves(category: Category, column: Spans, *, same_rows: bool) -> Mask:
+def _known_leaves(column: _Column, category: Category) -> Mask:
     """The leaves that cells may cover, as far as readers may know them.
 
     Unless it is declared, a leaf may exist only for suppressed people. So only leaves of released
     rows are used or, if these are unknown, leaves under cells that do not cover everything.
     """
     leaves = category.tree.leaf_count
-    if same_rows:
+    if column.same_rows:
         seen: Mask = np.bincount(category.leaves, minlength=leaves) > 0
     else:
-        telling = _telling(category, column)
         steps = np.zeros(leaves + 1, dtype=np.int64)
-        np.add.at(steps, column.low[telling].astype(np.int64), 1)
-        np.subtract.at(steps, column.high[telling].astype(np.int64) + 1, 1)
+        np.add.at(steps, column.spans.low[column.telling].astype(np.int64), 1)
+        np.subtract.at(steps, column.spans.high[column.telling].astype(np.int64) + 1, 1)
         seen = np.cumsum(steps[:-1]) > 0
     if category.column.has_own_tree:
         return seen
@@ -490,7 +397,7 @@ def _cut(category: Category, people: Longs, k: int) -> list[int]:
     return nameable(cut)
 
 
-def _told(cut: list[int], rows: Longs, people: Longs, k: int) -> list[int]:
+def _named(cut: list[int], rows: Longs, people: Longs, k: int) -> list[int]:
     """The nodes to name, sorted by rows: not too many, and with at least k people left over."""
     named = sorted(cut, key=lambda node: (-rows[node], node))
     if len(named) > MOST_BINS:
@@ -511,10 +418,10 @@ def class_sizes(view: View) -> tuple[ClassSizes, ...]:
     """The sizes of classes: each size if there are few, otherwise in ever wider ranges."""
     sizes = view.classes.sizes
     found = []
-    for start, behind in pairwise(_starts(int(sizes.min()), int(sizes.max()))):
-        within = sizes[(sizes >= start) & (sizes < behind)]
+    for start, after in pairwise(_starts(int(sizes.min()), int(sizes.max()))):
+        within = sizes[(sizes >= start) & (sizes < after)]
         if len(within):
-            most = min(behind - 1, int(sizes.max()))
+            most = min(after - 1, int(sizes.max()))
             found.append(ClassSizes(start, most, len(within), int(within.sum())))
     return tuple(found)
 

@@ -8,7 +8,7 @@ means of two.
 import math
 import re
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from itertools import takewhile
 from typing import Literal
 
@@ -21,6 +21,7 @@ from covey.encoding.categories import members_of
 from covey.encoding.intervals import MISSING
 from covey.errors import count, percent
 from covey.generalisation import ShownColumn, View
+from covey.measures.scales import day_of
 from covey.schema import TaxonomyBuilder
 from covey.schema.taxonomy import ROOT
 
@@ -38,10 +39,9 @@ _WORDS = {
 # What follows these words is a period in which something is counted: visits per year.
 _PERIOD = {"per", "last", "past", "previous", "pro", "letzten", "par", "por"}
 _DAYS = {"hours": 1 / 24, "days": 1.0, "months": 365.25 / 12, "years": 365.25}
-_EPOCH = date(1970, 1, 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Resolution:
     """What the released cells show of one quasi-identifier.
 
@@ -56,24 +56,24 @@ class Resolution:
     column: str
     kind: Kind
     unit: str | None  # of widths, if it is known
-    typical: float | None
-    most: float | None
-    of: int | None  # characters of the longest code
-    exact: float  # share of rows that show one value
-    open: float  # share of rows whose interval is open at one end
+    typical: float | None = None
+    most: float | None = None
+    of: int | None = None  # characters of the longest code
+    exact: float = 0.0  # share of rows that show one value
+    open: float = 0.0  # share of rows whose interval is open at one end
     nothing: float  # share of rows that show nothing
     missing: float  # share of rows that show that the value is missing
     relative_to: str  # what the loss is relative to
 
     def __str__(self) -> str:
         """One sentence, without the name of the column."""
-        for share, said in (
+        for share, sentence in (
             (self.exact, "shown exactly in every row"),
             (self.nothing, "not shown in any row"),
             (self.missing, "missing in every row"),
         ):
             if share == 1:
-                return said
+                return sentence
         text = ", ".join(filter(None, [*self._parts(), self._share("missing in", self.missing)]))
         # The first share is one of rows, and so are the others.
         return text.replace(_OF_ROWS, " of rows", 1).replace(_OF_ROWS, "")
@@ -122,7 +122,7 @@ class Resolution:
         return f"{what} {percent(share)}{_OF_ROWS}" if share else ""
 
 
-_OF_ROWS = "\0"  # stands for the words behind a share until it is known which one is the first
+_OF_ROWS = "\0"  # stands for words after a share until it is known which share is the first
 
 
 def resolutions(view: View) -> tuple[Resolution, ...]:
@@ -147,11 +147,11 @@ def _resolution(column: ShownColumn, *, known: bool) -> Resolution:
 def least_of(values: Floats, rows: Longs, share: float) -> float | None:
     """The least value that at least this share of the rows does not exceed; None without rows."""
     order = np.argsort(values, kind="stable")
-    behind = np.cumsum(rows[order])
-    if not len(behind) or not behind[-1]:
+    reached = np.cumsum(rows[order])
+    if not len(reached) or not reached[-1]:
         return None
     # Whole rows: nine of ten rows are 0.9 of them, rounded up.
-    place = int(np.searchsorted(behind, np.ceil(share * behind[-1] - 1e-9)))
+    place = int(np.searchsorted(reached, np.ceil(share * reached[-1] - 1e-9)))
     return float(values[order[place]])
 
 
@@ -179,7 +179,6 @@ def _of_ranges(shown: Ranges, rows: Longs) -> Resolution:
         unit=unit,
         typical=typical,
         most=most,
-        of=None,
         exact=_part(rows, ends & (width == 0)),
         open=_part(rows, half_open),
         nothing=_part(rows, shown.hidden),
@@ -195,11 +194,6 @@ def _of_centres(shown: Centres, rows: Longs) -> Resolution:
         column=interval.name,
         kind=interval.column.render,
         unit=unit_of(interval.name),
-        typical=None,
-        most=None,
-        of=None,
-        exact=0.0,
-        open=0.0,
         nothing=_part(rows, shown.hidden),
         missing=_part(rows, shown.state == MISSING),
         relative_to=_range(interval) if interval.column.domain else "the range of its values",
@@ -233,17 +227,13 @@ def _range(interval: Interval) -> str:
         return "one value"
     declared, exact = interval.column.domain is not None, interval.column.grid is not None
     if interval.is_date:
-        days = [_EPOCH + timedelta(days=int(end)) for end in (low, high)]
-        return f"{days[0]} to {days[1]}" if exact else f"about {_rounded_days(*days)}"
+        first, last = day_of(low), day_of(high)
+        return f"{first} to {last}" if exact else f"about {_rounded_days(first, last)}"
     if not declared and not exact:
-        low, high = _rounded_outwards(low, high)
-    said = f"{_spelled(low)}{' to ' if low < 0 else '–'}{_spelled(high)}"
-    return f"{said}, as declared" if declared else said if exact else f"about {said}"
-
-
-def _rounded_outwards(low: float, high: float) -> tuple[float, float]:
-    step = 10.0 ** max(math.floor(math.log10(high - low)), -300)
-    return math.floor(low / step) * step, math.ceil(high / step) * step
+        step = 10.0 ** max(math.floor(math.log10(high - low)), -300)
+        low, high = math.floor(low / step) * step, math.ceil(high / step) * step
+    ends = f"{_spelled(low)}{' to ' if low < 0 else '–'}{_spelled(high)}"
+    return f"{ends}, as declared" if declared else ends if exact else f"about {ends}"
 
 
 def _rounded_days(first: date, last: date) -> str:
@@ -268,7 +258,7 @@ def _of_codes(shown: Nodes, column: ShownColumn, *, known: bool) -> Resolution:
     length = np.array([len(label.rstrip(ROOT)) for label in labels], dtype=np.float64)
     rows, some = column.counts, ~missing & ~_is_root(shown)
     least = [least_of(-length[some], rows[some], share) for share in (0.5, 0.9)]
-    typical, most = (None if one is None else -one + 0.0 for one in least)
+    typical, most = (None if length is None else -length + 0.0 for length in least)
     return Resolution(
         column=shown.attribute.name,
         kind="characters",
@@ -276,8 +266,7 @@ def _of_codes(shown: Nodes, column: ShownColumn, *, known: bool) -> Resolution:
         typical=typical,
         most=most,
         of=max(map(len, labels)),
-        exact=_part(rows, _is_leaf(shown) & ~missing),
-        open=0.0,
+        exact=_part(rows, (shown.node < shown.attribute.tree.leaf_count) & ~missing),
         nothing=_part(rows, _is_root(shown)),
         missing=_part(rows, missing),
         relative_to=_tree(shown.attribute, known=known),
@@ -287,19 +276,17 @@ def _of_codes(shown: Nodes, column: ShownColumn, *, known: bool) -> Resolution:
 def _of_labels(shown: Nodes, column: ShownColumn, *, known: bool) -> Resolution:
     values, missing = _values(shown, column), _is_missing(shown)
     exact, nothing = (values == 1) & ~missing, _is_root(shown) & (values > 1)
-    nothing &= values >= shown.attribute.tree.leaf_count - _has_missing(shown.attribute)
+    tree = shown.attribute.tree
+    nothing &= values >= tree.leaf_count - (MISSING_LEAF in tree.node_of)
     between = ~exact & ~nothing & ~missing
     # The number of values under a label of a built tree may depend on people who were left out.
-    told = known or not shown.attribute.counts_leaves
+    countable = known or not shown.attribute.counts_leaves
     return Resolution(
         column=shown.attribute.name,
         kind="values",
         unit="values",
-        typical=least_of(values[between], column.counts[between], 0.5) if told else None,
-        most=None,
-        of=None,
+        typical=least_of(values[between], column.counts[between], 0.5) if countable else None,
         exact=_part(column.counts, exact),
-        open=0.0,
         nothing=_part(column.counts, nothing),
         missing=_part(column.counts, missing),
         relative_to=_tree(shown.attribute, known=known),
@@ -316,17 +303,8 @@ def _values(shown: Nodes, column: ShownColumn) -> Floats:
     return below
 
 
-def _has_missing(category: Category) -> int:
-    return int(MISSING_LEAF in category.tree.node_of)
-
-
 def _is_missing(shown: Nodes) -> Mask:
     return np.equal(shown.node, shown.attribute.tree.node_of.get(MISSING_LEAF, -1))
-
-
-def _is_leaf(shown: Nodes) -> Mask:
-    leaf: Mask = shown.node < shown.attribute.tree.leaf_count
-    return leaf
 
 
 def _is_root(shown: Nodes) -> Mask:
