@@ -25,7 +25,7 @@ from covey.encoding.selection import Selection
 from covey.engines.memory import MemoryTable, losses_of, refuse_too_few
 from covey.engines.run import Order, Source, is_place
 from covey.errors import SchemaError, UsageError, count
-from covey.generalisation import Behind, View, generalise
+from covey.generalisation import Originals, View, generalise
 from covey.measures import loss
 from covey.measures.loss import Losses
 from covey.measures.queries import query_error
@@ -279,8 +279,8 @@ def _shown_by(
     some = people.take(Selection.where(kept.of(shown)))
     encoded, own = encode(some.table, schema), groups.released()
     released = generalise(some.table, encoded, own, PLAIN)
-    behind = Behind.of(encoded, own)
-    view = View.of(released, encoded, class_column=class_column, behind=behind)
+    originals = Originals.of(encoded, own)
+    view = View.of(released, encoded, class_column=class_column, originals=originals)
     left_out = len(kept.rows) - int(shown.sum())
     return view, losses_of(view, encoded, own, left_out, k=k)
 

@@ -105,7 +105,7 @@ class Destination:
     @property
     def beside(self) -> list[str | Path]:
         """The files beside the release."""
-        more = [certificates.beside(self.path)] if self.certificate else []
+        more = [certificates.path_for(self.path)] if self.certificate else []
         return [*self.reports, *self.private, *more]
 
     @property
@@ -177,7 +177,7 @@ class Proven:
                 outputs[to.costs].write(self.costs.write_csv().encode())
             if to.certificate:
                 statement = self._statement(report, pages, written)
-                outputs[certificates.beside(to.path)].write(statement)
+                outputs[certificates.path_for(to.path)].write(statement)
             with entry.publishing():
                 outputs.publish()
         return report

@@ -16,7 +16,7 @@ import covey
 from covey import Schema, SchemaError, TableError, UsageError
 from covey.encoding import encode
 from covey.encoding.groups import Groups
-from covey.generalisation import Behind, Style, View, generalise
+from covey.generalisation import Originals, Style, View, generalise
 from covey.measures import loss
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
@@ -183,7 +183,7 @@ def test_two_groups_with_the_same_mean_are_one_class() -> None:
     encoded, groups = encode(table, known), Groups([0, 0, 1, 1] * 2)
     released = generalise(table, encoded, groups, Style())
     assert covey.verify(released.frame, known, k=8).holds
-    view = View.of(released, encoded, behind=Behind.of(encoded, groups))
+    view = View.of(released, encoded, originals=Originals.of(encoded, groups))
     # Ranges of 2 and of 4 in a domain of 4.
     assert loss.measure(view).columns[0].il == pytest.approx((2 / 4 + 4 / 4) / 2)
 

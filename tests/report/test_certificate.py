@@ -715,7 +715,7 @@ def written_as_folder(place: Path, ending: str) -> checking.Checked:
         *(report, pages, schema, asked),
         *(tables.read(out, schema), covey.verify(out, schema, asked)),
     )
-    certificate.beside(out).write_bytes(said)
+    certificate.path_for(out).write_bytes(said)
     return checking.check(out, place / "out.intoto.json")
 
 

@@ -78,11 +78,11 @@ def test_a_release_is_verified_measured_and_certified_in_every_format(
     assert lost.to_dict() == covey.measure(people, release.table, schema).to_dict()
     again = covey.report_on(people, path, schema, require=K)
     assert again.output == said.output
-    checked = checking.check(path, certificate.beside(path))
+    checked = checking.check(path, certificate.path_for(path))
     assert checked.holds, checked.differences
     path.write_bytes(path.read_bytes() + b" ")
     assert any(
-        "SHA-256" in one for one in checking.check(path, certificate.beside(path)).differences
+        "SHA-256" in one for one in checking.check(path, certificate.path_for(path)).differences
     )
 
 
@@ -104,7 +104,7 @@ def test_a_release_of_a_file_in_another_encoding(ending: str, tmp_path: Path) ->
     made.write(path, register=False, certificate=True)
     assert covey.verify(path, schema, require=K).holds
     assert {*tables.read(path, schema).frame["town"]} == {"Köln0", "Köln1"}
-    assert checking.check(path, certificate.beside(path)).holds
+    assert checking.check(path, certificate.path_for(path)).holds
 
 
 @pytest.mark.slow

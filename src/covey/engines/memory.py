@@ -33,7 +33,7 @@ from covey.engines import part
 from covey.engines.part import Grouping, leaving_order
 from covey.engines.run import Measured, Order
 from covey.errors import UsageError
-from covey.generalisation import Behind, View, beside, cells_of, filled_in
+from covey.generalisation import Originals, View, cells_of, filled_in, with_cells
 from covey.inspection.persons import Doubts, whose_rows
 from covey.inspection.repeating import refuse_unsaid, with_dropped
 from covey.measures import loss
@@ -137,8 +137,10 @@ class Drafted:
         rows = Rows.counted(
             table.frame.height, len(run.people.selection.rows), run.formed.suppressed
         )
-        behind = Behind.of(encoded, draft.groups)
-        view = View.of(draft.released, encoded, class_column=request.class_column, behind=behind)
+        originals = Originals.of(encoded, draft.groups)
+        view = View.of(
+            draft.released, encoded, class_column=request.class_column, originals=originals
+        )
         whose = next(iter(_of(draft.people, run.persons).values()), None)
         self.measured = Measured(
             view,
@@ -315,7 +317,7 @@ def _draft(
         # So that not even the custodian's numbers of equal rows follow the input.
         ties = np.random.default_rng((people.seed, _TIES)).permutation(len(place))
         behind = leaving_order(shown_cells, place, carried, ties)
-    shown = beside(table.frame[behind], cells, place[behind])
+    shown = with_cells(table.frame[behind], cells, place[behind])
     return _Draft(
         encoded, groups, selection, Selection(behind, selection.total), table.with_frame(shown)
     )

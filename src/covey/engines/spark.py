@@ -458,7 +458,7 @@ class SparkFiles:
         """The release beside its original, and the columns that it carries."""
         task = self.run.task
         tally = Tally.of_scan(summary.scan, task.schema, task.dialect)
-        view = View.counted(tally, self.seen.classes, (), task.dialect, summary.behind)
+        view = View.counted(tally, self.seen.classes, (), task.dialect, summary.originals)
         if not task.request.persons:
             return view, self.seen.carried
         with _spark("trying what others may know"):

@@ -36,7 +36,7 @@ from covey.engines import part
 from covey.engines.cuts import Cuts, learn, uncut
 from covey.engines.part import Grouping
 from covey.errors import UsageError
-from covey.generalisation import Behind, cells_of, filled_in
+from covey.generalisation import Originals, cells_of, filled_in
 from covey.inspection import repeating
 from covey.inspection.persons import dropped_numbers, whose_rows
 from covey.inspection.repeating import Repeating, with_dropped
@@ -525,7 +525,7 @@ class Summary:
     in_groups: InGroups
     filled_in: Counter[str]  # missing cells that show the values of others, by column
     mended: Counter[tuple[str, str]]  # mended cells of released rows
-    behind: Behind
+    originals: Originals
 
     @classmethod
     def of(cls, rows: Rows, groups: Groups, job: Job) -> "Summary":
@@ -540,7 +540,7 @@ class Summary:
             InGroups.of(table, own),
             Counter({a.name: filled_in(a, own) for a in table.attributes}),
             Counter(dict(zip(job.mends, mended, strict=True))),
-            Behind.of(table.encoded_within(job.domain), own),
+            Originals.of(table.encoded_within(job.domain), own),
         )
 
     def __add__(self, other: "Summary") -> "Summary":
@@ -550,7 +550,7 @@ class Summary:
             self.in_groups + other.in_groups,
             self.filled_in + other.filled_in,
             self.mended + other.mended,
-            self.behind + other.behind,
+            self.originals + other.originals,
         )
 
 

@@ -141,7 +141,7 @@ class LocalFiles:
         return in_counts(
             *(tally, self.batches(), schema),
             class_column=self.order.request.class_column,
-            behind=summary.behind,
+            originals=summary.originals,
             owners=self._persons(),
         )
 

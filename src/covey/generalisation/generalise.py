@@ -21,7 +21,7 @@ def generalise(table: Table, encoded: EncodedTable, groups: Groups | Rings, styl
     shown = place >= 0
     cells = cells_of(encoded, groups, table.dialect, style)
     frame = table.frame.filter(pl.Series(shown))
-    return table.with_frame(beside(frame, cells, place[shown]))
+    return table.with_frame(with_cells(frame, cells, place[shown]))
 
 
 def cells_of(
@@ -37,7 +37,9 @@ def cells_of(
     }
 
 
-def beside(frame: pl.DataFrame, cells: dict[str, list[pl.Series]], place: Longs) -> pl.DataFrame:
+def with_cells(
+    frame: pl.DataFrame, cells: dict[str, list[pl.Series]], place: Longs
+) -> pl.DataFrame:
     """A frame with the released cells at these places instead of its quasi-identifiers."""
     gathered = {name: [one.gather(place) for one in shown] for name, shown in cells.items()}
     columns = [series for name in frame.columns for series in gathered.get(name, [frame[name]])]

@@ -15,8 +15,8 @@ from covey._core.arrays import Longs
 from covey.encoding import Attribute, Counted, EncodedTable, Shown, Tally
 from covey.errors import TableError, UsageError
 from covey.generalisation.as_released import as_released
-from covey.generalisation.behind import NOTHING_BEHIND, Behind
 from covey.generalisation.classes import ReleasedClasses, written_cells
+from covey.generalisation.originals import NO_ORIGINALS, Originals
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
 
@@ -57,7 +57,7 @@ class View:
     columns: tuple[ShownColumn, ...]
     classes: ReleasedClasses
     dialect: Dialect
-    behind: Behind = NOTHING_BEHIND  # of a release by covey, if it shows means or medians
+    originals: Originals = NO_ORIGINALS  # of a release by covey, if it shows means or medians
     in_memory: InMemory | None = None
 
     @classmethod
@@ -67,12 +67,12 @@ class View:
         original: EncodedTable,
         *,
         class_column: str | None = None,
-        behind: Behind = NOTHING_BEHIND,
+        originals: Originals = NO_ORIGINALS,
     ) -> "View":
         """Read a released table in memory; report an unreadable cell by its row."""
         names = [attribute.name for attribute in original.attributes]
         classes = ReleasedClasses.of(released, names, class_column=class_column)
-        view = cls.counted(Tally.of(original), classes, [released], released.dialect, behind)
+        view = cls.counted(Tally.of(original), classes, [released], released.dialect, originals)
         return replace(view, in_memory=InMemory(released, original))
 
     @classmethod
@@ -82,12 +82,12 @@ class View:
         classes: ReleasedClasses,
         batches: Iterable[Table],
         dialect: Dialect,
-        behind: Behind = NOTHING_BEHIND,
+        originals: Originals = NO_ORIGINALS,
     ) -> "View":
         """Read the distinct cells of a release; its `batches` locate a cell that is unreadable."""
         try:
             shown = [
-                behind.beside(attribute.parse(cells, dialect))
+                originals.with_widths(attribute.parse(cells, dialect))
                 for attribute, cells in zip(original.attributes, classes.cells, strict=True)
             ]
         except TableError:
@@ -95,7 +95,7 @@ class View:
             raise
         rows = [column.rows for column in original.columns]
         columns = map(ShownColumn, shown, classes.counts, classes.cells, rows)
-        return cls(original, tuple(columns), classes, dialect, behind)
+        return cls(original, tuple(columns), classes, dialect, originals)
 
     @property
     def rows(self) -> int:

@@ -218,13 +218,13 @@ def measure(
         information=(
             None if in_groups is None else in_groups.information_lost(original, suppressed)
         ),
-        sse=_sse(view) if view.behind.squares and view.same_rows else None,
+        sse=_sse(view) if view.originals.squares and view.same_rows else None,
     )
 
 
 def _sse(view: View) -> float | None:
     """The share of the variance of the columns with means that these do not show."""
-    squares = view.behind.squares
+    squares = view.originals.squares
     shares, weights = [], []
     for attribute, rows in view.original.columns:
         if attribute.name in squares:
@@ -300,12 +300,12 @@ def _worst(losses: Floats, rows: Longs) -> tuple[WorstRows, ...]:
     levels, place = np.unique(losses, return_inverse=True)
     counts = np.bincount(place, weights=rows).astype(np.int64)[::-1]
     levels, total = levels[::-1], int(rows.sum())
-    behind = np.cumsum(counts)
+    reached = np.cumsum(counts)
     whole = float(counts @ levels)
     found = []
     for share in _WORST:
         worst = -(-total * share // 1000)
-        among = np.clip(worst - (behind - counts), 0, counts)
+        among = np.clip(worst - (reached - counts), 0, counts)
         held, without = float(among @ levels), float((counts - among) @ levels)
         found.append(WorstRows(share / 10, worst, held, _ratio(held, whole), without))
     return tuple(found)

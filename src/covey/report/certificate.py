@@ -39,7 +39,7 @@ _NOT_JUDGED = {
 }
 
 
-def beside(path: str | Path) -> Path:
+def path_for(path: str | Path) -> Path:
     """The path of a release's certificate."""
     if path == files.STREAM:
         raise UsageError("a certificate is written beside its release: write the release to a file")

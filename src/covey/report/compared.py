@@ -12,7 +12,7 @@ import polars as pl
 from covey.encoding import Scan, Tally, Values, encode, rows_to_keep
 from covey.errors import TableError
 from covey.generalisation import ReleasedClasses, View
-from covey.generalisation.behind import NOTHING_BEHIND, Behind
+from covey.generalisation.originals import NO_ORIGINALS, Originals
 from covey.inspection.persons import whose_rows
 from covey.measures.histograms import Persons
 from covey.report.carried import NOBODY, Carried
@@ -81,7 +81,7 @@ def in_counts(
     schema: Schema,
     *,
     class_column: str | None = None,
-    behind: Behind = NOTHING_BEHIND,
+    originals: Originals = NO_ORIGINALS,
     owners: Mapping[str, pl.Series] = NOBODY,
     persons: Sequence[str] = (),
 ) -> tuple[View, Carried]:
@@ -93,7 +93,7 @@ def in_counts(
     found = merged(_afterwards(released, names, schema, class_column, owners, persons))
     if found is None:
         raise TableError("the released table has no rows")
-    view = View.counted(original, found.classes, released, released.dialect, behind)
+    view = View.counted(original, found.classes, released, released.dialect, originals)
     return view, found.carried
 
 

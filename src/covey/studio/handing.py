@@ -50,7 +50,7 @@ def written(
     register, and another release gets an entry of its own.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    seal = certificates.beside(folder / output)
+    seal = certificates.path_for(folder / output)
     seal.unlink(missing_ok=True)  # of an earlier writing, for other bytes of the report
     reports = [folder / name for name in REPORTS]
     report = release.write(folder / output, report=reports, certificate=certificate, about=about)

@@ -1,4 +1,4 @@
-"""What is behind means and medians, which the release does not show, and only groups tell.
+"""The original values behind each released mean or median, known from the groups alone.
 
 It measures what a release lost. What several parts of a table have adds up.
 """
@@ -18,7 +18,7 @@ CENTRE, ROWS, WIDTHS = "centre", "rows", "widths"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Behind:
+class Originals:
     """The values behind the means or medians of each column that shows these."""
 
     cells: Mapping[str, pl.DataFrame]  # each centre, its rows, and the sum of their widths
@@ -40,8 +40,8 @@ class Behind:
                 squares[interval.name] = math.fsum(apart[known] ** 2)
         return cls(cells, squares)
 
-    def __add__(self, other: "Behind") -> "Behind":
-        return Behind(
+    def __add__(self, other: "Originals") -> "Originals":
+        return Originals(
             {
                 name: _summed(pl.concat([one, other.cells[name]]))
                 for name, one in self.cells.items()
@@ -49,13 +49,13 @@ class Behind:
             {name: one + other.squares[name] for name, one in self.squares.items()},
         )
 
-    def beside(self, shown: Shown) -> Shown:
+    def with_widths(self, shown: Shown) -> Shown:
         """Released cells with the widths behind them, if they are means or medians."""
         if not isinstance(shown, Centres) or shown.attribute.name not in self.cells:
             return shown
         known = self.cells[shown.attribute.name]
-        asked = pl.DataFrame({CENTRE: shown.centre})
-        joined = asked.join(known, on=CENTRE, how="left", nulls_equal=True, maintain_order="left")
+        centres = pl.DataFrame({CENTRE: shown.centre})
+        joined = centres.join(known, on=CENTRE, how="left", nulls_equal=True, maintain_order="left")
         mean = (joined[WIDTHS] / joined[ROWS]).fill_null(np.nan)
         return replace(shown, width=mean.to_numpy())
 
@@ -66,4 +66,4 @@ def _summed(cells: pl.DataFrame) -> pl.DataFrame:
     return ordered.group_by(CENTRE, maintain_order=True).agg(pl.col(ROWS, WIDTHS).sum())
 
 
-NOTHING_BEHIND = Behind({}, {})
+NO_ORIGINALS = Originals({}, {})
