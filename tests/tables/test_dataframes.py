@@ -14,10 +14,7 @@ from custody.test_copies import found_in
 
 CANARY = "Q7-secret"
 ROWS = 20
-SCHEMA = covey.Schema.of(
-    quasi={"age": {"type": "numeric", "grid": 10}},
-    insensitive=["cells"],
-)
+SCHEMA = covey.Schema.of(quasi={"age": {"type": "numeric", "grid": 10}}, insensitive=["cells"])
 
 
 def released(frame: Any, **more: Any) -> covey.Release:
@@ -138,11 +135,7 @@ def test_codes_that_became_floats_are_codes_again(kind: str) -> None:
     plain = pl.DataFrame(
         {"zip": [10596.0] * 4 + [10597.0] * 4 + [None] * 4, "ward": [1.0, 2.0, None] * 4}
     )
-    frame: Any = {
-        "polars": plain,
-        "pandas": plain.to_pandas(),
-        "pyarrow": plain.to_arrow(),
-    }[kind]
+    frame: Any = {"polars": plain, "pandas": plain.to_pandas(), "pyarrow": plain.to_arrow()}[kind]
     made = released(frame, schema=CODES)
     cells = pl.DataFrame(made.table)
     assert {"10596", "10597"} <= {*cells["zip"]}

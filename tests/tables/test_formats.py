@@ -358,10 +358,7 @@ def test_files_of_spss_as_pspp_writes_and_reads_them(tmp_path: Path) -> None:
 
 
 def test_stata_as_pandas_writes_it() -> None:
-    data = stata(
-        variable_labels={"age": "Age in years"},
-        value_labels={"age": {39: "thirty-nine"}},
-    )
+    data = stata(variable_labels={"age": "Age in years"}, value_labels={"age": {39: "thirty-nine"}})
     found = read(data)
     assert same(found.frame.with_columns(pl.col("town").replace("", None)))
     assert found.codebook.variables == {"age": "Age in years"}

@@ -13,14 +13,7 @@ from typing import IO, Any
 
 from covey.errors import OutputError, TableError
 from covey.schema import TableFormat
-from covey.tables.formats import (
-    archives,
-    arrow,
-    databases,
-    json_lines,
-    spreadsheets,
-    statistical,
-)
+from covey.tables.formats import archives, arrow, databases, json_lines, spreadsheets, statistical
 from covey.tables.formats.common import Found, needed
 
 __all__ = [
