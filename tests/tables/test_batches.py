@@ -208,17 +208,6 @@ def test_parquet_files_come_in_batches(group: int, tmp_path: Path) -> None:
         found.only(["aeg"])
 
 
-def test_names_of_folders_are_columns_of_batches(tmp_path: Path) -> None:
-    for year in (2023, 2024):
-        folder = tmp_path / "owner=Miller" / f"year={year}"
-        folder.mkdir(parents=True)
-        PEOPLE.write_parquet(folder / "x.parquet")
-    found = batches(tmp_path / "owner=Miller", rows=4)
-    assert together(found).equals(tables.read(tmp_path / "owner=Miller").frame)
-    assert together(found)["year"].to_list() == [2023] * 5 + [2024] * 5
-    assert together(found.only(["age"])).columns == ["age"]
-
-
 def test_types_of_parquet_files_are_made_one(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()

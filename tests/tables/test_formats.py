@@ -32,6 +32,7 @@ from covey import tables
 from covey.errors import OutputError, TableError
 from covey.schema import TableFormat
 from covey.tables import Table, files, sources
+from covey.tables.batches import batches
 from examples import examples
 
 PEOPLE = pl.DataFrame(
@@ -176,6 +177,7 @@ def test_a_spreadsheet_has_typed_cells(made: Callable[..., bytes]) -> None:
         {"age": pl.Int64, "town": pl.String, "height": pl.Float64, "born": pl.Date}
     )
     assert same(found.frame)
+    assert not any("skipped" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(("row", "column"), [(1_048_575, 16_383), (1_048_575, 3), (40_000, 900)])
@@ -257,12 +259,6 @@ def test_formulas_are_read_as_their_results() -> None:
     assert read(memory.getvalue()).frame.to_dict(as_series=False) == {
         "a": [1], "twice": [2], "wrong": [None],
     }  # fmt: skip
-
-
-def test_a_title_above_the_header_is_skipped_and_said() -> None:
-    found = read(xlsx(sheet=[["Our patients"], [], *rows()]))
-    assert same(found.frame)
-    assert any("2 rows" in note for note in found.notes)
 
 
 def test_a_sheet_without_a_header_is_refused_like_a_csv_file() -> None:
@@ -509,14 +505,6 @@ def test_a_kind_without_parts_refuses_one() -> None:
 # ── places ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_part_is_named_after_two_colons(tmp_path: Path) -> None:
-    book = tmp_path / "book.xlsx"
-    book.write_bytes(xlsx(people=rows(), other=[["a"], [1]]))
-    found = tables.read(f"{book}::people")
-    assert same(found.frame)
-    assert found.source == "book.xlsx::people"
-
-
 def test_a_name_with_colons_is_a_name(tmp_path: Path) -> None:
     plain, book = tmp_path / "a::b.csv", tmp_path / "c::d.xlsx"
     plain.write_bytes(csv())
@@ -525,20 +513,12 @@ def test_a_name_with_colons_is_a_name(tmp_path: Path) -> None:
     packed.write_bytes(archive(**{"x::y.csv": csv(), "z": csv()}))
     assert tables.read(str(plain)).source == "a::b.csv"
     assert tables.read(plain).frame.height == 4
-    assert same(tables.read(f"{book}::people").frame)
+    found = tables.read(f"{book}::people")
+    assert same(found.frame)
+    assert found.source == "c::d.xlsx::people"
     assert tables.read(f"{packed}::x::y.csv").frame.height == 4
     with pytest.raises(TableError, match="cannot be read"):
         tables.read(str(tmp_path / "nowhere.xlsx::people"))
-
-
-def test_a_part_of_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stdin:
-        buffer = io.BytesIO(xlsx(people=rows(), other=[["a"], [1]]))
-
-    monkeypatch.setattr(sys, "stdin", Stdin)
-    found = tables.read("-::people")
-    assert same(found.frame)
-    assert found.source == "standard input::people"
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb", "sav", "xls", "parquet"])
@@ -549,7 +529,7 @@ def test_every_format_comes_through_standard_input(
         "sqlite": lambda: sqlite(tmp_path / "s", t=PEOPLE).read_bytes(),
         "duckdb": lambda: duck(tmp_path / "d", t=PEOPLE).read_bytes(),
         "sav": lambda: statistical(pyreadstat.write_sav, tmp_path),
-        "xls": lambda: xls(s=rows()),
+        "xls": lambda: xls(people=rows(), other=[["a"], [1]]),
         "parquet": lambda: written(PEOPLE.write_parquet),
     }[kind]()
 
@@ -557,7 +537,9 @@ def test_every_format_comes_through_standard_input(
         buffer = io.BytesIO(data)
 
     monkeypatch.setattr(sys, "stdin", Stdin)
-    assert tables.read("-").frame.select("age", "height").equals(PEOPLE.select("age", "height"))
+    found = tables.read("-::people" if kind == "xls" else "-")
+    assert found.frame.select("age", "height").equals(PEOPLE.select("age", "height"))
+    assert found.source == f"standard input{'::people' if kind == 'xls' else ''}"
 
 
 @pytest.mark.parametrize(
@@ -631,6 +613,9 @@ def test_names_of_folders_are_columns(tmp_path: Path) -> None:
     assert found["year"].to_list() == [2023] * 4 + [2024] * 4
     (tmp_path / "in").rename(tmp_path / "owner=Miller")  # above, a name says nothing of the table
     assert tables.read(tmp_path / "owner=Miller").frame.equals(found)
+    in_batches = batches(tmp_path / "owner=Miller", rows=3)
+    assert in_batches.together().frame.equals(found)
+    assert in_batches.only(["age"]).together().frame.columns == ["age"]
     assert same(tables.read(tmp_path / "owner=Miller" / "year=2023").frame)
     assert same(tables.read(f"{tmp_path}/*/*/x.parquet").frame, pl.concat([PEOPLE, PEOPLE]))
 
@@ -866,6 +851,7 @@ def test_an_encrypted_archive_is_refused() -> None:
     "above",
     [
         [["Patients of ward 7"]],
+        [["Our patients"], []],
         [["Patients"], [], ["made", "by", "hand"]],
         [["see", None, None, "below"], ["or", "do", None, "not"]],
     ],
@@ -875,12 +861,6 @@ def test_remarks_above_the_header_of_a_sheet_are_skipped(above: list[list[Any]])
     assert table.frame.columns == PEOPLE.columns
     assert table.frame["age"].to_list() == PEOPLE["age"].to_list()
     assert any(f"skipped {len(above)} row" in note for note in table.notes)
-
-
-def test_a_first_row_of_data_is_never_skipped() -> None:
-    table = read(xlsx(People=rows()))
-    assert same(table.frame)
-    assert not any("skipped" in note for note in table.notes)
 
 
 def test_a_sheet_that_cannot_be_read_does_not_hide_the_others(

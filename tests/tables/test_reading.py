@@ -94,11 +94,6 @@ def test_spaces_after_delimiters_are_no_part_of_cells() -> None:
     assert parsed("age,job\n36, a\n41,b\n").frame["job"].to_list() == [" a", "b"]
 
 
-def test_a_delimiter_is_one_sign() -> None:
-    with pytest.raises(SchemaError, match="single character"):
-        Schema.from_dict({"columns": {}, "table": {"delimiter": ";;"}})
-
-
 @pytest.mark.parametrize(
     ("text", "encoding"),
     [
@@ -143,11 +138,6 @@ def test_thousands_signs_are_detected_where_they_must_be_some(
     assert ("thousands sign" in table.notes[0]) == (thousands != "")
     if numbers is not None:
         assert parse_numbers(table.cells("n"), table.dialect).to_list() == numbers
-
-
-def test_the_thousands_sign_is_not_the_decimal_sign() -> None:
-    with pytest.raises(SchemaError, match="differ"):
-        Schema.from_dict({"columns": {}, "table": {"thousands": "."}})
 
 
 def test_a_release_of_numbers_with_thousands_can_be_verified(tmp_path: Any) -> None:
@@ -317,20 +307,6 @@ def test_labels_are_recoded_after_they_are_normalised() -> None:
         "male",
         "female",
     ]
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"type": "categorical", "unreadable": "missing"}, "unreadable"),
-        ({"type": "numeric", "recode": {"a": "b"}}, "recode"),
-        ({"type": "numeric", "missing_values": [True]}, "missing"),
-        ({"type": "numeric", "unreadable": "guess"}, "unreadable"),
-    ],
-)
-def test_settings_that_do_not_fit_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(SchemaError, match=message):
-        of(x=settings)
 
 
 def test_the_report_says_what_was_read_as_missing_without_small_numbers() -> None:

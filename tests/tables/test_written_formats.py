@@ -34,7 +34,7 @@ from examples import examples
 
 ENDINGS = [
     *("csv", "csv.gz", "parquet", "xlsx", "sav", "zsav", "dta", "xpt"),
-    *("jsonl", "ndjson", "arrow", "feather", "zip", "sqlite", "db"),
+    *("jsonl", "arrow", "zip", "sqlite"),  # others name the same formats
 ]
 TYPED = [ending for ending in ENDINGS if ending not in ("csv", "csv.gz", "zip")]
 SECRET = "Q7-secret"
@@ -86,8 +86,7 @@ def test_a_release_is_verified_measured_and_certified_in_every_format(
     )
 
 
-@pytest.mark.parametrize("ending", TYPED)
-def test_a_release_of_a_file_in_another_encoding(ending: str, tmp_path: Path) -> None:
+def test_a_release_of_a_file_in_another_encoding(tmp_path: Path) -> None:
     text = "age;town\n" + "".join(f"{20 + n};Köln{n % 2}\n" for n in range(20))
     (tmp_path / "t.csv").write_bytes(text.encode("cp1252"))
     schema = covey.Schema.from_dict(
@@ -100,11 +99,12 @@ def test_a_release_of_a_file_in_another_encoding(ending: str, tmp_path: Path) ->
         }
     )
     made = covey.anonymize(tmp_path / "t.csv", schema, require=K, key=bytes(32))
-    path = tmp_path / f"r.{ending}"
-    made.write(path, register=False, certificate=True)
-    assert covey.verify(path, schema, require=K).holds
-    assert {*tables.read(path, schema).frame["town"]} == {"Köln0", "Köln1"}
-    assert checking.check(path, certificate.path_for(path)).holds
+    for ending in TYPED:
+        path = tmp_path / f"r.{ending}"
+        made.write(path, register=False, certificate=True)
+        assert covey.verify(path, schema, require=K).holds, ending
+        assert {*tables.read(path, schema).frame["town"]} == {"Köln0", "Köln1"}, ending
+        assert checking.check(path, certificate.path_for(path)).holds, ending
 
 
 @pytest.mark.slow
@@ -246,6 +246,9 @@ def test_pandas_reads_the_files_of_stata_and_sas() -> None:
 
 
 def test_others_read_the_rest(tmp_path: Path) -> None:
+    assert written(CELLS, "jsonl") == written(CELLS, "ndjson")
+    assert written(CELLS, "sqlite") == written(CELLS, "db") == written(CELLS, "sqlite3")
+    assert written(CELLS, "arrow") == written(CELLS, "feather") == written(CELLS, "ipc")
     arrow = pyarrow.feather.read_table(io.BytesIO(written(CELLS, "feather")))
     assert arrow.column("town").to_pylist() == ["Ash", "Bó, =1", ""]
     lines = written(CELLS, "jsonl").decode().splitlines()
