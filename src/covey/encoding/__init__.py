@@ -2,10 +2,10 @@
 
 from covey.encoding.attributes import Attribute, Shown, Style
 from covey.encoding.categories import MISSING_LEAF, Category, Nodes
-from covey.encoding.domain import Domain, Scan
+from covey.encoding.domain import Domain, Scan, ValueCounts
 from covey.encoding.encode import EncodedTable, encode, encode_values
 from covey.encoding.intervals import Centres, Interval, Ranges
-from covey.encoding.tally import Counted, Tally
+from covey.encoding.tally import Tally
 from covey.encoding.values import Values, rows_to_keep
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "Attribute",
     "Category",
     "Centres",
-    "Counted",
     "Domain",
     "EncodedTable",
     "Interval",
@@ -23,6 +22,7 @@ __all__ = [
     "Shown",
     "Style",
     "Tally",
+    "ValueCounts",
     "Values",
     "encode",
     "encode_values",

@@ -7,6 +7,7 @@ whole table, and from it follows the `Domain`. So a part of a table is encoded l
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -77,17 +78,30 @@ def _counted(values: pl.Series) -> pl.DataFrame:
     return counts.sort(VALUE, nulls_last=True)
 
 
-def counted(attribute: Attribute) -> pl.DataFrame:
-    """The distinct values of a quasi-identifier, and how many rows have each."""
-    if isinstance(attribute, Category):
-        rows = np.bincount(attribute.leaves, minlength=attribute.tree.leaf_count)
-        labels_ = pl.Series(attribute.tree.leaves, dtype=pl.String)
-        known = pl.select(pl.when(labels_ != MISSING_LEAF).then(labels_)).to_series()
-    else:
-        values, rows = np.unique(attribute.values, return_counts=True)
-        known = pl.Series(values).fill_nan(None)
-    frame = pl.DataFrame({VALUE: known, ROWS: rows.astype(np.int64)})
-    return frame.filter(pl.col(ROWS) > 0).sort(VALUE, nulls_last=True)
+class ValueCounts(NamedTuple):
+    """An attribute with one entry for each value, and the number of rows with each."""
+
+    attribute: Attribute
+    rows: Longs
+
+    @classmethod
+    def of(cls, attribute: Attribute) -> "ValueCounts":
+        """Count the values of a quasi-identifier."""
+        counts = pl.Series(VALUE, attribute.values).value_counts(name=ROWS).sort(VALUE)
+        distinct = replace(attribute, values=counts[VALUE].to_numpy())
+        return cls(distinct, counts[ROWS].to_numpy().astype(np.int64))
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The same as a `Scan` has it: labels instead of leaves, null if missing."""
+        if isinstance(self.attribute, Category):
+            leaves = pl.Series(self.attribute.tree.leaves, dtype=pl.String)
+            labels_ = leaves.gather(self.attribute.leaves)
+            known = pl.select(pl.when(labels_ != MISSING_LEAF).then(labels_)).to_series()
+        else:
+            known = pl.Series(self.attribute.values).fill_nan(None)
+        frame = pl.DataFrame({VALUE: known, ROWS: self.rows})
+        return frame.sort(VALUE, nulls_last=True)
 
 
 def _summed(counts: list[Mapping[str, pl.DataFrame]]) -> dict[str, pl.DataFrame]:

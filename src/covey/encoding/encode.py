@@ -23,7 +23,7 @@ from covey._core.arrays import Cells, Floats, Forest, Ints, Longs
 from covey.encoding.attributes import Attribute
 from covey.encoding.categories import Category, refuse_uncovered, refuse_unfit
 from covey.encoding.constraints import Coded, Constraints, constraints_of
-from covey.encoding.domain import Domain, Reference, Scan, counted
+from covey.encoding.domain import Domain, Reference, Scan, ValueCounts
 from covey.encoding.groups import Groups
 from covey.encoding.intervals import Interval
 from covey.encoding.values import Values
@@ -116,10 +116,14 @@ class EncodedTable:
             constraints=None if self.constraints is None else self.constraints.take(rows),
         )
 
+    @property
+    def scan(self) -> Scan:
+        """The values of the quasi-identifiers, and how many rows have each."""
+        return Scan(self.rows, {a.name: ValueCounts.of(a).frame for a in self.attributes}, {})
+
     def within(self, schema: Schema, dialect: Dialect) -> "EncodedTable":
         """The same rows by their own ranges and trees, as if the table had no others."""
-        scan = Scan(self.rows, {a.name: counted(a) for a in self.attributes}, {})
-        return self.encoded_within(scan.domain(schema, dialect))
+        return self.encoded_within(self.scan.domain(schema, dialect))
 
     def encoded_within(self, domain: Domain) -> "EncodedTable":
         """The same values by other ranges and trees."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,12 @@ class Groups:
         order, begin = self.by_group
         folded: NDArray[Any] = by.reduceat(values[order], begin)
         return folded
+
+    def within(self, rows: NDArray[np.int64], total: int) -> "Groups":
+        """The same groups in a larger table, where their rows are `rows`."""
+        labels = np.full(total, SUPPRESSED, dtype=np.int64)
+        labels[rows] = self.labels
+        return Groups(labels)
 
     def released(self) -> "Groups":
         """The same groups in the table without suppressed rows."""
@@ -177,3 +183,6 @@ class Rings:
 
     def __repr__(self) -> str:
         return f"Rings({self.rows:,} rows in {self.count:,} rings of {self.smallest:,} or more)"
+
+
+AnyGroups = TypeVar("AnyGroups", Groups, Rings, Groups | Rings)

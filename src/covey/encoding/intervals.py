@@ -15,10 +15,12 @@ then measure what it lost, and are not released.
 """
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -123,7 +125,7 @@ class Interval(Attribute):
         if self.column.render is not None:
             return self._centres(groups)
         low, high = self.snap(*self._extremes(groups))
-        below, above = self._open(low, high)
+        below, above = self.open_ends(low, high)
         some = groups.fold(np.logical_or, self.absent & ~self.matches_anything) | (below & above)
         every = groups.fold(np.logical_and, self.absent)
         state = np.select([every, some], [MISSING, HIDDEN], SHOWN)
@@ -138,8 +140,8 @@ class Interval(Attribute):
 
         Values are sorted before they are added up, so that no sum depends on the order of the rows.
         """
-        refuse_rings(groups)
-        assert isinstance(groups, Groups)
+        if isinstance(groups, Rings):  # no row fits a mean of neighbours of its own
+            raise UsageError("rings show intervals only: remove render from the schema")
         low, high = self.reach(*self._extremes(groups))
         present = groups.fold(np.add, (~self.absent).astype(np.int64))
         order = np.lexsort((self.values, groups.labels))[groups.suppressed :]
@@ -178,7 +180,7 @@ class Interval(Attribute):
     def _rounded(self, centre: Floats) -> Floats:
         return centre if self.unit is None else _multiple(centre, self.unit, ROUND_HALF_EVEN)
 
-    def _open(self, low: Floats, high: Floats) -> tuple[Mask, Mask]:
+    def open_ends(self, low: Floats, high: Floats) -> tuple[Mask, Mask]:
         """The intervals that are open below, and those that are open above."""
         bottom, top = self.column.bounds
         return low <= bottom, high >= top
@@ -262,12 +264,6 @@ class Interval(Attribute):
         return Ranges(self, low, high, state.astype(np.int8))
 
 
-def refuse_rings(groups: Groups | Rings) -> None:
-    """Refuse means if each row is shown with neighbours of its own: no row fits a mean."""
-    if isinstance(groups, Rings):
-        raise UsageError("rings show intervals only: remove render from the schema")
-
-
 def within_domain(column: Column, numbers: pl.Series) -> pl.Series:
     """Numbers with those beyond a bound replaced; refuse those outside a declared domain."""
     if column.domain is not None:
@@ -321,19 +317,11 @@ def _floats(values: pl.Series) -> Floats:
     return values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Ranges(Shown):
-    """Generalised numbers or dates; `low` and `high` are NaN if nothing is shown.
-
-    An end at a bound of the column is open.
-    """
+class _Numbers(Shown):
+    """What a release shows of numbers or dates."""
 
     attribute: Interval
-    low: Floats
-    high: Floats
-    state: NDArray[
-        np.int8
-    ]  # SHOWN, MISSING, or HIDDEN: missing and present mixed, or both ends open
+    state: NDArray[np.int8]  # SHOWN, MISSING, or HIDDEN: missing and present mixed, or open twice
 
     def __len__(self) -> int:
         return len(self.state)
@@ -343,6 +331,28 @@ class Ranges(Shown):
         """The cells that match any value, or a missing one."""
         hidden: Mask = self.state == HIDDEN
         return hidden
+
+    @abstractmethod
+    def usual(self, rows: Longs) -> tuple[float, float]:
+        """The usual range of what is released; 0 to 0 if no cell shows a value."""
+
+    def on_shown_scale(self, rows: Longs) -> Self:
+        """The same, by the declared domain, or else by what is released of this many rows each."""
+        low, high = self.attribute.column.domain or self.usual(rows)
+        return replace(self, attribute=replace(self.attribute, low=low, high=high))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranges(_Numbers):
+    """Generalised numbers or dates; `low` and `high` are NaN if nothing is shown.
+
+    An end at a bound of the column is open.
+    """
+
+    attribute: Interval
+    low: Floats
+    high: Floats
+    state: NDArray[np.int8]
 
     @property
     def ends_exactly(self) -> bool:
@@ -389,14 +399,8 @@ class Ranges(Shown):
             shown = np.minimum(high - low, interval.width) / interval.width
         return np.select([self.state == SHOWN, self.hidden], [shown, 1.0], 0.0)
 
-    def domain(self, rows: Longs) -> tuple[float, float]:
-        """The declared domain, or else the usual range of the released ends.
-
-        `rows` is the number of rows with each cell. The domain depends only on what is released
-        and declared; 0 to 0 if no cell shows a value.
-        """
-        if self.attribute.column.domain is not None:
-            return self.attribute.column.domain
+    def usual(self, rows: Longs) -> tuple[float, float]:
+        """The usual range of the released ends, on the grid; 0 to 0 if no cell shows a value."""
         shown = self.state == SHOWN
         if not shown.any():
             return 0.0, 0.0
@@ -406,15 +410,10 @@ class Ranges(Shown):
         low, high = self.attribute.snap(*(np.array([end]) for end in ends))
         return float(low[0]), float(high[0])
 
-    def on_shown_scale(self, rows: Longs) -> "Ranges":
-        """The same, with the declared or released domain instead of the original one."""
-        low, high = self.domain(rows)
-        return replace(self, attribute=replace(self.attribute, low=low, high=high))
-
     def render(self, _groups: Groups | Rings, dialect: Dialect, style: Style) -> list[pl.Series]:
         """Write one column of text, or two columns with low and high ends."""
         interval = self.attribute
-        below, above = interval._open(self.low, self.high)
+        below, above = interval.open_ends(self.low, self.high)
         if style.intervals == "columns":
             low_ends = np.where(below, np.nan, self.low)
             high_ends = np.where(above, np.nan, self.high)
@@ -456,7 +455,7 @@ class Ranges(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Centres(Shown):
+class Centres(_Numbers):
     """Means or medians of groups; NaN if nothing is shown.
 
     A reader does not learn how far the values behind a mean are spread. So the width of their range
@@ -467,17 +466,8 @@ class Centres(Shown):
     attribute: Interval
     centre: Floats
     width: Floats  # of the range of the values behind each cell, on average over its rows
-    domain: float  # the width of the original one
-    state: NDArray[np.int8]  # as of `Ranges`
-
-    def __len__(self) -> int:
-        return len(self.state)
-
-    @property
-    def hidden(self) -> Mask:
-        """The cells that match any value, or a missing one."""
-        hidden: Mask = self.state == HIDDEN
-        return hidden
+    whole: float  # the width of the original domain
+    state: NDArray[np.int8]
 
     @property
     def is_loose(self) -> bool:
@@ -510,18 +500,13 @@ class Centres(Shown):
             )
         if self.attribute.absent.all():
             return np.zeros(len(self))
-        whole = self.domain
-        lost = np.minimum(self.width, whole) / whole if whole else np.zeros(len(self))
+        lost = np.minimum(self.width, self.whole) / (self.whole or 1.0)
         return np.select([shown, self.hidden], [lost, 1.0], 0.0)
 
-    def on_shown_scale(self, rows: Longs) -> "Centres":
-        """The same, with the declared domain, or else the usual range of what is released."""
-        if self.attribute.column.domain is not None:
-            low, high = self.attribute.column.domain
-        else:
-            shown = self.state == SHOWN
-            low, high = usual_range(self.centre[shown], rows[shown])
-        return replace(self, attribute=replace(self.attribute, low=low, high=high))
+    def usual(self, rows: Longs) -> tuple[float, float]:
+        """The usual range of the released centres; 0 to 0 if there is none."""
+        shown = self.state == SHOWN
+        return usual_range(self.centre[shown], rows[shown])
 
     def render(self, _groups: Groups | Rings, _dialect: Dialect, _style: Style) -> list[pl.Series]:
         """Write one column of numbers, null if nothing is shown."""
@@ -576,17 +561,11 @@ def _snap_days(low: Floats, high: Floats, grid: str) -> tuple[Floats, Floats]:
     if grid in ("hour", "day"):
         return low, high  # what is finer was cut off when the cells were read
     if grid == "week":
-        return low - _weekday(low), high - _weekday(high) + 6
+        return low - (low + 3) % 7, high - (high + 3) % 7 + 6  # 1970-01-01 was a Thursday
     months = {"month": 1, "quarter": 3, "year": 12}[grid]
     first = _month_of(low) // months * months
     after = (_month_of(high) // months + 1) * months
     return _day_of(first), _day_of(after) - 1
-
-
-def _weekday(days: Floats) -> Floats:
-    """0 for a Monday; 1970-01-01 was a Thursday."""
-    weekday: Floats = (days + 3) % 7
-    return weekday
 
 
 def _month_of(days: Floats) -> Longs:

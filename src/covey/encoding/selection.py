@@ -1,12 +1,12 @@
 """A selection of rows of a table, and the way back to the table."""
 
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.encoding.groups import SUPPRESSED, Groups, Rings
+from covey.encoding.groups import SUPPRESSED, AnyGroups, Groups, Rings
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,16 +39,6 @@ class Selection:
         """A selection among these rows, as a selection of the table."""
         return Selection(self.rows[inner.rows], self.total)
 
-    @overload
-    def back(self, groups: Groups) -> Groups: ...
-    @overload
-    def back(self, groups: Rings) -> Rings: ...
-    @overload
-    def back(self, groups: Groups | Rings) -> Groups | Rings: ...
-    def back(self, groups: Groups | Rings) -> Groups | Rings:
+    def back(self, groups: AnyGroups) -> AnyGroups:
         """Groups of these rows as groups of the table; all other rows are suppressed."""
-        if isinstance(groups, Rings):
-            return groups.within(self.rows, self.total)
-        labels = np.full(self.total, SUPPRESSED, dtype=np.int64)
-        labels[self.rows] = groups.labels
-        return Groups(labels)
+        return groups.within(self.rows, self.total)

@@ -1,15 +1,10 @@
 """The distinct values of each quasi-identifier: all that most figures need of an original."""
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
 
-import numpy as np
-import polars as pl
-
-from covey._core.arrays import Longs
 from covey.encoding.attributes import Attribute
 from covey.encoding.categories import Category
-from covey.encoding.domain import ROWS, VALUE, Scan
+from covey.encoding.domain import ROWS, VALUE, Scan, ValueCounts
 from covey.encoding.encode import EncodedTable
 from covey.encoding.intervals import Interval
 from covey.schema import Schema
@@ -17,32 +12,25 @@ from covey.schema.taxonomy import Measure
 from covey.tables.csv_files import Dialect
 
 
-class Counted(NamedTuple):
-    """An attribute with one entry for each value, and the number of rows with each."""
-
-    attribute: Attribute
-    rows: Longs
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Tally:
     """How many rows have each value of each quasi-identifier."""
 
-    columns: tuple[Counted, ...]
+    columns: tuple[ValueCounts, ...]
     rows: int
     measure: Measure = "height"
 
     @classmethod
     def of(cls, table: EncodedTable) -> "Tally":
         """Count the values of a table in memory."""
-        return cls(tuple(map(_counted, table.attributes)), table.rows, table.measure)
+        return cls(tuple(map(ValueCounts.of, table.attributes)), table.rows, table.measure)
 
     @classmethod
     def of_scan(cls, scan: Scan, schema: Schema, dialect: Dialect) -> "Tally":
         """The values of a table that was scanned in batches."""
         domain = scan.domain(schema, dialect)
         columns = (
-            Counted(
+            ValueCounts(
                 domain.attribute(name, schema.columns[name], counts[VALUE]),
                 counts[ROWS].to_numpy(),
             )
@@ -64,13 +52,3 @@ class Tally:
     def categories(self) -> list[Category]:
         """Categories, by name."""
         return [a for a in self.attributes if isinstance(a, Category)]
-
-
-def _counted(attribute: Attribute) -> Counted:
-    if isinstance(attribute, Category):
-        rows = np.bincount(attribute.leaves)
-        leaves = np.flatnonzero(rows)
-        return Counted(replace(attribute, values=leaves.astype(np.int32)), rows[leaves])
-    counts = pl.Series(VALUE, attribute.values).value_counts(name=ROWS).sort(VALUE)
-    distinct = replace(attribute, values=counts[VALUE].to_numpy())
-    return Counted(distinct, counts[ROWS].to_numpy().astype(np.int64))

@@ -26,7 +26,6 @@ from covey.custody.hashes import Hashes
 from covey.custody.ordering import Content, PersonHasher, RowHasher, part_seed
 from covey.encoding import Attribute, Category, Domain, EncodedTable, Interval, Scan, Values
 from covey.encoding.constraints import Coded, constraints_of
-from covey.encoding.domain import counted
 from covey.encoding.encode import coded, encode_values, numbered, numbered_persons
 from covey.encoding.groups import SUPPRESSED, Groups
 from covey.encoding.intervals import HIGH, LOW
@@ -513,7 +512,7 @@ def settle(
 def released_scan(rows: Rows, groups: Groups) -> Scan:
     """The counts of the released rows of a part."""
     kept = rows.encoded.take(np.flatnonzero(groups.labels != SUPPRESSED))
-    return Scan(kept.rows, {a.name: counted(a) for a in kept.attributes}, {})
+    return kept.scan
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -535,7 +534,7 @@ class Summary:
         own = groups.released()
         mended = [int(one.gather(kept).sum()) for one in rows.mended]
         return cls(
-            Scan(table.rows, {a.name: counted(a) for a in table.attributes}, {}),
+            table.scan,
             groups.suppressed,
             InGroups.of(table, own),
             Counter({a.name: filled_in(a, own) for a in table.attributes}),

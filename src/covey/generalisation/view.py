@@ -12,7 +12,7 @@ from functools import cached_property
 import polars as pl
 
 from covey._core.arrays import Longs
-from covey.encoding import Attribute, Counted, EncodedTable, Shown, Tally
+from covey.encoding import Attribute, EncodedTable, Shown, Tally, ValueCounts
 from covey.errors import TableError, UsageError
 from covey.generalisation.as_released import as_released
 from covey.generalisation.classes import ReleasedClasses, written_cells
@@ -127,7 +127,7 @@ class View:
         if self.same_rows:
             return self
         columns = tuple(self._without_original(column) for column in self.columns)
-        counted = tuple(Counted(column.attribute, column.original) for column in columns)
+        counted = tuple(ValueCounts(column.attribute, column.original) for column in columns)
         return replace(
             self, original=replace(self.original, columns=counted, rows=self.rows), columns=columns
         )

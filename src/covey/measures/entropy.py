@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey._core.arrays import Floats, Longs
-from covey.encoding import Attribute, Counted, EncodedTable, Tally
+from covey.encoding import Attribute, EncodedTable, Tally, ValueCounts
 from covey.encoding.groups import Groups
 from covey.generalisation import ShownColumn
 
@@ -131,7 +131,7 @@ def _how_often(sizes: Longs) -> Counter[int]:
     return Counter(dict(zip(present.tolist(), times[present].tolist(), strict=True)))
 
 
-def _conditional(column: Counted, groups: Counter[int], values: Counter[int]) -> float:
+def _conditional(column: ValueCounts, groups: Counter[int], values: Counter[int]) -> float:
     """H(X | C) / H(X)."""
     frequency = _frequency(*column)
     within = _exact_sum_of(groups) - _exact_sum_of(values)

@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from covey._core.arrays import Floats, Longs
-from covey.encoding import MISSING_LEAF, Category, Counted, EncodedTable, Interval, Tally
+from covey.encoding import MISSING_LEAF, Category, EncodedTable, Interval, Tally, ValueCounts
 from covey.encoding.attributes import Mask
 from covey.generalisation import ShownColumn, View
 from covey.measures.scales import (
@@ -136,7 +136,7 @@ class _Column:
 
     shown: ShownColumn
     spans: Spans
-    people: Counted  # each bin with a name or a count must have k of these
+    people: ValueCounts  # each bin with a name or a count must have k of these
     k: int
     least: int  # rows that always belong to k people
     same_rows: bool  # whether the original has exactly the released rows

@@ -6,45 +6,24 @@ if another group needs their rows.
 """
 
 from functools import partial
-from typing import overload
 
 from covey.clustering import keep_constraints, refined
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
 from covey.encoding import EncodedTable
-from covey.encoding.groups import Groups, Rings
+from covey.encoding.groups import AnyGroups, Rings
 from covey.encoding.selection import Selection
 
 
-@overload
 def repair(
     table: EncodedTable,
-    groups: Groups,
+    groups: AnyGroups,
     request: Request,
     seed: int,
     progress: Progress,
     *,
     again: bool = False,
-) -> Groups: ...
-@overload
-def repair(
-    table: EncodedTable,
-    groups: Groups | Rings,
-    request: Request,
-    seed: int,
-    progress: Progress,
-    *,
-    again: bool = False,
-) -> Groups | Rings: ...
-def repair(
-    table: EncodedTable,
-    groups: Groups | Rings,
-    request: Request,
-    seed: int,
-    progress: Progress,
-    *,
-    again: bool = False,
-) -> Groups | Rings:
+) -> AnyGroups:
     """Groups that meet the constraints; with `refine`, their loss falls too.
 
     Those of a method that keeps constraints are repaired only `again`, when the frequencies of the
