@@ -5,20 +5,17 @@ whole table. Groups may have any size, since a group that keeps all requirements
 that does.
 """
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
-from covey.reference.model import Measure, Table, labels_of, record_loss, row_count
+from covey.reference.model import Measure, Table, row_count
 
 from . import requirements as models
-from .metrics import total_il
+from .optimum import Rows, best_partition
 from .requirements import Classes, Value
 
-Rows = frozenset[int]
-Solution = tuple[float, list[Rows]]
 Predicate = Callable[[Rows], bool]
 
 
@@ -146,43 +143,5 @@ def partitions(rows: Sequence[int]) -> Iterator[list[Rows]]:
 def constrained_optimum(
     table: Table, complies: Predicate, measure: Measure = "height"
 ) -> tuple[float, list[int]] | None:
-    """Return the least Total-IL of a partition into groups that comply, and its labels.
-
-    None if there is none. Dynamic programming over sets of rows still to be grouped: the lowest of
-    them is in some group. Groups are numbered by their lowest row. Of partitions that tie, the one
-    found first is returned.
-    """
-    n = row_count(table)
-    losses: dict[Rows, float] = {}
-    solutions: dict[Rows, Solution | None] = {frozenset(): (0.0, [])}
-
-    def group_loss(group: Rows) -> float:
-        if group not in losses:
-            losses[group] = math.inf
-            if complies(group):
-                losses[group] = len(group) * record_loss(table, sorted(group), measure)
-        return losses[group]
-
-    def solve(rows: Rows) -> Solution | None:
-        if rows not in solutions:
-            solutions[rows] = best_solution(rows)
-        return solutions[rows]
-
-    def best_solution(rows: Rows) -> Solution | None:
-        lowest, *others = sorted(rows)
-        best: Solution | None = None
-        for size in range(len(rows)):
-            for mates in combinations(others, size):
-                group = frozenset((lowest, *mates))
-                loss = group_loss(group)
-                if loss == math.inf or (rest := solve(rows - group)) is None:
-                    continue
-                if best is None or loss + rest[0] < best[0]:
-                    best = (loss + rest[0], [group, *rest[1]])
-        return best
-
-    found = solve(frozenset(range(n)))
-    if found is None:
-        return None
-    labels = labels_of([sorted(group) for group in found[1]], n)
-    return total_il(table, labels, measure), labels
+    """Return the least Total-IL of a partition into groups that comply, and its labels."""
+    return best_partition(table, range(1, row_count(table) + 1), complies, measure)

@@ -11,7 +11,6 @@ from covey.reference.model import Categorical, Numeric, Table
 
 from .constrained import Asked, Predicate, constrained_optimum, is_feasible, keeps, partitions
 from .metrics import groups_of, total_il
-from .optimum import optimum
 
 PARENT = {"a": "ab", "b": "ab", "ab": "top", "c": "cd", "d": "cd", "cd": "top"}
 FIGURES = {
@@ -142,16 +141,6 @@ def test_the_optimum_is_that_of_all_groupings() -> None:
             assert found[0] == pytest.approx(min(losses))
             assert found[0] == total_il(table, found[1])
             assert all(complies(frozenset(group)) for group in groups_of(found[1]))
-
-
-def test_with_k_alone_it_is_the_plain_optimum() -> None:
-    dice = random.Random(2)
-    for _ in range(20):
-        n = dice.randint(2, 8)
-        table, k = draw_table(dice, n), dice.randint(1, n)
-        found = constrained_optimum(table, lambda group, k=k: len(group) >= k)  # type: ignore[misc]
-        assert found is not None
-        assert found[0] == pytest.approx(optimum(table, k)[0])
 
 
 def test_one_more_requirement_never_lowers_the_optimum() -> None:

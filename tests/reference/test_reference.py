@@ -55,9 +55,8 @@ def test_a_reference_tells_its_paper_and_its_cost(name: str) -> None:
     assert "\nCost: " in text
 
 
-@by_name
-@given(people(most=12), st.data())
-@examples(40)
+@given(st.sampled_from([*reference.METHODS]), people(most=12), st.data())
+@examples(120)
 def test_plain_columns_give_the_same_labels(name: str, table: People, data: st.DataObject) -> None:
     k, seed = data.draw(st.integers(1, table.rows), "k"), data.draw(seeds, "seed")
     encoded = table.encoded()
@@ -99,6 +98,13 @@ def test_a_reference_runs_as_a_method_on_any_schema(name: str) -> None:
     )
     assert frame["age"].null_count() > 2
     assert slow.labels.tolist() == fast.labels.tolist()
+
+
+@by_name
+@pytest.mark.parametrize("k", [0, 4])
+def test_k_is_from_1_to_the_number_of_rows(name: str, k: int) -> None:
+    with pytest.raises(ValueError, match="anonymous"):
+        reference.cluster({"x": reference.Numeric([1, 2, 3])}, k, method=name)
 
 
 def test_an_unknown_reference_is_refused() -> None:
