@@ -139,7 +139,7 @@ def test_one_of_five_people_had_most_rows_of_a_class(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(encode, "constraints_of", lambda asked, known: every(asked[:1], known))
     with pytest.raises(covey.ViolationError, match=r"0\.75"):
         covey.anonymize(frame, schema_of(frame), limit_share=True, **asked)
-    monkeypatch.setattr(PersonShare, "asked", 1)
+    monkeypatch.setattr(PersonShare, "required", 1)
     broken = covey.anonymize(frame, schema_of(frame), limit_share=True, **asked)
     assert chance_to_pick_a_row(broken, frame["patient_id"]) == 0.75
 
@@ -283,10 +283,10 @@ def test_a_number_spelled_in_two_ways_is_one_person(spelled: str) -> None:
 
 def test_numbers_that_differ_and_codes_are_other_persons() -> None:
     texts = ["7", "70", "7.5", "-7", "0", "a07", "a7", "7a", "07a", "1.0.0", "1.0", "1e9999", "7-0"]
-    people = tables.whose(pl.Series(texts), covey.schema.TableFormat())
+    people = tables.owners(pl.Series(texts), covey.schema.TableFormat())
     assert people.n_unique() == len(texts)
     same = pl.Series(["7.50", "7,5", "007.5", "75e-1", "+7.500"])
-    assert tables.whose(same, covey.schema.TableFormat()).unique().to_list() == ["7.5"]
+    assert tables.owners(same, covey.schema.TableFormat()).unique().to_list() == ["7.5"]
 
 
 def test_what_is_missing_does_not_repeat() -> None:

@@ -668,7 +668,7 @@ def test_each_model_is_one_class() -> None:
     assert set(SENSITIVE_MODELS) < set(Require.model_fields)
     for option, model in SENSITIVE_MODELS.items():
         one = model.parse("s", 2 if option == "l" else "1/2")
-        assert (one.asked, one.column) == (2 if option == "l" else Fraction(1, 2), "s")
+        assert (one.required, one.column) == (2 if option == "l" else Fraction(1, 2), "s")
         assert "(s" in one.name
         assert one.meaning.endswith(".")
         with pytest.raises(covey.SchemaError, match=f"{option}"):

@@ -26,7 +26,7 @@ from covey.custody.keys import Key
 from covey.schema import REMOVED, ColumnType, Role, Schema
 from covey.schema.labels import seen
 from covey.schema.requirements import KAnonymity
-from covey.tables import Table, whose
+from covey.tables import Table, owners
 from covey.tables.cells import as_days, as_numbers
 
 Parts = NDArray[np.uint32]  # half-length hashes: enough to compare rows by several columns
@@ -336,7 +336,7 @@ def _days(cells: pl.Series, written: str | None) -> pl.Series:
 def _name(table: Table, schema: Schema) -> pl.Series:
     """The persons, distinguished in the same way as when k counts persons."""
     (column,) = table.frame
-    return _text(whose(column, schema.table))
+    return _text(owners(column, schema.table))
 
 
 def _hashes(key: Key, purpose: str, table: Table, meant: Callable[[Table], pl.Series]) -> Hashes:

@@ -37,7 +37,7 @@ from covey.schema import Column
 from covey.tables import files, formats
 from covey.tables.batches import Batches
 from covey.tables.merging import total
-from covey.tables.strays import told_of
+from covey.tables.strays import notes_of
 
 T = TypeVar("T")
 _WAITING = 1_000_000  # divided rows that wait in memory before they are written
@@ -86,7 +86,7 @@ class Local(InParts):
     @property
     def doubts(self) -> list[str]:
         """Rows that were left out; what waits on the disk is sealed."""
-        return told_of(self.source.left_out)
+        return notes_of(self.source.left_out)
 
     # ── the input ───────────────────────────────────────────────────────────────────────────────
 

@@ -46,7 +46,7 @@ from covey.report.carried import Carried
 from covey.schema import Role, Schema
 from covey.tables import Table, files
 from covey.tables.csv_files import Dialect
-from covey.tables.strays import refuse_undecided, told_of
+from covey.tables.strays import notes_of, refuse_undecided
 from covey.verification import Verdict, rings, verify
 
 
@@ -92,7 +92,7 @@ class Memory:
         unsaid = refuse_unsaid(with_dropped(self.table, read, schema), schema, requirements)
         self.persons = whose_rows(self.table, schema, self.order.request.persons)
         self.read = read if self.order.remember else None
-        return unsaid._replace(notes=(*told_of(read.left_out), *unsaid.notes))
+        return unsaid._replace(notes=(*notes_of(read.left_out), *unsaid.notes))
 
     def divide(self) -> None:
         """Encode the rows, as one part."""
@@ -149,7 +149,7 @@ class Drafted:
             rows,
             None if whose is None else Persons.of(whose, encoded),
             {a.name: filled_in(a, draft.groups) for a in encoded.attributes},
-            [each.told(draft.behind.rows, request.k) for each in table.mended],
+            [each.note(draft.behind.rows, request.k) for each in table.mended],
             self._alike,
         )
         return self.measured

@@ -31,7 +31,7 @@ from covey.report.carried import Carried
 from covey.schema import Role
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
-from covey.tables.mending import told
+from covey.tables.mending import note
 from covey.tables.strays import refuse_undecided
 from covey.verification import Verdict
 
@@ -185,7 +185,7 @@ class ShownParts:
             Rows.counted(survey.read, survey.scan.rows, suppressed),
             self.files.persons(),
             summary.filled_in,
-            [told(*mend, cells, k) for mend, cells in sorted(summary.mended.items())],
+            [note(*mend, cells, k) for mend, cells in sorted(summary.mended.items())],
         )
 
     def remember(self) -> None:

@@ -41,7 +41,7 @@ from covey.tables.csv_files import Dialect
 from covey.tables.digests import Digest
 from covey.tables.merging import merged, total
 from covey.tables.sources import Source
-from covey.tables.strays import Stray, told_of
+from covey.tables.strays import Stray, notes_of
 from covey.verification import Verdict
 from covey.verification.verifying import LINES
 
@@ -275,7 +275,7 @@ class SparkRun(InParts):
     def doubts(self) -> list[str]:
         """Rows that were left out, and whether others may be readable where Spark keeps them."""
         encrypted = sessions.is_encrypted(self.table.session)
-        return [*told_of(self.table.left_out), *([] if encrypted else [sessions.UNENCRYPTED])]
+        return [*notes_of(self.table.left_out), *([] if encrypted else [sessions.UNENCRYPTED])]
 
     def forget(self) -> None:
         """Let Spark remove what it has kept."""

@@ -328,7 +328,7 @@ class Search:
         tried = [facts for name in self.names if may_be(facts := self.looked[name])]
         named = [facts for facts in tried if self._is_named(facts)]
         others = self._perhaps([facts for facts in tried if not self._is_named(facts)])
-        cells = {f.name: tables.whose(f.cells, self.declared) for f in [*named, *others]}
+        cells = {f.name: tables.owners(f.cells, self.declared) for f in [*named, *others]}
         return {n: (found, who) for n, who in cells.items() if (found := of_cells([who]))}
 
     def _is_named(self, facts: Facts) -> bool:

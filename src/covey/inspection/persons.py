@@ -164,7 +164,7 @@ def _together(
 
     If `own` numbers people in each row, only names with a date of birth count against it.
     """
-    cells = [tables.whose(table.cells(name), declared) for name in dict.fromkeys(names)]
+    cells = [tables.owners(table.cells(name), declared) for name in dict.fromkeys(names)]
     cells = [column for column in cells if 1 < column.n_unique() < len(column)]
     if len(cells) < 2 or (own and not any("birth" in concepts(c.name) for c in cells)):
         return None
@@ -176,7 +176,7 @@ def _together(
 
 
 def _repeats(table: Table, name: str, declared: TableFormat) -> bool:
-    found = of_cells([tables.whose(table.cells(name), declared)])
+    found = of_cells([tables.owners(table.cells(name), declared)])
     return found is not None and found.rows - found.values > handful(found.rows)
 
 
@@ -235,7 +235,7 @@ def whose_rows(table: Table, schema: Schema, names: Sequence[str]) -> dict[str, 
     absent = sorted(set(names) - set(table.frame.columns))
     if absent:
         raise SchemaError(f"the person column {absent[0]!r} is not in the table")
-    return {name: tables.whose(table.cells(name), schema.table) for name in names}
+    return {name: tables.owners(table.cells(name), schema.table) for name in names}
 
 
 class Doubts(NamedTuple):

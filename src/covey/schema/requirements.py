@@ -54,7 +54,7 @@ class Model:
         raise NotImplementedError
 
     @property
-    def asked(self) -> Number:
+    def required(self) -> Number:
         """The required number, to compare with the number found."""
         return getattr(self, self.option)  # type: ignore[no-any-return]
 
@@ -182,7 +182,7 @@ class PersonShare(PersonModel):
         return f"share of a person ({self.person})"
 
     @property
-    def asked(self) -> Fraction:
+    def required(self) -> Fraction:
         """The largest share."""
         return Fraction(1, self.k)
 
@@ -217,7 +217,7 @@ class SensitiveModel(Model):
 
     def _check(self) -> None:
         """Check the parameters; most models take one number above zero."""
-        self._set(**{self.option: _above_zero(self.option, self.asked)})
+        self._set(**{self.option: _above_zero(self.option, self.required)})
 
     @classmethod
     def parse(cls, on: str, setting: object) -> Self:
@@ -324,7 +324,7 @@ class LDiversity(SensitiveModel):
         }[self.kind]
 
     @property
-    def asked(self) -> Number:
+    def required(self) -> Number:
         """The required l, or c for recursive l-diversity."""
         return self.l if self.c is None else self.c
 
@@ -542,15 +542,15 @@ class NoIdentifiers(Model):
 
     name = "no identifiers"
     meaning = "The release has no column with the role identifier or drop."
-    asked = 0
+    required = 0
 
 
 # ── numbers ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def exactly(asked: Number) -> Fraction:
+def exactly(required: Number) -> Fraction:
     """The required number as a fraction: a float means what its digits say."""
-    return asked if isinstance(asked, Fraction) else Fraction(repr(float(asked)))
+    return required if isinstance(required, Fraction) else Fraction(repr(float(required)))
 
 
 def _whole(name: str, value: object) -> int:

@@ -7,11 +7,11 @@ from covey.tables.table import (
     check_roles,
     from_bytes,
     original,
+    owners,
     read,
     read_bytes,
     refuse_roleless,
     tokens_of,
-    whose,
     write,
 )
 
@@ -21,12 +21,12 @@ __all__ = [
     "format_of",
     "from_bytes",
     "original",
+    "owners",
     "read",
     "read_bytes",
     "refuse_changed",
     "refuse_roleless",
     "tokens_of",
-    "whose",
     "write",
     "writer_of",
 ]

@@ -38,7 +38,7 @@ class Batches:
     read: Callable[[Sequence[str]], Iterator[Table]]  # batches with these columns
     notes: tuple[str, ...] = field(default=())
     left_out: tuple[Stray, ...] = field(default=())  # rows that are no people
-    beside: tuple[str, ...] = field(default=())  # what the source holds beside the table
+    unread: tuple[str, ...] = field(default=())  # what the source holds besides the table
 
     def without_strays(self, declared: TableFormat) -> "Batches":
         """The same without the rows that are no people and are to be left out."""
@@ -54,7 +54,7 @@ class Batches:
                 yield batch.without([replace(one, place=one.place - before) for one in here])
                 before += height
 
-        notes = (*self.notes, *strays.told_of(dropped))
+        notes = (*self.notes, *strays.notes_of(dropped))
         return replace(self, read=read, notes=notes, left_out=(*dropped,))
 
     def __iter__(self) -> Iterator[Table]:
@@ -155,7 +155,7 @@ def _of_table(whole: Table, files: tuple[str, ...], rows: int) -> Batches:
             yield whole.with_rows(part, np.arange(start, start + part.height))
 
     names = tuple(whole.frame.columns)
-    known = whole.notes, whole.left_out, whole.beside
+    known = whole.notes, whole.left_out, whole.unread
     return Batches(names, whole.dialect, whole.source, files, read, *known)
 
 
@@ -175,7 +175,7 @@ def _of_parquet(
         for path, start, frame in found.frames(names, rows):
             yield typed.table(frame, Path(path).name, start)
 
-    known = typed.notes, (), found.beside
+    known = typed.notes, (), found.unread
     return Batches(tuple(types), typed.dialect, place.name, found.paths, read, *known)
 
 

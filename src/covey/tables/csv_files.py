@@ -149,7 +149,7 @@ def read(
     if header.in_file and declared.header is None:
         refuse_a_record(frame, declared, schema)
     found = [str(guess)] if declared.encoding is None else []
-    found += layout.told(declared)
+    found += layout.detected(declared)
     found += [f"{count(len(cells.blank), 'blank line')}"] if len(cells.blank) else []
     if header.in_file and header.nameless:
         found.append(f"{count(len(header.nameless), 'column')} without a name, not read")

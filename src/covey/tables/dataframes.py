@@ -106,14 +106,14 @@ def read(source: Any) -> tuple[pl.DataFrame, Back]:
     return frame, Back(native.implementation, lazy, came)
 
 
-def beside(source: Any) -> tuple[str, ...]:
-    """What a dataframe of pandas holds beside its columns."""
-    index, said = getattr(source, "index", None), getattr(source, "attrs", None)
+def unread(source: Any) -> tuple[str, ...]:
+    """What a dataframe of pandas holds besides its columns."""
+    index, attrs = getattr(source, "index", None), getattr(source, "attrs", None)
     numbers = index is None or not hasattr(index, "names") or type(index).__name__ == "RangeIndex"
     named = ", ".join(repr(name) for name in getattr(index, "names", ()) if name is not None)
     return (
         *([] if numbers else [f"the index of the dataframe{f' ({named})' if named else ''}"]),
-        *(["the attrs of the dataframe"] if said else []),
+        *(["the attrs of the dataframe"] if attrs else []),
     )
 
 

@@ -53,7 +53,7 @@ class Layout:
         """The same records without spaces after delimiters."""
         return _without_spaces(data, ord(self.delimiter)) if self.spaced else data
 
-    def told(self, declared: TableFormat) -> list[str]:
+    def detected(self, declared: TableFormat) -> list[str]:
         """What was detected and not declared."""
         lines = "1 line" if self.skip == 1 else f"{self.skip} lines"
         return [

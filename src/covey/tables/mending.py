@@ -32,13 +32,13 @@ class Mended:
         """The number of such cells."""
         return int(self.rows.sum())
 
-    def told(self, released: NDArray[np.int64], least: int) -> str | None:
+    def note(self, released: NDArray[np.int64], least: int) -> str | None:
         """The fact for a report, by the released rows only; no number below `least`."""
-        return told(self.column, self.how, int(self.rows[released].sum()), least)
+        return note(self.column, self.how, int(self.rows[released].sum()), least)
 
 
-def told(column: str, how: str, cells: int, least: int) -> str | None:
-    """The fact that so many cells of released rows were mended; no number below `least`."""
+def note(column: str, how: str, cells: int, least: int) -> str | None:
+    """How many released cells were mended; counts below `least` are left out."""
     number = f"{cells:,}" if cells >= least else f"fewer than {least:,}"
     return f"column {column!r}: {number} cells {how}" if cells else None
 
@@ -48,7 +48,7 @@ def mended(
 ) -> tuple[pl.DataFrame, tuple[Mended, ...]]:
     """The frame as the schema reads it, and what was changed."""
     changed: list[pl.Series] = []
-    told: list[Mended] = []
+    mendings: list[Mended] = []
     for name, column in schema.columns.items():
         if name not in frame.columns or column.is_removed:
             continue
@@ -56,11 +56,11 @@ def mended(
         missing = tuple(_missing(cells, column, dialect))
         for mask, _ in missing:
             cells = pl.select(pl.when(~mask).then(cells).alias(name)).to_series()
-        told += [Mended(name, how, mask.to_numpy()) for mask, how in missing if mask.any()]
-        told += _cut(cells, name, column)
+        mendings += [Mended(name, how, mask.to_numpy()) for mask, how in missing if mask.any()]
+        mendings += _cut(cells, name, column)
         if cells is not frame[name]:
             changed.append(cells)
-    return (frame.with_columns(changed) if changed else frame), tuple(told)
+    return (frame.with_columns(changed) if changed else frame), tuple(mendings)
 
 
 def _labelled(cells: pl.Series, column: Column) -> pl.Series:

@@ -414,10 +414,10 @@ def named(strays: Sequence[Stray]) -> str:
     return f"{strays[0].kind} ({rows} {', '.join(places[:_NAMED])}{more})"
 
 
-def told_of(dropped: Sequence[Stray]) -> list[str]:
+def notes_of(dropped: Sequence[Stray]) -> list[str]:
     """What a report says of rows that were left out."""
     twice = sum(one.kind == "duplicates" for one in dropped)
     others = len(dropped) - twice
     kinds = ", ".join(dict.fromkeys(one.kind for one in dropped if one.kind != "duplicates"))
-    told = [f"left out what is no person: {count(others, 'row')} of {kinds}"] if others else []
-    return [*told, f"left out what stands twice: {count(twice, 'row')}"] if twice else told
+    notes = [f"left out what is no person: {count(others, 'row')} of {kinds}"] if others else []
+    return [*notes, f"left out what stands twice: {count(twice, 'row')}"] if twice else notes

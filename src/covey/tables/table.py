@@ -49,7 +49,7 @@ class Table:
     has_places: bool = True  # whether the rows are rows of the source
     line_of: Callable[[int], int] | None = None  # the line of a CSV file in which a row begins
     give_back: Back = field(default_factory=Back)
-    beside: tuple[str, ...] = ()  # what the source holds beside the table
+    unread: tuple[str, ...] = ()  # what the source holds besides the table
     left_out: tuple[Stray, ...] = ()  # rows that are no people
     kept: tuple[RowKind, ...] = ()  # kinds of rows that look like no people, and are
 
@@ -65,7 +65,7 @@ class Table:
         kept = np.ones(self.frame.height, dtype=np.bool_)
         kept[[one.place for one in dropped]] = False
         table = self.with_rows(self.frame.filter(pl.Series(kept)), np.flatnonzero(kept))
-        return replace(table, notes=(*self.notes, *strays.told_of(dropped)), left_out=(*dropped,))
+        return replace(table, notes=(*self.notes, *strays.notes_of(dropped)), left_out=(*dropped,))
 
     def cells(self, name: str) -> pl.Series:
         """One column, with missing cells as nulls."""
@@ -84,7 +84,7 @@ class Table:
         # Without a reference to the source, whose cells must not travel with a release, and
         # without the labels and categories of cells that are not there.
         shown = replace(self, codebook=self.codebook.of(frame), give_back=self.give_back.of(frame))
-        shown = replace(shown, has_places=False, numbers=None, line_of=None, beside=())
+        shown = replace(shown, has_places=False, numbers=None, line_of=None, unread=())
         return replace(shown, frame=frame)
 
     def with_rows(self, frame: pl.DataFrame, numbers: Longs) -> "Table":
@@ -138,8 +138,8 @@ def read(
         table = replace(_opened(place, schema, declared), source=place.name)
     else:
         frame, back = dataframes.read(source)
-        beside = dataframes.beside(source)
-        table = _with_types(frame, schema, declared, give_back=back, beside=beside)
+        unread = dataframes.unread(source)
+        table = _with_types(frame, schema, declared, give_back=back, unread=unread)
     table = replace(without_nul(table), kept=declared.keep_rows or ())
     return table.without(strays.to_drop(table, declared)) if declared.drop_rows else table
 
@@ -202,12 +202,12 @@ def original(source: Any, schema: Schema, *needed: Role) -> Table:
     check_roles(table, schema, *needed)
     with table.locating():
         kept = table.frame.drop(schema.names(Role.DROP), strict=False)
-        frame, told = mended(kept, table.dialect, schema)
+        frame, changed = mended(kept, table.dialect, schema)
     # The rows are still those of the source, so they keep their places.
-    return replace(table, frame=frame, mended=told)
+    return replace(table, frame=frame, mended=changed)
 
 
-def whose(cells: pl.Series, declared: TableFormat) -> pl.Series:
+def owners(cells: pl.Series, declared: TableFormat) -> pl.Series:
     """The person of each row as a reader distinguishes them; null if unknown.
 
     A cell that looks like a missing token (a declared one, or else any common one, in dataframes
@@ -263,7 +263,7 @@ def _typed(found: formats.Found, schema: Schema | None, declared: TableFormat) -
         text = pl.DataFrame([as_codes(cells).fill_null("") for cells in frame])
         csv_files.refuse_a_record(text, declared, schema)
     table = _with_types(frame, schema, declared, codebook=found.codebook)
-    return replace(table, notes=(*found.notes, *table.notes), beside=found.beside)
+    return replace(table, notes=(*found.notes, *table.notes), unread=found.unread)
 
 
 def _with_types(

@@ -68,7 +68,7 @@ def _check_person_share(requirement: PersonShare, judged: Judged) -> Check:
     """
     shares, rows = judged.shares.get(str(requirement.person)), judged.smallest
     highest = Fraction(1, rows) if shares is None else shares.highest
-    too_large = highest > requirement.asked
+    too_large = highest > requirement.required
     if shares is not None or too_large:
         return Check(requirement, chance(float(highest)), holds=not too_large)
     reason = f"the column {requirement.person!r} is not in the table"
@@ -163,7 +163,7 @@ def _check_diversity(requirement: LDiversity, figures: Figures) -> Check:
             return _figure(requirement, math.exp(least), least >= math.log(asked) - TOLERANCE)
         case "recursive":
             bound = figures.recursive[int(asked)]
-            holds = bound is not None and bound < exactly(requirement.asked)
+            holds = bound is not None and bound < exactly(requirement.required)
             return _figure(requirement, rounded(bound), holds)
 
 
@@ -181,7 +181,7 @@ def _check_share(requirement: AlphaK, column: SensitiveColumn, figures: Figures)
 
 
 def _at_most(requirement: SensitiveRequirement, found: Fraction | None) -> Check:
-    holds = found is not None and found <= exactly(requirement.asked)
+    holds = found is not None and found <= exactly(requirement.required)
     return _figure(requirement, rounded(found), holds)
 
 

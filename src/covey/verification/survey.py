@@ -210,4 +210,4 @@ def owners(
     for name in person_columns(requirements):
         if name in table.frame.columns:
             columns[name] = table.cells(name)
-    return {name: tables.whose(cells, schema.table) for name, cells in columns.items()}
+    return {name: tables.owners(cells, schema.table) for name, cells in columns.items()}

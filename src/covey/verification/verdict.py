@@ -38,7 +38,7 @@ class Check:
     @property
     def asked(self) -> float:
         """The required number, to compare with the achieved one."""
-        asked = self.requirement.asked
+        asked = self.requirement.required
         return float(asked) if isinstance(asked, Fraction) else asked
 
     @property

@@ -67,7 +67,7 @@ def verify(  # noqa: PLR0913 - those of anonymize
     with classes_together(lines, survey.rows) as buckets:
         judged = merged(survey.judge(bucket, requirements) for bucket in buckets)
     assert judged is not None
-    return replace(survey.verdict(judged, requirements), unjudged=table.beside)
+    return replace(survey.verdict(judged, requirements), unjudged=table.unread)
 
 
 def _with_persons(

@@ -20,7 +20,7 @@ from covey.tables.formats.common import Found, damaged, saying
 def read_parquet(data: bytes, _: str | None, __: TableFormat) -> Found:
     """Read a Parquet file."""
     with damaged("Parquet file"):
-        return Found(pl.read_parquet(io.BytesIO(data)), beside=_metadata(io.BytesIO(data)))
+        return Found(pl.read_parquet(io.BytesIO(data)), unread=_metadata(io.BytesIO(data)))
 
 
 def _metadata(source: Any) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ class ParquetFiles:
     paths: tuple[str, ...]
     types: Mapping[str, pl.DataType]  # of the columns, the same for all files
     keys: Mapping[str, pl.DataType]  # those columns that names of folders give
-    beside: tuple[str, ...] = ()  # what the files hold beside the table
+    unread: tuple[str, ...] = ()  # what the files hold besides the table
 
     @classmethod
     def of(cls, paths: Sequence[str], place: str) -> "ParquetFiles":
@@ -50,11 +50,11 @@ class ParquetFiles:
         """
         inside = [key for path in paths for key in keys_of(path, place)]
         types: dict[str, pl.DataType] = {}
-        beside: list[str] = []
+        unread: list[str] = []
         for path in paths:
             with damaged_at(path):
                 found = pl.read_parquet_schema(path)
-                beside += _metadata(path)
+                unread += _metadata(path)
             types = _common(types or found, found, Path(path).name)
         keys: dict[str, pl.DataType] = {}
         if inside:
@@ -63,7 +63,7 @@ class ParquetFiles:
                 above = {key: pl.String() for key in _keys(Path(paths[0]))}
                 keys = above | {key: scan.collect_schema()[key] for key in dict.fromkeys(inside)}
         shown = {key: dtype for key, dtype in keys.items() if key in inside}
-        return cls(tuple(paths), types | shown, keys, tuple(dict.fromkeys(beside)))
+        return cls(tuple(paths), types | shown, keys, tuple(dict.fromkeys(unread)))
 
     def frames(self, names: Sequence[str], most: int) -> Iterator[tuple[str, int, pl.DataFrame]]:
         """These columns, at most so many rows at a time: the file, the rows before, and the rows.

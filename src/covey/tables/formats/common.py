@@ -27,7 +27,7 @@ class Found:
     codebook: Codebook = field(default_factory=Codebook)
     notes: tuple[str, ...] = ()
     named_by_row: bool = False  # whether the names are the cells of a row, which may be a record
-    beside: tuple[str, ...] = ()  # what the file holds beside the table
+    unread: tuple[str, ...] = ()  # what the file holds besides the table
 
 
 def others(names: Sequence[str], noun: str) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def _found(database: _Database, part: str | None) -> Found:
         return database.query(f"SELECT 1 AS a FROM {places[name]} LIMIT 1").height > 0  # noqa: S608
 
     name = chosen(part, [*places], is_filled, "table")
-    return Found(database.table(places[name]), beside=others([*places], "table"))
+    return Found(database.table(places[name]), unread=others([*places], "table"))
 
 
 def _quoted(name: str) -> str:

@@ -41,7 +41,7 @@ def read(data: bytes, part: str | None, declared: TableFormat) -> Found:
 
         sheets = [str(name) for name in book.sheet_names]
         name = chosen(part, sheets, partial(_is_filled, cells), "sheet")
-        return replace(_table(cells(name), declared), beside=others(sheets, "sheet"))
+        return replace(_table(cells(name), declared), unread=others(sheets, "sheet"))
 
 
 def _refuse_far(data: bytes) -> None:

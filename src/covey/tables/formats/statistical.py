@@ -38,10 +38,10 @@ def reader(function: str, what: str) -> Callable[[bytes, str | None, TableFormat
             frame = frame.with_columns(
                 whole_again(cells) for cells in frame.select(pl.selectors.float())
             )
-            beside = ["the label of the file"] if about.file_label else []
-            beside += [count(len(about.notes), "note")] if about.notes else []
+            unread = ["the label of the file"] if about.file_label else []
+            unread += [count(len(about.notes), "note")] if about.notes else []
             notes = (note,) if note else ()
-            return Found(frame, _codebook(about, frame), notes, beside=tuple(beside))
+            return Found(frame, _codebook(about, frame), notes, unread=tuple(unread))
 
     return read
 
