@@ -273,6 +273,45 @@ def test_new_people_alone_compose_with_nobody(tmp_path: Path) -> None:
     assert written.composition == Composition(4, compared=1)
 
 
+@pytest.mark.parametrize(
+    ("change", "left_out"),
+    [("number", []), ("number", ["illness"]), ("number and age", []), ("age", ["name"])],
+)
+def test_new_numbers_or_a_year_more_do_not_make_other_people(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, left_out: list[str]
+) -> None:
+    """The attack: each extract numbers its people again, or everyone has become older."""
+    kept = [one for one in SCHEMA.columns if one not in left_out or one != "name"]
+    schema = SCHEMA.model_copy(update={"columns": {n: SCHEMA.columns[n] for n in kept}})
+    release(PEOPLE.select(kept), schema=schema).write(tmp_path / "old.csv")
+    again = PEOPLE[4:].with_columns(name=pl.format("P{}", pl.int_range(36)))
+    if "age" in change:
+        again = again.with_columns(pl.col("age") + 1)
+    kept = [one for one in kept if one not in left_out]
+    schema = SCHEMA.model_copy(update={"columns": {n: SCHEMA.columns[n] for n in kept}})
+    later = release(again.select(kept), 5, schema)
+    with pytest.raises(covey.GuaranteeError, match="1 earlier release of the same people"):
+        later.write(tmp_path / "new.csv", refuse_composition=True)
+    monkeypatch.setattr(stored.Stored, "_equal_columns", lambda *_: [])  # the build of before
+    blind = later.write(tmp_path / "new.csv", refuse_composition=True).composition
+    assert blind == Composition(5, compared=1)
+
+
+def test_other_people_with_the_same_cells_are_other_people(tmp_path: Path) -> None:
+    """As many rows are equal as by chance: in few columns with few values, that is most."""
+    dice = random.Random(3)
+    rows = [(f"n{i}", dice.randrange(20, 60), f"t{dice.randrange(4)}", "x") for i in range(400)]
+    people = pl.DataFrame(rows, schema=["name", "age", "town", "illness"], orient="row")
+    schema = covey.Schema.of(
+        quasi={"age": "numeric", "town": "categorical"}, sensitive=["illness"], identifier=["name"]
+    )
+    release(people[:200], 4, schema).write(tmp_path / "old.csv")
+    for some in (people[200:390], people[390:]):
+        written = release(some, 4, schema).write(tmp_path / "new.csv", refuse_composition=True)
+        assert written.composition is not None
+        assert written.composition.earlier == 0
+
+
 def test_suppressed_and_dropped_people_are_not_in_a_release(tmp_path: Path) -> None:
     rows = pl.concat(
         [PEOPLE, PEOPLE[:1].with_columns(name=pl.lit("far"), age=pl.lit(900, pl.Int64))]

@@ -202,7 +202,7 @@ def matched(new: Footprint, old: Footprint) -> Longs | None:
     classes = np.full(new.rows, ABSENT, dtype=np.int64)
     columns, common = telling(new, old), sorted(new.content.keys() & old.content.keys())
     ours, theirs = together(new, columns), together(old, columns)
-    if columns and are_unique(ours) and are_unique(theirs):
+    if columns and not old.renumbered and are_unique(ours) and are_unique(theirs):
         _match(classes, old.classes, _rows(ours), _rows(theirs))
         return classes
     enough = tell_apart(new, common) and tell_apart(old, common)
@@ -216,11 +216,16 @@ def matched(new: Footprint, old: Footprint) -> Longs | None:
         _rows(whole[1], known | enough),
     )
     known[same] = False
-    _match(
+    named = _match(
         *(classes, old.classes),
         _rows(ours, somebody & (classes == ABSENT)),
         _rows(theirs, known),
     )
+    if old.renumbered:
+        left = np.ones(old.rows, dtype=np.bool_)
+        left[same] = left[named] = False
+        cells = _rows(new.hashes_of(common), classes == ABSENT)
+        _match(classes, old.classes, cells, _rows(old.hashes_of(common), left))
     return classes
 
 

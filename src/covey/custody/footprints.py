@@ -68,6 +68,7 @@ class Footprint:
     incomparable: str | None = None  # the reason, if it cannot be compared
     known_codes: tuple[str, ...] | None = None  # the codes, if this is a part of a footprint
     columns: int | None = None  # the number of columns of content, if only some of them are here
+    renumbered: bool = False  # whether the new release has its people under other identifiers
 
     def __post_init__(self) -> None:
         rows = [*map(len, self.content.values()), *map(len, self.who.values())]

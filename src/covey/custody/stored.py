@@ -21,6 +21,9 @@ from covey.custody.hashes import Hashes, combined
 from covey.custody.keys import Key
 
 ROWS = 1 << 16  # of a block
+# Rows are equal by chance as often as in a sample of their table; so many more, or so many rows
+# of few people, are no chance.
+_SAMPLE, _OFTEN, _FEW = 1 << 14, 3, 3
 Halves = NDArray[np.uint32]
 
 # By kind, a column of: rows of each class; upper and lower halves of the hashes of an identifier;
@@ -77,6 +80,26 @@ def columns_of(trace: Footprint) -> Iterator[tuple[str, str, NDArray[Any]]]:
         yield "values", name, places
 
 
+def _over_chance(ours: Halves, theirs: Halves) -> float:
+    """How many more pairs of rows are equal than there would be of any people of this table."""
+    equal = _equal(ours, theirs)
+    if equal <= _FEW:
+        return 0.0
+    some = theirs[:: -(-len(theirs) // _SAMPLE)].copy()
+    chance = (_equal(some, some) - len(some)) / max(1, len(some) * (len(some) - 1))
+    return equal - _OFTEN * chance * len(ours) * len(theirs)
+
+
+def _equal(some: Halves, others: Halves) -> int:
+    """The number of equal pairs, one of each."""
+    known, ours = np.unique(some, return_counts=True)
+    may_be = np.zeros(1 << 16, dtype=np.bool_)  # by the upper half
+    may_be[known >> np.uint32(16)] = True
+    near = others[np.flatnonzero(may_be[others.view("<u2")[1::2]])]
+    places = np.minimum(np.searchsorted(known, near), len(known) - 1)
+    return int(ours[places[known[places] == near]].sum())
+
+
 def high(hashes: Hashes) -> Halves:
     """The upper halves of hashes."""
     return (hashes >> np.uint64(32)).astype(np.uint32)
@@ -125,19 +148,20 @@ class Stored:
         columns, names = telling(new, self), list(self.entry["content"])
         common = [name for name in names if name in new.content]
         ours = together(new, columns)
-        by_content = not columns or bool((ours == NOBODY).any())
         rows = np.zeros(0, dtype=np.int64)
         if columns:
             rows = self._rows_with("who high", columns[0], new.who[columns[0]])
             theirs = together(self._people(columns, rows), columns)
             rows = rows[known := np.isin(theirs, ours)]
-            if are_unique(ours) and are_unique(theirs[known]):
-                common = []  # then it does not matter which row of a person is which
-        if by_content and common and common == names:
-            found = self._rows_with("record", "", new.hashes_of(common))
+        equal = self._equal_columns(new, common, len(rows) if columns else None)
+        if columns and not equal and are_unique(ours) and are_unique(theirs[known]):
+            common = []  # then it does not matter which row of a person is which
+        by_content = not columns or bool(equal or (ours == NOBODY).any())
+        if by_content and self._is_record(equal or common):
+            found = self._rows_with("record", "", new.hashes_of(names))
             rows = np.union1d(rows, found)
-        elif by_content and tell_apart(new, common):
-            rows, common = np.arange(self.rows), names
+        elif by_content and (equal or tell_apart(new, common)):
+            rows, common = np.arange(self.rows), equal or names
         return replace(
             self._people(columns, rows),
             sizes=np.bincount(self._class_of(rows), minlength=self.entry["classes"]),
@@ -145,7 +169,43 @@ class Stored:
             person=self.person if self.person in columns else None,
             known_codes=tuple(self.codes),
             columns=len(names),
+            renumbered=bool(equal),
         )
+
+    def _equal_columns(
+        self, new: Footprint, common: list[str], recognised: int | None
+    ) -> list[str]:
+        """The columns in which more rows are equal than people are recognised, if not by chance.
+
+        Then people are here under other identifiers, or with one cell changed, such as an age a
+        year later. Without identifiers (None), people are recognised by all columns. Of a large
+        release, only some records of all columns are compared.
+        """
+        tried = {tuple(common): self._some_records()} if self._is_record(common) else {}
+        if self.rows <= ROWS:
+            content = {name: self._taken("content", name, np.arange(self.rows)) for name in common}
+            for columns in [common, *([n for n in common if n != one] for one in common)]:
+                cells = (content[name] for name in columns)
+                tried[*columns] = high(combined(cells, self.rows))
+        more = {
+            columns: _over_chance(np.unique(high(new.hashes_of(columns))), theirs)
+            * (self.rows / len(theirs))
+            for columns, theirs in tried.items()
+            if columns
+        }
+        best = max(more, key=lambda columns: more[columns], default=())
+        known = more.get(tuple(common), 0) if recognised is None else recognised
+        few = max(_FEW, min(new.rows, self.rows) // 100)
+        return [*best] if best and more[best] > known + few else []
+
+    def _some_records(self) -> Halves:
+        """One block in four: classes are in the order of their hashes, so it is a random part."""
+        blocks = range(0, -(-self.rows // ROWS), 4)
+        return np.concatenate([self._block("record", "", place) for place in blocks])
+
+    def _is_record(self, common: list[str]) -> bool:
+        """Whether the two tables have the same columns, of which there is a record."""
+        return bool(common) and common == [*self.entry["content"]]
 
     def _people(self, columns: list[str], rows: Longs) -> Footprint:
         """The identifiers of some rows."""
