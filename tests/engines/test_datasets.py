@@ -361,7 +361,7 @@ def test_a_lost_row_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("name", "after"), [("rows-0", "divided"), ("bucket-0", "released"), ("trace-0", "written")]
+    ("name", "after"), [("rows-0", "divided"), ("bucket-0", "shown"), ("trace-0", "written")]
 )
 @pytest.mark.parametrize("how", ["removed", "of another run"])
 def test_a_working_file_that_someone_changed_is_noticed(

@@ -13,7 +13,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,8 +24,8 @@ from covey.clustering.request import Request
 from covey.custody.footprints import LARGEST, Tracer
 from covey.custody.sealed import START, Appender, Spool, frames, write_frame
 from covey.encoding import Scan
-from covey.encoding.groups import Groups
-from covey.engines import part, steps
+from covey.encoding.groups import Groups, Rings
+from covey.engines import steps
 from covey.engines.part import Grouping, Outcome
 from covey.engines.parts import InParts, task_of
 from covey.engines.run import Order
@@ -41,14 +41,6 @@ from covey.tables.strays import notes_of
 
 T = TypeVar("T")
 _WAITING = 1_000_000  # divided rows that wait in memory before they are written
-
-
-@dataclass(frozen=True, eq=False)
-class _Formed:
-    """Groups of all parts, which are in the spool."""
-
-    outcome: Outcome
-    name: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,8 +86,9 @@ class Local(InParts):
         """Go through the input once."""
         return self.once("survey", lambda: Survey.over(self._batches("reading", None), self.task))
 
-    def divided(self, job: Job, rows: int) -> Job:
+    def divided(self) -> Job:
         """Give every row its part; the returned job knows the final parts."""
+        job, rows = self.job, self.surveyed.read
         if rows > LARGEST:
             self.tracer = None  # too many to compare with those of other releases
         if self.tracer is not None:
@@ -165,93 +158,82 @@ class Local(InParts):
     def _known(self) -> set[str]:
         return {*self.spool.names()}
 
-    def released(self, count: int) -> tuple[Job, Summary]:
-        """Group and show all parts; released rows wait in buckets of whole classes."""
-        request, job = self.task.request, self.job
-        name = ""
-        if not request.releases_all:
-            formed = part.chosen(request, self._form, self._settle)
-            name = formed.name
-            if formed.outcome.suppressed:
-                scans = [self._scan(name, number) for number in range(job.cuts.parts)]
-                shown = Scan.sum(scans).domain(self.task.schema, self.task.dialect)
-                job = job.within(job.domain.showing(shown))
-        self.once("shown", lambda: self._show_all(count, name, job))
-        return job, total([self._summary(number) for number in range(job.cuts.parts)])
+    def grouped(self, request: Request) -> Grouping[str]:
+        """The groups of all parts, by their name in the spool."""
 
-    def _form(self, request: Request) -> _Formed:
-        name = "groups" if request.suppresses else "whole"
+        def form(rows: Rows, number: int, progress: Progress) -> Grouping[Groups | Rings]:
+            return steps.group(rows, number, self.job, request, progress)
 
-        def form(number: int, progress: Progress) -> Grouping:
-            return steps.group(self.rows_of(number), number, self.job, request, progress)
+        return self._each("groups" if request.suppresses else "whole", form)
 
-        return self._grouped(name, form)
+    def settled(self, first: Grouping[str]) -> Grouping[str]:
+        """The same groups, repaired by the frequencies of all released rows."""
 
-    def _settle(self, first: _Formed) -> _Formed:
-        def settle(number: int, progress: Progress) -> Grouping:
-            return steps.settle(
-                *(self.rows_of(number), self._groups(first.name, number), number, self.job),
-                first.outcome.released,
-                progress,
-            )
+        def settle(rows: Rows, number: int, progress: Progress) -> Grouping[Groups | Rings]:
+            groups = self._groups(first.groups, number)
+            return steps.settle(rows, groups, number, self.job, first.outcome.released, progress)
 
-        return self._grouped("settled", settle)
+        return self._each("settled", settle)
 
-    def _grouped(self, name: str, form: Callable[[int, Progress], Grouping]) -> _Formed:
+    def _each(
+        self, name: str, work: Callable[[Rows, int, Progress], Grouping[Groups | Rings]]
+    ) -> Grouping[str]:
         """Groups of each part, kept in the spool."""
-        outcomes = []
-        for number, tell in self._numbered("clustering"):
 
-            def grouped(number: int = number, tell: Progress = tell) -> Outcome:
-                found = form(number, tell)
-                labels = pl.DataFrame({"label": found.groups.labels})
-                with self.spool.appender(f"{name}-{number}", after=START) as file:
-                    write_frame(file, labels)
-                return found.outcome
+        def grouped(number: int, progress: Progress) -> Outcome:
+            found = work(self.rows_of(number), number, progress)
+            labels = pl.DataFrame({"label": found.groups.labels})
+            with self.spool.appender(f"{name}-{number}", after=START) as file:
+                write_frame(file, labels)
+            return found.outcome
 
-            outcomes.append(self.once(f"{name}-{number}-outcome", grouped))
-        return _Formed(total(outcomes), name)
+        outcomes = [
+            self.once(f"{name}-{number}-outcome", partial(grouped, number, progress))
+            for number, progress in self._numbered("clustering")
+        ]
+        return Grouping(name, total(outcomes))
+
+    def released_scan(self, formed: Grouping[str]) -> Scan:
+        """The counts of all released rows."""
+        return Scan.sum(
+            steps.released_scan(self.rows_of(number), self._groups(formed.groups, number))
+            for number in range(self.job.cuts.parts)
+        )
+
+    def shown(self, formed: Grouping[str] | None) -> Summary:
+        """Show all parts in buckets of whole classes; form their groups first if there are none."""
+        self.once("shown", lambda: self._show(formed))
+        stored = (self.spool.get(f"summary-{n}") for n in range(self.job.cuts.parts))
+        summaries: list[Summary] = [pickle.loads(data) for data in stored if data]  # noqa: S301
+        return total(summaries)
 
     def _groups(self, name: str, number: int) -> Groups:
         (labels,) = frames(self.spool, f"{name}-{number}")
         return Groups(labels["label"].to_numpy())
 
-    def _scan(self, name: str, number: int) -> Scan:
-        return steps.released_scan(self.rows_of(number), self._groups(name, number))
-
-    def _show_all(self, buckets: int, name: str, job: Job) -> None:
-        """Show each part; without a name of groups, form these first."""
+    def _show(self, formed: Grouping[str] | None) -> None:
         known = self.spool.get("showing")
-        done, marks = pickle.loads(known) if known else (0, [START] * buckets)  # noqa: S301
+        done, marks = pickle.loads(known) if known else (0, [START] * self.buckets)  # noqa: S301
         with contextlib.ExitStack() as stack:
             drafts = [
                 stack.enter_context(self.spool.appender(f"bucket-{place}", after=after))
                 for place, after in enumerate(marks)
             ]
-            for number, tell in self._numbered("clustering", done):
+            for number, progress in self._numbered("clustering", done):
                 rows = self.rows_of(number)
-                groups = self._shown_groups(name, number, rows, tell)
-                self.spool.put(f"summary-{number}", pickle.dumps(Summary.of(rows, groups, job)))
-                for file, some in zip(
-                    drafts, steps.show(rows, groups, job).buckets(buckets), strict=True
-                ):
+                if formed is None:
+                    found = steps.group(rows, number, self.job, self.task.request, progress)
+                    groups = Groups(found.groups.labels)
+                else:
+                    groups = self._groups(formed.groups, number)
+                summary = Summary.of(rows, groups, self.shown_by)
+                self.spool.put(f"summary-{number}", pickle.dumps(summary))
+                buckets = steps.show(rows, groups, self.shown_by).buckets(self.buckets)
+                for file, some in zip(drafts, buckets, strict=True):
                     write_frame(file, some.classes)
                     write_frame(file, some.rows)
                     file.flush()
                 self.spool.put("showing", pickle.dumps((number + 1, [f.mark for f in drafts])))
-
-    def _shown_groups(self, name: str, number: int, rows: Rows, progress: Progress) -> Groups:
-        if name:
-            return self._groups(name, number)
-        found = steps.group(rows, number, self.job, self.task.request, progress).groups
-        assert isinstance(found, Groups)
-        return found
-
-    def _summary(self, number: int) -> Summary:
-        data = self.spool.get(f"summary-{number}")
-        assert data is not None
-        found: Summary = pickle.loads(data)  # noqa: S301 - authenticated
-        return found
 
     def _numbered(self, stage: str, first: int = 0) -> Iterator[tuple[int, Progress]]:
         for number in range(first, self.job.cuts.parts):
@@ -260,14 +242,14 @@ class Local(InParts):
 
     # ── files ───────────────────────────────────────────────────────────────────────────────────
 
-    def gathered(self, place: int, job: Job) -> Gathered:
+    def gathered(self, place: int) -> Gathered:
         """The sorted rows of a bucket."""
         two = frames(self.spool, f"bucket-{place}")
-        return steps.gather([Shown(classes, next(two)) for classes in two], job)
+        return steps.gather([Shown(classes, next(two)) for classes in two], self.shown_by)
 
-    def written(self, job: Job, folder: Path, count: int) -> LocalFiles:
+    def written(self, folder: Path) -> LocalFiles:
         """Write each bucket as a file, and read it back."""
-        return LocalFiles(self, job, folder, self.order, _ending(self.source)).write(count)
+        return LocalFiles.written(self, folder, _ending(self.source))
 
     # ── checkpoints ─────────────────────────────────────────────────────────────────────────────
 
@@ -289,10 +271,10 @@ class Local(InParts):
 def _working(source: Batches, order: Order) -> Iterator[Spool]:
     """A spool beside the output, removed at the end unless the work can be resumed."""
     assert order.to is not None
-    folder, asked = files.working_folder(order.to.path), _fingerprint(source, order)
+    folder, request = files.working_folder(order.to.path), _fingerprint(source, order)
     if order.resume and folder.exists():
         spool = Spool.open(folder, order.key)
-        if spool.get("asked") != asked:
+        if spool.get("request") != request:
             raise UsageError(
                 "the work cannot be resumed: the input or the request has changed. Start it again "
                 "without --resume"
@@ -300,7 +282,7 @@ def _working(source: Batches, order: Order) -> Iterator[Spool]:
     else:
         files.remove_folder(folder)
         spool = Spool.make(folder, order.key)
-        spool.put("asked", asked)
+        spool.put("request", request)
     try:
         yield spool
     except KeyboardInterrupt:
@@ -317,12 +299,12 @@ def _fingerprint(source: Batches, order: Order) -> bytes:
     trees = {name: _tree_of(column) for name, column in order.schema.columns.items()}
     settings = order.schema.model_dump(mode="json", exclude={"columns": {"__all__": {"taxonomy"}}})
     request = order.request
-    said = json.dumps(
+    text = json.dumps(
         [stats, request.seeded, settings, trees, order.part_rows,
          asdict(request.style), order.secret.seed, order.to and order.to.defuse, order.remember],
         default=str,
     )  # fmt: skip
-    return hashlib.sha256(said.encode()).digest()
+    return hashlib.sha256(text.encode()).digest()
 
 
 def _tree_of(column: Column) -> Any:

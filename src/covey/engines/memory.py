@@ -264,10 +264,10 @@ def form_groups(people: Prepared, request: Request, progress: Progress) -> Group
     """Groups that meet every requirement."""
     table, seed = people.encoded, people.seed
 
-    def form(asked: Request) -> Grouping:
-        return part.form(table, people.others, asked, seed, progress)
+    def form(request: Request) -> Grouping[Groups | Rings]:
+        return part.form(table, people.others, request, seed, progress)
 
-    def settle(first: Grouping) -> Grouping:
+    def settle(first: Grouping[Groups | Rings]) -> Grouping[Groups | Rings]:
         assert isinstance(first.groups, Groups)
         released = part.by_frequencies(table, first.outcome.released)
         return part.settle(released, people.others, first.groups, request, seed, progress)

@@ -7,7 +7,7 @@ be worked on anywhere, and again after a crash, with the same groups.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import polars as pl
@@ -24,10 +24,12 @@ from covey.repair.repair import repair
 from covey.repair.sizes import large_enough
 from covey.repair.surplus import without_surplus
 
+G = TypeVar("G")
+
 
 def form(
     table: EncodedTable, others: pl.DataFrame, request: Request, seed: int, progress: Progress
-) -> "Grouping":
+) -> "Grouping[Groups | Rings]":
     """Groups that meet every requirement, by the frequencies of the whole table.
 
     The rows are first put into an order that only the holder of the secret can reproduce. `others`
@@ -38,7 +40,7 @@ def form(
     left = large_enough(possible, left)
     groups = left.cluster(possible, seed, progress)
     repaired = repair(possible, groups, left, seed, progress)
-    return Grouping.of(table, order.then(rest).back(repaired))
+    return _with_outcome(table, order.then(rest).back(repaired))
 
 
 def settle(
@@ -48,7 +50,7 @@ def settle(
     request: Request,
     seed: int,
     progress: Progress,
-) -> "Grouping":
+) -> "Grouping[Groups | Rings]":
     """The same groups, repaired by the frequencies of the released rows only.
 
     A requirement may compare groups with the distribution in the release. That distribution is
@@ -58,30 +60,29 @@ def settle(
     kept = Selection(order[groups.labels[order] != SUPPRESSED], table.rows)
     some, own = table.take(kept.rows), Groups(groups.labels[kept.rows])
     found = kept.back(repair(some, own, request, seed, progress, again=True))
-    return Grouping.of(table, found)
+    return _with_outcome(table, found)
+
+
+def _with_outcome(table: EncodedTable, groups: Groups | Rings) -> "Grouping[Groups | Rings]":
+    if isinstance(groups, Rings):
+        return Grouping(groups, Outcome(0.0, groups.suppressed, {}))
+    kept = groups.labels != SUPPRESSED
+    columns = {} if table.constraints is None else table.constraints.columns
+    released = {
+        name: np.bincount(column.values[kept], minlength=len(column.known))
+        for name, column in columns.items()
+        if column.totals is not None
+    }
+    cost = table.objective(groups) if groups.count else float("inf")
+    return Grouping(groups, Outcome(cost, groups.suppressed, released))
 
 
 @dataclass(frozen=True, eq=False)
-class Grouping:
-    """The groups of a part, and their outcome."""
+class Grouping(Generic[G]):
+    """Groups, or where an engine keeps those of a whole table, and their outcome."""
 
-    groups: Groups | Rings
+    groups: G
     outcome: "Outcome"
-
-    @classmethod
-    def of(cls, table: EncodedTable, groups: Groups | Rings) -> "Grouping":
-        """The outcome of groups."""
-        if isinstance(groups, Rings):
-            return cls(groups, Outcome(0.0, groups.suppressed, {}))
-        kept = groups.labels != SUPPRESSED
-        columns = {} if table.constraints is None else table.constraints.columns
-        released = {
-            name: np.bincount(column.values[kept], minlength=len(column.known))
-            for name, column in columns.items()
-            if column.totals is not None
-        }
-        cost = table.objective(groups) if groups.count else float("inf")
-        return cls(groups, Outcome(cost, groups.suppressed, released))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,22 +94,15 @@ class Outcome:
     released: Mapping[str, Longs]  # rows with each value of the constrained columns
 
     def __add__(self, other: "Outcome") -> "Outcome":
-        both = {name: rows + other.released[name] for name, rows in self.released.items()}
-        return Outcome(self.cost + other.cost, self.suppressed + other.suppressed, both)
+        released = {name: rows + other.released[name] for name, rows in self.released.items()}
+        return Outcome(self.cost + other.cost, self.suppressed + other.suppressed, released)
 
 
-class Formed(Protocol):
-    """Groups of a whole table, wherever they are."""
-
-    @property
-    def outcome(self) -> Outcome:
-        """What they cost and leave."""
-
-
-F = TypeVar("F", bound=Formed)
-
-
-def chosen(request: Request, form: Callable[[Request], F], settle: Callable[[F], F]) -> F:
+def chosen(
+    request: Request,
+    form: Callable[[Request], Grouping[G]],
+    settle: Callable[[Grouping[G]], Grouping[G]],
+) -> Grouping[G]:
     """The groups to release.
 
     Allowing suppression must never cost more than forbidding it. Each suppressed row lowered the

@@ -7,9 +7,9 @@ not at all.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,9 @@ from covey import tables
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
 from covey.custody.footprints import Footprint, FootprintPart
+from covey.encoding import Scan, Tally
+from covey.engines import part
+from covey.engines.part import Grouping
 from covey.engines.run import Measured, Order
 from covey.engines.steps import Job, Summary, Survey, Task, planned
 from covey.errors import SchemaError, UsageError, ViolationError
@@ -25,12 +28,13 @@ from covey.generalisation import View
 from covey.inspection.persons import Doubts, refuse_repeats
 from covey.measures import loss
 from covey.measures.histograms import Persons
-from covey.release import Outputs, Proven, Release, Written
-from covey.report import Report, Rows
+from covey.release import Destination, Outputs, Proven, Release
+from covey.report import Output, Report, Rows
 from covey.report.carried import Carried
-from covey.schema import Role
+from covey.schema import Role, TableFormat
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
+from covey.tables.digests import Digest
 from covey.tables.mending import note
 from covey.tables.strays import refuse_undecided
 from covey.verification import Verdict
@@ -70,22 +74,6 @@ def _refuse_unrepeatable(request: Request) -> None:
         )
 
 
-class Files(Written, Protocol):
-    """The files of a release in its draft folder."""
-
-    def verdict(self) -> Verdict:
-        """Verify all files together."""
-
-    def trace(self) -> FootprintPart | None:
-        """What the register records of all rows; None if there are too many, or no register."""
-
-    def view(self, summary: Summary) -> tuple[View, Carried]:
-        """The release beside its original, and the columns that it carries."""
-
-    def persons(self) -> Persons | None:
-        """How the rows belong to persons, if k counts persons."""
-
-
 @dataclass(eq=False, repr=False)
 class InParts(ABC):
     """The stages of a release; an engine makes the passes over the rows."""
@@ -95,6 +83,7 @@ class InParts(ABC):
     progress: Progress
     surveyed: Survey = field(init=False)
     job: Job = field(init=False)  # what is known of the whole table
+    shown_by: Job = field(init=False)  # the same, with the domain of the released rows
     summary: Summary = field(init=False)
 
     def survey(self) -> Doubts:
@@ -110,65 +99,97 @@ class InParts(ABC):
 
     def divide(self) -> None:
         """Give every row its part; then the job knows the final parts."""
-        self.job = self.divided(self.job, self.surveyed.read)
+        self.job = self.divided()
 
     def form(self) -> None:
         """Group and show all parts; released rows are then in buckets of whole classes."""
-        self.job, self.summary = self.released(self._files)
+        request, formed, self.shown_by = self.order.request, None, self.job
+        if not request.releases_all:
+            formed = part.chosen(request, self.grouped, self.settled)
+            if formed.outcome.suppressed:
+                scan = self.released_scan(formed)
+                released = scan.domain(self.task.schema, self.task.dialect)
+                self.shown_by = self.job.within(self.job.domain.showing(released))
+        self.summary = self.shown(formed)
 
-    def show(self, outputs: Outputs | None) -> "ShownParts":
+    def show(self, outputs: Outputs | None) -> "PartFiles":
         """Write each bucket as a file of the draft folder, and read it back."""
-        to = self.order.to
-        assert to is not None
         assert outputs is not None
-        written = self.written(self.job, outputs.folder(to.path).path, self._files)
-        return ShownParts(self, written)
+        return self.written(outputs.folder(self.to.path).path)
 
     @property
-    def _files(self) -> int:
+    def to(self) -> Destination:
+        """Where the release goes."""
+        assert self.order.to is not None
+        return self.order.to
+
+    @property
+    def buckets(self) -> int:
+        """How many files the release has at most."""
         return -(-self.surveyed.scan.rows // (FILE_PARTS * self.order.part_rows))
 
     # ── what an engine does ─────────────────────────────────────────────────────────────────────
 
     @property
+    @abstractmethod
     def doubts(self) -> list[str]:
         """What the custodian must know about this way of working."""
-        return []
 
     @abstractmethod
     def scanned(self) -> Survey:
         """Go through the input once."""
 
     @abstractmethod
-    def divided(self, job: Job, rows: int) -> Job:
+    def divided(self) -> Job:
         """Give every row its part; the returned job knows the final parts."""
 
     @abstractmethod
-    def released(self, count: int) -> tuple[Job, Summary]:
-        """Group and show all parts; released rows are then in so many buckets of classes."""
+    def grouped(self, request: Request) -> Grouping[Any]:
+        """The groups of all parts."""
 
     @abstractmethod
-    def written(self, job: Job, folder: Any, count: int) -> Files:
+    def settled(self, first: Grouping[Any]) -> Grouping[Any]:
+        """The same groups, repaired by the frequencies of all released rows."""
+
+    @abstractmethod
+    def released_scan(self, formed: Grouping[Any]) -> Scan:
+        """The counts of all released rows."""
+
+    @abstractmethod
+    def shown(self, formed: Grouping[Any] | None) -> Summary:
+        """Show all parts in buckets of whole classes; form their groups first if there are none."""
+
+    @abstractmethod
+    def written(self, folder: Any) -> "PartFiles":
         """Write each bucket as a file of the draft folder, and read it back."""
 
 
 @dataclass(eq=False, repr=False)
-class ShownParts:
-    """Released files that are not yet published."""
+class PartFiles(ABC):
+    """The files of a release in their draft folder, not yet published."""
 
     run: InParts
-    files: Files
-    trace: Footprint | None = None
+    digests: dict[str, Digest]
+    footprint: Footprint | None = field(default=None, init=False)
+
+    @property
+    def task(self) -> Task:
+        """The request, the schema and the row hashers."""
+        return self.run.task
 
     @property
     def dialect(self) -> Dialect:
         """How the table is written."""
-        return self.run.task.dialect
+        return self.task.dialect
+
+    @property
+    def form(self) -> TableFormat:
+        """How the files are read back."""
+        return TableFormat(**self.dialect.written, header=True, skip=0)
 
     def verdict(self) -> Verdict:
         """Judge all files together; refuse a release that has lost rows."""
-        verdict = self.files.verdict()
-        verdict.raise_if_violated()
+        verdict = self.judged()
         if verdict.rows != self.run.surveyed.scan.rows - self.run.summary.suppressed:
             raise ViolationError("rows were lost on the way: nothing is published")
         return verdict
@@ -176,14 +197,14 @@ class ShownParts:
     def measure(self) -> Measured:
         """Measure what the rows have lost."""
         survey, summary = self.run.surveyed, self.run.summary
-        view, carried = self.files.view(summary)
-        k, suppressed = self.run.order.request.k, summary.suppressed
+        view, carried = self.view(Tally.of_scan(summary.scan, self.task.schema, self.dialect))
+        k, suppressed = self.task.request.k, summary.suppressed
         return Measured(
             view,
             carried,
             loss.measure(view, suppressed=suppressed, k=k, in_groups=summary.in_groups),
             Rows.counted(survey.read, survey.scan.rows, suppressed),
-            self.files.persons(),
+            self.persons() if self.task.request.persons else None,
             summary.filled_in,
             [note(*mend, cells, k) for mend, cells in sorted(summary.mended.items())],
         )
@@ -191,22 +212,48 @@ class ShownParts:
     def remember(self) -> None:
         """Put the hashes for the register together; of too many rows, only that they exist."""
         content, order = self.run.surveyed.content, self.run.order
-        trace = self.files.trace()
+        trace = self.trace()
         if trace is None:
             trace = FootprintPart.unknown(content.rows, np.array(content.sums, dtype=np.uint64))
-        self.trace = trace.footprint(order.key, order.request.size)
+        self.footprint = trace.footprint(order.key, order.request.size)
 
     def release(self, verdict: Verdict, report: Report, outputs: Outputs | None) -> Release:
         """Publish the files."""
-        order = self.run.order
-        assert order.to is not None
         assert outputs is not None
-        proven = Proven(report, verdict, order.schema, order.request.requirements, self.trace)
-        return Release(verdict, proven.publish(self.files, order.to, outputs), None)
+        schema, requirements = self.task.schema, self.task.request.requirements
+        proven = Proven(report, verdict, schema, requirements, self.footprint)
+        return Release(verdict, proven.publish(self, self.run.to, outputs), None)
 
+    def cells(self, names: Sequence[str]) -> Table:
+        """A table with the distinct cells of these columns; shorter columns repeat a cell."""
+        known = self.distinct(names)
+        most = max(map(len, known.values()), default=0)
+        longer = [
+            one.gather([*range(len(one)), *[0] * (most - len(one))]) for one in known.values()
+        ]
+        return Table(pl.DataFrame(longer), self.dialect)
 
-def as_table(cells: Mapping[str, pl.Series], dialect: Dialect) -> Table:
-    """Distinct cells of columns as a table; shorter columns repeat a cell."""
-    most = max(map(len, cells.values()), default=0)
-    longer = [one.gather([*range(len(one)), *[0] * (most - len(one))]) for one in cells.values()]
-    return Table(pl.DataFrame(longer), dialect)
+    @property
+    @abstractmethod
+    def output(self) -> Output:
+        """The figures of the files."""
+
+    @abstractmethod
+    def judged(self) -> Verdict:
+        """Verify all files together."""
+
+    @abstractmethod
+    def trace(self) -> FootprintPart | None:
+        """What the register records of all rows; None if there are too many, or no register."""
+
+    @abstractmethod
+    def view(self, original: Tally) -> tuple[View, Carried]:
+        """The release beside its original, and the columns that it carries."""
+
+    @abstractmethod
+    def persons(self) -> Persons:
+        """How the rows belong to persons."""
+
+    @abstractmethod
+    def distinct(self, names: Sequence[str]) -> dict[str, pl.Series]:
+        """The distinct cells of these columns."""

@@ -8,7 +8,7 @@ starts encrypts them.
 import contextlib
 import pickle
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,11 +20,11 @@ import polars as pl
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
 from covey.custody.ordering import Content
-from covey.encoding import Tally
-from covey.engines import hadoop, part, sessions, steps, tasks
+from covey.encoding import Scan, Tally
+from covey.engines import hadoop, sessions, steps, tasks
 from covey.engines.hadoop import Folder
-from covey.engines.part import Outcome
-from covey.engines.parts import InParts, as_table, task_of
+from covey.engines.part import Grouping
+from covey.engines.parts import InParts, PartFiles, task_of
 from covey.engines.run import Order
 from covey.engines.steps import Job, Summary, Survey
 from covey.engines.tasks import ERROR, FILE, PIECE, ROW, SUM, Owned, Part, Seen
@@ -34,11 +34,10 @@ from covey.measures.histograms import Persons
 from covey.release import certified
 from covey.report import Output
 from covey.report.carried import Carried
-from covey.schema import ColumnType, RowKind, Schema, TableFormat
-from covey.tables import Table, codes, formats, sources
+from covey.schema import ColumnType, RowKind, Schema
+from covey.tables import codes, formats, sources
 from covey.tables.batches import LOOKED_AT, Typed
 from covey.tables.csv_files import Dialect
-from covey.tables.digests import Digest
 from covey.tables.merging import merged, total
 from covey.tables.sources import Source
 from covey.tables.strays import Stray, notes_of
@@ -252,14 +251,6 @@ def _total(pieces: "DataFrame", what: str = SUM) -> Any:
 # ── passes ──────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, eq=False)
-class _Formed:
-    """Groups of all parts, with their rows in Spark's keeping."""
-
-    outcome: Outcome
-    pieces: "DataFrame"
-
-
 @dataclass(eq=False, repr=False)
 class SparkRun(InParts):
     """The passes of a release, one after another."""
@@ -304,72 +295,76 @@ class SparkRun(InParts):
             raise UsageError("the table has no rows to release")
         return found
 
-    def divided(self, job: Job, _rows: int) -> Job:
+    def divided(self) -> Job:
         """Give every row its part; the returned job knows the final parts."""
         from pyspark.sql.functions import col, element_at, lit
 
         with _spark("dividing"):
             waiting = min(_WAITING, 4 * self.order.part_rows)
-            divided = self._keep(self._over_input(tasks.divide, job, waiting))
-            cuts, parts = steps.final_parts(job, _total(divided, "sizes"))
-            number = np.empty(job.cuts.parts, dtype=np.int64)
+            divided = self._keep(self._over_input(tasks.divide, self.job, waiting))
+            cuts, parts = steps.final_parts(self.job, _total(divided, "sizes"))
+            number = np.empty(self.job.cuts.parts, dtype=np.int64)
             for new, old in enumerate(parts):
                 number[old] = new
             final = element_at(lit(number.tolist()), col("place") + 1).cast("int")
             self._parts = _placed(_only(divided, "rows"), cuts.parts, final)
-        return replace(job, cuts=cuts)
+        return replace(self.job, cuts=cuts)
 
     # ── parts ───────────────────────────────────────────────────────────────────────────────────
 
-    def released(self, count: int) -> tuple[Job, Summary]:
-        """Group and show all parts; released rows are then in so many buckets of classes."""
-        request, job, pieces = self.task.request, self.job, self._parts
+    def grouped(self, request: Request) -> "Grouping[DataFrame]":
+        """The groups of all parts, with their rows in Spark's keeping."""
+        assert self._parts is not None
+        return self._each(self._parts, tasks.form, request)
+
+    def settled(self, first: "Grouping[DataFrame]") -> "Grouping[DataFrame]":
+        """The same groups, repaired by the frequencies of all released rows."""
+        return self._each(first.groups, tasks.settle, first.outcome.released)
+
+    def _each(
+        self, pieces: "DataFrame", task: Callable[..., Any], *arguments: Any
+    ) -> "Grouping[DataFrame]":
+        with _spark("clustering"):
+            kept = self._keep(_pieces(pieces, task, self.job, *arguments))
+            return Grouping(kept, total(_values(kept, "outcome")))
+
+    def released_scan(self, formed: "Grouping[DataFrame]") -> Scan:
+        """The counts of all released rows."""
+        with _spark("clustering"):
+            found: Scan = _total(_pieces(formed.groups, tasks.scan, self.job))
+        return found
+
+    def shown(self, formed: "Grouping[DataFrame] | None") -> Summary:
+        """Show all parts in buckets of whole classes; form their groups first if there are none."""
+        pieces = self._parts if formed is None else formed.groups
         assert pieces is not None
         with _spark("clustering"):
-            if not request.releases_all:
-                formed = part.chosen(request, self._form, self._settle)
-                pieces = formed.pieces
-                if formed.outcome.suppressed:
-                    scan = _total(_pieces(pieces, tasks.scan, self.job))
-                    shown = scan.domain(self.task.schema, self.task.dialect)
-                    job = job.within(job.domain.showing(shown))
-            self._shown = self._keep(_pieces(pieces, tasks.show, self.job, job, count))
+            work = (tasks.show, self.job, self.shown_by, self.buckets)
+            self._shown = self._keep(_pieces(pieces, *work))
             parts: list[Part] = _values(self._shown, "summary")
         self._content, self._types = total([one.content for one in parts]), parts[0].types
-        return job, total([one.summary for one in parts])
-
-    def _form(self, request: Request) -> _Formed:
-        assert self._parts is not None
-        return self._grouped(_pieces(self._parts, tasks.form, self.job, request))
-
-    def _settle(self, first: _Formed) -> _Formed:
-        released = first.outcome.released
-        return self._grouped(_pieces(first.pieces, tasks.settle, self.job, released))
-
-    def _grouped(self, pieces: "DataFrame") -> _Formed:
-        kept = self._keep(pieces)
-        return _Formed(total(_values(kept, "outcome")), kept)
+        return total([one.summary for one in parts])
 
     # ── files ───────────────────────────────────────────────────────────────────────────────────
 
-    def written(self, job: Job, folder: Any, count: int) -> "SparkFiles":
+    def written(self, folder: Any) -> "SparkFiles":
         """Write each bucket as a file, and compare what is read back."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
         assert self._shown is not None
         at_address = isinstance(folder, str)
         place = Folder(self.table.session, folder if at_address else _local(folder))
-        buckets = _placed(_only(self._shown, "shown"), count)
+        buckets = _placed(_only(self._shown, "shown"), self.buckets)
         with _spark("writing"):
-            rows = buckets.mapInArrow(_task(tasks.gather, job), from_arrow_schema(self._types))
+            work = _task(tasks.gather, self.shown_by)
+            rows = buckets.mapInArrow(work, from_arrow_schema(self._types))
             (
                 rows.write.option("compression", "zstd")
                 .option("parquet.column.statistics.enabled", "false")
                 .parquet(f"{place.path}/{_ARRIVING}")
             )
-            names = place.bring_up(_ARRIVING)
-            digests = {name: place.digest(name) for name in names}
-        written = SparkFiles(self, job, place, buckets, count, digests)
+            digests = {name: place.digest(name) for name in place.bring_up(_ARRIVING)}
+        written = SparkFiles(self, digests, place, buckets)
         if written.seen.content != self._content:
             raise ViolationError("the files do not have the released rows: nothing is published")
         return written
@@ -378,28 +373,23 @@ class SparkRun(InParts):
 _ARRIVING = "arriving"  # the folder in the draft that Spark writes into
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SparkFiles:
+@dataclass(eq=False, repr=False)
+class SparkFiles(PartFiles):
     """The files of a release in its draft, before they are published."""
 
     run: SparkRun
-    job: Job
     folder: Folder
-    buckets: "DataFrame"
-    count: int
-    digests: Mapping[str, Digest]
+    shown: "DataFrame"  # the released rows with their owners, each in the place of its file
 
     @property
     def output(self) -> Output:
         """The figures of the files."""
-        return Output.of_folder("parquet", self.digests, self.run.task.dialect.written)
+        return Output.of_folder("parquet", self.digests, self.dialect.written)
 
     @cached_property
     def _typed(self) -> Typed:
         """How to read the files."""
-        written = self.run.task.dialect.written
-        form = TableFormat(**written, header=True, skip=0)
-        return Typed.of(pl.DataFrame(), (), self.run.task.schema, form)
+        return Typed.of(pl.DataFrame(), (), self.task.schema, self.form)
 
     @cached_property
     def _rows(self) -> "DataFrame":
@@ -415,7 +405,7 @@ class SparkFiles:
     @cached_property
     def seen(self) -> Seen:
         """What one pass over the files finds out."""
-        task = self.run.task
+        task = self.task
         with _spark("reading back"):
             listed = certified(task.schema, task.request.requirements)
             work = (tasks.see, self._typed, task, listed)
@@ -426,53 +416,50 @@ class SparkFiles:
 
     # ── judging ─────────────────────────────────────────────────────────────────────────────────
 
-    def verdict(self) -> Verdict:
+    def judged(self) -> Verdict:
         """Verify all files together."""
-        requirements = self.run.task.request.requirements
+        requirements = self.task.request.requirements
         # No one who made the table could know the seed, and choose cells whose hashes are the same.
         survey = replace(self.seen.survey, seed=secrets.randbits(64))
         number = -(-survey.rows // LINES)
-        asked = (survey, requirements)
+        terms = (survey, requirements)
         with _spark("verifying"):
-            persons = self.run.task.request.persons
-            lines = self._owned_lines if persons else self._lines
-            judged = _total(_pieces(_placed(lines(*asked, number), number), tasks.judge, *asked))
+            lines = self._owned_lines if self.task.request.persons else self._lines
+            judged = _total(_pieces(_placed(lines(*terms, number), number), tasks.judge, *terms))
         return survey.verdict(judged, requirements)
 
-    def _lines(self, *asked: Any) -> "DataFrame":
-        return _pieces(self._rows, tasks.code, self._typed, *asked)
+    def _lines(self, *terms: Any) -> "DataFrame":
+        return _pieces(self._rows, tasks.code, self._typed, *terms)
 
-    def _owned_lines(self, *asked: Any) -> "DataFrame":
+    def _owned_lines(self, *terms: Any) -> "DataFrame":
         """As `_lines`, with the persons, who are in no file: each meets its row in one place."""
-        owners = _pieces(self.buckets, tasks.owned, self.job)
+        owners = _pieces(self.shown, tasks.owned, self.run.shown_by)
         cells = _pieces(self._rows, tasks.send_rows, self._typed)
-        both = _placed(owners.union(cells), self.count)
-        return _pieces(both, tasks.code_owned, self._typed, self.job.task, *asked)
+        rows = _placed(owners.union(cells), self.run.buckets)
+        return _pieces(rows, tasks.code_owned, self._typed, self.task, *terms)
+
+    # ── measuring ───────────────────────────────────────────────────────────────────────────────
 
     def trace(self) -> None:
         """Nothing: the hashes of a register need the key, which never leaves the driver."""
 
-    # ── measuring ───────────────────────────────────────────────────────────────────────────────
-
-    def view(self, summary: Summary) -> tuple[View, Carried]:
+    def view(self, original: Tally) -> tuple[View, Carried]:
         """The release beside its original, and the columns that it carries."""
-        task = self.run.task
-        tally = Tally.of_scan(summary.scan, task.schema, task.dialect)
-        view = View.counted(tally, self.seen.classes, (), task.dialect, summary.originals)
-        if not task.request.persons:
+        originals = self.run.summary.originals
+        view = View.counted(original, self.seen.classes, (), self.dialect, originals)
+        if not self.task.request.persons:
             return view, self.seen.carried
         with _spark("trying what others may know"):
-            return view, _total(_pieces(self.buckets, tasks.carried, self.job))
+            return view, _total(_pieces(self.shown, tasks.carried, self.run.shown_by))
 
-    def persons(self) -> Persons | None:
-        """How the rows belong to persons, if k counts persons."""
-        if not self.run.task.request.persons:
-            return None
+    def persons(self) -> Persons:
+        """How the rows belong to persons."""
+        number = self.run.buckets
         with _spark("counting persons"):
-            counts = _placed(_pieces(self.buckets, tasks.persons, self.count), self.count)
+            counts = _placed(_pieces(self.shown, tasks.persons, number), number)
             found: Owned = _total(_pieces(counts, tasks.owned_most))
         return Persons(found.people, found.most or 1, found.unknown, None)
 
-    def cells(self, names: Sequence[str]) -> Table:
-        """A table with the distinct cells of these columns."""
-        return as_table({name: self.seen.listed[name] for name in names}, self.run.task.dialect)
+    def distinct(self, names: Sequence[str]) -> dict[str, pl.Series]:
+        """The distinct cells of these columns."""
+        return {name: self.seen.listed[name] for name in names}

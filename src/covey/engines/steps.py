@@ -27,7 +27,7 @@ from covey.custody.ordering import Content, PersonHasher, RowHasher, part_seed
 from covey.encoding import Attribute, Category, Domain, EncodedTable, Interval, Scan, Values
 from covey.encoding.constraints import Coded, constraints_of
 from covey.encoding.encode import coded, encode_values, numbered, numbered_persons
-from covey.encoding.groups import SUPPRESSED, Groups
+from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.encoding.intervals import HIGH, LOW
 from covey.encoding.selection import Selection
 from covey.encoding.values import is_category, rows_to_keep
@@ -489,7 +489,9 @@ def _attribute(name: str, values: pl.Series, job: Job) -> Attribute:
     return Category(name, column, values.to_numpy(), known)
 
 
-def group(rows: Rows, number: int, job: Job, request: Request, progress: Progress) -> Grouping:
+def group(
+    rows: Rows, number: int, job: Job, request: Request, progress: Progress
+) -> Grouping[Groups | Rings]:
     """The groups of a part."""
     seed = part_seed(job.seed, number)
     return part.form(rows.encoded, rows.others, request, seed, progress)
@@ -502,7 +504,7 @@ def settle(
     job: Job,
     released: Mapping[str, Longs],
     progress: Progress,
-) -> Grouping:
+) -> Grouping[Groups | Rings]:
     """The groups of a part, repaired by the frequencies of all released rows."""
     table = part.by_frequencies(rows.encoded, released)
     seed = part_seed(job.seed, number)

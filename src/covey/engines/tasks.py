@@ -22,7 +22,7 @@ from covey.clustering.progress import silent
 from covey.clustering.request import Request
 from covey.custody.hashes import ODD, Hashes, mixed
 from covey.custody.ordering import Content
-from covey.encoding.groups import Groups
+from covey.encoding.groups import Groups, Rings
 from covey.engines import steps
 from covey.engines.part import Grouping
 from covey.engines.steps import CLASS, PART, Job, Rows, Shown, Sizes, Summary, Survey, Task
@@ -219,7 +219,7 @@ class _Part:
         assert self.labels is not None
         return Groups(self.labels)
 
-    def with_groups(self, found: Grouping) -> Iterator[Piece]:
+    def with_groups(self, found: Grouping[Groups | Rings]) -> Iterator[Piece]:
         """The part with its groups, in pieces: they stay together."""
         yield self.number, "rows", self.frame
         yield self.number, "labels", found.groups.labels
