@@ -5,17 +5,16 @@
 >>> release = covey.anonymize(frame, schema, require=[covey.KAnonymity(10)])  # doctest: +SKIP
 >>> release.write("released.csv")  # doctest: +SKIP
 
-Importing covey is cheap: every name is loaded on first use.
+Importing covey is cheap: every name is loaded on first use. What fewer people need is in modules of
+its own: `covey.methods` (to write a method), `covey.report.charts`, `covey.html` and `covey.demo`.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from covey import demo, html, reference
+    from covey import reference
     from covey.clustering import METHODS, method
-    from covey.clustering.progress import STOPPED
-    from covey.encoding import EncodedTable
     from covey.encoding.groups import Groups
     from covey.errors import (
         CoveyError,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from covey.inspection import inspect
     from covey.pipeline import anonymize, cluster, measure, report_on
     from covey.release import Release
-    from covey.report import About, Report, charts
+    from covey.report import About, Report
     from covey.schema import Column, Schema
     from covey.schema.requirements import (
         AlphaK,
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS",
-    "STOPPED",
     "About",
     "AlphaK",
     "BetaLikeness",
@@ -62,7 +60,6 @@ __all__ = [
     "CoveyError",
     "Curve",
     "DeltaDisclosure",
-    "EncodedTable",
     "Groups",
     "GuaranteeError",
     "InfeasibleError",
@@ -84,12 +81,9 @@ __all__ = [
     "ViolationError",
     "__version__",
     "anonymize",
-    "charts",
     "cluster",
     "compare",
     "curve",
-    "demo",
-    "html",
     "inspect",
     "measure",
     "method",
@@ -101,12 +95,10 @@ __all__ = [
 
 _HOMES = {
     "clustering": ("METHODS", "method"),
-    "clustering.progress": ("STOPPED",),
     "studies.comparison": ("Comparison", "compare"),
     "studies.curves": ("Curve", "curve"),
     "errors": tuple(name for name in __all__ if name.endswith("Error")),
     "generalisation": ("Style",),
-    "encoding": ("EncodedTable",),
     "encoding.groups": ("Groups",),
     "inspection": ("inspect",),
     "pipeline": ("anonymize", "cluster", "measure", "report_on"),
@@ -127,12 +119,6 @@ _HOMES = {
     "verification": ("Verdict", "verify"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = {
-    "charts": "report.charts",
-    "demo": "demo",
-    "html": "html",
-    "reference": "reference",
-}
 
 
 def __getattr__(name: str) -> Any:
@@ -141,8 +127,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version  # as costly as all the rest of importing covey
 
         value = version("covey")
-    elif name in _MODULES:
-        value = import_module(f"covey.{_MODULES[name]}")
+    elif name == "reference":
+        value = import_module("covey.reference")
     elif name in _HOME_OF:
         value = getattr(import_module(f"covey.{_HOME_OF[name]}"), name)
     else:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from covey import charts, html
+from covey import html
+from covey.report import charts
 from covey_experiments import files
 from covey_experiments.examples import Example, Worked
 from covey_experiments.figures import PAPERS, Figure

@@ -12,6 +12,7 @@ from statistics import fmean
 from typing import Any
 
 import covey
+from covey.methods import STOPPED
 from covey_experiments.data import Part, Sources
 from covey_experiments.figures import QUICK_RUNS, RUNS, Figure, Line, Request
 from covey_experiments.judging import Curve, Curves, Verdict, judge
@@ -155,7 +156,7 @@ class _Clock:
         self._began: tuple[float, float] | None = None
 
     def __call__(self, stage: str, share: float) -> None:
-        if stage == covey.STOPPED:
+        if stage == STOPPED:
             raise KeyboardInterrupt  # unfinished groups are not a point
         if stage.startswith("clustering"):
             self._began = self._began or (time.perf_counter(), time.process_time())

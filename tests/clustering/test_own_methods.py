@@ -19,6 +19,7 @@ import covey
 from covey import demo
 from covey.clustering import METHODS, Method, as_method, bibliography, method_named, registry
 from covey.clustering.papers import PAPERS, cited
+from covey.methods import EncodedTable
 
 ROOT = Path(__file__).parents[2]
 FRAME = pl.DataFrame({"age": [1, 2, 3, 11, 12, 13, 40], "job": [*"aabbabc"]})
@@ -33,7 +34,7 @@ def as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(METHODS, "faults", {})
 
 
-def blocks(table: covey.EncodedTable, k: int, *, backwards: bool = False) -> Any:
+def blocks(table: EncodedTable, k: int, *, backwards: bool = False) -> Any:
     """Cut the sorted rows into blocks."""
     order = table.lexicographic[:: -1 if backwards else 1]
     labels = np.empty(table.rows, dtype=np.int64)
@@ -202,10 +203,10 @@ def test_seeds_fit_scikit_learn_and_covey_s_own_stay_whole() -> None:
     assert all(method.is_own for method in METHODS.values())
 
 
-def demo_table() -> covey.EncodedTable:
-    seen: list[covey.EncodedTable] = []
+def demo_table() -> EncodedTable:
+    seen: list[EncodedTable] = []
 
-    def method(table: covey.EncodedTable, k: int) -> list[int]:
+    def method(table: EncodedTable, k: int) -> list[int]:
         seen.append(table)
         return [0] * table.rows
 

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 import covey
 from command_line import Folder
-from covey import tables
+from covey import demo, tables
 from covey.custody import footprints, keys, stored
 from covey.custody import register as registers
 from covey.custody.composition import Composition
@@ -697,7 +697,7 @@ GOLDEN: dict[str, tuple[pl.DataFrame, covey.Schema, covey.KAnonymity]] = {
     "of many types": (odd(), ODD, covey.KAnonymity(3)),
     "of rows": (golden.people(), golden.schema(), covey.KAnonymity(4)),
     "of persons": (golden.people(), golden.schema(), covey.KAnonymity(4, person="who")),
-    "invented": (covey.demo.people(300), covey.demo.schema(), covey.KAnonymity(5)),
+    "invented": (demo.people(300), demo.schema(), covey.KAnonymity(5)),
 }
 # By the version that wrote the first registers of this format.
 DIGESTS = {

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import covey
-from covey import reference
+from covey import demo, reference
 from covey.clustering import METHODS
 from covey.encoding import EncodedTable
 from examples import examples
@@ -85,9 +85,9 @@ def test_plain_columns_of_some_rows_lose_as_much(table: People, data: st.DataObj
 @pytest.mark.parametrize("name", [name for name in reference.METHODS if name != "nh"])
 def test_a_reference_runs_as_a_method_on_any_schema(name: str) -> None:
     """Grids, bounds, taxonomies, and missing cells that match anything."""
-    frame = covey.demo.people(24)
+    frame = demo.people(24)
     frame = frame.with_columns(age=pl.when(pl.col("age") % 7 > 0).then(pl.col("age")))
-    schema = covey.demo.schema()
+    schema = demo.schema()
     ages = covey.Column(
         type="numeric", role="quasi", missing="wildcard", top=60, domain=(0, 120), grid=5
     )
