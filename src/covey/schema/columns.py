@@ -373,7 +373,7 @@ if not TYPE_CHECKING:
 
 def _parsed(model: str, on: str, setting: object) -> list[SensitiveRequirement]:
     several = setting if isinstance(setting, list | tuple) else [setting]
-    return [SENSITIVE_MODELS[model].parse(on, one) for one in several]
+    return [SENSITIVE_MODELS[model].parse(on, part) for part in several]
 
 
 _OF_ROWS = ("drop_rows", "keep_rows")
@@ -462,7 +462,9 @@ class Schema(_Model):
     def _requirements_fit_the_columns(self) -> Self:
         # A schema may set person without k; then the command line or `require` gives k.
         required = (KAnonymity(2, self.require.person), *self.require.requirements())
-        wrong = list(dict.fromkeys(m for one in required for m in one.misfits(self)))
+        wrong = list(
+            dict.fromkeys(m for requirement in required for m in requirement.misfits(self))
+        )
         if wrong:
             raise ValueError("; ".join(wrong))
         return self
@@ -647,12 +649,12 @@ class Schema(_Model):
                 raise SchemaError("limit_share needs k: pass k, or the requirement PersonShare")
             several = (given,) if isinstance(given, Requirement) else tuple(given)
             required = (*several, *alone.requirements())
-        if not all(isinstance(one, Requirement) for one in required):
+        if not all(isinstance(requirement, Requirement) for requirement in required):
             raise SchemaError("a requirement must be an object such as covey.KAnonymity(10)")
-        wrong = [mistake for one in required for mistake in one.misfits(schema)]
+        wrong = [mistake for requirement in required for mistake in requirement.misfits(schema)]
         if wrong:
             raise SchemaError("; ".join(wrong))
-        return tuple(one.completed(schema) for one in required)
+        return tuple(requirement.completed(schema) for requirement in required)
 
     def role_of(self, name: str) -> Role | None:
         """The role of a column; None if the schema does not have it."""

@@ -201,8 +201,8 @@ class PersonShare(PersonModel):
 
 def person_columns(requirements: Iterable["Requirement"]) -> list[str]:
     """The columns by which persons are counted, each once."""
-    counting = (one.person for one in requirements if isinstance(one, PersonModel))
-    return list(dict.fromkeys(person for person in counting if person))
+    counting = (found for found in requirements if isinstance(found, PersonModel))
+    return list(dict.fromkeys(found.person for found in counting if found.person))
 
 
 class SensitiveModel(Model):
@@ -506,9 +506,9 @@ SensitiveRequirement = LDiversity | TCloseness | AlphaK | BetaLikeness | DeltaDi
 Requirement = KAnonymity | PersonShare | SensitiveRequirement
 
 # All models by option, and those that apply to a sensitive column.
-MODELS: dict[str, type[Requirement]] = {one.option: one for one in get_args(Requirement)}
+MODELS: dict[str, type[Requirement]] = {model.option: model for model in get_args(Requirement)}
 SENSITIVE_MODELS: dict[str, type[SensitiveRequirement]] = {
-    one.option: one for one in get_args(SensitiveRequirement)
+    model.option: model for model in get_args(SensitiveRequirement)
 }
 
 

@@ -53,8 +53,7 @@ class Taxonomy:
         """Edges from the root to each node."""
         depth = np.zeros(len(self.labels), dtype=np.int32)
         for node in self._downwards():
-            if node != self.root:
-                depth[node] = depth[self.parent[node]] + 1
+            depth[node] = depth[self.parent[node]] + 1
         return depth
 
     @property
@@ -66,9 +65,9 @@ class Taxonomy:
     def ancestors(self) -> NDArray[np.int32]:
         """`ancestors[v, d]` is the ancestor of `v` at depth `d` (`v` at its own depth), else -1."""
         table = np.full((len(self.labels), self.height + 1), -1, dtype=np.int32)
+        table[self.root, 0] = self.root
         for node in self._downwards():
-            if node != self.root:
-                table[node] = table[self.parent[node]]
+            table[node] = table[self.parent[node]]
             table[node, self.depth[node]] = node
         return table
 
@@ -77,9 +76,8 @@ class Taxonomy:
         """Edges on the longest path from each node down to a leaf."""
         height = np.zeros(len(self.labels), dtype=np.int32)
         for node in reversed(self._downwards()):
-            if node != self.root:
-                above = self.parent[node]
-                height[above] = max(height[above], height[node] + 1)
+            above = self.parent[node]
+            height[above] = max(height[above], height[node] + 1)
         return height
 
     @cached_property
@@ -88,8 +86,7 @@ class Taxonomy:
         leaves = np.zeros(len(self.labels), dtype=np.int32)
         leaves[: self.leaf_count] = 1
         for node in reversed(self._downwards()):
-            if node != self.root:
-                leaves[self.parent[node]] += leaves[node]
+            leaves[self.parent[node]] += leaves[node]
         return leaves
 
     @cached_property
@@ -193,8 +190,8 @@ class Taxonomy:
                 writer.writerow([line[0]] * (self.height + 1 - len(line)) + line)
 
     def _downwards(self) -> list[int]:
-        """All nodes, parents first: `build` numbers inner nodes from the bottom up."""
-        return [*range(self.root, self.leaf_count - 1, -1), *range(self.leaf_count)]
+        """All nodes below the root, parents first: `build` numbers inner nodes from the bottom."""
+        return [*range(self.root - 1, self.leaf_count - 1, -1), *range(self.leaf_count)]
 
 
 # ── building ────────────────────────────────────────────────────────────────────────────────────
@@ -276,17 +273,14 @@ def from_paths(paths: Iterable[Sequence[str]]) -> Taxonomy:
 
 
 def _refuse(*problems: tuple[int, str, str]) -> None:
+    plural = {"leaf": "leaves"}
     found = [
-        f"{number:,} {_plural(noun, number)} with {what}"
+        f"{count(number, noun, plural.get(noun))} with {what}"
         for number, noun, what in problems
         if number
     ]
     if found:
         raise TaxonomyError("; ".join(found))
-
-
-def _plural(noun: str, number: int) -> str:
-    return noun if number == 1 else {"leaf": "leaves"}.get(noun, noun + "s")
 
 
 def from_nested(tree: Mapping[str, Any]) -> Taxonomy:
@@ -356,9 +350,8 @@ def flat(values: Iterable[str]) -> Taxonomy:
 
 def _root_above(leaves: Iterable[str]) -> str:
     """The root label: `*`, or more stars if that is a value, as in a table released before."""
-    taken = set(leaves)
-    root = ROOT
-    while root in taken:
+    values, root = set(leaves), ROOT
+    while root in values:
         root += ROOT
     return root
 

@@ -93,7 +93,7 @@ def _plain(value: Any, folder: Path) -> Any:
         case Taxonomy():
             value = _Inline(value.nested())
         case tuple():
-            value = [_plain(one, folder) for one in value]
+            value = [_plain(part, folder) for part in value]
         case dict():
             value = _Inline(value)
         case BaseModel():  # a builder of a taxonomy

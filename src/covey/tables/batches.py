@@ -50,8 +50,8 @@ class Batches:
             before = 0
             for batch in self.read(names):
                 height = batch.frame.height
-                here = [one for one in dropped if before <= one.place < before + height]
-                yield batch.without([replace(one, place=one.place - before) for one in here])
+                here = [stray for stray in dropped if before <= stray.place < before + height]
+                yield batch.without([replace(stray, place=stray.place - before) for stray in here])
                 before += height
 
         notes = (*self.notes, *strays.notes_of(dropped))

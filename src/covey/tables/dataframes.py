@@ -157,7 +157,7 @@ def _present(categories: tuple[Any, ...] | None, cells: pl.Series) -> tuple[Any,
     if categories is None:
         return None
     shown = {*cells.unique()}
-    return tuple(one for one in categories if one in shown)
+    return tuple(category for category in categories if category in shown)
 
 
 def _as_it_came(column: Any, came: Came) -> Any:
@@ -168,7 +168,7 @@ def _as_it_came(column: Any, came: Came) -> Any:
         shown = {*column.dropna().unique()}
         if not shown <= {*came.categories}:
             return column
-        known = [one for one in came.categories if one in shown]
+        known = [category for category in came.categories if category in shown]
         values = pd.Categorical(column, categories=known, ordered=came.ordered)
         return pd.Series(values, index=column.index)
     try:

@@ -29,8 +29,8 @@ class Digest:
     @classmethod
     def of_all(cls, files: "Mapping[str, Digest]") -> "Digest":
         """Several files as one: `cd FOLDER && sha256sum * | LC_ALL=C sort | sha256sum`."""
-        lines = sorted(f"{one.sha256}  {name}\n".encode() for name, one in files.items())
-        total = sum(one.bytes for one in files.values())
+        lines = sorted(f"{digest.sha256}  {name}\n".encode() for name, digest in files.items())
+        total = sum(digest.bytes for digest in files.values())
         return cls(total, hashlib.sha256(b"".join(lines)).hexdigest())
 
 

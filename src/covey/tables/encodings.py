@@ -72,7 +72,7 @@ def guessed(data: bytes) -> Guess:
         return Guess(next(_wide(data), "utf-8") if b"\0" in data else "utf-8")
     if b"\0" in data:
         return Guess(next(_wide(data), "utf-8"))  # the error tells where
-    found = sorted(_candidates(_sample(data)), key=lambda one: one.cost)
+    found = sorted(_candidates(_sample(data)), key=lambda candidate: candidate.cost)
     if not found:
         raise TableError(
             "the encoding of the table is not recognised: declare it, as in --encoding cp1251"
@@ -80,23 +80,23 @@ def guessed(data: bytes) -> Guess:
     best, *others = found
     # A few letters show little of how readable a text is.
     alike = max(_AS_READABLE, 3 / sum(sign > "\x7f" for sign in best.text))
-    rival = next((one for one in others if _is_rival(one, best, alike)), None)
+    rival = next((other for other in others if _is_rival(other, best, alike)), None)
     return Guess(best.name, None if rival is None else rival.name)
 
 
-def _is_rival(one: _Candidate, best: _Candidate, alike: float) -> bool:
-    readable = one.chaos - best.chaos <= alike and best.fit - one.fit <= _AS_LIKELY
-    return readable and one.text != best.text
+def _is_rival(other: _Candidate, best: _Candidate, alike: float) -> bool:
+    readable = other.chaos - best.chaos <= alike and best.fit - other.fit <= _AS_LIKELY
+    return readable and other.text != best.text
 
 
 def _wide(data: bytes) -> Iterator[str]:
     """UTF-16 without a mark, if line ends and delimiters still are what they are in ASCII."""
     for name in ("utf-16-le", "utf-16-be"):
         with contextlib.suppress(UnicodeDecodeError):
-            some = data[:_LOOKED_AT]
-            text = some.decode(name)
+            head = data[:_LOOKED_AT]
+            text = head.decode(name)
             signs = sum(text.count(sign) for sign in _SIGNS)
-            bytes_of_them = sum(some.count(sign.encode()) for sign in _SIGNS)
+            bytes_of_them = sum(head.count(sign.encode()) for sign in _SIGNS)
             if "\n" in text and "\0" not in text and signs > bytes_of_them / 2:
                 yield name
 

@@ -52,7 +52,7 @@ def meant(values: Sequence[str], known: Container[str], dialect: Dialect) -> lis
             texts, texts.str.slice(1), _look_defused(texts, dialect), strict=True
         )
     )
-    return [next((one for one in either if one in known), either[0]) for either in readings]
+    return [next((text for text in either if text in known), either[0]) for either in readings]
 
 
 def count_defused(text: pl.DataFrame, dialect: Dialect) -> int:

@@ -77,10 +77,10 @@ def _is_number(cell: str) -> bool:
 
 def _is_far_off(cell: str, below: pl.Series) -> bool:
     """Whether a number is further from the range of the others than its width, as a year is."""
-    numbers = below.str.strip_chars().str.replace(",", ".", literal=True).cast(float, strict=False)
-    low, high = numbers.min(), numbers.max()
-    number = pl.Series([cell]).str.strip_chars().str.replace(",", ".", literal=True)
-    value = number.cast(float, strict=False)[0]
+    texts = pl.concat([pl.Series(below.name, [cell]), below])
+    plain = texts.str.strip_chars().str.replace(",", ".", literal=True)
+    numbers = plain.cast(float, strict=False)
+    value, low, high = numbers[0], numbers[1:].min(), numbers[1:].max()
     if value is None or not isinstance(low, float) or not isinstance(high, float) or low == high:
         return False
     return bool(value < low - (high - low) or value > high + (high - low))

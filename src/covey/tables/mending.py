@@ -92,7 +92,7 @@ def _is_listed(cells: pl.Series, listed: pl.Series, column: Column, dialect: Dia
     if column.is_ordered:
         # The schema writes numbers with a point and dates as ISO, or like the column.
         values = _values(cells, column, dialect)
-        meant = [_values(listed, column, one) for one in (dialect, Dialect())]
+        meant = [_values(listed, column, written) for written in (dialect, Dialect())]
         if column.type is ColumnType.DATE:
             meant.append(as_days(listed, None))
         found |= values.is_in(pl.concat(meant).drop_nulls().implode())

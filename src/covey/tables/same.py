@@ -23,8 +23,8 @@ def refuse_changed(written: Table, again: Table) -> None:
 
 
 def _same(ours: pl.Series, theirs: pl.Series) -> pl.Series:
-    one, other = (cells.cast(pl.Float64, strict=False) for cells in (ours, theirs))
-    near = (one - other).abs() <= _LAST_DIGITS * one.abs()
+    our, their = (cells.cast(pl.Float64, strict=False) for cells in (ours, theirs))
+    near = (our - their).abs() <= _LAST_DIGITS * our.abs()
     return (ours.eq_missing(theirs)) | near.fill_null(value=False)
 
 

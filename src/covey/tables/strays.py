@@ -76,12 +76,12 @@ class Suspects:
         looked = _Looked.at(frame, table.dialect)
         places = np.flatnonzero(looked.suspect)
         numbers = places if table.numbers is None else table.numbers[places]
-        some = frame[places].select(pl.all().cast(pl.String)).with_columns(
+        cells = frame[places].select(pl.all().cast(pl.String)).with_columns(
             pl.Series(_PLACE, places, pl.Int64),
             pl.Series(_NUMBER, numbers + 1 if table.has_places else [None] * len(places), pl.Int64),
             pl.lit(table.source).alias(_SOURCE),
         )  # fmt: skip
-        return cls(frame.height, table.dialect, looked.others(), some)
+        return cls(frame.height, table.dialect, looked.others(), cells)
 
     def __add__(self, other: "Suspects") -> "Suspects":
         later = other.frame.with_columns(pl.col(_PLACE) + self.rows)
@@ -100,8 +100,8 @@ class Suspects:
 
     def clear(self, kinds: Collection[RowKind]) -> tuple[list[Stray], pl.DataFrame]:
         """The clear ones of these kinds, and their cells as text."""
-        strays = [one for one in self.found if one.is_clear and one.kind in kinds]
-        own = self.frame.filter(pl.col(_PLACE).is_in([one.place for one in strays]))
+        strays = [stray for stray in self.found if stray.is_clear and stray.kind in kinds]
+        own = self.frame.filter(pl.col(_PLACE).is_in([stray.place for stray in strays]))
         return strays, own.drop(_PLACE, _NUMBER, _SOURCE)
 
 
@@ -341,7 +341,7 @@ class _Row:
         return ("totals" if found else kind), enough
 
     def _top(self, name: str, people: "Iterable[_Row]") -> float:
-        others = (abs(one.numbers.get(name, 0.0)) for one in people if one is not self)
+        others = (abs(row.numbers.get(name, 0.0)) for row in people if row is not self)
         return max(self.columns[name].top, *others, 0.0)
 
 
@@ -354,23 +354,23 @@ def to_drop(table: "Table | Iterable[Table]", declared: TableFormat) -> list[Str
     parts = table if isinstance(table, Iterable) else [table]
     suspects = merged(map(Suspects.of, parts)) if {*kinds} - {"duplicates"} else None
     found = suspects.found if suspects else ()
-    dropped = {one.place: one for one in found if one.is_clear and one.kind in kinds}
+    dropped = {stray.place: stray for stray in found if stray.is_clear and stray.kind in kinds}
     if "duplicates" in kinds:
-        dropped = {one.place: one for one in duplicates(parts)} | dropped
+        dropped = {stray.place: stray for stray in duplicates(parts)} | dropped
     return [dropped[place] for place in sorted(dropped)]
 
 
 def refuse_undecided(found: Iterable[Stray], declared: TableFormat) -> None:
     """Refuse to release rows that are clearly no people, until the custodian has decided."""
     decided = {*(declared.drop_rows or ()), *(declared.keep_rows or ())}
-    open_ = [one for one in found if one.is_clear and one.kind not in decided]
+    open_ = [stray for stray in found if stray.is_clear and stray.kind not in decided]
     if not open_:
         return
-    kinds = [*dict.fromkeys(one.kind for one in open_)]
+    kinds = [*dict.fromkeys(stray.kind for stray in open_)]
     written = ", ".join(f'"{kind}"' for kind in kinds)
     raise TableError(
         f"{counted(open_)}: "
-        f"{'; '.join(named([one for one in open_ if one.kind == kind]) for kind in kinds)}. "
+        f"{'; '.join(named([stray for stray in open_ if stray.kind == kind]) for kind in kinds)}. "
         f"Leave them out with --drop-rows {','.join(kinds)} (drop_rows = [{written}] under [table] "
         f"in the schema), or release them as people with --keep-rows {','.join(kinds)}"
     )
@@ -396,16 +396,16 @@ def counted(strays: Sequence[Stray]) -> str:
     if strays[0].kind == "duplicates":
         return f"{count(len(strays), 'row')} {'stands' if len(strays) == 1 else 'stand'} twice"
     perhaps = "" if strays[0].is_clear else "perhaps "
-    one = "is {}no person" if len(strays) == 1 else "are {}no people"
-    return f"{count(len(strays), 'row')} {one.format(perhaps)}"
+    verb = "is {}no person" if len(strays) == 1 else "are {}no people"
+    return f"{count(len(strays), 'row')} {verb.format(perhaps)}"
 
 
 def named(strays: Sequence[Stray]) -> str:
     """The kind of these rows and their places: `totals (row 31)`."""
     places = [
-        f"{one.number:,}" + (f" of {one.source}" if len({s.source for s in strays}) > 1 else "")
-        for one in strays
-        if one.number is not None
+        f"{stray.number:,}" + (f" of {stray.source}" if len({s.source for s in strays}) > 1 else "")
+        for stray in strays
+        if stray.number is not None
     ]
     if not places:
         return f"{strays[0].kind} ({count(len(strays), 'row')})"
@@ -416,8 +416,8 @@ def named(strays: Sequence[Stray]) -> str:
 
 def notes_of(dropped: Sequence[Stray]) -> list[str]:
     """What a report says of rows that were left out."""
-    twice = sum(one.kind == "duplicates" for one in dropped)
+    twice = sum(stray.kind == "duplicates" for stray in dropped)
     others = len(dropped) - twice
-    kinds = ", ".join(dict.fromkeys(one.kind for one in dropped if one.kind != "duplicates"))
+    kinds = ", ".join(dict.fromkeys(stray.kind for stray in dropped if stray.kind != "duplicates"))
     notes = [f"left out what is no person: {count(others, 'row')} of {kinds}"] if others else []
     return [*notes, f"left out what stands twice: {count(twice, 'row')}"] if twice else notes

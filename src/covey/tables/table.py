@@ -56,14 +56,14 @@ class Table:
     @cached_property
     def strays(self) -> tuple[Stray, ...]:
         """The rows that are no people, or perhaps none."""
-        return tuple(one for one in Suspects.of(self).found if one.kind not in self.kept)
+        return tuple(stray for stray in Suspects.of(self).found if stray.kind not in self.kept)
 
     def without(self, dropped: Sequence[Stray]) -> "Table":
         """The same table without these rows."""
         if not dropped:
             return self
         kept = np.ones(self.frame.height, dtype=np.bool_)
-        kept[[one.place for one in dropped]] = False
+        kept[[stray.place for stray in dropped]] = False
         table = self.with_rows(self.frame.filter(pl.Series(kept)), np.flatnonzero(kept))
         return replace(table, notes=(*self.notes, *strays.notes_of(dropped)), left_out=(*dropped,))
 

@@ -13,7 +13,7 @@ _SEPARATOR = "::"
 def member(data: bytes, part: str | None) -> tuple[bytes, str | None]:
     """The bytes of a file in an archive, and the part of that file, if one is named."""
     with damaged("zip archive"), zipfile.ZipFile(io.BytesIO(data)) as archive:
-        names = [one.filename for one in archive.infolist() if _is_table(one)]
+        names = [member.filename for member in archive.infolist() if _is_table(member)]
         inner = None
         if part is not None and part not in names:
             ends = [name for name in names if part.startswith(name + _SEPARATOR)]
@@ -26,9 +26,9 @@ def member(data: bytes, part: str | None) -> tuple[bytes, str | None]:
         return archive.read(name), inner
 
 
-def _is_table(one: zipfile.ZipInfo) -> bool:
-    path = one.filename.split("/")
-    return not one.is_dir() and path[0] != "__MACOSX" and not path[-1].startswith(".")
+def _is_table(member: zipfile.ZipInfo) -> bool:
+    path = member.filename.split("/")
+    return not member.is_dir() and path[0] != "__MACOSX" and not path[-1].startswith(".")
 
 
 def names(data: bytes) -> list[str]:

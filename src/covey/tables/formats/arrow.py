@@ -94,7 +94,7 @@ def _common(types: Mapping[str, Any], found: Mapping[str, Any], name: str) -> di
     for column, dtype in types.items():
         pair = {dtype, found[column]} - {pl.Null()}
         fits = len(pair) < 2 or any(all(map(kind, pair)) for kind in _KINDS)
-        empty = [pl.DataFrame(schema={column: one}) for one in pair or {pl.Null()}]
+        empty = [pl.DataFrame(schema={column: kind}) for kind in pair or {pl.Null()}]
         if fits:
             common[column] = pl.concat(empty, how="vertical_relaxed").schema[column]
         if not fits or (dtype.is_integer() and common[column].is_float()):

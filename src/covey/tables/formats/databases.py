@@ -7,7 +7,7 @@ import contextlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
@@ -29,17 +29,20 @@ from covey.tables.sources import QUERY
 SQLITE, DUCKDB = b"SQLite format 3\0", b"DUCK"
 
 
-class _Database(Protocol):
+class _Database:
     """An open database."""
 
     def places(self) -> dict[str, str]:
         """How a query names each table and view, by the name that a user gives."""
+        raise NotImplementedError
 
     def query(self, query: str) -> pl.DataFrame:
         """The result of a query."""
+        raise NotImplementedError
 
     def table(self, place: str) -> pl.DataFrame:
         """All of a table."""
+        return self.query(f"SELECT * FROM {place}")  # noqa: S608 - quoted
 
 
 def _found(database: _Database, part: str | None) -> Found:
@@ -92,7 +95,7 @@ def read_sqlite_file(path: Path, part: str | None) -> Found:
         return _found(_Sqlite(connection), part)
 
 
-class _Sqlite:
+class _Sqlite(_Database):
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         for setting in ("query_only = ON", "temp_store = MEMORY", "trusted_schema = OFF"):
@@ -106,7 +109,7 @@ class _Sqlite:
         return {name: _quoted(name) for (name,) in rows}
 
     def table(self, place: str) -> pl.DataFrame:
-        frame = self.query(f"SELECT * FROM {place}")  # noqa: S608 - quoted
+        frame = super().table(place)
         kinds = self._connection.execute(f"PRAGMA table_info({place})")
         truths = [name for _, name, kind, *_ in kinds if str(kind).upper().startswith("BOOL")]
         whole = frame.select(truths).select(pl.selectors.integer())
@@ -123,10 +126,12 @@ class _Sqlite:
 
 def write_sqlite(frame: pl.DataFrame) -> bytes:
     """An SQLite file with one table named release."""
-    kinds = [_sqlite_type(dtype) for dtype in frame.dtypes]
-    declared = ", ".join(
-        f"{_quoted(name)} {kind}" for name, kind in zip(frame.columns, kinds, strict=True)
-    )
+    kinds = {
+        **dict.fromkeys(frame.select(pl.selectors.boolean()).columns, "BOOLEAN"),
+        **dict.fromkeys(frame.select(pl.selectors.integer()).columns, "INTEGER"),
+        **dict.fromkeys(frame.select(pl.selectors.float()).columns, "REAL"),
+    }
+    declared = ", ".join(f"{_quoted(name)} {kinds.get(name, 'TEXT')}" for name in frame.columns)
     others = ~(pl.selectors.numeric() | pl.selectors.boolean())
     plain = frame.with_columns(
         (others | pl.selectors.decimal()).cast(pl.String),
@@ -141,14 +146,6 @@ def write_sqlite(frame: pl.DataFrame) -> bytes:
         connection.commit()
         connection.execute("VACUUM")
         return connection.serialize()
-
-
-def _sqlite_type(dtype: pl.DataType) -> str:
-    if dtype == pl.Boolean:
-        return "BOOLEAN"
-    if dtype.is_integer():
-        return "INTEGER"
-    return "REAL" if dtype.is_float() else "TEXT"
 
 
 # ── DuckDB ──────────────────────────────────────────────────────────────────────────────────────
@@ -172,7 +169,7 @@ def read_duckdb_file(path: Path, part: str | None) -> Found:
             return _found(_Duckdb(connection), part)
 
 
-class _Duckdb:
+class _Duckdb(_Database):
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
@@ -182,9 +179,6 @@ class _Duckdb:
             "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
         )
         return _placed(rows.fetchall(), "main")
-
-    def table(self, place: str) -> pl.DataFrame:
-        return self.query(f"SELECT * FROM {place}")  # noqa: S608 - quoted
 
     def query(self, query: str) -> pl.DataFrame:
         relation = self._connection.sql(query)
@@ -228,7 +222,7 @@ def _connected(driver: Any, address: str) -> Iterator[Any]:
         yield stack.enter_context(connection.cursor())
 
 
-class _Postgres:
+class _Postgres(_Database):
     def __init__(self, cursor: Any) -> None:
         self._cursor = cursor
         cursor.execute("SET TRANSACTION READ ONLY")
@@ -242,9 +236,6 @@ class _Postgres:
             "AND has_table_privilege(pg_class.oid, 'SELECT') ORDER BY 1, 2"
         )
         return _placed([row[:2] for row in rows], rows[0][2] if rows else "public")
-
-    def table(self, place: str) -> pl.DataFrame:
-        return self.query(f"SELECT * FROM {place}")  # noqa: S608 - quoted
 
     def query(self, query: str) -> pl.DataFrame:
         names, kinds = self._described(query)

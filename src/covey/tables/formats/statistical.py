@@ -194,7 +194,7 @@ def _written(frame: pl.DataFrame, codebook: Codebook, program: _Program, **setti
     if program.longest_value:
         labelled = [name for name in codebook.values if name in frame.columns]
         typed = {name: _typed(frame[name], codebook.values[name], program) for name in labelled}
-        settings["variable_value_labels"] = {name: some for name, some in typed.items() if some}
+        settings["variable_value_labels"] = {n: labels for n, labels in typed.items() if labels}
     try:
         with memory_file() as path:
             write = getattr(pyreadstat, program.function)
