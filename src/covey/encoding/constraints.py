@@ -7,7 +7,7 @@ work. If a table has too many rows of some values, the module also finds how man
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -68,8 +68,8 @@ class Coded:
         """The values that a requirement applies to."""
         if not isinstance(requirement, AlphaK) or requirement.values is None:
             return np.ones(len(self.known), dtype=np.bool_)
-        wanted = self.read(pl.Series(requirement.values)).drop_nulls().cast(pl.String)
-        found = self.known.cast(pl.String).is_in(wanted.implode())
+        listed = self.read(pl.Series(requirement.values)).drop_nulls().cast(pl.String)
+        found = self.known.cast(pl.String).is_in(listed.implode())
         return found.fill_null(False).to_numpy()
 
     def take(self, rows: Longs) -> "Coded":
@@ -193,9 +193,9 @@ def constraints_of(
     requirements: Sequence[Requirement], columns: Mapping[str, Coded]
 ) -> Constraints | None:
     """Compile all requirements other than k rows per group; None if there are none."""
-    asked = tuple(one for one in requirements if one.column is not None)
-    names = sorted({str(one.column) for one in asked})
-    return Constraints(asked, {name: columns[name] for name in names}) if asked else None
+    compiled = tuple(one for one in requirements if one.column is not None)
+    names = sorted({str(one.column) for one in compiled})
+    return Constraints(compiled, {name: columns[name] for name in names}) if compiled else None
 
 
 # ── feasibility ─────────────────────────────────────────────────────────────────────────────────
@@ -357,13 +357,14 @@ class _Levelling:
 
 @dataclass(frozen=True, eq=False)
 class _Rule:
+    """A requirement on a column of so many values, as `Rules` has it."""
+
     column: int
     kind: RuleKind
-    asked: float
+    figure: float
     values: int
     factor: float = 0.0
-    high: "Floats | tuple[()]" = ()
-    low: "Floats | tuple[()]" = ()
+    bounds: Floats = field(default_factory=lambda: np.empty((2, 0)))  # highest, lowest
     tree: "_Edges | None" = None
 
 
@@ -391,8 +392,9 @@ def _rule(  # noqa: C901, PLR0911 - one case a model
         case LDiversity(kind="distinct", l=l):
             return _Rule(place, RuleKind.DISTINCT, float(l), number)
         case LDiversity(kind="frequency", l=l) | PersonShare(k=l):
-            high = np.full(number, 1 / float(l))
-            return _Rule(place, RuleKind.SHARES, float(l), number, high=high)
+            return _Rule(
+                place, RuleKind.SHARES, float(l), number, bounds=_at_most(1 / float(l), number)
+            )
         case LDiversity(kind="entropy", l=l):
             return _Rule(place, RuleKind.ENTROPY, math.log(l), number)
         case LDiversity(l=l, c=c):
@@ -401,33 +403,38 @@ def _rule(  # noqa: C901, PLR0911 - one case a model
         case AlphaK(alpha=alpha):
             most = float(reachable(alpha, rows)[0])
             high = np.where(column.bound_by(requirement), most, 1.0)
-            return _Rule(place, RuleKind.SHARES, most, number, high=high)
+            return _Rule(place, RuleKind.SHARES, most, number, bounds=_at_most(high, number))
         case BetaLikeness(beta=beta, enhanced=enhanced):
             gain = float(reachable(beta, rows**2)[0])
             gains = np.minimum(gain, -np.log(shares)) if enhanced else gain
-            return _Rule(place, RuleKind.SHARES, gain, number, high=shares * (1 + gains))
+            bounds = _at_most(shares * (1 + gains), number)
+            return _Rule(place, RuleKind.SHARES, gain, number, bounds=bounds)
         case DeltaDisclosure(delta=delta):
             ratio = math.exp(min(float(delta), _BEYOND_ALL_RATIOS))
-            return _Rule(
-                place, RuleKind.BETWEEN, number, number, high=shares * ratio, low=shares / ratio
-            )
+            bounds = np.stack([shares * ratio, shares / ratio])
+            return _Rule(place, RuleKind.BETWEEN, number, number, bounds=bounds)
         case TCloseness(t=t, distance="ordered"):
             line = np.cumsum(shares)
             sums = np.concatenate([[0.0], np.cumsum(line)[:-1]])
             furthest = float(reachable(t, rows**2 * max(number - 1, 1))[0])
-            return _Rule(place, RuleKind.ORDERED, furthest, number, high=line, low=sums)
+            return _Rule(place, RuleKind.ORDERED, furthest, number, bounds=np.stack([line, sums]))
         case TCloseness(t=t, distance="hierarchical"):
             edges = _edges(column)
             furthest = float(reachable(t, 2 * rows**2 * edges.height)[0])
             return _Rule(place, RuleKind.TREE, furthest, number, tree=edges)
         case TCloseness(t=t):
             furthest = float(reachable(t, rows**2)[0])
-            return _Rule(place, RuleKind.EQUAL, furthest, number, high=shares)
+            return _Rule(place, RuleKind.EQUAL, furthest, number, bounds=_at_most(shares, number))
+
+
+def _at_most(high: float | Floats, values: int) -> Floats:
+    """Bounds of the shares of each value from above only."""
+    return np.stack([np.full(values, high), np.zeros(values)])
 
 
 def _keeps(rule: _Rule, counts: Longs) -> bool:
     """Whether one group with so many rows of each value keeps a rule about the whole table."""
-    share, high, low = counts / counts.sum(), np.asarray(rule.high), np.asarray(rule.low)
+    share, (high, low) = counts / counts.sum(), rule.bounds
     match rule.kind:
         case RuleKind.SHARES:
             return bool((share <= high * _ROOM).all())
@@ -443,7 +450,7 @@ def _keeps(rule: _Rule, counts: Longs) -> bool:
             for above in rule.tree.above.T:
                 np.add.at(there, above[above >= 0], share[above >= 0])
             distance = abs(there - rule.tree.share) @ rule.tree.span
-    return bool(distance <= rule.asked * _ROOM)
+    return bool(distance <= rule.figure * _ROOM)
 
 
 _ROOM = 1 + 1e-12  # for rounding, as in the kernels
@@ -452,14 +459,14 @@ _ROOM = 1 + 1e-12  # for rounding, as in the kernels
 _BEYOND_ALL_RATIOS = 700.0
 
 
-def reachable(asked: Number, parts: int) -> tuple[Fraction, Fraction]:
-    """The nearest fractions below and above `asked` with a denominator of at most `parts`.
+def reachable(bound: Number, parts: int) -> tuple[Fraction, Fraction]:
+    """The nearest fractions below and above a bound with a denominator of at most `parts`.
 
-    Only such fractions occur in a table, so a bound at the first of them is the same as a bound at
-    `asked`, to the last digit. Kernels compute with floats, which cannot distinguish 2/3 from
+    Only such fractions occur in a table, so a bound at the first of them is the same as the given
+    one, to the last digit. Kernels compute with floats, which cannot distinguish 2/3 from
     0.6666666666666666, but fractions with small denominators are far enough apart.
     """
-    exact = exactly(asked)
+    exact = exactly(bound)
     if exact.denominator <= parts:
         return exact, exact
     # Convergents of the continued fraction; the last two enclose it (as in `limit_denominator`).
@@ -493,7 +500,7 @@ def _edges(column: Coded) -> _Edges:
 
 def _bundle(drafts: Sequence[_Rule]) -> Rules:
     """Join rules, one after the other."""
-    sizes = [len(draft.high) for draft in drafts]
+    sizes = [draft.bounds.shape[1] for draft in drafts]
     trees = [draft.tree for draft in drafts if draft.tree is not None]
     depths = max((tree.above.shape[1] for tree in trees), default=0)
     leaf, node, above = [], 0, [np.empty((0, depths), dtype=np.int32)]
@@ -511,24 +518,19 @@ def _bundle(drafts: Sequence[_Rule]) -> Rules:
         for i, draft in enumerate(drafts)
     ]
     # Last, the distance of an empty group over the tree.
-    asked = [
-        (draft.asked, draft.factor, draft.tree.share @ draft.tree.span if draft.tree else 0.0)
+    figures = [
+        (draft.figure, draft.factor, draft.tree.share @ draft.tree.span if draft.tree else 0.0)
         for draft in drafts
     ]
     return Rules(
         places=np.array(places, dtype=np.int64).reshape(-1, 5),
-        asked=np.array(asked, dtype=np.float64).reshape(-1, 3),
-        bounds=np.concatenate([np.empty((2, 0)), *map(_bounds, drafts)], axis=1),
+        asked=np.array(figures, dtype=np.float64).reshape(-1, 3),
+        bounds=np.concatenate([np.empty((2, 0)), *(draft.bounds for draft in drafts)], axis=1),
         above=np.concatenate(above),
         nodes=np.concatenate(
             [np.empty((2, 0)), *(np.stack([tree.share, tree.span]) for tree in trees)], axis=1
         ),
     )
-
-
-def _bounds(draft: _Rule) -> Floats:
-    """High and low bounds; missing low bounds are padded, since both have the same indices."""
-    return np.stack([draft.high, draft.low if len(draft.low) else np.zeros(len(draft.high))])
 
 
 def no_rules() -> Rules:
