@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import covey
-from covey import Schema, UsageError
+from covey import Schema
 from covey._core import kernels
 from covey._core.arrays import Floats, Longs
 from covey.clustering import METHODS, microaggregation
@@ -251,11 +251,6 @@ def test_other_requirements_hold_too() -> None:
         people(), known(), k=4, l={"ill": 2}, method="mdav", refine=True, objective="sse", key=KEY
     )
     assert refined.verdict.holds
-
-
-def test_sse_stands_alone() -> None:
-    with pytest.raises(UsageError, match="sse"):
-        covey.anonymize(people(), known(), k=4, objective={"sse": 1, "loss": 1}, key=KEY)
 
 
 def test_an_interruption_keeps_the_best_groups_so_far() -> None:

@@ -163,7 +163,7 @@ def belief(k: int, tries: int) -> tuple[float, float]:
 
 
 def test_replaying_candidates_tells_nothing_at_the_k_that_is_proposed() -> None:
-    sure, chance = belief(10, 40)
+    sure, chance = belief(10, 15)
     assert abs(sure - chance) < 0.1
 
 

@@ -274,13 +274,6 @@ def test_the_usual_judge_finds_rows_unequal() -> None:
     assert covey.verify(release().table, demo.schema(), KAnonymity(5)).k < 5
 
 
-def test_rings_must_be_asked_for_by_name() -> None:
-    from covey.clustering.nh import nh as function
-
-    with pytest.raises(UsageError, match="by name"):
-        covey.anonymize(demo.people(100), demo.schema(), require=KAnonymity(5), method=function)
-
-
 def test_value_sets_are_refused() -> None:
     with pytest.raises(UsageError, match="sets of values"):
         release(style=Style(categories="values"))

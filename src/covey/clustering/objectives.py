@@ -67,7 +67,7 @@ class Objective:
         return not (self.loss or self.sse or self.classification)
 
     def cost(self, table: EncodedTable, groups: Groups) -> float:
-        """What was asked for, of the classes that these groups form in a release."""
+        """The cost of the classes that these groups form in a release."""
         total = 0.0
         if self.loss:
             total += self.loss * float(groups.sizes @ table.losses(groups))

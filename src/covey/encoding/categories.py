@@ -142,8 +142,8 @@ class Nodes(Shown):
     @property
     def ends(self) -> tuple[Floats, Floats]:
         """The first and last leaf that each cell covers."""
-        first, behind = self.places
-        return first.astype(np.float64), behind.astype(np.float64) - 1
+        first, end = self.places
+        return first.astype(np.float64), end.astype(np.float64) - 1
 
     @property
     def places(self) -> tuple[Longs, Longs]:

@@ -131,7 +131,7 @@ class Constraints:
         counts, bound = column.counts, column.bound_by(requirement)
         path = _Levelling.of(np.where(bound, counts, 0), int(counts.sum()))
         for removed in np.flatnonzero(path.may_keep(requirement)).tolist():
-            rest = counts - path.taken(removed)
+            rest = counts - path.levelled(removed)
             if rest.any() and _of_whole(requirement, rest, bound)[0]:
                 return counts - rest
         return None
@@ -309,7 +309,7 @@ class _Levelling:
         heights = np.repeat(levels, np.append(having, 1))
         return cls(counts, total - np.arange(len(heights)), heights)
 
-    def taken(self, removed: int) -> Longs:
+    def levelled(self, removed: int) -> Longs:
         """The number of rows of each value among the first `removed`."""
         level = int(self.heights[removed])
         rest = np.minimum(self.counts, level)

@@ -198,7 +198,7 @@ def _plant(trees: Sequence[Taxonomy], measure: Measure, weights: Sequence[float]
     first = np.cumsum([0, *sizes], dtype=np.int32)
     deepest = max((tree.height for tree in trees), default=0)
     ancestors = np.full((int(first[-1]), deepest + 1), -1, dtype=np.int32)
-    depth, begin, behind = (np.zeros(int(first[-1]), dtype=np.int32) for _ in range(3))
+    depth, begin, ends = (np.zeros(int(first[-1]), dtype=np.int32) for _ in range(3))
     loss = np.zeros(int(first[-1]), dtype=np.float64)
     for tree, weight, start, end in zip(trees, weights, first, first[1:], strict=False):
         known = tree.ancestors
@@ -206,9 +206,9 @@ def _plant(trees: Sequence[Taxonomy], measure: Measure, weights: Sequence[float]
         depth[start:end] = tree.depth
         loss[start:end] = weight * tree.losses(measure)
         begin[start:end] = tree.first_leaf + start
-        behind[start:end] = begin[start:end] + tree.leaves_below
+        ends[start:end] = begin[start:end] + tree.leaves_below
     leaves = np.array([tree.leaf_count for tree in trees], dtype=np.int32)
-    return Forest(ancestors, depth, loss, first[:-1].copy(), leaves, begin, behind)
+    return Forest(ancestors, depth, loss, first[:-1].copy(), leaves, begin, ends)
 
 
 # ── encoding ────────────────────────────────────────────────────────────────────────────────────

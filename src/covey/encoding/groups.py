@@ -156,13 +156,13 @@ class Rings:
         sizes, begin = np.repeat(self.sizes, self.sizes), np.repeat(self.begin[:-1], self.sizes)
         place = np.arange(len(self.order)) - begin
         start = begin + (place - np.repeat(self.shift, self.sizes)) % sizes
-        run, width, taken = values[self.order], 1, 0  # of `width` rows from each place on
+        run, width, done = values[self.order], 1, 0  # of `width` rows from each place on
         folded: NDArray[Any] | None = None
         while True:
             if self.k & width:
-                part = run[begin + (start - begin + taken) % sizes]
+                part = run[begin + (start - begin + done) % sizes]
                 folded = part if folded is None else by(folded, part)
-                taken += width
+                done += width
             if 2 * width > self.k:
                 assert folded is not None
                 return folded

@@ -486,8 +486,8 @@ class Centres(_Numbers):
     def places(self) -> tuple[Longs, Longs]:
         """All places: the values behind a centre may be any."""
         known, missing = len(self.attribute.known), self.state == MISSING
-        behind = np.select([missing, self.hidden], [known + 1] * 2, known)
-        return np.where(missing, known, 0), behind
+        end = np.select([missing, self.hidden], [known + 1] * 2, known)
+        return np.where(missing, known, 0), end
 
     def losses(self, _measure: Measure) -> Floats:
         """The width of the range of the values behind each cell, divided by that of the domain."""

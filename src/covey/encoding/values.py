@@ -36,14 +36,14 @@ class Values:
     def of(cls, table: Table, schema: Schema, sensitive: Collection[str] | None = None) -> "Values":
         """Read the quasi-identifiers and the sensitive columns, or only some of the latter."""
         ordered = sorted(schema.quasi.items(), key=lambda item: (is_category(item[1]), item[0]))
-        wanted = schema.names(Role.SENSITIVE) if sensitive is None else sensitive
+        names = schema.names(Role.SENSITIVE) if sensitive is None else sensitive
         with table.locating():
             return cls(
                 table.frame.height,
                 {name: _quasi(table, name, column) for name, column in ordered},
                 {
                     name: _sensitive(table, name, schema.columns[name])
-                    for name in wanted
+                    for name in names
                     if name in table.frame.columns
                 },
             )

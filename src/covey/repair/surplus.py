@@ -80,13 +80,13 @@ def _surplus(table: EncodedTable, k: int) -> Longs | None:
     return np.setdiff1d(np.arange(table.rows), kept)
 
 
-def _first_of_each(values: Ints, wanted: Longs) -> Longs:
-    """The places of the first occurrences of each value, as many as wanted."""
+def _first_of_each(values: Ints, rows: Longs) -> Longs:
+    """The places of the first occurrences of each value, this many rows each."""
     order = np.argsort(values, kind="stable")
     own = values[order]
-    counts = np.bincount(own, minlength=len(wanted))
+    counts = np.bincount(own, minlength=len(rows))
     nth = np.arange(len(own)) - (np.cumsum(counts) - counts)[own]
-    return order[nth < wanted[own]]
+    return order[nth < rows[own]]
 
 
 def _expected_losses(table: EncodedTable, k: int) -> Floats:
