@@ -19,7 +19,7 @@ methods = pytest.mark.parametrize("name", [name for name in METHODS if name != "
 
 @pytest.fixture(scope="module")
 def table() -> EncodedTable:
-    return encode(Table(demo.people(3_000)), demo.schema())
+    return encode(Table(demo.people(2_000)), demo.schema())
 
 
 @methods
@@ -74,11 +74,11 @@ def test_a_kernel_looks_whether_it_is_to_stop(
 @pytest.mark.parametrize(
     ("name", "k", "options"),
     [
-        ("mondrian", 1_500, {}),
-        ("cb", 1_500, {}),
-        ("nh", 1_500, {}),
-        ("nh", 2_000, {}),  # nothing is split: what is stopped is the tour
-        ("cb", 2_000, {"l": 2, "sensitive": "income"}),  # or the dealing
+        ("mondrian", 1_000, {}),
+        ("cb", 1_000, {}),
+        ("nh", 1_000, {}),
+        ("nh", 1_400, {}),  # nothing is split: what is stopped is the tour
+        ("cb", 1_400, {"l": 2, "sensitive": "income"}),  # or the dealing
     ],
 )
 def test_a_kernel_stops_before_the_first_group_is_formed(
@@ -100,7 +100,7 @@ def test_a_kernel_stops_within_a_group(
 ) -> None:
     watch = stopped(monkeypatch)
     with pytest.raises(kernels.Stopped):
-        METHODS[name](table, 1_000)
+        METHODS[name](table, 700)
     assert watch.done < 0.001
 
 
