@@ -1,5 +1,6 @@
 """Persons, not rows: a table in which persons repeat is not released as if each row were one."""
 
+import datetime
 import random
 import sys
 from collections import Counter, defaultdict
@@ -187,8 +188,11 @@ DATES = [f"19{n}-0{1 + n % 9}-{n - 49}" for n in range(60, 75)]
 )
 def test_names_and_dates_may_repeat_by_chance(name: str, cells: list[object]) -> None:
     frame = stays(**{name: cells})
-    (warning,) = [w for w in release_of(frame).report.warnings if "repeat" in w]
+    report = release_of(frame).report
+    (warning,) = [w for w in report.warnings if "repeat" in w]
     assert repr(name) in warning
+    assert (report.headline.level, repr(name) in report.headline.text) == ("warning", True)
+    assert release_of(frame, False).report.headline.level == "good"
     assert "canary" not in warning
     assert not any(number in warning for number in "0123456789")  # it is going to be published
 
@@ -208,6 +212,23 @@ def test_identifiers_that_repeat_together_are_no_chance() -> None:
     # Equal names on other days are other people.
     apart = stays(name=[*NAMES * 3], born=[*DATES])
     assert not any("together" in w for w in release_of(apart).report.warnings)
+
+
+@pytest.mark.parametrize("role", ["drop", "quasi"])
+def test_dates_of_birth_that_repeat_more_often_than_people_are_born_limit_the_promise(
+    role: str,
+) -> None:
+    """Beside nothing else, and in no more days than pupils of one year have."""
+    dice = random.Random(2)
+    days = [datetime.date(1950, 1, 1) + datetime.timedelta(dice.randrange(20_000)) for _ in DATES]
+    named: dict[str, Any] = {"quasi": ["age"]}
+    named[role] = [*named.get(role, []), "birth_date"]
+    year = [datetime.date(2010, 1, 1) + datetime.timedelta(dice.randrange(365)) for _ in range(300)]
+    for born, doubt in ((days * 20, True), (year, False)):
+        frame = pl.DataFrame({"birth_date": born, "age": [2024 - day.year for day in born]})
+        schema = covey.inspect(frame, **named).schema
+        found = covey.anonymize(frame, schema, k=3, effort="fast").report.headline.text
+        assert ("'birth_date'" in found) is doubt
 
 
 THREE: dict[str, list[object]] = {

@@ -108,7 +108,7 @@ def evidence(
     if live := search.live(found):
         return _decided(live)
     personal = [name for name, given in present.items() if given and is_name(looked[name])]
-    born = [n for n in once.frame.columns if lasts(c := concepts(n)) and "birth" in c]
+    born = [name for name in once.frame.columns if _is_of_birth(name)]
     together = _together(once, [*personal, *born], declared, search.own)
     if together or search.own or only:
         return Evidence(together=together)
@@ -184,10 +184,13 @@ def _repeats_often(born: Facts) -> bool:
     """Whether days of birth repeat more often than those of a people do, and are no months."""
     if not born.is_date or not 2 < born.distinct < born.present - handful(born.present):
         return False
-    of_month = days(born).cast(pl.Int32).cast(pl.Date).dt.day()
+    known = days(born)
+    span = float(known.max() or 0) - float(known.min() or 0)  # type: ignore[arg-type]
+    of_month = known.cast(pl.Int32).cast(pl.Date).dt.day()
     share = pl.DataFrame({"day": of_month, "rows": born.rows}).group_by("day").sum()["rows"]
     equal = float((born.rows * (born.rows - 1)).sum()) / (born.present * (born.present - 1))
-    return int(share.max() or 0) < 0.5 * born.present and equal > _TIMES / _DAYS  # type: ignore[arg-type]
+    often = equal > _TIMES / min(_DAYS, span + 1)
+    return often and int(share.max() or 0) < 0.5 * born.present  # type: ignore[arg-type]
 
 
 def _is_chance(frame: pl.DataFrame) -> bool:
@@ -226,8 +229,13 @@ def considered(schema: Schema) -> tuple[dict[str, bool], list[str]]:
 
 
 def dropped_numbers(schema: Schema) -> list[str]:
-    """The dropped columns whose names say that they number people."""
-    return [name for name in schema.names(Role.DROP) if is_of_people(name)]
+    """The dropped columns whose names say that they number people, or when these were born."""
+    return [n for n in schema.names(Role.DROP) if is_of_people(n) or _is_of_birth(n)]
+
+
+def _is_of_birth(name: str) -> bool:
+    found = concepts(name)
+    return lasts(found) and "birth" in found
 
 
 def whose_rows(table: Table, schema: Schema, names: Sequence[str]) -> dict[str, pl.Series]:
@@ -259,7 +267,10 @@ def refuse_repeats(found: Evidence, requirements: Sequence[Requirement]) -> Doub
     """
     best, is_declared = found.likeliest, bool(declared(requirements))
     if best is None:
-        return Doubts(notes=tuple(map(_perhaps, () if is_declared else found.doubtful)))
+        names = () if is_declared else found.doubtful
+        listed = ", ".join(map(repr, names))
+        said = f"k counts rows, although values of {listed} repeat: people may have several rows"
+        return Doubts(tuple(map(_perhaps, names)), (said,) if names else ())
     if is_declared:
         counted = (
             f"k counts rows, although {best.named} like a person: a person with several rows may "
@@ -271,7 +282,7 @@ def refuse_repeats(found: Evidence, requirements: Sequence[Requirement]) -> Doub
 
 def _perhaps(name: str) -> str:
     return (
-        f"identifier {name!r} repeats, but k counts rows. If people have several rows, one person "
+        f"column {name!r} repeats, but k counts rows. If people have several rows, one person "
         'may fill a whole class: name the column that identifies people (person = "COLUMN")'
     )
 

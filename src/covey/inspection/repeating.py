@@ -46,7 +46,7 @@ class Repeating:
         numbers, lasting = (
             [name for name in names if name in table.frame.columns] for names in considered(schema)
         )
-        if not numbers:
+        if not (numbers or lasting):
             return cls()
         hashed = table.frame.hash_rows(seed=17).alias(ROW)
         frame, known = table.frame.select(*numbers, *lasting).with_columns(hashed), limits or {}
