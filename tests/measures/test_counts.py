@@ -244,14 +244,6 @@ def test_the_command_line_takes_folders_and_patterns(
     assert files == one_file
 
 
-@pytest.fixture
-def folder(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Folder:
-    monkeypatch.chdir(tmp_path)
-    return Folder(tmp_path, capfd)
-
-
 @pytest.mark.parametrize("tables", ["in memory", "in batches"])
 def test_where_persons_count_a_bin_of_batches_has_enough_rows(tables: str, tmp_path: Path) -> None:
     ages = [20 + place // 4 for place in range(200)]

@@ -5,7 +5,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -21,46 +20,7 @@ from covey.cli.shown import show_verdict
 from covey.errors import percent
 from covey.report import Report, charts
 from covey.schema.requirements import Requirement
-
-K = 5
-ROWS = 300
-
-
-class Page(HTMLParser):
-    """What a reader sees of a page, and what it is made of."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.parts: list[str] = []
-        self._hidden = False
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        self._hidden = tag == "style"
-
-    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002
-        self._hidden = False
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden:
-            self.parts.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.parts).split())
-
-
-def release_of(rows: int = ROWS, **settings: Any) -> covey.Release:
-    return covey.anonymize(
-        demo.people(rows), demo.schema(), require=[KAnonymity(K)], effort="fast", **settings
-    )
-
-
-@pytest.fixture(scope="module")
-def release() -> covey.Release:
-    return release_of()
+from report.pages import ROWS, K, Page, release_of, text_of
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +112,7 @@ def test_pages_escape_what_is_not_markup() -> None:
     assert 'aria-label="&lt;"' in pages.figure("<?xml ?>\n<svg></svg>", "<")
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_the_same_report_is_shown_in_every_ending(folder: Path, release: covey.Release) -> None:
     release.report.write(folder / "again.json")
     release.report.write(folder / "again.HTML")
@@ -190,13 +151,13 @@ def test_a_promise_is_not_taken_for_another_by_the_name_of_its_column() -> None:
     frame = pl.DataFrame({"age": [1, 1, 1, 1], "k-anonymity of persons": ["a", "b", "c", "d"]})
     schema = covey.Schema.of(quasi={"age": "numeric"}, sensitive=["k-anonymity of persons"])
     asked: list[Requirement] = [KAnonymity(2), LDiversity(3, "k-anonymity of persons")]
-    text = Page(covey.anonymize(frame, schema, require=asked).report.to_html()).text
+    text = text_of(covey.anonymize(frame, schema, require=asked).report)
     assert "Every row looks like at least 1 other row (4 rows)" in text
     assert LDiversity(3, "d").meaning in text
 
 
 def test_a_promise_that_holds_is_the_first_thing_said(release: covey.Release) -> None:
-    text = Page(release.report.to_html()).text
+    text = text_of(release.report)
     assert 0 < text.index("✓ verified") < text.index("Every row looks like at least 4") < 200
 
 
@@ -204,7 +165,7 @@ def test_rows_that_are_not_alike_are_not_called_k_anonymous() -> None:
     people = demo.people(60)
     report = covey.anonymize(people, demo.schema(), require=[KAnonymity(3)], method="nh").report
     assert report.classes == ()
-    text = Page(report.to_html()).text
+    text = text_of(report)
     assert "not k-anonymity" in text
     assert "Every row looks like" not in text
     assert "prosecutor" not in text
@@ -224,13 +185,13 @@ def test_persons_are_counted_where_they_are_asked_for() -> None:
         }
     )
     release = covey.anonymize(frame, schema)
-    assert "Everyone hides among at least 3 people" in Page(release.report.to_html()).text
+    assert "Everyone hides among at least 3 people" in text_of(release.report)
     (ages,) = release.report.distributions
     assert all(bin_.before is None or bin_.before >= 4 * 3 for bin_ in ages.bins)
     again = covey.report_on(frame, release.table, schema)
     assert not again.verdict.holds  # without the column nobody can tell
     assert again.distributions == release.report.distributions
-    text = Page(again.to_html()).text
+    text = text_of(again)
     assert "could not all be checked" in text
     assert ": the column 'id' is not in the table." in text
     assert "3 → not judged" in text
@@ -248,7 +209,7 @@ def test_rows_and_persons_are_each_said_by_their_own_number() -> None:
     report = covey.anonymize(frame, schema, require=[KAnonymity(20), KAnonymity(3, "id")]).report
     rows, persons = report.verdict.checks
     assert persons.achieved != rows.achieved
-    text = Page(report.to_html()).text
+    text = text_of(report)
     assert (
         "Everyone hides among at least 3 people (id: 40 people, 160 rows) and every row looks "
         "like at least 19 other rows."
@@ -294,8 +255,8 @@ def test_warnings_tell_what_matters_and_nothing_else() -> None:
         require=[KAnonymity(4)],
     ).report
     assert quiet.warnings == ()
-    assert "Nothing in this release" in Page(quiet.to_html()).text
-    assert all(reminder[1:-1] in Page(quiet.to_html()).text for reminder in quiet.reminders)
+    assert "Nothing in this release" in text_of(quiet)
+    assert all(reminder[1:-1] in text_of(quiet) for reminder in quiet.reminders)
 
 
 def test_dropped_rows_are_to_be_minded() -> None:
@@ -306,7 +267,7 @@ def test_dropped_rows_are_to_be_minded() -> None:
     for report in (release.report, later):
         assert report.rows.dropped == 5
         assert len(warned(report, "5 rows dropped for missing cells")) == 1
-        assert "5 rows dropped" in Page(report.to_html()).text
+        assert "5 rows dropped" in text_of(report)
         assert warned(report, "suppressed") == []
 
 
@@ -323,7 +284,7 @@ def test_one_is_not_said_as_many(
 ) -> None:
     schema = covey.Schema.of(quasi={"age": "numeric"})
     release = covey.anonymize(pl.DataFrame({"age": ages}), schema, require=[KAnonymity(k)])
-    assert said in Page(release.report.to_html()).text
+    assert said in text_of(release.report)
     show_verdict(release.verdict, Console())
     assert said.removeprefix("There is ").removeprefix("There are ")[:-1] in capsys.readouterr().out
     alone = covey.verify(pl.DataFrame({"age": [1, 2, 3]}), schema)
@@ -349,16 +310,17 @@ def test_a_report_on_a_release_tells_what_the_release_told(folder: Path) -> None
     assert {d["column"]: d for d in again["distributions"]} == columns
     assert again["method"]["name"] is None
     assert again["configuration"]["columns"] == told["configuration"]["columns"]
-    assert "made elsewhere" in Page(found.to_html()).text
+    assert "made elsewhere" in text_of(found)
     in_memory = covey.report_on(
         demo.people(ROWS), pl.read_csv(folder / "released.csv", infer_schema=False),
         demo.schema(), require=KAnonymity(K),
     )  # fmt: skip
     assert in_memory.output is None
     assert in_memory.losses.total_il == pytest.approx(found.losses.total_il)
-    assert "no checksum" in Page(in_memory.to_html()).text
+    assert "no checksum" in text_of(in_memory)
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_rows_left_out_by_the_method_are_not_counted_before() -> None:
     people = pl.DataFrame(
         {"age": [30 + i % 3 for i in range(58)] + [99, 98], "sex": ["m", "f"] * 30}
@@ -408,7 +370,7 @@ def test_a_value_of_suppressed_people_alone_leaves_no_trace() -> None:
         columns = report.configuration["columns"]
         assert columns["sex"].get("taxonomy") == values
         assert columns["town"]["taxonomy"]["leaves"] == 4
-        assert "taxonomy of 3 values" not in Page(report.to_html()).text
+        assert "taxonomy of 3 values" not in text_of(report)
 
 
 @pytest.mark.parametrize(("missing", "said"), [(2, "fewer than 4 rows"), (4, "4 rows")])
@@ -420,6 +382,7 @@ def test_few_missing_cells_are_not_counted_in_a_warning(missing: int, said: str)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_pictures")
 def test_the_command_reports_on_a_release_and_fails_on_one_that_breaks_its_promise(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -491,6 +454,7 @@ def test_without_charts_the_page_has_their_numbers_and_the_demonstration_says_so
     assert plain.count("<details>") == drawn.count("<details>") - figures
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_a_curve_is_drawn_where_it_is_asked_for(tmp_path: Path) -> None:
     table, schema = demo.write(tmp_path, 60)
     request = ["anonymize", table, "-s", schema, "-k", 4, "-o", tmp_path / "out.csv"]
