@@ -139,7 +139,7 @@ STRANGERS: list[Row] = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("without_pictures")
 def test_pages_and_costs_do_not_tell_who_was_suppressed() -> None:
     pages, costs = set(), set()
     for stranger in STRANGERS:
