@@ -22,7 +22,7 @@ from covey.encoding.groups import Groups
 from covey.generalisation import ReleasedClasses, View, generalise
 from covey.measures import loss
 from covey.measures.entropy import InGroups
-from covey.measures.histograms import Persons, class_sizes, distributions
+from covey.measures.histograms import PersonCounts, class_sizes, distributions
 from covey.measures.queries import query_error
 from covey.measures.resolution import resolutions
 from covey.report import carried
@@ -262,7 +262,7 @@ def test_where_persons_count_a_bin_of_batches_has_enough_rows(tables: str, tmp_p
 
 def test_the_rows_of_persons_in_batches(tmp_path: Path) -> None:
     """A bin may hold fewer persons than rows: 14 rows of this table are always 4 persons."""
-    persons = Persons(people=16, most=3, unknown=2, one_each=None)
+    persons = PersonCounts(people=16, most=3, unknown=2, one_each=None)
     frame = pl.DataFrame({"sex": ["f"] * 20 + ["m"] * 13 + ["x"] * 14})
     encoded = encode(Table(frame), Schema.of(quasi={"sex": "categorical"}))
     shown = Table(pl.DataFrame({"sex": ["*"] * 47}))

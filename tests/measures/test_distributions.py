@@ -24,7 +24,7 @@ from covey.measures.histograms import (
     PRESENT,
     Bin,
     Distribution,
-    Persons,
+    PersonCounts,
     class_sizes,
     distributions,
 )
@@ -247,7 +247,7 @@ def told_of(
     encoded = encode(
         Table(frame), covey.Schema.of(quasi=dict.fromkeys(frame.columns, "categorical"))
     )
-    persons = None if whose is None else Persons.of(whose, encoded)
+    persons = None if whose is None else PersonCounts.of(whose, encoded)
     (found,) = distributions(View.of(Table(shown), encoded), k, persons=persons)
     return found.bins
 
@@ -370,7 +370,7 @@ def test_where_persons_count_every_bin_holds_k_of_them(
     schema = covey.Schema.of(quasi={"age": "numeric"})
     whose = pl.Series([person for _, person in rows], dtype=pl.Int64)
     encoded = encode(Table(frame), schema)
-    persons = Persons.of(whose, encoded)
+    persons = PersonCounts.of(whose, encoded)
     (found,) = distributions(View.of(Table(frame), encoded), k, persons=persons)
     labels = [bin_.label for bin_ in found.bins]
     for label in labels if len(labels) > 1 else []:

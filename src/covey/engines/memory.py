@@ -38,7 +38,7 @@ from covey.inspection.persons import Doubts, whose_rows
 from covey.inspection.repeating import refuse_unsaid, with_dropped
 from covey.measures import loss
 from covey.measures.entropy import InGroups
-from covey.measures.histograms import Persons
+from covey.measures.histograms import PersonCounts
 from covey.measures.loss import Losses, RowLosses
 from covey.release import Kept, Outputs, Release
 from covey.report import Report, Rows
@@ -147,7 +147,7 @@ class Drafted:
             Carried.of(draft.released, run.order.schema, _of(draft.behind, run.persons)),
             losses_of(view, encoded, draft.groups, rows.suppressed, k=request.k),
             rows,
-            None if whose is None else Persons.of(whose, encoded),
+            None if whose is None else PersonCounts.of(whose, encoded),
             {a.name: filled_in(a, draft.groups) for a in encoded.attributes},
             [each.note(draft.behind.rows, request.k) for each in table.mended],
             self._alike,
@@ -352,7 +352,7 @@ def _of(rows: Selection, persons: Mapping[str, pl.Series]) -> dict[str, pl.Serie
 
 
 def _numbered(persons: pl.Series) -> pl.Series:
-    """Persons as the number of their first row: a release keeps these, and no one's name."""
+    """PersonCounts as the number of their first row: a release keeps these, and no one's name."""
     rows = pl.DataFrame({"who": persons}).with_row_index("row")
     first = pl.when(pl.col("who").is_not_null()).then(pl.col("row").min().over("who"))
     return rows.select(first).to_series()

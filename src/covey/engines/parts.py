@@ -27,7 +27,7 @@ from covey.errors import SchemaError, UsageError, ViolationError
 from covey.generalisation import View
 from covey.inspection.persons import Doubts, refuse_repeats
 from covey.measures import loss
-from covey.measures.histograms import Persons
+from covey.measures.histograms import PersonCounts
 from covey.release import Destination, Outputs, Proven, Release
 from covey.report import Output, Report, Rows
 from covey.report.carried import Carried
@@ -251,7 +251,7 @@ class PartFiles(ABC):
         """The release beside its original, and the columns that it carries."""
 
     @abstractmethod
-    def persons(self) -> Persons:
+    def persons(self) -> PersonCounts:
         """How the rows belong to persons."""
 
     @abstractmethod

@@ -16,7 +16,7 @@ from covey.custody.keys import Key
 from covey.custody.ordering import Secret
 from covey.generalisation import View
 from covey.inspection.persons import Doubts
-from covey.measures.histograms import Persons
+from covey.measures.histograms import PersonCounts
 from covey.measures.loss import Losses
 from covey.release import Destination, Outputs, Release
 from covey.report import Report, Rows
@@ -67,7 +67,7 @@ class Measured:
     carried: Carried
     losses: Losses
     rows: Rows
-    persons: Persons | None
+    persons: PersonCounts | None
     filled_in: Mapping[str, int]  # missing cells that show the values of others, by column
     mended: Iterable[str | None]
     alike: bool = True  # whether the rows of a group are equal in the release

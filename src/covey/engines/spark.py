@@ -30,7 +30,7 @@ from covey.engines.steps import Job, Summary, Survey
 from covey.engines.tasks import ERROR, FILE, PIECE, ROW, SUM, Owned, Part, Seen
 from covey.errors import CoveyError, UsageError, ViolationError
 from covey.generalisation import View
-from covey.measures.histograms import Persons
+from covey.measures.histograms import PersonCounts
 from covey.release import certified
 from covey.report import Output
 from covey.report.carried import Carried
@@ -452,13 +452,13 @@ class SparkFiles(PartFiles):
         with _spark("trying what others may know"):
             return view, _total(_pieces(self.shown, tasks.carried, self.run.shown_by))
 
-    def persons(self) -> Persons:
+    def persons(self) -> PersonCounts:
         """How the rows belong to persons."""
         number = self.run.buckets
         with _spark("counting persons"):
             counts = _placed(_pieces(self.shown, tasks.persons, number), number)
             found: Owned = _total(_pieces(counts, tasks.owned_most))
-        return Persons(found.people, found.most or 1, found.unknown, None)
+        return PersonCounts(found.people, found.most or 1, found.unknown)
 
     def distinct(self, names: Sequence[str]) -> dict[str, pl.Series]:
         """The distinct cells of these columns."""

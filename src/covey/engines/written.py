@@ -16,7 +16,7 @@ from covey.custody.sealed import START, frames, write_frame
 from covey.encoding import Tally
 from covey.engines.parts import PartFiles
 from covey.generalisation import View
-from covey.measures.histograms import Persons
+from covey.measures.histograms import PersonCounts
 from covey.release import read_back
 from covey.report import Output
 from covey.report.carried import Carried
@@ -118,12 +118,9 @@ class LocalFiles(PartFiles):
         stored = (b"".join(self.run.spool.chunks(f"trace-{place}")) for place in self._places)
         return FootprintPart.together(map(pickle.loads, stored))  # authenticated
 
-    def persons(self) -> Persons:
+    def persons(self) -> PersonCounts:
         """How the rows belong to persons."""
-        owners = next(iter(self._owners.values()))
-        sizes = owners.drop_nulls().value_counts(name="rows")["rows"]
-        most = int(sizes.max() or 1)  # type: ignore[arg-type]
-        return Persons(len(sizes), most, owners.null_count(), None)
+        return PersonCounts.of(next(iter(self._owners.values())))
 
     def view(self, original: Tally) -> tuple[View, Carried]:
         """The release beside its original, and the columns that it carries."""

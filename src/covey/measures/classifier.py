@@ -55,19 +55,19 @@ def classifier_accuracy(view: View, rows: Longs, classes: pl.Series, *, seed: in
     people = np.sort(random.permutation(original.rows)[:MOST_PEOPLE])
     part = random.permutation(np.arange(len(people)) % FOLDS)
     # Released rows of these people, in the order of the original, like `people`.
-    behind = np.argsort(rows, kind="stable")
-    behind = behind[np.isin(rows[behind], people)]
-    person = np.searchsorted(people, rows[behind])
-    truth, told = _class_codes(classes[people], released[classes.name][behind])
+    originals = np.argsort(rows, kind="stable")
+    originals = originals[np.isin(rows[originals], people)]
+    person = np.searchsorted(people, rows[originals])
+    truth, labels = _class_codes(classes[people], released[classes.name][originals])
     known = features(original, original_spans(original), people)
     spans = released_spans(view.columns, index_of_rows(table, view.classes.cells))
-    shown = features(original, spans, behind)
+    shown = features(original, spans, originals)
     right = {"released": 0, "original": 0}
     for fold in range(FOLDS):
         held_out, learnt = part == fold, part[person] != fold
-        asked = known[held_out], truth[held_out]
-        right["released"] += _right(shown[learnt], told[learnt], *asked)
-        right["original"] += _right(known[~held_out], truth[~held_out], *asked)
+        tested = known[held_out], truth[held_out]
+        right["released"] += _right(shown[learnt], labels[learnt], *tested)
+        right["original"] += _right(known[~held_out], truth[~held_out], *tested)
     return Accuracy(
         released=right["released"] / len(people),
         original=right["original"] / len(people),
@@ -112,14 +112,14 @@ def _leaf_shares(category: Category, spans: Spans) -> Floats:
     return np.column_stack([shares, 1 - shares.sum(axis=1)])
 
 
-def _right(learnt: Floats, classes: Longs, asked: Floats, truth: Longs) -> int:
+def _right(learnt: Floats, classes: Longs, tested: Floats, truth: Longs) -> int:
     """Count the correct predictions; none if there are no rows to learn from."""
-    if len(np.unique(classes)) < 2 or not len(asked):
+    if len(np.unique(classes)) < 2 or not len(tested):
         return int(np.count_nonzero(truth == classes[:1])) if len(classes) else 0
-    return int(np.count_nonzero(_predict(learnt, classes, asked) == truth))
+    return int(np.count_nonzero(_predict(learnt, classes, tested) == truth))
 
 
-def _predict(learnt: Floats, classes: Longs, asked: Floats) -> Any:
+def _predict(learnt: Floats, classes: Longs, tested: Floats) -> Any:
     try:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
@@ -129,4 +129,4 @@ def _predict(learnt: Floats, classes: Longs, asked: Floats) -> Any:
     # One thread: sums are the same on every machine, and small matrices are not slower.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # near the optimum is good enough
-        return LogisticRegression(tol=1e-3).fit(learnt, classes).predict(asked)
+        return LogisticRegression(tol=1e-3).fit(learnt, classes).predict(tested)

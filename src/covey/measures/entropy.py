@@ -52,9 +52,9 @@ def _column_bits(column: ShownColumn, suppressed: int) -> Bits:
     """
     attribute, counts = column.attribute, column.counts
     known = ~attribute.matches_anything
-    first, behind = column.shown.places
-    frequency = _frequency(attribute, column.original, behind.max())
-    ends = np.append(first, 0), np.append(behind, len(frequency))
+    first, after = column.shown.places
+    frequency = _frequency(attribute, column.original, after.max())
+    ends = np.append(first, 0), np.append(after, len(frequency))
     rows = np.append(counts, suppressed)
     covered = _sums(frequency, *ends)
     logs = np.log2(np.maximum(covered, 1))
@@ -63,8 +63,10 @@ def _column_bits(column: ShownColumn, suppressed: int) -> Bits:
     # A single value has no entropy, but the difference of two long sums may not be exactly 0.
     entropies[_sums(frequency > 0, *ends) < 2] = 0.0
     # The logarithm of each share is log2 c - log2 n, summed separately.
-    told = known.all() and covered[rows > 0].all()
-    missing = _exact_sum(counts * logs[:-1], -parts) + suppressed * entropies[-1] if told else None
+    is_known = known.all() and covered[rows > 0].all()
+    missing = (
+        _exact_sum(counts * logs[:-1], -parts) + suppressed * entropies[-1] if is_known else None
+    )
     own, total = int(column.original.sum()), int(column.original.sum()) + suppressed
     return Bits(
         all=float(entropies[-1]),
@@ -145,10 +147,10 @@ def _exact_sum_of(sizes: Counter[int]) -> Fraction:
     return sum((Fraction(n) * t for n, t in zip(each, sizes.values(), strict=True)), Fraction())
 
 
-def _sums(numbers: NDArray[Any], first: Longs, behind: Longs) -> NDArray[Any]:
+def _sums(numbers: NDArray[Any], first: Longs, after: Longs) -> NDArray[Any]:
     """Sums over runs of the numbers."""
     running = np.concatenate([[0], np.cumsum(numbers)])
-    sums: NDArray[Any] = running[behind] - running[first]
+    sums: NDArray[Any] = running[after] - running[first]
     return sums
 
 

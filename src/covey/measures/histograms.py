@@ -81,34 +81,33 @@ class ClassSizes:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Persons:
+class PersonCounts:
     """How the rows of an original belong to persons, if k counts persons."""
 
     people: int
     most: int  # rows of one person
     unknown: int  # rows without a person
-    one_each: Tally | None  # of one row of each person; None if the rows are not in memory
+    one_each: Tally | None = None  # of one row of each person, if the rows are in memory
 
     @classmethod
-    def of(cls, persons: pl.Series, original: EncodedTable) -> "Persons":
+    def of(cls, persons: pl.Series, original: EncodedTable | None = None) -> "PersonCounts":
         """From the person of each row, null if unknown."""
         sizes = persons.drop_nulls().value_counts(name="rows")["rows"]
-        one_each = (persons.is_first_distinct() & persons.is_not_null()).arg_true()
-        return cls(
-            len(sizes),
-            int(sizes.max() or 1),  # type: ignore[arg-type]
-            persons.null_count(),
-            Tally.of(original.take(one_each.to_numpy().astype(np.int64))),
-        )
+        one_each = None
+        if original is not None:
+            first = (persons.is_first_distinct() & persons.is_not_null()).arg_true()
+            one_each = Tally.of(original.take(first.to_numpy().astype(np.int64)))
+        most = int(sizes.max() or 1)  # type: ignore[arg-type]
+        return cls(len(sizes), most, persons.null_count(), one_each)
 
 
-def rows_of(k: int, persons: Persons | None) -> int:
+def rows_of(k: int, persons: PersonCounts | None) -> int:
     """The number of rows that always belong to at least k people."""
     return k if persons is None else k * persons.most + persons.unknown
 
 
 def distributions(
-    view: View, k: int, *, persons: Persons | None = None
+    view: View, k: int, *, persons: PersonCounts | None = None
 ) -> tuple[Distribution, ...]:
     """The distribution of every quasi-identifier before and after.
 

@@ -176,8 +176,8 @@ def measure(
         return [_mean_loss(column, way, suppressed) for column in columns]
 
     def leaf_means(way: Measure) -> list[float | None]:
-        told = [view.same_rows or not column.attribute.counts_leaves for column in columns]
-        return [mean if tell else None for mean, tell in zip(means(way), told, strict=True)]
+        known = [view.same_rows or not column.attribute.counts_leaves for column in columns]
+        return [mean if one else None for mean, one in zip(means(way), known, strict=True)]
 
     il, ncp, lm = means(original.measure), leaf_means("ncp"), leaf_means("lm")
     mean_il = weighted(weights, il)
@@ -248,8 +248,8 @@ def _refuse_counting_leaves(table: Tally) -> None:
 
 def _mean(weights: Sequence[float], means: Sequence[float | None]) -> float | None:
     """The weighted mean over columns; None if one of them is unknown."""
-    told = [mean for mean in means if mean is not None]
-    return weighted(weights, told) / sum(weights) if len(told) == len(means) else None
+    known = [mean for mean in means if mean is not None]
+    return weighted(weights, known) / sum(weights) if len(known) == len(means) else None
 
 
 def _ratio(part: float, whole: float) -> float:

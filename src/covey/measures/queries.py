@@ -52,11 +52,11 @@ def query_error(
     (Xiao, Wang, Gehrke 2011). The same seed gives the same queries.
     """
     original, classes = view.row_by_row.original, view.classes
-    asked = random_queries(original, queries, attributes, selectivity, seed)
-    true = answers(original_spans(original), np.ones(original.rows, dtype=np.int64), asked)
-    estimated = answers(released_spans(view.columns, classes.indices), classes.sizes, asked)
+    drawn = random_queries(original, queries, attributes, selectivity, seed)
+    true = answers(original_spans(original), np.ones(original.rows, dtype=np.int64), drawn)
+    estimated = answers(released_spans(view.columns, classes.indices), classes.sizes, drawn)
     errors = np.abs(estimated - true) / np.maximum(true, SANITY * original.rows)
-    return QueryError(len(asked), float(np.median(errors)), float(np.mean(errors)))
+    return QueryError(len(drawn), float(np.median(errors)), float(np.mean(errors)))
 
 
 def random_queries(
@@ -78,11 +78,11 @@ def random_queries(
         first = int(random.integers(len(distinct) - many + 1))
         return float(distinct[first]), float(distinct[first + many - 1])
 
-    asked = []
+    drawn = []
     for _ in range(queries):
         chosen = sorted(random.permutation(usable)[:attributes].tolist())
-        asked.append(Query(tuple(chosen), tuple(ends(values[place]) for place in chosen)))
-    return asked
+        drawn.append(Query(tuple(chosen), tuple(ends(values[place]) for place in chosen)))
+    return drawn
 
 
 def _values(attribute: Attribute) -> Floats:
@@ -91,15 +91,15 @@ def _values(attribute: Attribute) -> Floats:
     return values[~np.isnan(values)]
 
 
-def answers(spans: Sequence[Spans], rows: Longs, asked: Sequence[Query]) -> Floats:
+def answers(spans: Sequence[Spans], rows: Longs, queries: Sequence[Query]) -> Floats:
     """The expected number of rows of each query, each cell counting by its share in the range.
 
     Queries on the same columns are answered together, from the distinct rows of these columns.
     """
-    found = np.empty(len(asked))
-    for named in sorted({query.columns for query in asked}):
+    found = np.empty(len(queries))
+    for named in sorted({query.columns for query in queries}):
         cells, counts = _distinct_rows([spans[place].cell for place in named], rows)
-        for number, query in enumerate(asked):
+        for number, query in enumerate(queries):
             if query.columns == named:
                 share = counts
                 for place, cell, ends in zip(named, cells, query.ends, strict=True):

@@ -20,11 +20,11 @@ class About:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            said = getattr(self, each.name)
-            if said is not None and (not isinstance(said, str) or not said.strip()):
+            text = getattr(self, each.name)
+            if text is not None and (not isinstance(text, str) or not text.strip()):
                 raise UsageError(f"the {each.name} of the release must be text")
 
-    def said(self) -> list[tuple[str, str]]:
+    def statements(self) -> list[tuple[str, str]]:
         """What is given besides the title: its name and the text."""
         named = (
             ("purpose", self.purpose),

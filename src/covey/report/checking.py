@@ -7,13 +7,12 @@ file elsewhere, and of its text only numbers are shown.
 import contextlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from covey import tables
@@ -26,8 +25,7 @@ from covey.schema.taxonomy import Taxonomy
 from covey.tables import sources
 from covey.tables.digests import digests
 from covey.verification import Verdict, verify
-
-Persons = Mapping[str, pl.Series | Sequence[object]]
+from covey.verification.verifying import Persons
 
 MOST_LISTED = 100_000  # values that a requirement lists
 LARGEST = 64 << 20  # bytes of a certificate, or of a report beside it

@@ -14,7 +14,7 @@ from covey.errors import TableError
 from covey.generalisation import ReleasedClasses, View
 from covey.generalisation.originals import NO_ORIGINALS, Originals
 from covey.inspection.persons import whose_rows
-from covey.measures.histograms import Persons
+from covey.measures.histograms import PersonCounts
 from covey.report.carried import NOBODY, Carried
 from covey.schema import Role, Schema
 from covey.tables import Table, check_roles, original
@@ -31,7 +31,7 @@ class Compared:
     view: View
     carried: Carried
     read: int  # rows of the original
-    persons: Persons | None  # None if k counts rows, or if it is unknown whose were released
+    persons: PersonCounts | None  # None if k counts rows, or if it is unknown whose were released
 
     @classmethod
     def in_memory(
@@ -48,8 +48,8 @@ class Compared:
         people = before.with_rows(kept.of(before.frame), kept.rows)
         encoded = encode(people, schema)
         view = View.of(released, encoded, class_column=class_column)
-        whose = [*whose_rows(before, schema, persons).values()]
-        known = Persons.of(kept.of(whose[0]), encoded) if whose and view.same_rows else None
+        owners = [*whose_rows(before, schema, persons).values()]
+        known = PersonCounts.of(kept.of(owners[0]), encoded) if owners and view.same_rows else None
         carried = Carried.of(released, schema, _owners(released, schema, persons))
         return cls(view, carried, before.frame.height, known)
 
@@ -111,36 +111,36 @@ class _Before:
 
     read: int
     scan: Scan  # of the rows that no missing-value policy drops
-    whose: pl.DataFrame | None  # the rows of each person, by a hash; null without a person
+    owners: pl.DataFrame | None  # the rows of each person, by a hash; null without a person
 
     @classmethod
     def of(cls, batch: Table, schema: Schema, persons: Sequence[str]) -> "_Before":
         table = original(batch, schema, Role.QUASI)
         kept = rows_to_keep(table, schema)
         values = Values.of(table.with_rows(kept.of(table.frame), kept.rows), schema, ())
-        whose = [kept.of(cells) for cells in whose_rows(table, schema, persons).values()]
-        return cls(table.frame.height, Scan.of(values), _counted(whose[0]) if whose else None)
+        owners = [kept.of(cells) for cells in whose_rows(table, schema, persons).values()]
+        return cls(table.frame.height, Scan.of(values), _counted(owners[0]) if owners else None)
 
     def __add__(self, other: "_Before") -> "_Before":
-        whose = None
-        if self.whose is not None and other.whose is not None:
-            both = pl.concat([self.whose, other.whose])
-            whose = both.group_by(_WHO).agg(pl.col(_ROWS).sum())
-        return _Before(self.read + other.read, self.scan + other.scan, whose)
+        owners = None
+        if self.owners is not None and other.owners is not None:
+            listed = pl.concat([self.owners, other.owners])
+            owners = listed.group_by(_WHO).agg(pl.col(_ROWS).sum())
+        return _Before(self.read + other.read, self.scan + other.scan, owners)
 
     @property
-    def persons(self) -> Persons | None:
+    def persons(self) -> PersonCounts | None:
         """The people and the most rows of one; it stays unknown who has which value."""
-        if self.whose is None:
+        if self.owners is None:
             return None
         known = pl.col(_WHO).is_not_null()
-        each = self.whose.filter(known)[_ROWS]
-        unknown = int(self.whose.filter(~known)[_ROWS].sum())
-        return Persons(len(each), int(each.max() or 1), unknown, None)  # type: ignore[arg-type]
+        each = self.owners.filter(known)[_ROWS]
+        unknown = int(self.owners.filter(~known)[_ROWS].sum())
+        return PersonCounts(len(each), int(each.max() or 1), unknown)  # type: ignore[arg-type]
 
 
-def _counted(whose: pl.Series) -> pl.DataFrame:
-    hashes = pl.select(pl.when(whose.is_not_null()).then(whose.hash()).alias(_WHO))
+def _counted(owners: pl.Series) -> pl.DataFrame:
+    hashes = pl.select(pl.when(owners.is_not_null()).then(owners.hash()).alias(_WHO))
     return hashes.group_by(_WHO).agg(pl.len().cast(pl.Int64).alias(_ROWS))
 
 

@@ -11,7 +11,7 @@ from covey.custody.keys import Key
 from covey.encoding import MISSING_LEAF
 from covey.generalisation import View
 from covey.inspection.persons import Counted
-from covey.measures.histograms import Persons, class_sizes, distributions, rows_of
+from covey.measures.histograms import PersonCounts, class_sizes, distributions, rows_of
 from covey.measures.loss import Losses
 from covey.measures.resolution import resolutions
 from covey.report import caveats
@@ -46,20 +46,20 @@ class Made:
 class Findings:
     """Everything known about a release."""
 
-    asked: Requirements
+    required: Requirements
     schema: Schema
     view: View
     carried: Carried
     verdict: Verdict
     losses: Losses
     rows: Rows
-    persons: Persons | None = None  # if k counts persons, and it is known whose rows these are
+    persons: PersonCounts | None = None  # if k counts persons, and it is known whose rows these are
     made: Made | None = None  # None if the release was made elsewhere
     clauses: tuple[Clause, ...] = ()  # of the headline, beside what the verdict says
 
     def report(self, dialect: Dialect, seconds: dict[str, float], **more: Any) -> Report:
         """The report on it."""
-        least = rows_of(self.asked.k, self.persons)
+        least = rows_of(self.required.k, self.persons)
         found = caveats.of_release(self.view, self.carried, self.verdict, self.rows)
         labels = caveats.of_labels(self.view, self.carried, least=least)
         centres = caveats.of_centres(self.view)
@@ -76,10 +76,10 @@ class Findings:
             configuration=self._configuration(dialect),
             warnings=warnings,
             seconds=seconds,
-            distributions=distributions(self.view, self.asked.k, persons=self.persons),
+            distributions=distributions(self.view, self.required.k, persons=self.persons),
             shown=resolutions(self.view),
             outside=SingledOut.of(
-                *(self.carried, self.schema, self.asked.k), alike=self.verdict.alike
+                *(self.carried, self.schema, self.required.k), alike=self.verdict.alike
             ),
             sample=sample(self.view, alike=self.verdict.alike) if self.verdict.holds else None,
             counted=self._counted,
@@ -91,9 +91,9 @@ class Findings:
     @property
     def _counted(self) -> Counted | None:
         """The released rows, and how many people they are of, if that is known."""
-        if self.persons is None or not self.asked.person:
+        if self.persons is None or not self.required.person:
             return None
-        return Counted(self.asked.person, self.persons.people, self.rows.released)
+        return Counted(self.required.person, self.persons.people, self.rows.released)
 
     def _making(self) -> dict[str, Any]:
         """How the release was made, as far as known."""
@@ -144,17 +144,17 @@ class Findings:
                 include=None if quasi else {"role", "normalise", "unreadable"},
             )
             listed = {"recode": column.recode, "missing_values": column.missing_values}
-            columns[name] |= {setting: len(said) for setting, said in listed.items() if said}
+            columns[name] |= {setting: len(values) for setting, values in listed.items() if values}
             if name in trees:
                 columns[name]["taxonomy"] = trees[name]
         return {
             "columns": columns,
             "table": asdict(dialect),
             "require": {
-                "k": self.asked.k,
-                "person": self.asked.person,
+                "k": self.required.k,
+                "person": self.required.person,
                 # As in the verdict, which gives the required values.
-                "besides": [asked.name for asked in self.asked.besides],
+                "besides": [requirement.name for requirement in self.required.besides],
             },
             "loss": self.schema.loss,
             "style": self.made and asdict(self.made.request.style),

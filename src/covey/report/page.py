@@ -118,7 +118,7 @@ def _about(report: "Report") -> Iterator[Html]:
         return
     if report.about.title is not None:
         yield element("p", report.about.title, class_="title")
-    if given := report.about.said():
+    if given := report.about.statements():
         rows = (element("div", element("dt", name), element("dd", text)) for name, text in given)
         yield element("dl", *rows, class_="about")
 

@@ -85,8 +85,8 @@ class Output:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries and lists; the number of files only for a folder."""
-        told = asdict(self)
-        return told if self.files is not None else {n: v for n, v in told.items() if n != "files"}
+        plain = asdict(self)
+        return plain if self.files is not None else {n: plain[n] for n in plain if n != "files"}
 
 
 class Costs(Protocol):
@@ -164,8 +164,8 @@ class Report(Written):
     @property
     def request(self) -> dict[str, Any]:
         """The method, its options and the requirements, without the columns."""
-        asked = {check.name: check.asked for check in self.verdict.checks}
-        return {"method": self.method, "options": self.options, "require": asked}
+        required = {check.name: check.asked for check in self.verdict.checks}
+        return {"method": self.method, "options": self.options, "require": required}
 
     @property
     def k(self) -> int:

@@ -85,7 +85,7 @@ class SingledOut:
         """What limits the promise: it is no stronger than the roles."""
         worst = self.worst
         if worst is not None:
-            yield Clause(said(worst), scope=_SCOPE)
+            yield Clause(_finding(worst), scope=_SCOPE)
         others = [
             one.name
             for one in self.doubted
@@ -104,15 +104,15 @@ class SingledOut:
     def points(self) -> Iterator[str]:
         """What the custodian should decide before the release is published."""
         if worst := self.worst:
-            yield f"{said(worst)}. {_WAYS_OUT}"
+            yield f"{_finding(worst)}. {_WAYS_OUT}"
         if few := self._few():
             yield f"{few}: fewer than k rows fit. {_WAYS_OUT}"
         for one in self.doubted[:_MOST_NAMED]:
-            told = (
+            doubt = (
                 f"column {one.name!r} is called {one.role}, and covey would call it "
                 f"{one.proposed} ({one.reason})"
             )
-            yield f"{told}: accepted, {self.accepted}" if self.accepted else f"{told}: {_CONFIRM}"
+            yield f"{doubt}: accepted, {self.accepted}" if self.accepted else f"{doubt}: {_CONFIRM}"
         if more := len(self.doubted[_MOST_NAMED:]):
             yield f"covey would call {count(more, 'more column')} otherwise than you: {_SEE}"
         for one in self.confirmed:
@@ -139,7 +139,7 @@ _WAYS_OUT = (
 )
 
 
-def said(attempt: Attempt) -> str:
+def _finding(attempt: Attempt) -> str:
     """What an attempt singles out, and by which columns."""
     return f"{_number(attempt, attempt.rows)} can still be singled out by {by(attempt)}"
 

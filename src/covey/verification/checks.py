@@ -86,14 +86,14 @@ def risks_of(
     shares: Mapping[str, Shares],
 ) -> Risks:
     """The risks of rows, or of persons if a requirement counts them; the worst of all columns."""
-    asked = person_columns(requirements)
-    if not asked:
+    names = person_columns(requirements)
+    if not names:
         average = classes / rows
         return Risks(1 / k, average, 1 / k, average)
-    for name in asked:
+    for name in names:
         if name not in shares:
             return Risks(None, None, None, None, person=name)
-    found = [_risks_of_persons(name, shares[name], rows) for name in asked]
+    found = [_risks_of_persons(name, shares[name], rows) for name in names]
     return max(found, key=lambda risks: risks.prosecutor or 0.0)
 
 
@@ -151,18 +151,18 @@ def _check(requirement: SensitiveRequirement, column: SensitiveColumn, figures: 
 
 
 def _check_diversity(requirement: LDiversity, figures: Figures) -> Check:
-    asked = requirement.l
+    l = requirement.l  # noqa: E741 - its name in the literature
     match requirement.kind:
         case "distinct":
-            return _figure(requirement, figures.distinct, figures.distinct >= asked)
+            return _figure(requirement, figures.distinct, figures.distinct >= l)
         case "frequency":
             share = figures.share
-            return _figure(requirement, float(1 / share), share * int(asked) <= 1)
+            return _figure(requirement, float(1 / share), share * int(l) <= 1)
         case "entropy":
             least = figures.entropy
-            return _figure(requirement, math.exp(least), least >= math.log(asked) - TOLERANCE)
+            return _figure(requirement, math.exp(least), least >= math.log(l) - TOLERANCE)
         case "recursive":
-            bound = figures.recursive[int(asked)]
+            bound = figures.recursive[int(l)]
             holds = bound is not None and bound < exactly(requirement.required)
             return _figure(requirement, rounded(bound), holds)
 

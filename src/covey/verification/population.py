@@ -48,12 +48,12 @@ def population_risks(verdict: Verdict, released: Any, population: Any, schema: S
         risks = replace(verdict.risks, journalist=None, marketer=None, population=len(points))
         return replace(verdict, risks=risks)
     covered = _count(points, first, after - 1)
-    behind = np.maximum(covered, rows)
+    people_of_class = np.maximum(covered, rows)
     risks = Risks(
         prosecutor=verdict.risks.prosecutor,
         prosecutor_average=verdict.risks.prosecutor_average,
-        journalist=float(1 / behind.min()),
-        marketer=float((rows / behind).sum() / rows.sum()),
+        journalist=float(1 / people_of_class.min()),
+        marketer=float((rows / people_of_class).sum() / rows.sum()),
         population=people.frame.height,
         uncovered=int((covered < rows).sum()),
     )

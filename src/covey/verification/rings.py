@@ -83,6 +83,6 @@ def _are_disjoint(rings: Rings) -> bool:
 
 def _covers(attribute: Attribute, ends: Sequence[Longs], people: Longs) -> NDArray[np.bool_]:
     """Whether the cell of each released row covers the cell of its person."""
-    first, behind = ends
+    first, after = ends
     place = attribute.places[people]
-    return (first <= place) & (place < behind) | attribute.matches_anything[people]
+    return (first <= place) & (place < after) | attribute.matches_anything[people]

@@ -25,7 +25,7 @@ from covey.verification.classes import ROWS
 SIMILAR = 0.05  # numbers within this share of their column's range are nearly the same
 
 
-def _told(title: str, form: str, **default: Any) -> Any:
+def _figure(title: str, form: str, **default: Any) -> Any:
     """A figure with its title and number format."""
     return field(metadata={"title": title, "form": form}, **default)
 
@@ -40,24 +40,24 @@ class Achieved:
     """
 
     column: str
-    distinct_l: int = _told("distinct l, at most", ",")
-    frequency_l: float = _told("frequency l, at most", ".4g")
-    entropy_l: float = _told("entropy l, at most", ".4g")
-    recursive_c_for_2: float | None = _told("recursive l = 2, c above", ".4g")
-    recursive_c_for_3: float | None = _told("recursive l = 3, c above", ".4g")
-    t_equal: float = _told("t equal, at least", ".4f")
-    t_ordered: float | None = _told("t ordered, at least", ".4f")
-    t_hierarchical: float | None = _told("t hierarchical, at least", ".4f")
-    alpha: float = _told("alpha, at least", ".4f")
-    beta: float = _told("basic beta, at least", ".4g")
-    enhanced_beta: float | None = _told("enhanced beta, at least", ".4g")
-    delta: float | None = _told("delta, above", ".4g")
+    distinct_l: int = _figure("distinct l, at most", ",")
+    frequency_l: float = _figure("frequency l, at most", ".4g")
+    entropy_l: float = _figure("entropy l, at most", ".4g")
+    recursive_c_for_2: float | None = _figure("recursive l = 2, c above", ".4g")
+    recursive_c_for_3: float | None = _figure("recursive l = 3, c above", ".4g")
+    t_equal: float = _figure("t equal, at least", ".4f")
+    t_ordered: float | None = _figure("t ordered, at least", ".4f")
+    t_hierarchical: float | None = _figure("t hierarchical, at least", ".4f")
+    alpha: float = _figure("alpha, at least", ".4f")
+    beta: float = _figure("basic beta, at least", ".4g")
+    enhanced_beta: float | None = _figure("enhanced beta, at least", ".4g")
+    delta: float | None = _figure("delta, above", ".4g")
     # Share of rows whose value is certain, since their whole class has it.
-    certain: float = _told("rows whose value is certain", "%")
+    certain: float = _figure("rows whose value is certain", "%")
     # Share of rows whose class has nearly equal numbers.
-    similar: float | None = _told("rows whose numbers are nearly equal", "%")
+    similar: float | None = _figure("rows whose numbers are nearly equal", "%")
     # Spellings that were counted as another value, since both look the same.
-    merged: int = _told("spellings that look like others", ",", default=0)
+    merged: int = _figure("spellings that look like others", ",", default=0)
 
 
 def achieved_rows(columns: Sequence[Achieved]) -> list[tuple[str, ...]]:
@@ -254,14 +254,14 @@ def _tree(
     except TaxonomyError as error:
         raise TaxonomyError(f"column {name!r}: {error}") from None
     known = _leaves_among([*present, *(text[1:] for text in present)], tree)
-    told = formulas.meant(present, known, dialect)
-    uncovered = sum(label not in known for label in told)
+    texts_meant = formulas.meant(present, known, dialect)
+    uncovered = sum(label not in known for label in texts_meant)
     if uncovered:
         raise TaxonomyError(
             f"sensitive column {name!r}: {count(uncovered, 'value')} not in its taxonomy; add them "
             "as leaves, or correct the rows"
         )
-    return tree, cells.replace(present, told)
+    return tree, cells.replace(present, texts_meant)
 
 
 def _leaves_among(texts: Sequence[str], tree: Taxonomy) -> set[str]:

@@ -38,8 +38,8 @@ class Check:
     @property
     def asked(self) -> float:
         """The required number, to compare with the achieved one."""
-        asked = self.requirement.required
-        return float(asked) if isinstance(asked, Fraction) else asked
+        number = self.requirement.required
+        return float(number) if isinstance(number, Fraction) else number
 
     @property
     def found(self) -> str:
@@ -243,9 +243,9 @@ class Verdict:
         return pages.table(VERDICT_HEAD, rows, numbers=(1, 2))
 
     def _repr_html_(self) -> str:
-        said = "hold" if self.holds else "do not hold" if self.broken else "could not be judged"
+        state = "hold" if self.holds else "do not hold" if self.broken else "could not be judged"
         return pages.snippet(
-            f"The requirements {said}",
+            f"The requirements {state}",
             self.table(),
             pages.element("p", f"{count(self.rows, 'row')} in {self.sizes}"),
             pages.element("p", self.risk) if self.risk else None,
