@@ -81,7 +81,7 @@ def test_every_group_is_drawn_around_its_rows(frame: pl.DataFrame, stages: list[
 
 
 def test_rounds_are_told_for_every_effort() -> None:
-    table = encode(Table(demo.people(300)), demo.schema())
+    table = encode(Table(demo.people(150)), demo.schema())
     found = pictures.steps(table, K)
     by_effort: dict[Any, list[Step]] = {}
     for step in found:
@@ -92,7 +92,7 @@ def test_rounds_are_told_for_every_effort() -> None:
         heated = PLANS[effort].heat > 0
         assert all(math.floor(b.loss) <= a.loss or heated for a, b in pairwise(own))
         assert own[-1].loss < own[0].loss or len(own) == 1
-        assert len(own) <= PLANS[effort].for_table(300, K).rounds + 1
+        assert len(own) <= PLANS[effort].for_table(150, K).rounds + 1
     assert len(by_effort["fast"]) == 1 < len(by_effort["quick"])
     assert by_effort["fast"][0].loss < by_effort["quick"][0].loss
     text = pictures.svg(pictures.rounds_picture(found, greedy=found[0].loss))

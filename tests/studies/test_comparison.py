@@ -166,6 +166,7 @@ def test_a_release_without_classes_has_no_figures_of_them(
 
 # ── who runs ────────────────────────────────────────────────────────────────────────────────────
 
+WORDY = demo.people(9).with_columns(pl.lit("x").alias("age"))
 ONE_SECRET = covey.Schema.of(quasi={"age": "numeric", "town": "categorical"}, sensitive=["illness"])
 FEW = pl.DataFrame(
     {"age": [*range(20, 32)], "town": list("AABBAABBCCCC"), "illness": list("abcabcabcabc")}
@@ -219,27 +220,17 @@ def test_options_are_written_behind_colons(people: pl.DataFrame) -> None:
         ("seed .*0 or more", {"seed": -1}),
         ("class column 'age'", {"class_column": "age"}),
         ("class column 'nope'", {"class_column": "nope"}),
+        ("'age': 9 rows with a cell that is not a number", {"frame": WORDY}),
     ],
 )
 def test_a_bad_request_is_told_before_any_run(
     people: pl.DataFrame, match: str, settings: dict[str, Any]
 ) -> None:
-    told: list[str] = []
-    request: dict[str, Any] = {"k": 4, "methods": "k-member", **settings}
-    with pytest.raises(covey.UsageError, match=match):
-        covey.compare(
-            people,
-            demo.schema(),
-            **request,
-            progress=lambda stage, _: told.append(stage),
-        )
-    assert told in ([], ["reading"])
-
-
-def test_a_bad_table_is_told_before_any_run(people: pl.DataFrame) -> None:
-    wrong = people.with_columns(pl.lit("x").alias("age"))
-    with pytest.raises(covey.TableError, match="'age': 90 rows with a cell that is not a number"):
-        covey.compare(wrong, demo.schema(), k=4, methods="k-member")
+    stages: list[str] = []
+    request: dict[str, Any] = {"frame": people, "k": 4, "methods": "k-member", **settings}
+    with pytest.raises(covey.CoveyError, match=match):
+        covey.compare(schema=demo.schema(), progress=lambda s, _: stages.append(s), **request)
+    assert stages in ([], ["reading"])
 
 
 # ── runs ────────────────────────────────────────────────────────────────────────────────────────
@@ -413,13 +404,9 @@ def test_without_k_the_schema_is_asked(folder: Folder) -> None:
     [
         (2, "whole number", "-k five"),
         (2, "whole number", "-k 5,,6"),
-        (2, "k = 5 is given 2 times", "-k 5,5"),
-        (2, "k must be at least 2", "-k 5,1"),
-        (2, "there is no method", "-k 5 --methods nope"),
         (2, "no option 'nope'", "-k 5 --methods k-member:nope=1"),
         (2, "end in .csv or .json", "-k 5 -o out.txt"),
         (2, "end in .csv or .json", "-k 5 -o -"),
-        (2, "class column 'age'", "-k 5 --class-column age"),
         (1, "no method could make a release", "-k 121 --methods k-member"),
     ],
 )
@@ -474,7 +461,7 @@ def test_what_was_finished_is_shown_and_written_whatever_ends_it(
 def test_no_cell_is_shown_or_written(folder: Folder) -> None:
     canary = "Zq7canary19xK402"
     cells = dict.fromkeys(["name", "zip", "diagnosis"], canary)
-    frame = pl.read_csv("people.csv", infer_schema=False)
+    frame = pl.read_csv("people.csv", infer_schema=False).head(30)
     frame.with_columns(pl.lit(cell).alias(name) for name, cell in cells.items()).write_csv("in.csv")
     request = ["-k", "5,1000", "--class-column", CLASSES, "-o", "out.csv", "-o", "out.json"]
     code, out, err = compare(folder, *request, table="in.csv")
