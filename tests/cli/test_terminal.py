@@ -142,30 +142,28 @@ def test_costs_are_readable_by_their_owner_alone(folder: Path, before: int | Non
 # ── formulas ────────────────────────────────────────────────────────────────────────────────────
 
 STARTS = [
-    "=1",
-    "'=1",
-    "''=1",
-    " =1",
-    "\u3000=1",
-    "\xa0+1",
-    "\n=1",
-    "\nx",
-    "＝1",
-    "＋x",
-    "＠",
-    "\u200b-x",
+    *(
+        "=1",
+        "'=1",
+        "''=1",
+        " =1",
+        "\u3000=1",
+        "\xa0+1",
+        "\n=1",
+        "\nx",
+        "＝1",
+        "＋x",
+        "＠",
+        "\u200b-x",
+    ),
     *(f"{unseen}=1" for unseen in "\xad\u034f\u180e\u2065\u2066\ufffc\u2800\U000e0041"),
 ]
 
 
-@pytest.mark.parametrize("text", STARTS)
-def test_what_spreadsheets_run_gets_an_apostrophe(text: str) -> None:
-    assert defused(pl.Series([text]), Dialect()).to_list() == [f"'{text}"]
-
-
-@pytest.mark.parametrize("text", ["-5", " -5", "+1.5e3", "a=1", "'a", "", "–5", "[-5, 3]"])
-def test_what_they_do_not_run_stays(text: str) -> None:
-    assert defused(pl.Series([text]), Dialect()).to_list() == [text]
+def test_what_spreadsheets_run_gets_an_apostrophe_and_the_rest_stays() -> None:
+    others = ["-5", " -5", "+1.5e3", "a=1", "'a", "", "–5", "[-5, 3]"]
+    found = defused(pl.Series([*STARTS, *others]), Dialect()).to_list()
+    assert found == [*(f"'{text}" for text in STARTS), *others]
 
 
 @given(
@@ -236,9 +234,7 @@ def test_a_stream_that_is_closed_or_full(
     done = shell(redirections, *arguments)
     assert done.returncode == code
     assert told in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "internal" not in done.stderr
-    assert "Exception" not in done.stderr
+    assert not re.search("Traceback|internal|Exception", done.stderr)
 
 
 def test_a_table_from_a_closed_stream_is_an_error(folder: Path) -> None:
