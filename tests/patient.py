@@ -6,31 +6,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from covey.studio.workers import Telling
+    from covey.studio.workers import Reporter
 
 
 class Patient:
     """A desk whose jobs take as long as one asks."""
 
-    def __init__(self, _: Path) -> None:
-        pass
+    def __init__(self, _: Path, reporter: "Reporter") -> None:
+        self.reporter = reporter
 
-    def sleep(self, telling: "Telling", seconds: float) -> str:
+    def sleep(self, seconds: float) -> str:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            telling.progress("sleeping", 0.0)
+            self.reporter.progress("sleeping", 0.0)
             time.sleep(0.01)
         return "slept"
 
-    def deaf(self, _: "Telling", seconds: float) -> None:
+    def deaf(self, seconds: float) -> None:
         time.sleep(seconds)
 
-    def length(self, _: "Telling", text: str) -> int:
+    def length(self, text: str) -> int:
         return len(text)
 
-    def fail(self, _: "Telling", kind: str) -> None:
+    def fail(self, kind: str) -> None:
         raise {"EOFError": EOFError, "BrokenPipeError": BrokenPipeError, "KeyError": KeyError,
                "MemoryError": MemoryError, "Kill": SystemExit}[kind]("x")  # fmt: skip
 
-    def unsendable(self, _: "Telling") -> Any:
+    def unsendable(self) -> Any:
         return threading.Lock()

@@ -8,6 +8,7 @@ from outside. It follows the reader's choice of light or dark: pictures are draw
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
 from html import escape
 from importlib.resources import files
 
@@ -23,14 +24,19 @@ class Html(str):
         return self
 
 
-Part = str | int | float | None
+Part = str | int | float | None | Iterable["Part"]
 
 
 def text(part: Part) -> str:
-    """A part of a page as markup, escaped unless it is markup already."""
-    if part is None:
-        return ""
-    return part if isinstance(part, Html) else escape(str(part))
+    """A part of a page as markup, escaped unless it is markup already; parts may have parts."""
+    match part:
+        case None:
+            return ""
+        case Html():
+            return part
+        case str() | int() | float():
+            return escape(str(part))
+    return "".join(map(text, part))
 
 
 def element(name: str, /, *inside: Part, **attributes: str | bool | None) -> Html:
@@ -51,7 +57,24 @@ def _attribute(key: str) -> str:
 
 def together(parts: Iterable[Part]) -> Html:
     """Join parts."""
-    return Html("".join(map(text, parts)))
+    return Html(text(parts))
+
+
+# The elements that pages are mostly made of.
+a = partial(element, "a")
+bdi = partial(element, "bdi")
+code = partial(element, "code")
+div = partial(element, "div")
+h1 = partial(element, "h1")
+h2 = partial(element, "h2")
+h3 = partial(element, "h3")
+li = partial(element, "li")
+p = partial(element, "p")
+pre = partial(element, "pre")
+span = partial(element, "span")
+strong = partial(element, "strong")
+summary = partial(element, "summary")
+ul = partial(element, "ul")
 
 
 def table(
@@ -64,25 +87,20 @@ def table(
     """A table whose first cells name the rows; columns in `numbers` are aligned right."""
     flush = set(numbers)
 
-    def cell(name: str, place: int, inside: Part, scope: str | None = None) -> Html:
-        return element(name, inside, scope=scope, class_="number" if place in flush else None)
+    def cell(place: int, inside: Part, scope: str | None = None) -> Html:
+        class_ = "number" if place in flush else None
+        return element("th" if scope else "td", inside, scope=scope, class_=class_)
 
-    lines = [
-        element(
-            "tr",
-            *(
-                cell("td", place, inside) if place else cell("th", place, inside, "row")
-                for place, inside in enumerate(row)
-            ),
-        )
+    titles = (cell(place, inside, "col") for place, inside in enumerate(head))
+    lines = (
+        element("tr", (cell(at, inside, None if at else "row") for at, inside in enumerate(row)))
         for row in rows
-    ]
-    titles = [cell("th", place, inside, "col") for place, inside in enumerate(head)]
+    )
     return element(
         "table",
         element("caption", caption) if caption else None,
-        element("thead", element("tr", *titles)),
-        element("tbody", *lines),
+        element("thead", element("tr", titles)),
+        element("tbody", lines),
     )
 
 
@@ -97,13 +115,17 @@ def scrolled(grid: Html, name: str) -> Html:
     return element("div", grid, class_="scroll", tabindex="0", role="region", aria_label=name)
 
 
-def facts(told: Iterable[tuple[str, str, str]]) -> Html:
+def facts(figures: Iterable[tuple[str, str, str]]) -> Html:
     """The key figures: the name, the figure and an explanation of each."""
-    return element("dl", *(
-        element("div", element("dt", name), element("dd", figure, class_="figure"),
-                element("dd", explained, class_="explained"))
-        for name, figure, explained in told
-    ), class_="facts")  # fmt: skip
+    parts = (
+        div(
+            element("dt", name),
+            element("dd", figure, class_="figure"),
+            element("dd", explanation, class_="explained"),
+        )
+        for name, figure, explanation in figures
+    )
+    return element("dl", parts, class_="facts")
 
 
 def figure(
@@ -118,17 +140,17 @@ def figure(
 
     Where there is no picture, the numbers stand in its place.
     """
-    told = element("figcaption", caption) if caption else None
+    described = element("figcaption", caption) if caption else None
     if svg is None:
-        return element("figure", told, numbers and scrolled(numbers, name))
-    shown = element("div", _named(svg, name), class_="picture")
+        return element("figure", described, numbers and scrolled(numbers, name))
+    picture = div(_named(svg, name), class_="picture")
     if wide:  # wider than a phone screen: scrollable, also with the keyboard
-        shown = element(
-            "div", _named(svg, name), class_="picture wide", tabindex="0", role="group",
+        picture = div(
+            _named(svg, name), class_="picture wide", tabindex="0", role="group",
             aria_label="scrollable picture",
         )  # fmt: skip
-    behind = element("details", element("summary", "Numbers"), numbers) if numbers else None
-    return element("figure", told, shown, behind)
+    details = element("details", summary("Numbers"), numbers) if numbers else None
+    return element("figure", described, picture, details)
 
 
 def _named(svg: str, name: str) -> Html:
@@ -139,26 +161,29 @@ def _named(svg: str, name: str) -> Html:
 
 def page(title: str, *body: Part) -> str:
     """A whole document."""
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        # Even if something on the page requested an outside resource, the browser would refuse.
+    # Even if something on the page requested an outside resource, the browser would refuse.
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    style = Html(files("covey").joinpath("page.css").read_text(encoding="utf-8"))
+    return document(title, element("style", style), body, policy=policy)
+
+
+def document(title: str, head: Part, body: Part, *, policy: str | None = None) -> str:
+    """A whole document, with more in its head."""
+    whole = element(
+        "html",
         element(
-            "meta",
-            http_equiv="Content-Security-Policy",
-            content="default-src 'none'; style-src 'unsafe-inline'; img-src data:",
+            "head",
+            element("meta", charset="utf-8"),
+            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            element("meta", name="color-scheme", content="light dark"),
+            element("meta", http_equiv="Content-Security-Policy", content=policy) if policy else "",
+            element("title", title),
+            head,
         ),
-        element("title", title),
-        element("style", _style()),
+        element("body", body),
+        lang="en",
     )
-    document = element("html", head, element("body", *body), lang="en")
-    return f"<!DOCTYPE html>\n{document}\n"
-
-
-def _style() -> Html:
-    return Html(files("covey").joinpath("page.css").read_text(encoding="utf-8"))
+    return f"<!DOCTYPE html>\n{whole}\n"
 
 
 def snippet(title: str, *body: Part) -> str:

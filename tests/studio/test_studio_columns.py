@@ -19,12 +19,9 @@ from covey.schema.taxonomy import Taxonomy, flat, from_nested, from_paths
 from covey.studio import scales, trees
 from covey.studio.columns import Appearance, Scale
 from covey.studio.desk import Desk
-from covey.studio.workers import Telling
+from covey.studio.reading import Reading
 from examples import examples
 from studios import Inside, inside
-
-TELLING = Telling(lambda *_: None, lambda: False, lambda: False)
-FORMAT = TableFormat()
 
 # ── a table with all kinds of columns ───────────────────────────────────────────────────────────
 
@@ -47,17 +44,22 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
+def reading(table: str) -> Reading:
+    return Reading(table, TableFormat())
+
+
+@pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     return Desk(tmp_path_factory.mktemp("desk"))
 
 
-def look(desk: Desk, table: str, name: str, **settings: Any) -> Appearance:
+def look(desk: Desk, reading: Reading, name: str, **settings: Any) -> Appearance:
     column = Column(role=Role.QUASI, **settings)
-    return desk.appearance(TELLING, table, FORMAT, name, column, 10)
+    return desk.appearance(reading, name, column, 10)
 
 
 def shown(found: Appearance) -> dict[tuple[str, ...], str]:
-    return {sample.values: sample.shown for sample in found.samples}
+    return {example.values: example.shown for example in found.examples}
 
 
 def told(found: Appearance) -> str:
@@ -69,7 +71,7 @@ def told(found: Appearance) -> str:
 
 @pytest.mark.parametrize("names", [("age",), ("age", "sex"), ("age", "town <b>", "zip")])
 def test_unique_rows_are_those_that_python_counts(
-    desk: Desk, table: str, names: tuple[str, ...]
+    desk: Desk, reading: Reading, names: tuple[str, ...]
 ) -> None:
     cells = dict(zip(NAMES, (AGES, SEXES, DAYS, TOWNS, CODES, ILLS), strict=True))
 
@@ -77,7 +79,7 @@ def test_unique_rows_are_those_that_python_counts(
         rows = list(zip(*(cells[name] for name in columns), strict=True))
         return sum(times == 1 for times in Counter(rows).values()) if columns else 0
 
-    found = desk.uniqueness(TELLING, table, FORMAT, names)
+    found = desk.uniqueness(reading, names)
     assert (found.rows, found.together) == (301, unique(names))
     for name in names:
         rest = tuple(other for other in names if other != name)
@@ -85,8 +87,8 @@ def test_unique_rows_are_those_that_python_counts(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_column_has_a_small_picture(desk: Desk, table: str, name: str) -> None:
-    picture = desk.histogram(TELLING, table, FORMAT, name)
+def test_every_column_has_a_small_picture(desk: Desk, reading: Reading, name: str) -> None:
+    picture = desk.histogram(reading, name)
     assert picture is not None
     assert picture.startswith("<svg")
 
@@ -95,14 +97,14 @@ def test_every_column_has_a_small_picture(desk: Desk, table: str, name: str) -> 
     ("name", "kind"), [("age", "numeric"), ("admitted", "date"), ("diagnosis", "categorical")]
 )
 def test_a_column_that_others_know_gets_a_type(
-    desk: Desk, table: str, name: str, kind: str
+    desk: Desk, reading: Reading, name: str, kind: str
 ) -> None:
-    column = desk.drafted(TELLING, table, FORMAT, name, 10)
+    column = desk.drafted(reading, name, 10)
     assert (column.role, column.type) == (Role.QUASI, kind)
 
 
-def test_numbers_are_shown_as_the_grid_says(desk: Desk, table: str) -> None:
-    found = look(desk, table, "age", type="numeric", grid=5)
+def test_numbers_are_shown_as_the_grid_says(desk: Desk, reading: Reading) -> None:
+    found = look(desk, reading, "age", type="numeric", grid=5)
     ((values, cell),) = shown(found).items()
     low, high = map(int, cell.strip("[]").split(", "))
     assert low <= int(values[0]) < int(values[1]) <= high
@@ -111,19 +113,19 @@ def test_numbers_are_shown_as_the_grid_says(desk: Desk, table: str) -> None:
     assert found.scale is not None
 
 
-def test_an_end_is_open(desk: Desk, table: str) -> None:
-    found = look(desk, table, "age", type="numeric", grid=5, bottom=25, top=75)
+def test_an_end_is_open(desk: Desk, reading: Reading) -> None:
+    found = look(desk, reading, "age", type="numeric", grid=5, bottom=25, top=75)
     assert shown(found)["20",] == "25 and less"
     assert shown(found)["99",] == "75 and more"
 
 
-def test_a_group_is_shown_by_its_mean(desk: Desk, table: str) -> None:
-    ((values, cell),) = shown(look(desk, table, "age", type="numeric", render="mean")).items()
+def test_a_group_is_shown_by_its_mean(desk: Desk, reading: Reading) -> None:
+    ((values, cell),) = shown(look(desk, reading, "age", type="numeric", render="mean")).items()
     assert float(cell) == sum(map(float, values)) / 2
 
 
-def test_dates_are_shown_by_their_unit(desk: Desk, table: str) -> None:
-    found = look(desk, table, "admitted", type="date", grid="month")
+def test_dates_are_shown_by_their_unit(desk: Desk, reading: Reading) -> None:
+    found = look(desk, reading, "admitted", type="date", grid="month")
     ((values, cell),) = shown(found).items()
     assert cell == f"[{values[0][:7]}-01, {cell[-11:-1]}]"
     assert cell[-11:-4] >= values[1][:7]
@@ -143,22 +145,22 @@ def test_dates_are_shown_by_their_unit(desk: Desk, table: str) -> None:
     ],
 )
 def test_doubtful_scales_are_told(
-    desk: Desk, table: str, settings: dict[str, Any], words: str
+    desk: Desk, reading: Reading, settings: dict[str, Any], words: str
 ) -> None:
-    assert words in told(look(desk, table, "age", type="numeric", **settings))
+    assert words in told(look(desk, reading, "age", type="numeric", **settings))
 
 
-def test_a_column_that_is_no_number_is_told(desk: Desk, table: str) -> None:
-    found = look(desk, table, "diagnosis", type="numeric")
+def test_a_column_that_is_no_number_is_told(desk: Desk, reading: Reading) -> None:
+    found = look(desk, reading, "diagnosis", type="numeric")
     assert [note.kind for note in found.notes] == ["bad"]
     assert "301 rows" in told(found)
 
 
-def test_the_tree_counts_rows_and_climbs(desk: Desk, table: str) -> None:
+def test_the_tree_counts_rows_and_climbs(desk: Desk, reading: Reading) -> None:
     tree: dict[str, Any] = {
         "*": {"Germany": {"Bonn": {}, "Köln": {}}, "France": {"Paris": {}, "Lyon": {}}}
     }
-    found = look(desk, table, "town <b>", type="categorical", taxonomy=tree)
+    found = look(desk, reading, "town <b>", type="categorical", taxonomy=tree)
     assert found.branches is not None
     own = found.branches
     rows = dict(zip(own.tree.labels, own.rows, strict=True))
@@ -167,9 +169,9 @@ def test_the_tree_counts_rows_and_climbs(desk: Desk, table: str) -> None:
     assert set(shown(found).values()) == {"Germany", "*"}
 
 
-def test_values_that_a_tree_lacks_are_told(desk: Desk, table: str) -> None:
+def test_values_that_a_tree_lacks_are_told(desk: Desk, reading: Reading) -> None:
     tree: dict[str, Any] = {"*": {"Germany": {"Bonn": {}, "Köln": {}}, "Rome": {}}}
-    found = look(desk, table, "town <b>", type="categorical", taxonomy=tree)
+    found = look(desk, reading, "town <b>", type="categorical", taxonomy=tree)
     assert found.branches is not None
     assert set(found.branches.lacking) == {"Paris", "Lyon"}
     rows = TOWNS.count("Paris") + TOWNS.count("Lyon")
@@ -179,15 +181,15 @@ def test_values_that_a_tree_lacks_are_told(desk: Desk, table: str) -> None:
     assert set(mended.leaves) == {*TOWNS, "Rome"}
 
 
-def test_codes_are_shown_by_their_beginnings(desk: Desk, table: str) -> None:
+def test_codes_are_shown_by_their_beginnings(desk: Desk, reading: Reading) -> None:
     builder = {"build": "prefixes", "lengths": [3]}
-    found = look(desk, table, "zip", type="categorical", taxonomy=builder)
+    found = look(desk, reading, "zip", type="categorical", taxonomy=builder)
     assert all(re.fullmatch(r"[0-9]{3}\*\*|\*", cell) for cell in shown(found).values())
 
 
-def test_the_cuts_of_a_grid_are_drawn(desk: Desk, table: str) -> None:
+def test_the_cuts_of_a_grid_are_drawn(desk: Desk, reading: Reading) -> None:
     plain, cut = (
-        desk.cuts(TELLING, table, FORMAT, "age", Column(role=Role.QUASI, type="numeric", **more))
+        desk.cuts(reading, "age", Column(role=Role.QUASI, type="numeric", **more))
         for more in ({}, {"grid": 10, "top": 70})
     )
     assert plain is not None

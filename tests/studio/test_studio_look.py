@@ -18,9 +18,9 @@ from covey.studio.desk import Desk
 from covey.studio.dictionary import HEAD, as_csv, dictionary
 from covey.studio.handing import DICTIONARY
 from covey.studio.pages.look import shade
-from covey.studio.workers import Telling
+from covey.studio.reading import Reading
+from covey.studio.work import schema_of
 
-SILENT = Telling(lambda *_: None, lambda: False, lambda: False)
 K = 4
 TREE = {
     "nurse": "care", "doctor": "care", "cook": "food", "baker": "food", "care": "work",
@@ -75,6 +75,13 @@ def people(rows: int, seed: int) -> pl.DataFrame:
     )
 
 
+def make(
+    desk: Desk, place: Path, toml: str, options: Any = None, style: Style | None = None
+) -> None:
+    schema = schema_of(toml)
+    desk.make(Reading(str(place), schema.table), schema, options or {}, style or Style())
+
+
 Desks = Callable[..., tuple[Desk, pl.DataFrame]]
 
 
@@ -97,7 +104,7 @@ def desks(tmp_path_factory: pytest.TempPathFactory) -> Desks:
         options = {"effort": "fast"} | (
             {"max_suppressed": max_suppressed} if max_suppressed else {}
         )
-        desk.make(SILENT, str(folder / "people.csv"), toml, options, style or Style())
+        make(desk, folder / "people.csv", toml, options, style)
         return desk, frame
 
     return made
@@ -156,7 +163,7 @@ def test_an_attack_finds_the_rows_that_may_be_those_of_the_person(
     for person in frame.iter_rows(named=True):
         names = chance.sample(quasi, chance.randrange(1, 5))
         known = {name: person[name] for name in names if person[name]}
-        found = desk.attack(SILENT, known)
+        found = desk.attack(known)
         alike = frame.filter(pl.all_horizontal(True, *(pl.col(n) == v for n, v in known.items())))
         fitting = [
             row
@@ -173,15 +180,15 @@ def test_nobody_is_hidden_among_fewer_than_k(desks: Desks, missing: str) -> None
     desk, frame = desks(missing=missing)
     for person in frame.iter_rows(named=True):
         known = {name: person[name] for name in ("age", "job", "seen", "code") if person[name]}
-        assert desk.attack(SILENT, known).after >= K
+        assert desk.attack(known).after >= K
 
 
 def test_each_thing_known_leaves_no_more_rows(desks: Desks) -> None:
     desk, frame = desks()
-    known = desk.random_person(SILENT)
+    known = desk.random_person()
     people = frame.select("age", "job", "seen", "code").iter_rows(named=True)
     assert known in [{name: cell for name, cell in each.items() if cell} for each in people]
-    found = desk.attack(SILENT, known)
+    found = desk.attack(known)
     before = [found.rows_before, *(step.before for step in found.steps)]
     after = [found.rows_after, *(step.after for step in found.steps)]
     assert before == sorted(before, reverse=True)
@@ -194,8 +201,8 @@ def test_a_code_that_nobody_has_matches_only_what_stands_for_it(desks: Desks) ->
     assert desk.made is not None
     cells = desk.made.release.table["code"].to_list()
     fitting = [cell for cell in cells if cell is not None and "2099".startswith(cell.rstrip("*"))]
-    assert desk.attack(SILENT, {"code": "2099"}).after == len(fitting)
-    assert desk.attack(SILENT, {"code": "2099"}).before == 0
+    assert desk.attack({"code": "2099"}).after == len(fitting)
+    assert desk.attack({"code": "2099"}).before == 0
 
 
 @pytest.mark.parametrize(("missing", "matching"), [("category", 4), ("wildcard", 8)])
@@ -212,8 +219,8 @@ def test_a_missing_cell_matches_as_the_schema_says(
     require.k = 4
     """
     desk = Desk(tmp_path)
-    desk.make(SILENT, str(place), toml, {}, Style())
-    found = desk.attack(SILENT, {"code": "1010"})
+    make(desk, place, toml)
+    found = desk.attack({"code": "1010"})
     assert (found.before, found.after) == (4, matching)
 
 
@@ -221,22 +228,22 @@ def test_a_missing_cell_matches_as_the_schema_says(
 def test_what_cannot_be_read_is_named_and_not_quoted(desks: Desks, name: str, text: str) -> None:
     desk, _ = desks()
     with pytest.raises(UsageError, match=name) as error:
-        desk.attack(SILENT, {name: text})
+        desk.attack({name: text})
     assert text not in str(error.value)
 
 
 def test_without_a_release_there_is_nothing_to_look_at(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="make it again"):
-        Desk(tmp_path).attack(SILENT, {})
+        Desk(tmp_path).attack({})
 
 
 # ── rows and groups ─────────────────────────────────────────────────────────────────────────────
 
 
 def pages(desk: Desk, order: Any) -> Iterator[Any]:
-    first = desk.rows_shown(SILENT, order, 0)
+    first = desk.rows_shown(order, 0)
     for page in range(first.pages):
-        yield from desk.rows_shown(SILENT, order, page).rows
+        yield from desk.rows_shown(order, page).rows
 
 
 @pytest.mark.parametrize("missing", ["category", "drop-row"])
@@ -267,7 +274,7 @@ def test_every_row_is_shown_once_beside_its_own_release(
 
 def test_a_page_beyond_the_last_is_the_last(desks: Desks) -> None:
     desk, _ = desks()
-    last = desk.rows_shown(SILENT, "first", 10**9)
+    last = desk.rows_shown("first", 10**9)
     assert last.page == last.pages - 1
 
 
@@ -280,7 +287,7 @@ def test_the_group_of_a_row_has_the_rows_that_are_released_with_it(
     labels = desk.made.release.groups.labels
     behind = {row: place for place, row in enumerate(desk.made.release.rows.tolist())}
     for row in sorted(behind)[::7]:
-        group = desk.group_shown(SILENT, row, 1)
+        group = desk.group_shown(row, 1)
         members = {i for i, label in enumerate(labels) if label == labels[row]}
         assert {number for number, _ in group.members} == members
         assert group.size == len(members)
@@ -303,8 +310,8 @@ def test_a_cell_without_its_outlier_is_the_cell_of_the_others(tmp_path: Path) ->
     frame.write_csv(place)
     toml = '[columns.age]\nrole = "quasi"\ntype = "numeric"\n[columns.illness]\n'
     desk = Desk(tmp_path / "own")
-    desk.make(SILENT, str(place), toml + 'role = "sensitive"\n[require]\nk = 4\n', {}, Style())
-    (age,) = desk.group_shown(SILENT, 0, None).columns
+    make(desk, place, toml + 'role = "sensitive"\n[require]\nk = 4\n')
+    (age,) = desk.group_shown(0, None).columns
     assert age.shown == "[20, 90]"
     assert age.without == ("90", "[20, 22]", 1)
 
@@ -315,7 +322,7 @@ def test_a_row_that_was_left_out_has_no_group(desks: Desks) -> None:
     gone = [i for i, label in enumerate(desk.made.release.groups.labels) if label < 0]
     for row in [*gone, -1, 10**6]:
         with pytest.raises(UsageError, match="row"):
-            desk.group_shown(SILENT, row, None)
+            desk.group_shown(row, None)
 
 
 def test_those_who_pay_lose_together_what_the_report_says(desks: Desks) -> None:
@@ -323,8 +330,8 @@ def test_those_who_pay_lose_together_what_the_report_says(desks: Desks) -> None:
     assert desk.made is not None
     costs = desk.made.release.costs.with_columns(job=frame["job"])
     mean = costs["loss"].mean() / 4  # type: ignore[operator]
-    names = desk.payers(SILENT, None).columns
-    found = desk.payers(SILENT, names.index("job"))
+    names = desk.payers(None).columns
+    found = desk.payers(names.index("job"))
     assert found.mean == pytest.approx(mean)
     for one in found.each:
         own = costs.filter(pl.col("job") == one.label)["loss"]
@@ -344,11 +351,11 @@ def test_a_cell_is_darker_the_more_it_has_lost(lost: float, expected: str) -> No
 
 def test_what_is_released_as_it_is_answers_exactly(desks: Desks) -> None:
     desk, frame = desks()
-    answer = desk.question(SILENT, Question("mean", "illness", "days"))
+    answer = desk.question(Question("mean", "illness", "days"))
     for line in answer.lines:
         days = frame.filter(pl.col("illness") == line.label)["days"].cast(int)
         assert line.before == line.after == pytest.approx(days.mean())
-    share = desk.question(SILENT, Question("share", "days", "illness", "flu"))
+    share = desk.question(Question("share", "days", "illness", "flu"))
     assert share.whole.before == share.whole.after
     assert share.whole.before == pytest.approx((frame["illness"] == "flu").mean())
 
@@ -357,7 +364,7 @@ def test_what_is_released_as_it_is_answers_exactly(desks: Desks) -> None:
 @pytest.mark.parametrize("style", STYLES)
 def test_every_row_counts_once_in_both_tables(desks: Desks, by: str, style: Style) -> None:
     desk, frame = desks(style=style)
-    answer = desk.question(SILENT, Question("count", by))
+    answer = desk.question(Question("count", by))
     for counts in ([one.before for one in answer.lines], [one.after for one in answer.lines]):
         assert sum(n for n in counts if n) == pytest.approx(frame.height)
     for line in answer.lines:
@@ -370,7 +377,7 @@ def test_an_interval_counts_for_each_of_its_values_in_equal_parts(desks: Desks) 
     desk, _ = desks(style=Style("ancestor", "columns"))
     assert desk.made is not None
     table = desk.made.release.table
-    answer = desk.question(SILENT, Question("count", "age"))
+    answer = desk.question(Question("count", "age"))
     lines = [line for line in answer.lines if line.label != NOT_SHOWN]
     starts = [int(line.label.split()[0]) for line in lines]
     expected = [0.0] * len(starts)
@@ -396,7 +403,7 @@ def test_a_category_counts_for_each_value_under_it(desks: Desks) -> None:
     cells = desk.made.release.table["job"].to_list()
     known = [chances.get(cell, 0.0) for cell in cells]
     told = [chance for chance in known if chance is not None]
-    answer = desk.question(SILENT, Question("share", "illness", "job", "nurse"))
+    answer = desk.question(Question("share", "illness", "job", "nurse"))
     assert answer.whole.after == pytest.approx(sum(told) / len(told))
 
 
@@ -406,13 +413,13 @@ def test_a_mean_may_stand_for_anyone_and_counts_by_itself(desks: Desks) -> None:
     released = desk.made.release.table
     assert released["age"].dtype.is_numeric()
     for person in frame.head(10).iter_rows(named=True):
-        found = desk.attack(SILENT, {"age": person["age"]})
+        found = desk.attack({"age": person["age"]})
         assert found.after == released.height
-    whole = desk.question(SILENT, Question("mean", "illness", "age")).whole
+    whole = desk.question(Question("mean", "illness", "age")).whole
     assert whole.after == pytest.approx(released["age"].mean())
-    counted = desk.question(SILENT, Question("count", "age"))
+    counted = desk.question(Question("count", "age"))
     assert sum(line.after or 0 for line in counted.lines) == pytest.approx(released.height)
-    lines = {line[0]: line[4] for line in dictionary(desk._pair())}
+    lines = {line[0]: line[4] for line in dictionary(desk.made)}
     assert "mean of the group" in lines["age"]
 
 
@@ -430,7 +437,7 @@ def test_a_mean_may_stand_for_anyone_and_counts_by_itself(desks: Desks) -> None:
 def test_a_question_without_an_answer_is_refused(desks: Desks, asked: Question) -> None:
     desk, _ = desks()
     with pytest.raises(UsageError):
-        desk.question(SILENT, asked)
+        desk.question(asked)
 
 
 # ── the dictionary ──────────────────────────────────────────────────────────────────────────────
@@ -442,8 +449,8 @@ def test_the_dictionary_names_all_columns_and_only_what_the_release_shows(
 ) -> None:
     desk, frame = desks(style=style)
     assert desk.made is not None
-    written = desk.write_release(SILENT, "here", "out.csv", None, False)
-    handed = desk.hand_over(SILENT, written, {})
+    written = desk.write_release("here", "out.csv", None, False)
+    handed = desk.hand_over(written, {})
     released = desk.made.release.table
     read = pl.read_csv(written.folder / DICTIONARY, infer_schema=False)
     assert read["column"].to_list() == released.columns

@@ -21,7 +21,7 @@ from covey.errors import CoveyError
 from covey.report import About
 from covey.studio.outgoing import written
 from covey.studio.session import prices_in
-from covey.studio.work import DECISIONS, History, Source, Work
+from covey.studio.work import DECISIONS, History, TablePlace, Work
 from covey.studio.workers import Worker
 from patient import Patient
 from studios import Inside, inside, told, wait
@@ -161,12 +161,12 @@ def test_pages_are_answered_while_every_worker_is_busy(tmp_path: Path) -> None:
 # ── a saved work ────────────────────────────────────────────────────────────────────────────────
 
 SCHEMA = Schema.of(quasi={"age": "numeric", "town": "categorical"}, sensitive=["ill"])
-WORK = Work(source=Source("people.csv"), format=SCHEMA.table, schema=SCHEMA)
+WORK = Work(source=TablePlace("people.csv"), format=SCHEMA.table, schema=SCHEMA)
 
 
 def test_a_saved_work_holds_all_decisions() -> None:
     work = Work(
-        source=Source("people.csv"), format=SCHEMA.table, schema=SCHEMA.requiring(k=7),
+        source=TablePlace("people.csv"), format=SCHEMA.table, schema=SCHEMA.requiring(k=7),
         effort="best", objective="sse", max_suppressed=0.0123456789, value_sets=True, low_high=True,
         about=About("a\n“b”", "c", None, "\\ \u202e'"), certificate=False,
         checked=frozenset({"roles", "x y"}),
@@ -212,7 +212,7 @@ def test_a_file_that_is_no_saved_work_is_refused(line: str, instead: str) -> Non
 @pytest.mark.parametrize(
     "decided",
     [
-        {"source": Source("others.csv")}, {"schema": SCHEMA.requiring(k=7)}, {"effort": "best"},
+        {"source": TablePlace("others.csv")}, {"schema": SCHEMA.requiring(k=7)}, {"effort": "best"},
         {"objective": "sse"}, {"max_suppressed": 0.01}, {"value_sets": True}, {"low_high": True},
     ],
     ids=lambda decided: next(iter(decided)),
@@ -235,7 +235,7 @@ def test_what_changes_a_release_makes_another_one(decided: dict[str, Any]) -> No
         ({"schema": SCHEMA.with_role("age", "identifier").with_role("ill", "quasi",
                                                                     type="categorical")},
          "2 columns"),
-        ({"source": Source("others.csv"), "schema": None}, "table"),
+        ({"source": TablePlace("others.csv"), "schema": None}, "table"),
         ({"max_suppressed": 0.01}, "suppressed rows"),
         ({"checked": frozenset({"roles"})}, "confirmation"),
     ],

@@ -7,10 +7,10 @@ and leads to a page. So a reload repeats nothing and loses nothing.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -19,15 +19,16 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from covey.errors import CoveyError
-from covey.html import element
+from covey.html import Html, p, text
+from covey.studio import ui
 from covey.studio.desk import Desk
 from covey.studio.frame import framed
 from covey.studio.pages import STEPS
 from covey.studio.session import Studio
-from covey.studio.work import Source, Work
+from covey.studio.work import TablePlace, Work
 from covey.studio.workers import Worker
 
-_KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+Found = TypeVar("Found")
 
 
 def application(folder: Path, table: str | None, ready: Callable[[], None]) -> Starlette:
@@ -65,7 +66,7 @@ async def _begin(studio: Studio, table: str | None) -> None:
     """Open the table that was named at the start."""
     if table is not None:
         try:
-            await studio.open(Source(table))
+            await studio.open(TablePlace(table))
         except CoveyError as error:
             studio.tell(str(error))
     studio.reader.give("warm")
@@ -76,8 +77,9 @@ def _studio(request: Request) -> Studio:
     return studio
 
 
-def _step(request: Request) -> Any:
-    found = STEPS.get(request.path_params["step"])
+def _named(request: Request, kind: str, among: Mapping[str, Found]) -> Found:
+    """What the address names, if there is such a thing."""
+    found = among.get(request.path_params[kind])
     if found is None:
         raise HTTPException(404)
     return found
@@ -92,33 +94,28 @@ async def _home(request: Request) -> Response:
 
 
 async def _page(request: Request) -> Response:
-    studio, step = _studio(request), _step(request)
+    studio, step = _studio(request), _named(request, "step", STEPS)
     if step.needs_table and studio.opened is None:
         return _to(request, "open")
     try:
-        inside = await step.page(studio)
+        inside = text(await step.page(studio))
     except CoveyError as error:
-        inside = element("p", str(error), class_="told bad", role="alert")
-    return HTMLResponse(framed(studio, STEPS, step, inside))
+        inside = ui.failure(str(error))
+    return HTMLResponse(framed(studio, STEPS, step, Html(inside)))
 
 
 async def _piece(request: Request) -> Response:
     """A part of a page that comes later, such as a picture."""
-    studio, step = _studio(request), _step(request)
-    piece = step.pieces.get(request.path_params["name"])
-    if piece is None:
-        raise HTTPException(404)
+    piece = _named(request, "name", _named(request, "step", STEPS).pieces)
     try:
-        return HTMLResponse(await piece(studio, request.query_params))
+        return HTMLResponse(text(await piece(_studio(request), request.query_params)))
     except CoveyError as error:
-        return HTMLResponse(element("p", str(error), class_="quiet"), 409)
+        return HTMLResponse(ui.quiet(str(error)), 409)
 
 
 async def _act(request: Request) -> Response:
-    studio, step = _studio(request), _step(request)
-    action = step.actions.get(request.path_params["action"])
-    if action is None:
-        raise HTTPException(404)
+    studio, step = _studio(request), _named(request, "step", STEPS)
+    action = _named(request, "action", step.actions)
     try:
         async with request.form(max_files=1, max_fields=2_000) as form:
             leads_to = await action(studio, form)
@@ -130,22 +127,25 @@ async def _act(request: Request) -> Response:
 
 async def _static(request: Request) -> Response:
     """A script or style of the studio, or the style sheet of covey's pages."""
-    name = request.path_params["name"]
-    home = {"page.css": "covey", "studio.css": "covey.studio.static",
-            "studio.js": "covey.studio.static"}.get(name)  # fmt: skip
-    if home is None:
-        raise HTTPException(404)
-    data = files(home).joinpath(name).read_bytes()
-    return Response(data, media_type=_KINDS[Path(name).suffix])
+    package, kind = _named(request, "name", _STATIC)
+    data = files(package).joinpath(request.path_params["name"]).read_bytes()
+    return Response(data, media_type=kind)
+
+
+_STATIC = {
+    "page.css": ("covey", "text/css"),
+    "studio.css": ("covey.studio.static", "text/css"),
+    "studio.js": ("covey.studio.static", "text/javascript"),
+}
 
 
 async def _file(request: Request) -> Response:
     """A file that the studio has made, by its name."""
     studio, name = _studio(request), request.path_params["name"]
     if name in _TEXTS and studio.work.schema is not None:
-        text = _TEXTS[name](studio.work)
         saved = {"content-disposition": f'attachment; filename="{name}"'}
-        return Response(text, media_type="application/toml", headers=saved)
+        content = _TEXTS[name](studio.work)
+        return Response(content, media_type="application/toml", headers=saved)
     path = studio.files.get(name)
     if path is None or not path.is_file():
         raise HTTPException(404)
@@ -170,8 +170,8 @@ _TEXTS: dict[str, Callable[[Work], str]] = {
 
 async def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    text = _REFUSALS.get(error.status_code, error.detail)  # of an upload, it quotes bytes
-    return HTMLResponse(framed(None, STEPS, None, element("p", text)), error.status_code)
+    words = _REFUSALS.get(error.status_code, error.detail)  # of an upload, it quotes bytes
+    return HTMLResponse(framed(None, STEPS, None, p(words)), error.status_code)
 
 
 _REFUSALS = {400: "The upload cannot be read.", 404: "There is nothing at this address."}
@@ -179,5 +179,5 @@ _REFUSALS = {400: "The upload cannot be read.", 404: "There is nothing at this a
 
 async def _failed(_: Request, error: Exception) -> Response:
     """An error that covey did not expect; its text may quote a cell, so only its kind is shown."""
-    text = f"internal error ({type(error).__name__})"
-    return HTMLResponse(framed(None, STEPS, None, element("p", text, role="alert")), 500)
+    words = p(f"internal error ({type(error).__name__})", role="alert")
+    return HTMLResponse(framed(None, STEPS, None, words), 500)

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from covey._core.arrays import Floats
 from covey.encoding import Centres, Nodes, Ranges
-from covey.encoding.categories import members_of
 from covey.encoding.intervals import MISSING as IS_MISSING
 from covey.errors import UsageError
+from covey.measures.histograms import MISSING, OTHERS
 from covey.report import charts
 from covey.report.charts import BEFORE, LINE, Bar
-from covey.studio.pairs import MISSING, OTHERS, Binned, Pair, binned, numbers_in, texts
+from covey.studio.pairs import Binned, Pair, binned, members, numbers_in, texts
 from covey.tables import Table
 
 Measure = Literal["count", "mean", "share"]
@@ -28,7 +28,7 @@ NOT_SHOWN = "not shown"
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of both tables."""
+    """What both tables are asked for."""
 
     measure: Measure
     by: str
@@ -49,47 +49,47 @@ class Line:
 class Answer:
     """The answers of the original and of the release."""
 
-    asked: Question
+    question: Question
     lines: tuple[Line, ...]
     whole: Line  # of all rows
     picture: str | None  # an SVG, if charts are installed
 
 
-def answered(pair: Pair, asked: Question) -> Answer:
+def answered(pair: Pair, question: Question) -> Answer:
     """Ask both tables."""
     known = {*pair.names, *pair.carried}
-    if asked.by not in known or (asked.of is not None and asked.of not in known):
+    if question.by not in known or (question.of is not None and question.of not in known):
         raise UsageError("there is no such column")
-    if asked.measure != "count" and asked.of is None:
+    is_count = question.measure == "count"
+    if not is_count and question.of is None:
         raise UsageError("choose a column for the mean or the share")
-    bins = binned(pair, asked.by)
-    before = _figures(_of_original(pair, asked), _one_each(bins))
-    after = _figures(_of_release(pair, asked), _spread(pair, asked.by, bins))
+    bins = binned(pair, question.by)
+    before = _figures(_of_original(pair, question), _Parts(bins.of_rows, bins.each))
+    after = _figures(_of_release(pair, question), _spread(pair, question.by, bins))
     labels = (*bins.labels, NOT_SHOWN)
-    if asked.measure != "count":
-        both = tuple(map(Line, labels, before.each, after.each))
-        whole = Line("everyone", before.mean, after.mean)
-    else:
-        both = tuple(map(Line, labels, before.rows, after.rows))
+    if is_count:
+        lines = map(Line, labels, before.rows, after.rows)
         whole = Line("everyone", before.count, after.count)
+    else:
+        lines = map(Line, labels, before.each, after.each)
+        whole = Line("everyone", before.mean, after.mean)
     # "not shown" and "missing" only where there are such rows
-    shown = tuple(one for one in both if one.label not in (NOT_SHOWN, MISSING) or
-                  one.before or one.after)  # fmt: skip
-    return Answer(asked, shown, whole, _picture(shown))
+    rare = (NOT_SHOWN, MISSING)
+    shown = tuple(line for line in lines if line.label not in rare or line.before or line.after)
+    return Answer(question, shown, whole, _picture(shown))
 
 
 def _picture(lines: tuple[Line, ...]) -> str | None:
     """The answers as bars, before above after."""
-    if not charts.available() or any(
-        (one.before or 0) < 0 or (one.after or 0) < 0 for one in lines
-    ):
+    pairs = [(line.before or 0, line.after or 0) for line in lines]
+    if not charts.available() or any(min(pair) < 0 for pair in pairs):
         return None
     bars = [
-        Bar(place, 0, figure or 0, colour, lane=lane)
-        for place, one in enumerate(lines)
-        for lane, (figure, colour) in enumerate(((one.before, BEFORE), (one.after, LINE)))
+        Bar(place, 0, figure, colour, lane=lane)
+        for place, figures in enumerate(pairs)
+        for lane, (figure, colour) in enumerate(zip(figures, (BEFORE, LINE), strict=True))
     ]
-    return charts.svg(charts.bars([one.label for one in lines], bars, thick=9))
+    return charts.svg(charts.bars([line.label for line in lines], bars, thick=9))
 
 
 # ── sums ────────────────────────────────────────────────────────────────────────────────────────
@@ -105,6 +105,8 @@ class _Parts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Figures:
+    """The rows and the mean of each bin, and of all."""
+
     rows: list[float]
     each: list[float | None]
     count: float
@@ -113,8 +115,7 @@ class _Figures:
 
 def _figures(values: Floats, spread: _Parts) -> _Figures:
     """The number of rows and the mean of their values in each bin, without unknown values."""
-    kinds = len(spread.parts)
-    known = ~np.isnan(values)
+    kinds, known = len(spread.parts), ~np.isnan(values)
     rows = np.bincount(spread.kind[known], minlength=kinds) @ spread.parts
     sums = np.bincount(spread.kind[known], values[known], kinds) @ spread.parts
     each = [float(total / n) if n > 1e-9 else None for total, n in zip(sums, rows, strict=True)]
@@ -122,55 +123,42 @@ def _figures(values: Floats, spread: _Parts) -> _Figures:
     return _Figures(rows.tolist(), each, float(known.sum()), mean)
 
 
-def _one_each(bins: Binned) -> _Parts:
-    return _Parts(bins.of_rows, np.eye(len(bins.labels) + 1))
-
-
 # ── what rows count for ─────────────────────────────────────────────────────────────────────────
 
 
-def _of_original(pair: Pair, asked: Question) -> Floats:
-    if asked.of is None:
+def _of_original(pair: Pair, question: Question) -> Floats:
+    if question.of is None:
         return np.ones(pair.rows)
-    return _exactly(pair.original, asked.of, asked)
+    return _exactly(pair.original, question.of, question)
 
 
-def _of_release(pair: Pair, asked: Question) -> Floats:
-    if asked.of is None:
+def _of_release(pair: Pair, question: Question) -> Floats:
+    if question.of is None:
         return np.ones(pair.released.frame.height)
-    if asked.of not in pair.names:
-        return _exactly(pair.released, asked.of, asked)
-    j = pair.attribute(asked.of)
-    column = pair.view.columns[j]
-    if isinstance(column.shown, Ranges | Centres):
-        middle = _middle(column.shown)
-        if asked.measure == "mean":
-            return np.asarray(middle[pair.cells[j]])
+    if question.of not in pair.names:
+        return _exactly(pair.released, question.of, question)
+    column = pair.shown(question.of)
+    if isinstance(column.shown, Nodes):
+        if question.measure == "mean":
+            raise UsageError("a mean needs a column of numbers")
+        counts_for = [
+            float(np.mean([leaf == question.value for leaf in covered])) if covered else np.nan
+            for covered in _values_of(column.shown, texts(column.written[0]))
+        ]
+        return pair.by_row(question.of, np.array(counts_for))
+    if question.measure == "share":
         raise UsageError("a share needs a column of categories")
-    assert isinstance(column.shown, Nodes)
-    if asked.measure == "mean":
-        raise UsageError("a mean needs a column of numbers")
-    value = asked.value or ""
-    chance = [
-        float(np.mean([leaf == value for leaf in covered])) if covered else float("nan")
-        for covered in _values_of(column.shown, texts(column.written[0]))
-    ]
-    return np.asarray(np.array(chance)[pair.cells[j]])
+    if isinstance(column.shown, Centres):
+        return pair.by_row(question.of, column.shown.centre)
+    low, high = column.shown.ends
+    return pair.by_row(question.of, np.where(column.shown.hidden, np.nan, low + (high - low) / 2))
 
 
-def _middle(shown: Ranges | Centres) -> Floats:
-    """The number that each distinct cell counts by: the middle of an interval, or the mean."""
-    if isinstance(shown, Centres):
-        return shown.centre
-    low, high = shown.ends
-    return np.where(shown.hidden, np.nan, low + (high - low) / 2)
-
-
-def _exactly(table: Table, name: str, asked: Question) -> Floats:
+def _exactly(table: Table, name: str, question: Question) -> Floats:
     """The numbers of a column, or 1 for each row with the value that is asked for."""
     cells = table.cells(name)
-    if asked.measure == "share":
-        has = cells.cast(pl.String, strict=False) == (asked.value or "")
+    if question.measure == "share":
+        has = cells.cast(pl.String, strict=False) == (question.value or "")
         return has.cast(pl.Float64).fill_null(float("nan")).to_numpy()
     numbers = numbers_in(table, name)
     if numbers is None:
@@ -183,13 +171,11 @@ def _values_of(nodes: Nodes, written: list[str | None]) -> list[list[str]]:
     tree = nodes.attribute.tree
     found: list[list[str]] = []
     for node, label in zip(nodes.node.tolist(), written, strict=True):
-        if label is not None and label.startswith("{") and label not in tree.node_of:
-            found.append(members_of(label))
-        elif label is None or node == tree.root:
-            found.append([])
-        else:
-            first = int(tree.first_leaf[node])
-            found.append(list(tree.leaves[first : first + int(tree.leaves_below[node])]))
+        first = int(tree.first_leaf[node])
+        below = list(tree.leaves[first : first + int(tree.leaves_below[node])])
+        in_set = members(label, tree)
+        shows_nothing = label is None or node == tree.root
+        found.append(in_set if in_set is not None else [] if shows_nothing else below)
     return found
 
 
@@ -199,34 +185,30 @@ def _values_of(nodes: Nodes, written: list[str | None]) -> list[list[str]]:
 def _spread(pair: Pair, by: str, bins: Binned) -> _Parts:
     if by not in pair.names:
         # Released as it is: the bin of each released row is that of its original.
-        return _Parts(bins.of_rows[pair.release.rows], np.eye(len(bins.labels) + 1))
-    j = pair.attribute(by)
-    column = pair.view.columns[j]
-    if isinstance(column.shown, Ranges):
-        parts = _over_ranges(column.shown, bins)
-    elif isinstance(column.shown, Centres):
-        parts = _at_centres(column.shown, bins)
-    else:
-        assert isinstance(column.shown, Nodes)
-        parts = _over_labels(column.shown, texts(column.written[0]), bins)
-    return _Parts(pair.cells[j], parts)
+        return _Parts(bins.of_rows[pair.release.rows], bins.each)
+    column = pair.shown(by)
+    match column.shown:
+        case Ranges():
+            parts = _over_ranges(column.shown, bins)
+        case Centres():
+            parts = _at_centres(column.shown, bins)
+        case _:
+            assert isinstance(column.shown, Nodes)
+            parts = _over_labels(column.shown, texts(column.written[0]), bins)
+    return _Parts(pair.cells[pair.attribute(by)], parts)
 
 
 def _over_ranges(shown: Ranges, bins: Binned) -> Floats:
     """The part of each interval in each bin, as if all its values were equally likely."""
-    assert bins.first is not None
-    assert bins.last is not None
     parts = np.zeros((len(shown), len(bins.labels) + 1))
     low, high = (ends[:, None] for ends in shown.ends)
-    if (bins.first == bins.last).all():  # few values, each a bin of its own
+    if bins.are_single:
         inside = ((bins.first >= low) & (bins.first <= high)).astype(np.float64)
     else:
-        starts = np.concatenate([[-np.inf], bins.first[1:]])
-        ends = np.concatenate([bins.first[1:], [np.inf]])
+        starts, ends = np.append(-np.inf, bins.first[1:]), np.append(bins.first[1:], np.inf)
         step = shown.attribute.step
         inside = np.clip(np.minimum(high + step, ends) - np.maximum(low, starts), 0, None)
-        point = (low >= starts) & (low < ends)
-        inside = np.where(high + step > low, inside, point)
+        inside = np.where(high + step > low, inside, (low >= starts) & (low < ends))
     parts[:, : len(bins.first)] = inside / np.maximum(inside.sum(axis=1, keepdims=True), 1e-12)
     for rows, place in ((shown.hidden, -1), (shown.state == IS_MISSING, bins.missing)):
         parts[rows] = 0
@@ -236,15 +218,10 @@ def _over_ranges(shown: Ranges, bins: Binned) -> Floats:
 
 def _at_centres(shown: Centres, bins: Binned) -> Floats:
     """Each mean in the bin that it lies in or, if bins are single values, in the nearest one."""
-    assert bins.first is not None
-    assert bins.last is not None
-    middles = (bins.first[1:] + bins.last[:-1]) / 2
-    borders = middles if (bins.first == bins.last).all() else bins.first[1:]
+    borders = (bins.first[1:] + bins.last[:-1]) / 2 if bins.are_single else bins.first[1:]
+    states = [shown.hidden, shown.state == IS_MISSING]
     place = np.searchsorted(borders, shown.centre, side="right")
-    place = np.select(
-        [shown.hidden, shown.state == IS_MISSING], [len(bins.labels), bins.missing], place
-    )
-    return np.eye(len(bins.labels) + 1)[place]
+    return np.asarray(bins.each[np.select(states, [len(bins.labels), bins.missing], place)])
 
 
 def _over_labels(shown: Nodes, written: list[str | None], bins: Binned) -> Floats:

@@ -5,7 +5,9 @@ hidden matches any value, and so does a missing one if the schema says that miss
 anything. A row of the original matches if it has the same values.
 """
 
+import contextlib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +16,11 @@ import polars as pl
 
 from covey.encoding import Category, Centres, Nodes, Ranges
 from covey.encoding.attributes import Mask
-from covey.encoding.categories import members_of
 from covey.encoding.intervals import MISSING
 from covey.errors import CoveyError, TaxonomyError, UsageError
 from covey.generalisation import ShownColumn
 from covey.schema import Column, ColumnType, MissingPolicy, Role
-from covey.studio.pairs import Pair, exact, texts
+from covey.studio.pairs import Pair, exact, members, texts
 from covey.tables.mending import mended
 
 _NAMED = 6  # values of a sensitive column that are shown
@@ -76,8 +77,8 @@ def attacked(pair: Pair, known: dict[str, str]) -> Attacked:
             continue
         value = _value(pair, name, known[name].strip())
         before &= (pair.exact(name) == value).fill_null(value=False).to_numpy()
-        j = pair.attribute(name)
-        after &= _covering(pair.view.columns[j], pair.schema.columns[name], value)[pair.cells[j]]
+        covering = _covering(pair.shown(name), pair.schema.columns[name], value)
+        after &= pair.by_row(name, covering)
         steps.append(Narrowed(name, known[name], int(before.sum()), int(after.sum())))
     sensitive = [name for name in pair.carried if pair.schema.role_of(name) is Role.SENSITIVE]
     learnt = tuple(_learnt(pair, name, before, after) for name in sensitive)
@@ -86,70 +87,59 @@ def attacked(pair: Pair, known: dict[str, str]) -> Attacked:
 
 def _value(pair: Pair, name: str, text: str) -> Any:
     """What was typed, as the original's cells are read: a number, a day or a label."""
-    column = pair.schema.columns[name]
-    dialect = pair.original.dialect
+    column, dialect = pair.schema.columns[name], pair.original.dialect
     frame, _ = mended(pl.DataFrame({name: [text]}), dialect, pair.schema)
-    try:
+    value = None
+    with contextlib.suppress(CoveyError):
         value = exact(frame[name], column, dialect)[0]
-    except CoveyError:
-        value = None
     if value is None:
-        raise UsageError(f"{name}: type {_WANTED[column.type]}")
+        raise UsageError(f"{name}: type {_KINDS.get(column.type, 'a value')}")
     return value
 
 
-_WANTED = {
+_KINDS: Mapping[ColumnType | None, str] = {
     ColumnType.NUMERIC: "a number",
     ColumnType.DATE: "a date as the table writes it",
-    ColumnType.CATEGORICAL: "a value",
-    None: "a value",
 }
 
 
-def _covering(shown: ShownColumn, column: Column, value: Any) -> Mask:
+def _covering(column: ShownColumn, described: Column, value: Any) -> Mask:
     """Which distinct released cells may stand for this value."""
-    cells = shown.shown
-    if isinstance(cells, Ranges):
-        number = float(np.clip(value, *column.bounds))
-        covering = cells.hidden | ((cells.low <= number) & (number <= cells.high))
-        absent = cells.state == MISSING
-    elif isinstance(cells, Centres):
+    cells = column.shown
+    if isinstance(cells, Nodes):
+        absent = column.written[0].is_null().to_numpy()
+        covering = _above(cells, column.written[0], str(value))
+    else:
+        assert isinstance(cells, Ranges | Centres)
         absent = cells.state == MISSING
         covering = ~absent  # a mean does not say which values are behind it
-    else:
-        assert isinstance(cells, Nodes)
-        covering = _above(cells, shown.written[0], str(value))
-        absent = shown.written[0].is_null().to_numpy()
-    if column.missing is MissingPolicy.WILDCARD:
+        if isinstance(cells, Ranges):
+            number = float(np.clip(value, *described.bounds))
+            covering = cells.hidden | ((cells.low <= number) & (number <= cells.high))
+    if described.missing is MissingPolicy.WILDCARD:
         covering = covering | absent
     return np.asarray(covering, dtype=np.bool_)
 
 
 def _above(cells: Nodes, written: pl.Series, value: str) -> Mask:
     """Which labels are the value, a node above it, or a set that has it."""
-    path = np.isin(cells.node, _path(cells.attribute, value))
+    above = np.isin(cells.node, _path(cells.attribute, value))
     for place, label in enumerate(texts(written)):
-        if (
-            label is not None
-            and label.startswith("{")
-            and label not in cells.attribute.tree.node_of
-        ):
-            path[place] = value in members_of(label)
-    return path
+        if (in_set := members(label, cells.attribute.tree)) is not None:
+            above[place] = value in in_set
+    return above
 
 
 def _path(category: Category, value: str) -> list[int]:
     """The nodes over a value, which may be one that nobody in the table has."""
     tree = category.tree
     if value in tree.node_of:
-        ancestors = tree.ancestors[tree.node_of[value]]
-        return [int(node) for node in ancestors if node >= 0]
-    try:
-        larger = category.column.taxonomy_over([*(leaf for leaf in tree.leaves if leaf), value])
-        over = larger.ancestors[larger.node_of[value]]
-        labels = [larger.labels[node] for node in over if node >= 0]
-    except (TaxonomyError, KeyError):
-        labels = []
+        return [int(node) for node in tree.ancestors[tree.node_of[value]] if node >= 0]
+    labels: list[str] = []
+    with contextlib.suppress(TaxonomyError, KeyError):
+        larger = category.column.taxonomy_over([*filter(None, tree.leaves), value])
+        above = larger.ancestors[larger.node_of[value]]
+        labels = [larger.labels[node] for node in above if node >= 0]
     return [tree.root, *(tree.node_of[label] for label in labels if label in tree.node_of)]
 
 

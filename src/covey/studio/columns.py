@@ -3,10 +3,10 @@
 `Columns` is the part of the desk for the steps about roles and about how values may be shown.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,11 +25,11 @@ from covey.inspection.facts import FEW, Facts
 from covey.inspection.known import KeptColumn, kept_column
 from covey.inspection.relations import Uniqueness
 from covey.report import charts
-from covey.schema import Column, MissingPolicy, Role, Schema, TableFormat
+from covey.schema import Column, MissingPolicy, Role, Schema
 from covey.schema import taxonomy as trees
 from covey.schema.taxonomy import Taxonomy
+from covey.studio.reading import Reading, TableDesk
 from covey.studio.work import written_out
-from covey.studio.workers import Telling
 from covey.tables import Table, sources
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _MOST_BEYOND = 0.1  # share of the rows that may lie beyond a bound without a no
 _EPOCH = date(1970, 1, 1)
 
 
-class Sample(NamedTuple):
+class Example(NamedTuple):
     """Some values, and the cell that a group of people with them would show."""
 
     values: tuple[str, ...]
@@ -82,7 +82,7 @@ class Appearance:
     missing: int
     scale: Scale | None = None
     branches: Branches | None = None
-    samples: tuple[Sample, ...] = ()
+    examples: tuple[Example, ...] = ()
     notes: tuple[Note, ...] = ()
 
 
@@ -94,6 +94,10 @@ class _Numbers:
     rows: Longs
     missing: int
 
+    @property
+    def are_whole(self) -> bool:
+        return bool((self.values % 1 == 0).all())
+
     def rows_where(self, which: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> int:
         return int(self.rows[which].sum())
 
@@ -103,39 +107,32 @@ class _Numbers:
         return int(np.searchsorted(below, share * below[-1]))
 
 
-@dataclass
-class Columns(ABC):
+class Columns(TableDesk):
     """The jobs about single columns."""
 
-    _numbered: tuple[Table | None, dict[str, _Numbers]] = field(
-        init=False, repr=False, default_factory=lambda: (None, {})
-    )
-
-    @abstractmethod
-    def table(self, place: str, declared: TableFormat) -> Table:
-        """The table."""
-
-    @abstractmethod
-    def facts(self, place: str, declared: TableFormat, name: str) -> Facts:
-        """What can be seen of one column."""
+    _numbered: tuple[Table | None, dict[str, _Numbers]] = None, {}
 
     # ── roles ───────────────────────────────────────────────────────────────────────────────────
 
-    def uniqueness(
-        self, _: Telling, place: str, declared: TableFormat, names: Sequence[str]
-    ) -> Uniqueness:
+    def uniqueness(self, reading: Reading, names: Sequence[str]) -> Uniqueness:
         """How many rows are unique by these columns."""
-        return relations.uniqueness([self.facts(place, declared, name).cells for name in names])
+        return relations.uniqueness([self.facts(reading, name).cells for name in names])
 
-    def kept(
-        self, _: Telling, place: str, declared: TableFormat, columns: Mapping[str, Column]
-    ) -> list[KeptColumn]:
+    def kept(self, reading: Reading, columns: Mapping[str, Column]) -> list[KeptColumn]:
         """What others may know of columns that are released as they are."""
-        return [kept_column(self.facts(place, declared, n), c) for n, c in columns.items()]
+        return [kept_column(self.facts(reading, n), column) for n, column in columns.items()]
 
-    def histogram(self, _: Telling, place: str, declared: TableFormat, name: str) -> str | None:
+    def sensitive(self, reading: Reading, names: Sequence[str]) -> dict[str, tuple[int, float]]:
+        """Of each column the number of different values, and the share of the most frequent."""
+        facts = {name: self.facts(reading, name) for name in names}
+        return {
+            name: (one.distinct, max(one.rows.to_list(), default=0) / max(len(one.cells), 1))
+            for name, one in facts.items()
+        }
+
+    def histogram(self, reading: Reading, name: str) -> str | None:
         """A small picture of the values of a column; None if nothing can be drawn."""
-        facts = self.facts(place, declared, name)
+        facts = self.facts(reading, name)
         if not charts.available() or not facts.present:
             return None
         missing = len(facts.cells) - facts.present
@@ -147,20 +144,19 @@ class Columns(ABC):
             drawn = _lying(facts, missing)
         return charts.svg(drawn)
 
-    def drafted(self, _: Telling, place: str, declared: TableFormat, name: str, k: int) -> Column:
+    def drafted(self, reading: Reading, name: str, k: int) -> Column:
         """The settings of a column as a quasi-identifier, as covey would draft them."""
-        table = self.table(place, declared)
+        table = self.table(reading)
         alone = table.with_frame(table.frame.select(name))
-        draft = inspection.inspect(alone, quasi=[name], k=k, taxonomies=trees_beside(place))
+        known_trees = tree_folder(reading.place)
+        draft = inspection.inspect(alone, quasi=[name], k=k, taxonomies=known_trees)
         return written_out(draft.schema).columns[name]
 
     # ── how values may be shown ─────────────────────────────────────────────────────────────────
 
-    def appearance(
-        self, _: Telling, place: str, declared: TableFormat, name: str, column: Column, k: int
-    ) -> Appearance:
+    def appearance(self, reading: Reading, name: str, column: Column, k: int) -> Appearance:
         """How a quasi-identifier would look, and what is wrong with its settings."""
-        table = self.table(place, declared)
+        table = self.table(reading)
         try:
             if column.is_ordered:
                 return _on_a_scale(name, column, self._numbers(table, name, column), table, k)
@@ -168,16 +164,14 @@ class Columns(ABC):
         except UsageError as error:
             return Appearance(0, notes=(Note(str(error), "bad"),))
 
-    def cuts(
-        self, _: Telling, place: str, declared: TableFormat, name: str, column: Column
-    ) -> str | None:
+    def cuts(self, reading: Reading, name: str, column: Column) -> str | None:
         """The distribution of numbers or dates, with the cuts of the grid and the bounds."""
         if not charts.available():
             return None
-        numbers = self._numbers(self.table(place, declared), name, column)
+        numbers = self._numbers(self.table(reading), name, column)
         return charts.svg(_cut(numbers, column)) if len(numbers.values) else None
 
-    def tree_file(self, _: Telling, path: str) -> Taxonomy:
+    def tree_file(self, path: str) -> Taxonomy:
         """The tree in a file of ARX's format."""
         return trees.read_arx(Path(path))
 
@@ -191,12 +185,16 @@ class Columns(ABC):
         key = f"{name}\0{read.model_dump_json()}"
         if key not in self._numbered[1]:
             schema = Schema(columns={name: read})
-            alone = replace(table, frame=table.frame.select(name))
-            original = tables.original(alone, schema, Role.QUASI)
+            original = _alone(table, name, schema)
             cells = Values.of(original, schema).quasi[name]
             values, rows = np.unique(cells.drop_nulls().to_numpy(), return_counts=True)
             self._numbered[1][key] = _Numbers(values, rows, cells.null_count())
         return self._numbered[1][key]
+
+
+def _alone(table: Table, name: str, schema: Schema) -> Table:
+    """One column as the schema reads it."""
+    return tables.original(replace(table, frame=table.frame.select(name)), schema, Role.QUASI)
 
 
 # ── small pictures ──────────────────────────────────────────────────────────────────────────────
@@ -213,10 +211,7 @@ def _upright(
     )
     first, last = int(counted["bin"][0]), int(counted["bin"][-1])
     ranges = [charts.Range("", (begins(at), begins(at + 1))) for at in range(first, last + 1)]
-    bars = [
-        charts.Bar(at - first, 0, height, charts.SOFT)
-        for at, height in zip(counted["bin"], counted["rows"], strict=True)
-    ]
+    bars = [charts.Bar(at - first, 0, height, charts.SOFT) for at, height in counted.iter_rows()]
     if missing:
         bars.append(charts.Bar(len(ranges), 0, missing, charts.BEFORE))
         ranges.append(charts.Range("missing"))
@@ -229,23 +224,24 @@ def _number_bins(numbers: pl.Series, rows: pl.Series) -> _Bins:
     low, high = usual_range(known, rows.to_numpy())
     width = round_step((high - low) / _MOST_BARS, whole=bool(np.nanmax(known % 1) == 0))
     bins = (numbers.clip(low, high) / width).floor().cast(pl.Int64)
-    return bins, rows, lambda at: _short(at * width)
+    return bins, rows, lambda at: f"{at * width:,.10g}"
 
 
 def _dated_bins(days: pl.Series, rows: pl.Series) -> _Bins:
     """Years, months or days, several of them in one bar if there are many."""
     low, high = usual_range(days.cast(pl.Float64).to_numpy(), rows.to_numpy())
     known = days.clip(int(low), int(high)).cast(pl.Int32).cast(pl.Date)
+
+    def bars(places: pl.Series, unit: float, begins: Callable[[int], str]) -> _Bins:
+        step = int(round_step((high - low) / unit / _MOST_BARS, whole=True))
+        return places // step, rows, lambda at: begins(at * step)
+
     if high - low > 3 * 366:
-        step = int(round_step((high - low) / 365.25 / _MOST_BARS, whole=True))
-        return known.dt.year() // step, rows, lambda at: f"{at * step}"
+        return bars(known.dt.year(), 365.25, str)
     if high - low > 62:
         months = known.dt.year().cast(pl.Int32) * 12 + known.dt.month().cast(pl.Int32) - 1
-        step = int(round_step((high - low) / 30.4 / _MOST_BARS, whole=True))
-        return months // step, rows, lambda at: f"{at * step // 12}-{at * step % 12 + 1:02}"
-    step = int(round_step((high - low) / _MOST_BARS, whole=True))
-    bins = known.cast(pl.Int32) // step
-    return bins, rows, lambda at: f"{_EPOCH + timedelta(days=at * step):%m-%d}"
+        return bars(months, 30.4, lambda month: f"{month // 12}-{month % 12 + 1:02}")
+    return bars(known.cast(pl.Int32), 1, lambda day: f"{_EPOCH + timedelta(days=day):%m-%d}")
 
 
 def round_step(least: float, *, whole: bool) -> float:
@@ -253,10 +249,6 @@ def round_step(least: float, *, whole: bool) -> float:
     least = max(least, 1.0 if whole else 1e-9)
     power = 10.0 ** np.floor(np.log10(least))
     return float(next(m * power for m in (1, 2, 5, 10) if m * power >= least * (1 - 1e-9)))
-
-
-def _short(number: float) -> str:
-    return f"{number:,.10g}"
 
 
 def _lying(facts: Facts, missing: int) -> "alt.LayerChart":
@@ -284,13 +276,15 @@ def _on_a_scale(name: str, column: Column, numbers: _Numbers, table: Table, k: i
     if not len(numbers.values):
         return Appearance(numbers.missing, notes=(Note("No row has a value here."),))
     low, high = usual_range(numbers.values, numbers.rows)
-    scale = Scale(low, high, bool((numbers.values % 1 == 0).all()))
+    scale = Scale(low, high, numbers.are_whole)
     notes = (*_scale_notes(column, numbers, scale, k), *_missing_notes(column, numbers.missing))
-    samples = tuple(_number_samples(name, column, numbers, table))
-    return Appearance(numbers.missing, scale, samples=samples, notes=notes)
+    examples = tuple(_number_examples(name, column, numbers, table))
+    return Appearance(numbers.missing, scale, examples=examples, notes=notes)
 
 
-def _number_samples(name: str, column: Column, numbers: _Numbers, table: Table) -> Iterator[Sample]:
+def _number_examples(
+    name: str, column: Column, numbers: _Numbers, table: Table
+) -> Iterator[Example]:
     """The value in the middle beside its neighbour, and the ends of the scale if they are cut."""
 
     def cells(values: Floats, by: Column, labels: Sequence[int]) -> list[str]:
@@ -309,7 +303,7 @@ def _number_samples(name: str, column: Column, numbers: _Numbers, table: Table) 
     picked += [numbers.values[-1:]] if numbers.values[-1] > top else []
     for values in picked:
         each = cells(values, plain, range(len(values)))
-        yield Sample(tuple(each), cells(values, column, [0] * len(values))[0])
+        yield Example(tuple(each), cells(values, column, [0] * len(values))[0])
 
 
 def _scale_notes(column: Column, numbers: _Numbers, scale: Scale, k: int) -> Iterator[Note]:
@@ -319,13 +313,10 @@ def _scale_notes(column: Column, numbers: _Numbers, scale: Scale, k: int) -> Ite
             yield Note(f"{count(rows, 'row')} outside the domain: covey will refuse them.", "bad")
     if column.render == "mean":
         yield Note("Anyone who knows all values of a group but one can compute the last one.")
+    elif column.grid is None and column.render:
+        yield Note("Without a step, a median often is a person's exact value.")
     elif column.grid is None:
-        what = (
-            "a median often is a person's exact value"
-            if column.render
-            else ("intervals end on people's exact values")
-        )
-        yield Note(f"Without a step, {what}.")
+        yield Note("Without a step, intervals end on people's exact values.")
     elif not isinstance(column.grid, str) and column.grid > scale.high - scale.low:
         yield Note("The step is wider than the range of the values: hardly anything would be left.")
     yield from _bound_notes(column, numbers, k)
@@ -344,8 +335,8 @@ def _bound_notes(column: Column, numbers: _Numbers, k: int) -> Iterator[Note]:
                     f"Only {count(rows, 'row')} in the outermost step: a {what} end would hide how "
                     "far out they are."
                 )
-        elif numbers.rows_where(beyond) > _MOST_BEYOND * total:
-            share = percent(numbers.rows_where(beyond) / total)
+        elif (rows := numbers.rows_where(beyond)) > _MOST_BEYOND * total:
+            share = percent(rows / total)
             yield Note(f"{share} of the rows are beyond the {what} end and would look the same.")
         elif (rows := numbers.rows_where(at)) < k:
             yield Note(
@@ -376,8 +367,7 @@ def _cut(numbers: _Numbers, column: Column) -> "alt.LayerChart":
     bounds = tuple(None if np.isinf(bound) else bound for bound in column.bounds)
     inside = [bound for bound in bounds if bound is not None]
     low, high = min([low, *inside]), max([high, *inside])
-    whole = bool((numbers.values % 1 == 0).all())
-    width = round_step(max(high - low, 1e-9) / _FINE, whole=whole)
+    width = round_step(max(high - low, 1e-9) / _FINE, whole=numbers.are_whole)
     begin, end = _whole_steps(low, high, column, width)
     bins = np.floor((np.clip(numbers.values, low, high) - begin) / width).astype(np.int64)
     heights = np.bincount(bins, weights=numbers.rows)
@@ -405,25 +395,25 @@ def _cuts(column: Column, low: float, high: float) -> list[float]:
     grid = column.grid
     if grid is None or (not isinstance(grid, str) and (high - low) / grid > _MOST_CUTS):
         return []
-    found: list[float] = []
-    at = low
-    while at < high and len(found) <= _MOST_CUTS:
-        begin, end = (float(one[0]) for one in snapped(np.array([at]), np.array([at]), grid))
-        found.append(begin)
-        at = end + 1 if isinstance(grid, str) else max(end, begin + grid)
+    found = [begin for begin, _ in islice(steps_between(low, high, grid), _MOST_CUTS + 1)]
     return found if len(found) <= _MOST_CUTS else []
+
+
+def steps_between(low: float, high: float, grid: float | str) -> Iterator[tuple[float, float]]:
+    """The first and last value of each step of a grid that begins below `high`."""
+    at = low
+    while at < high:
+        begin, end = (float(ends[0]) for ends in snapped(np.array([at]), np.array([at]), grid))
+        yield begin, end
+        at = end + 1 if isinstance(grid, str) else max(end, begin + grid)
 
 
 # ── categories ──────────────────────────────────────────────────────────────────────────────────
 
 
 def _in_a_tree(name: str, column: Column, table: Table) -> Appearance:
-    schema = Schema(columns={name: column})
-    original = tables.original(replace(table, frame=table.frame.select(name)), schema, Role.QUASI)
-    cells = original.cells(name).cast(pl.String)
-    counted = (
-        pl.DataFrame({"value": cells}).drop_nulls().group_by("value").len("rows").sort("value")
-    )
+    cells = _alone(table, name, Schema(columns={name: column})).cells(name).cast(pl.String)
+    counted = cells.alias("value").drop_nulls().value_counts(name="rows").sort("value")
     tree = tree_over(name, column, counted["value"], table.dialect)
     leaf_of = {label: leaf for leaf, label in enumerate(tree.leaves)}
     rows = np.zeros(len(tree.labels), dtype=np.int64)
@@ -438,8 +428,8 @@ def _in_a_tree(name: str, column: Column, table: Table) -> Appearance:
     branches = Branches(tree, tuple(rows.tolist()), tuple(lacking))
     missing = cells.null_count()
     notes = (*_tree_notes(branches, sum(lacking.values())), *_missing_notes(column, missing))
-    samples = tuple(_tree_samples(name, column, branches, table))
-    return Appearance(missing, branches=branches, samples=samples, notes=notes)
+    examples = tuple(_tree_examples(name, column, branches, table))
+    return Appearance(missing, branches=branches, examples=examples, notes=notes)
 
 
 def _tree_notes(branches: Branches, lacking: int) -> Iterator[Note]:
@@ -457,22 +447,24 @@ def _tree_notes(branches: Branches, lacking: int) -> Iterator[Note]:
         yield Note(f"{count(unused, 'value')} of the tree in no row.", "quiet")
 
 
-def _tree_samples(name: str, column: Column, branches: Branches, table: Table) -> Iterator[Sample]:
-    """The most frequent value beside one under each of its ancestors: what climbing shows."""
+def _tree_examples(
+    name: str, column: Column, branches: Branches, table: Table
+) -> Iterator[Example]:
+    """The most frequent value with one under each of its ancestors: what climbing shows."""
     tree, rows = branches.tree, np.array(branches.rows)
     if tree.leaf_count < 2:
         return
-    leaf = int(np.argmax(rows[: tree.leaf_count]))
-    own, together = leaf, Groups([0, 0])
-    while own != tree.root:
-        above = int(tree.parent[own])
-        others = np.setdiff1d(_leaves(tree, above), _leaves(tree, own))
+    leaf = node = int(np.argmax(rows[: tree.leaf_count]))
+    together = Groups([0, 0])
+    while node != tree.root:
+        above = int(tree.parent[node])
+        others = np.setdiff1d(_leaves(tree, above), _leaves(tree, node))
         if len(others):
-            beside = int(others[np.argmax(rows[others])])
-            category = Category(name, column, np.array([leaf, beside], dtype=np.int32), tree)
+            other = int(others[np.argmax(rows[others])])
+            category = Category(name, column, np.array([leaf, other], dtype=np.int32), tree)
             shown = category.fold(together).render(together, table.dialect, Style())[0][0]
-            yield Sample((tree.labels[leaf], tree.labels[beside]), shown)
-        own = above
+            yield Example((tree.labels[leaf], tree.labels[other]), shown)
+        node = above
 
 
 def _leaves(tree: Taxonomy, node: int) -> Longs:
@@ -480,7 +472,7 @@ def _leaves(tree: Taxonomy, node: int) -> Longs:
     return np.arange(first, first + int(tree.leaves_below[node]))
 
 
-def trees_beside(place: str) -> Path | None:
-    """The folder of taxonomy files beside a table, as ARX and the demonstration have it."""
+def tree_folder(place: str) -> Path | None:
+    """The folder of taxonomy files next to a table, as ARX and the demonstration have it."""
     folder = Path(sources.of(place).place).parent / "hierarchies"
     return folder if folder.is_dir() else None

@@ -1,7 +1,7 @@
 """The work itself, in a process of its own: it reads the table and answers questions about it.
 
-Every public method of `Desk` is a job. Its first argument is how to report; what it returns is
-pickled and goes to the server, which keeps it in memory and shows it to the custodian alone.
+Every public method of `Desk` and its bases is a job. What it returns is pickled and goes to the
+server, which keeps it in memory and shows it to the custodian alone.
 """
 
 import contextlib
@@ -10,19 +10,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from covey import inspection, pipeline, tables
+from covey import demo, inspection, pipeline
 from covey.errors import CoveyError, TableError
 from covey.generalisation import Style
 from covey.inspection.draft import Draft
-from covey.inspection.facts import Facts, look
-from covey.release import Release
 from covey.report import Report, charts
 from covey.schema import Schema, TableFormat
-from covey.studio.columns import Columns, trees_beside
+from covey.studio.columns import Columns, tree_folder
 from covey.studio.looking import Looks
+from covey.studio.pairs import Pair
 from covey.studio.prices import Prices
-from covey.studio.work import schema_of, written_out
-from covey.studio.workers import Telling
+from covey.studio.reading import Reading
+from covey.studio.work import written_out
 from covey.tables import Table, csv_files, formats, sources
 from covey.tables.csv_files import Dialect
 from covey.tables.layouts import DELIMITERS
@@ -37,6 +36,7 @@ _LONGEST_HEADER = 1 << 20
 class Opened:
     """A table as it was read, and the draft of its schema."""
 
+    reading: Reading
     rows: int
     names: tuple[str, ...]
     head: tuple[tuple[str | None, ...], ...]  # the first rows, None for a missing cell
@@ -45,16 +45,11 @@ class Opened:
     notes: tuple[str, ...]
     draft: Draft
     schema: Schema  # of the draft
-    number: int = field(default_factory=time.time_ns)  # another one each time a table is read
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class MadeHere:
-    """A release and what it was made of: it never leaves the process."""
-
-    release: Release
-    original: Table  # as read with the schema
-    schema: Schema
+    @property
+    def number(self) -> int:
+        """Another one each time a table is opened."""
+        return self.reading.number
 
 
 @dataclass(frozen=True)
@@ -70,38 +65,28 @@ class Made:
         return self.report.verdict
 
 
-@dataclass
 class Desk(Columns, Prices, Looks):
-    """What the process has before it."""
+    """All jobs: about the table, its columns, prices, and the release that was made."""
 
-    folder: Path  # of the server's own files
-    made: MadeHere | None = field(default=None, repr=False)
-    _read: tuple[Any, Table] | None = field(default=None, repr=False)
-    _looked: dict[str, Facts] = field(default_factory=dict, repr=False)
-
-    # ── the table ───────────────────────────────────────────────────────────────────────────────
-
-    def demonstration(self, telling: Telling) -> str:
+    def demonstration(self) -> str:
         """Invent people; return the place of their table."""
-        from covey import demo
-
-        telling.progress("inventing people", 0.0)
+        self.reporter.progress("inventing people", 0.0)
         table, _ = demo.write(self.folder / "demonstration")
         return str(table)
 
-    def open(self, telling: Telling, place: str, declared: TableFormat) -> Opened:
+    def open(self, place: str, declared: TableFormat) -> Opened:
         """Read a table, and draft a schema."""
-        telling.progress("reading", 0.0)
-        if self.is_text(telling, place):  # the header says at once whether the table is too wide
+        if self.is_text(place):  # the header says at once whether the table is too wide
             with formats.opened(sources.of(place).place) as file:
                 head = file.readline(_LONGEST_HEADER)
             _refuse_wide(1 + max(head.count(sign.encode()) for sign in DELIMITERS))
-        self._read = None  # the file may have changed since
-        table = self.table(place, declared)
+        reading = Reading(place, declared)
+        table = self.table(reading)
         _refuse_wide(table.frame.width)
-        telling.progress("looking at the columns", 0.5)
-        draft = inspection.inspect(table, taxonomies=trees_beside(place)).declaring(declared)
+        self.reporter.progress("looking at the columns", 0.5)
+        draft = inspection.inspect(table, taxonomies=tree_folder(place)).declaring(declared)
         return Opened(
+            reading,
             table.frame.height,
             tuple(table.frame.columns),
             _first_rows(table),
@@ -112,62 +97,28 @@ class Desk(Columns, Prices, Looks):
             written_out(draft.schema),
         )
 
-    def is_text(self, _: Telling, place: str) -> bool:
+    def is_text(self, place: str) -> bool:
         """Whether this is a text file, which can be read in another way."""
         with contextlib.suppress(CoveyError, OSError, ValueError):  # it is not there, or no file
             file = sources.of(place).place
             return Path(file).is_file() and formats.kind_of_file(file) == "csv"
         return False
 
-    def table(self, place: str, declared: TableFormat) -> Table:
-        """The table, read again only if it is another one or to be read differently."""
-        key = place, declared
-        if self._read is None or self._read[0] != key:
-            self._read, self._looked = None, {}  # before reading: memory for one table is enough
-            self._read = key, tables.read(place, declared=declared)
-        return self._read[1]
-
-    def facts(self, place: str, declared: TableFormat, name: str) -> Facts:
-        """What can be seen of one column."""
-        table = self.table(place, declared)
-        if name not in self._looked:
-            self._looked[name] = look(table, name)
-        return self._looked[name]
-
-    def sensitive(
-        self, _: Telling, place: str, declared: TableFormat, names: list[str]
-    ) -> dict[str, tuple[int, float]]:
-        """Of each column the number of different values, and the share of the most frequent."""
-        found = {}
-        for name in names:
-            facts = self.facts(place, declared, name)
-            most = max(facts.rows.to_list(), default=0)
-            found[name] = facts.distinct, most / max(len(facts.cells), 1)
-        return found
-
-    def warm(self, _: Telling) -> None:
+    def warm(self) -> None:
         """Draw something, since the first picture takes a second."""
-        charts.svg(charts.falling([(0, 1), (1, 0)], x_title=""))
+        self.falling([(0, 1), (1, 0)])
 
-    # ── the release ─────────────────────────────────────────────────────────────────────────────
-
-    def make(
-        self, telling: Telling, place: str, toml: str, options: dict[str, Any], style: Style
-    ) -> Made:
-        """Make a verified release, as `covey anonymize` does."""
-        self.made = None
-        schema = schema_of(toml)
-        telling.progress("reading", 0.0)
-        table = tables.read(place, schema)
-        release = pipeline.anonymize(
-            table, schema, style=style, progress=telling.progress, **options
-        )
-        self.made = MadeHere(release, table, schema)
-        return Made(release.report)
-
-    def falling(self, _: Telling, losses: list[tuple[float, float]]) -> str:
+    def falling(self, losses: list[tuple[float, float]]) -> str:
         """A picture of the loss over the seconds so far."""
         return charts.svg(charts.falling(losses, x_title="seconds"))
+
+    def make(self, reading: Reading, schema: Schema, options: dict[str, Any], style: Style) -> Made:
+        """Make a verified release, as `covey anonymize` does."""
+        self.made = None
+        table, progress = self.original(reading, schema), self.reporter.progress
+        release = pipeline.anonymize(table, schema, style=style, progress=progress, **options)
+        self.made = Pair(release, schema, table)
+        return Made(release.report)
 
 
 def _refuse_wide(columns: int) -> None:
@@ -180,6 +131,6 @@ def _refuse_wide(columns: int) -> None:
 
 def _first_rows(table: Table) -> tuple[tuple[str | None, ...], ...]:
     """The first rows as text."""
-    some = table.with_frame(table.frame.head(_HEAD))
-    columns = [some.cells(name).cast(str, strict=False).to_list() for name in some.frame.columns]
+    head = table.with_frame(table.frame.head(_HEAD))
+    columns = [head.cells(name).cast(str, strict=False).to_list() for name in head.frame.columns]
     return tuple(zip(*columns, strict=True)) if columns else ()

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from covey import tables
-from covey.encoding import Centres, Interval, Nodes, Ranges
+from covey.encoding import Centres, Nodes, Ranges
 from covey.encoding.intervals import HIGH, LOW
 from covey.encoding.intervals import MISSING as IS_MISSING
 from covey.generalisation import ShownColumn
@@ -20,7 +20,7 @@ from covey.studio.pairs import Pair, numbers_in
 from covey.tables import Table
 
 HEAD = ("column", "label", "role", "type", "how to read it", "values")
-Line = tuple[str, str, str, str, str, str]
+Entry = tuple[str, str, str, str, str, str]
 _MOST = 60  # values that are listed
 
 _ROLES = {
@@ -35,36 +35,38 @@ _TYPES = {
 }
 
 
-def dictionary(pair: Pair) -> tuple[Line, ...]:
-    """A line for each column of the release, under `HEAD`."""
-    return tuple(_line(pair, name) for name in pair.released.frame.columns)
+def dictionary(pair: Pair) -> tuple[Entry, ...]:
+    """An entry for each column of the release, under `HEAD`."""
+    return tuple(_entry(pair, name) for name in pair.released.frame.columns)
 
 
-def as_csv(lines: tuple[Line, ...]) -> bytes:
+def as_csv(entries: tuple[Entry, ...]) -> bytes:
     """The dictionary as a file; text that a spreadsheet would run is written as covey writes it."""
-    cells = [[cell or None for cell in line] for line in lines]
+    cells = [[cell or None for cell in entry] for entry in entries]
     frame = pl.DataFrame(cells, schema=dict.fromkeys(HEAD, pl.String), orient="row")
     file = BytesIO()
     tables.write(Table(frame), file, "dictionary.csv")
     return file.getvalue()
 
 
-def _line(pair: Pair, name: str) -> Line:
-    own, end = _whose(pair, name)
-    column, codebook = pair.schema.columns[own], pair.released.codebook
-    label = codebook.variables.get(name, "")
+def _entry(pair: Pair, name: str) -> Entry:
+    own, end = _own_column(pair, name)
+    column = pair.schema.columns[own]
+    label, role = pair.released.codebook.variables.get(name, ""), _ROLES[column.role]
     if own not in pair.names:
         kind = "number" if numbers_in(pair.released, name) is not None else "text"
-        told = "the cells of the original, unchanged; empty if missing"
-        return name, label, _ROLES[column.role], kind, told, _values(pair, name)
-    shown = pair.view.columns[pair.attribute(own)]
-    assert column.type is not None
-    told = "; ".join([*_reading(shown, end), f"in this release {_shown(pair, own)}"])
+        reading = "the cells of the original, unchanged; empty if missing"
+        return name, label, role, kind, reading, _values(pair, name)
+    shown = pair.shown(own)
+    forms = _label_forms(shown) if isinstance(shown.shown, Nodes) else _number_forms(shown, end)
+    what = next(str(each) for each in pair.release.report.shown if each.column == own)
+    reading = "; ".join([*forms, f"in this release {what}"])
     values = _values(pair, name) if isinstance(shown.shown, Nodes) else ""
-    return name, label, _ROLES[column.role], _TYPES[column.type], told, values
+    assert column.type is not None
+    return name, label, role, _TYPES[column.type], reading, values
 
 
-def _whose(pair: Pair, name: str) -> tuple[str, str]:
+def _own_column(pair: Pair, name: str) -> tuple[str, str]:
     """The column of the original, and which end of its intervals this is, if it is one."""
     if name in pair.schema.columns:
         return name, ""
@@ -72,56 +74,45 @@ def _whose(pair: Pair, name: str) -> tuple[str, str]:
     return next((name.removesuffix(end), word) for end, word in ends.items() if name.endswith(end))
 
 
-def _shown(pair: Pair, name: str) -> str:
-    return next(str(one) for one in pair.release.report.shown if one.column == name)
-
-
-def _reading(shown: ShownColumn, end: str) -> Iterator[str]:
-    """How to read the forms of cells that occur."""
-    if isinstance(shown.shown, Nodes):
-        yield from _reading_labels(shown)
-        return
-    if isinstance(shown.shown, Centres):
-        yield f"the {shown.shown.attribute.column.render} of the group, rounded"
-        if shown.written[0].null_count():
+def _number_forms(column: ShownColumn, end: str) -> Iterator[str]:
+    """How to read the forms of cells of numbers and dates that occur."""
+    if isinstance(column.shown, Centres):
+        yield f"the {column.attribute.column.render} of the group, rounded"
+        if column.written[0].null_count():
             yield "empty means missing or not shown"
         return
-    assert isinstance(shown.shown, Ranges)
-    ranges, what = shown.shown, "date" if _is_date(shown) else "number"
+    ranges = column.shown
+    assert isinstance(ranges, Ranges)
+    what = "date" if ranges.attribute.is_date else "number"
     if end:
         yield f"the {end} {what} of the group; empty if open, missing or not shown"
         return
     bottom, top = ranges.attribute.column.bounds
-    if bool(np.any(ranges.low == ranges.high)):
+    if np.any(ranges.low == ranges.high):
         yield f"a single {what} is exact"
-    if bool(np.any(ranges.low < ranges.high)):
+    if np.any(ranges.low < ranges.high):
         yield f"[a, b] means one {what} from a to b, both included"
-    if bool(np.any(ranges.low <= bottom) or np.any(ranges.high >= top)):
+    if np.any(ranges.low <= bottom) or np.any(ranges.high >= top):
         yield '"and more", "and less", "and later" or "and earlier" leaves one end open'
     if ranges.hidden.any():
         yield f"{ROOT} means any {what}, or a missing one"
-    if bool(np.any(ranges.state == IS_MISSING)):
+    if np.any(ranges.state == IS_MISSING):
         yield "empty means missing"
 
 
-def _is_date(shown: ShownColumn) -> bool:
-    assert isinstance(shown.attribute, Interval)
-    return shown.attribute.is_date
-
-
-def _reading_labels(shown: ShownColumn) -> Iterator[str]:
-    assert isinstance(shown.shown, Nodes)
-    tree, nodes = shown.shown.attribute.tree, shown.shown.node
-    labels = [label for label in shown.written[0].cast(pl.String).to_list() if label is not None]
-    if bool(np.any(nodes < tree.leaf_count)):
+def _label_forms(column: ShownColumn) -> Iterator[str]:
+    """How to read the forms of labels that occur."""
+    assert isinstance(column.shown, Nodes)
+    tree, nodes = column.shown.attribute.tree, column.shown.node
+    if np.any(nodes < tree.leaf_count):
         yield "a single value is exact"
-    if any(label.startswith("{") for label in labels):
+    if column.written[0].cast(pl.String).str.starts_with("{").any():
         yield "{a, b} means one of these values"
-    elif bool(np.any((nodes >= tree.leaf_count) & (nodes != tree.root))):
+    elif np.any((nodes >= tree.leaf_count) & (nodes != tree.root)):
         yield "a wider label, or one that ends in *, means one of the values under it"
-    if bool(np.any(nodes == tree.root)):
+    if np.any(nodes == tree.root):
         yield f"{tree.labels[tree.root]} means any value, or a missing one"
-    if shown.written[0].null_count():
+    if column.written[0].null_count():
         yield "empty means missing"
 
 
@@ -130,6 +121,6 @@ def _values(pair: Pair, name: str) -> str:
     cells = pair.released.cells(name).drop_nulls().unique()
     if len(cells) > _MOST:
         return "many"
-    meant = pair.released.codebook.values.get(name, {})
+    labels = pair.released.codebook.values.get(name, {})
     shown = sorted(cells.cast(pl.String).to_list())
-    return "; ".join(f"{one} = {meant[one]}" if one in meant else one for one in shown)
+    return "; ".join(f"{cell} = {labels[cell]}" if cell in labels else cell for cell in shown)

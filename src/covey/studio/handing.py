@@ -8,23 +8,29 @@ from pathlib import Path
 from covey.release import Release
 from covey.report import About, Report
 from covey.report import certificate as certificates
-from covey.studio.dictionary import Line, as_csv, dictionary
+from covey.studio.dictionary import Entry, as_csv, dictionary
 from covey.studio.pairs import Pair
 from covey.studio.scripts import REPORTS
 
 DICTIONARY = "data-dictionary.csv"
 FOR_OTHERS, FOR_YOU = "for-the-recipient.zip", "for-your-files.zip"
-_LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the first time that a zip file can hold: no file tells its own
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the first time that a zip file can hold: no file shows its own
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Written:
-    """A release that was written, and the files beside it."""
+class WrittenRelease:
+    """A release that was written, and the files that go with it."""
 
     report: Report
     folder: Path
     output: str
     certificate: str | None
+
+    @property
+    def sha256(self) -> str:
+        """The digest of the released file."""
+        assert self.report.output is not None
+        return self.report.output.sha256
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -33,17 +39,17 @@ class Written:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Handed:
+class Package:
     """All files to hand over or to keep."""
 
     for_others: tuple[str, ...]
     for_you: tuple[str, ...]
-    dictionary: tuple[Line, ...]
+    dictionary: tuple[Entry, ...]
 
 
 def written(
     release: Release, folder: Path, output: str, about: About | None, *, certificate: bool
-) -> Written:
+) -> WrittenRelease:
     """Write a release, its reports and its certificate, as `covey anonymize` does.
 
     The folder is for this release and no other: writing it again replaces its entry in the
@@ -54,10 +60,10 @@ def written(
     seal.unlink(missing_ok=True)  # of an earlier writing, for other bytes of the report
     reports = [folder / name for name in REPORTS]
     report = release.write(folder / output, report=reports, certificate=certificate, about=about)
-    return Written(report, folder, output, seal.name if certificate else None)
+    return WrittenRelease(report, folder, output, seal.name if certificate else None)
 
 
-def packed(pair: Pair, release: Written, texts: Mapping[str, str]) -> Handed:
+def packed(pair: Pair, release: WrittenRelease, texts: Mapping[str, str]) -> Package:
     """Add the dictionary and these texts to a written release, and pack all files."""
     lines, folder = dictionary(pair), release.folder
     (folder / DICTIONARY).write_bytes(as_csv(lines))
@@ -67,7 +73,7 @@ def packed(pair: Pair, release: Written, texts: Mapping[str, str]) -> Handed:
     yours = (*others, *texts)
     _pack(folder / FOR_OTHERS, folder, others)
     _pack(folder / FOR_YOU, folder, yours)
-    return Handed(others, yours, lines)
+    return Package(others, yours, lines)
 
 
 def _pack(path: Path, folder: Path, names: tuple[str, ...]) -> None:

@@ -4,10 +4,9 @@ They run in the process that made the release. What they return shows cells of t
 custodian on purpose, and to nobody else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -21,23 +20,21 @@ from covey.report.charts import LINE, Bar
 from covey.schema import ColumnType
 from covey.studio.asking import Answer, Question, answered
 from covey.studio.attacking import Attacked, attacked
-from covey.studio.handing import Handed, Written, packed, written
+from covey.studio.handing import Package, WrittenRelease, packed, written
 from covey.studio.pairs import Pair, Texts, binned, numbers_in, released_texts, texts
-from covey.studio.workers import Telling
+from covey.studio.reading import TableDesk
 from covey.tables.csv_files import Dialect
 
-if TYPE_CHECKING:
-    from covey.studio.desk import MadeHere
-
-Order = Literal["worst", "sample", "first"]
-ORDERS: tuple[Order, ...] = ("worst", "sample", "first")
+RowOrder = Literal["worst", "sample", "first"]
+ORDERS: tuple[RowOrder, ...] = get_args(RowOrder)
 PAGE = 20  # rows of the table at a time
 _MEMBERS = 60  # rows of a group that are shown
+_NAMED = 8  # values of a column of a group that are shown
 _FEW_LEAVES = 60  # values that can be chosen from a list
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Known:
+class KnownColumn:
     """A column that one can ask about."""
 
     name: str
@@ -64,7 +61,7 @@ class RowsShown:
 
     names: tuple[str, ...]
     rows: tuple[RowShown, ...]
-    order: Order
+    order: RowOrder
     page: int
     pages: int
 
@@ -118,115 +115,107 @@ class Payers:
     columns: tuple[str, ...]
 
 
-class Looks:
+class Looks(TableDesk):
     """The jobs about the release that was made."""
 
-    made: "MadeHere | None"
-    folder: Path
-    _paired: "tuple[MadeHere, Pair] | None" = None
+    made: Pair | None = None
 
-    def _made(self) -> "MadeHere":
+    @property
+    def _pair(self) -> Pair:
         if self.made is None:
             raise UsageError("the release is no longer in memory: make it again")
         return self.made
 
-    def _pair(self) -> Pair:
-        made = self._made()
-        if self._paired is None or self._paired[0] is not made:
-            self._paired = None  # before reading: memory for one is enough
-            self._paired = made, Pair.of(made)
-        return self._paired[1]
-
-    def known_columns(self, _: Telling) -> tuple[Known, ...]:
+    def known_columns(self) -> tuple[KnownColumn, ...]:
         """The columns of the release that one can ask about."""
-        return tuple(_known(self._pair()))
+        return tuple(_known(self._pair))
 
-    def rows_shown(self, _: Telling, order: Order, page: int) -> RowsShown:
+    def rows_shown(self, order: RowOrder, page: int) -> RowsShown:
         """A page of rows before and after."""
-        pair = self._pair()
+        pair = self._pair
         pages = max(1, -(-pair.rows // PAGE))
         page = min(max(page, 0), pages - 1)
         chosen = _ordered(pair, order)[page * PAGE : (page + 1) * PAGE]
         return RowsShown(pair.names, tuple(_rows(pair, chosen)), order, page, pages)
 
-    def group_shown(self, _: Telling, row: int, chosen: int | None) -> GroupShown:
+    def group_shown(self, row: int, chosen: int | None) -> GroupShown:
         """The group of a row of the original; `chosen` is the place of a quasi-identifier."""
-        pair = self._pair()
+        pair = self._pair
         if not 0 <= row < pair.rows:
             raise UsageError("there is no such row")
         if pair.place[row] < 0:
             raise UsageError("this row is not in the release, so it has no group")
         return _group(pair, row, chosen)
 
-    def class_chart(self, _: Telling) -> str | None:
-        """The sizes of classes as a picture."""
-        sizes = self._pair().release.report.classes
+    def class_chart(self) -> str:
+        """The sizes of classes as a picture, if charts are installed."""
+        sizes = self._pair.release.report.classes
         if not sizes or not charts.available():
-            return None
-        names = [
-            f"{one.least:,}" if one.least == one.most else f"{one.least:,} to {one.most:,}"
-            for one in sizes
-        ]
+            return ""
         bars = [Bar(i, 0, one.rows, LINE, text=f"{one.rows:,}") for i, one in enumerate(sizes)]
-        return charts.svg(charts.bars([f"{name} rows" for name in names], bars, thick=18))
+        names = [f"{spelled_range(one.least, one.most)} rows" for one in sizes]
+        return charts.svg(charts.bars(names, bars, thick=18))
 
-    def payers(self, _: Telling, place: int | None) -> Payers:
+    def payers(self, place: int | None) -> Payers:
         """Who loses most; `place` is that of a column among those that can be chosen."""
-        return _payers(self._pair(), place)
+        return _payers(self._pair, place)
 
-    def question(self, _: Telling, asked: Question) -> Answer:
+    def question(self, question: Question) -> Answer:
         """The answer of the original and that of the release."""
-        return answered(self._pair(), asked)
+        return answered(self._pair, question)
 
-    def random_person(self, _: Telling) -> dict[str, str]:
+    def random_person(self) -> dict[str, str]:
         """What the original says of a random released row."""
-        pair = self._pair()
+        pair = self._pair
         row = int(np.random.default_rng().choice(pair.release.rows))
         known = {name: texts(pair.read.cells(name)[[row]])[0] for name in pair.names}
         return {name: cell for name, cell in known.items() if cell is not None}
 
-    def attack(self, _: Telling, known: dict[str, str]) -> Attacked:
+    def attack(self, known: dict[str, str]) -> Attacked:
         """What someone who knows this finds in the release, and in the original."""
-        return attacked(self._pair(), known)
+        return attacked(self._pair, known)
 
     def write_release(
-        self, telling: Telling, where: str, output: str, about: About | None, certificate: bool
-    ) -> Written:
+        self, where: str, output: str, about: About | None, certificate: bool
+    ) -> WrittenRelease:
         """Write the release into a folder of its own, named `where`."""
-        telling.progress("writing", 0.0)
+        self.reporter.progress("writing", 0.0)
         folder = self.folder / "handover" / where
-        return written(self._made().release, folder, output, about, certificate=certificate)
+        return written(self._pair.release, folder, output, about, certificate=certificate)
 
-    def hand_over(self, telling: Telling, release: Written, texts: Mapping[str, str]) -> Handed:
+    def hand_over(self, release: WrittenRelease, texts: Mapping[str, str]) -> Package:
         """Pack the written release, its dictionary and these texts."""
-        telling.progress("packing", 0.0)
-        return packed(self._pair(), release, texts)
+        self.reporter.progress("packing", 0.0)
+        return packed(self._pair, release, texts)
+
+
+def spelled_range(least: int, most: int) -> str:
+    """A range of numbers as text."""
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 # ── columns ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _known(pair: Pair) -> list[Known]:
-    found = []
+def _known(pair: Pair) -> Iterator[KnownColumn]:
     for name in pair.names:
         attribute = pair.encoded.attributes[pair.attribute(name)]
         choices: tuple[str, ...] = ()
         if isinstance(attribute, Category) and attribute.tree.leaf_count <= _FEW_LEAVES:
             choices = tuple(leaf for leaf in attribute.tree.leaves if leaf)
         is_number = pair.schema.columns[name].type is ColumnType.NUMERIC
-        found.append(Known(name, is_number, choices))
+        yield KnownColumn(name, is_number, choices)
     for name in pair.carried:
         values = pair.original.cells(name).drop_nulls().unique()
-        few = tuple(sorted(map(str, values))) if len(values) <= _FEW_LEAVES else ()
+        choices = tuple(sorted(map(str, values))) if len(values) <= _FEW_LEAVES else ()
         is_number = numbers_in(pair.original, name) is not None
-        found.append(Known(name, is_number, few, is_quasi=False))
-    return found
+        yield KnownColumn(name, is_number, choices, is_quasi=False)
 
 
 # ── rows ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _ordered(pair: Pair, order: Order) -> Longs:
+def _ordered(pair: Pair, order: RowOrder) -> Longs:
     if order == "worst":
         # A row that a policy dropped has no loss: it comes first, since nothing of it is left.
         return np.argsort(-np.nan_to_num(pair.losses, nan=np.inf), kind="stable")
@@ -261,15 +250,12 @@ def _rows(pair: Pair, chosen: Longs) -> list[RowShown]:
 
 
 def _group(pair: Pair, row: int, chosen: int | None) -> GroupShown:
-    label = pair.release.groups.labels[row]
-    members = np.flatnonzero(pair.release.groups.labels == label)
-    place = pair.place[row]
-    weights = np.array(list(pair.kept.losses.weights.values()))
-    lost = pair.cell_losses[place]
-    shares = lost * weights / max(float(lost @ weights), 1e-12)
-    inside = np.searchsorted(pair.people.rows, members)
+    labels = pair.release.groups.labels
+    members = np.flatnonzero(labels == labels[row])
+    losses = pair.cell_losses[pair.place[row]]
+    shares = losses * pair.weights / max(float(losses @ pair.weights), 1e-12)
     columns = [
-        _widened(pair, name, members, inside, float(lost[j]), float(shares[j]), int(place))
+        _widened(pair, name, members, float(losses[j]), float(shares[j]), int(pair.place[row]))
         for name in pair.names
         for j in (pair.attribute(name),)
     ]
@@ -280,34 +266,31 @@ def _group(pair: Pair, row: int, chosen: int | None) -> GroupShown:
         pair.names[chosen] if chosen is not None and chosen < len(pair.names) else None,
         len(members),
         float(pair.losses[row]),
-        tuple(sorted(columns, key=lambda one: -one.share)),
+        tuple(sorted(columns, key=lambda column: -column.share)),
         pair.names,
-        tuple((int(n), tuple(c[i] for c in before)) for i, n in enumerate(first.tolist())),
+        tuple(zip(first.tolist(), zip(*before, strict=True), strict=True)),
     )
 
 
 def _widened(
-    pair: Pair, name: str, members: Longs, inside: Longs, lost: float, share: float, place: int
+    pair: Pair, name: str, members: Longs, lost: float, share: float, place: int
 ) -> Widened:
+    inside = np.searchsorted(pair.people.selection.rows, members)
     attribute = pair.encoded.attributes[pair.attribute(name)].take(inside)
+    is_category = isinstance(attribute, Category)
     cells = pair.read.cells(name)[members]
     counted = cells.cast(str, strict=False).value_counts(sort=True, name="rows")
-    values = [(cell, rows) for cell, rows in counted.iter_rows()]
-    shown = released_texts(pair.released, name, [place])[0]
-    node = _as_one(attribute)
-    covers = None
-    if isinstance(attribute, Category) and isinstance(node, Nodes):
-        covers = int(attribute.tree.leaves_below[node.node[0]])
+    node = _as_group(attribute)
     return Widened(
         name,
-        shown,
+        released_texts(pair.released, name, [place])[0],
         lost,
         share,
-        tuple(values[:8]),
-        len(values),
-        _without_one(attribute, texts(cells), pair.released.dialect) if lost else None,
-        covers,
-        not isinstance(attribute, Category) and attribute.column.grid is not None,
+        tuple(counted.head(_NAMED).iter_rows()),
+        counted.height,
+        _without_rare(attribute, texts(cells), pair.released.dialect) if lost else None,
+        int(node.attribute.tree.leaves_below[node.node[0]]) if isinstance(node, Nodes) else None,
+        not is_category and attribute.column.grid is not None,
     )
 
 
@@ -316,32 +299,31 @@ _TRIED = 40  # values at most
 _RARE = 0.2  # share of the group that has the value
 
 
-def _without_one(
+def _without_rare(
     attribute: Attribute, cells: Texts, dialect: Dialect
 ) -> tuple[str | None, str | None, int] | None:
     """The rare value that widens the cell most, the cell without it, and how many rows have it."""
     places = attribute.places
     values, counts = np.unique(places, return_counts=True)
     rare = values[counts <= max(1, _RARE * len(places))]
-    if len(values) < 2 or not len(rare):
-        return None
     # Only the ends can widen an interval; of a tree, any leaf can.
     tried = rare if isinstance(attribute, Category) else np.intersect1d(rare, values[[0, -1]])
-    whole = float(_as_one(attribute).losses("height")[0])
+    if len(values) < 2 or not len(tried):
+        return None
     left = {
-        value: _as_one(attribute.take(np.flatnonzero(places != value)))
+        value: _as_group(attribute.take(np.flatnonzero(places != value)))
         for value in tried[:_TRIED].tolist()
     }
-    losses = {value: float(one.losses("height")[0]) for value, one in left.items()}
-    best = min(losses, key=lambda value: losses[value], default=None)
-    if best is None or whole - losses[best] < _CLEARLY:
+    losses = {value: float(shown.losses("height")[0]) for value, shown in left.items()}
+    best = min(losses, key=lambda value: losses[value])
+    if float(_as_group(attribute).losses("height")[0]) - losses[best] < _CLEARLY:
         return None
     rows = np.flatnonzero(places == best)
     text = texts(left[best].render(Groups([0]), dialect, Style())[0])[0]
     return cells[int(rows[0])], text, len(rows)
 
 
-def _as_one(attribute: Attribute) -> Shown:
+def _as_group(attribute: Attribute) -> Shown:
     """What all rows show if they are one group."""
     return attribute.fold(Groups(np.zeros(len(attribute.values), dtype=np.int64)))
 
@@ -368,8 +350,8 @@ def _payers(pair: Pair, place: int | None) -> Payers:
             if n
         ]
 
-    named = [one for name in columns for one in by(name) if one.rows >= least]
-    dear = [one for one in named if one.loss > mean]
-    most = sorted(dear, key=lambda one: (-one.loss, one.column, one.label))[:6]
+    all_payers = [payer for name in columns for payer in by(name)]
+    dear = [payer for payer in all_payers if payer.rows >= least and payer.loss > mean]
+    most = sorted(dear, key=lambda payer: (-payer.loss, payer.column, payer.label))[:6]
     chosen = None if place is None else columns[place]
     return Payers(mean, tuple(most), chosen, tuple(by(chosen)) if chosen else (), columns)

@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import os
 import sys
+from asyncio.subprocess import DEVNULL, PIPE
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,21 +13,16 @@ from typing import Any, Literal
 from covey.custody.register import VARIABLE
 from covey.errors import CoveyError, OutputError, UsageError
 from covey.report import About
-from covey.studio.handing import FOR_OTHERS, FOR_YOU, Handed, Written
+from covey.studio.handing import FOR_OTHERS, FOR_YOU, Package, WrittenRelease
 from covey.studio.scripts import notebook, script
-from covey.studio.session import Result, Studio
-from covey.studio.work import SCHEMA_FILE, Work
+from covey.studio.session import Studio
+from covey.studio.work import SCHEMA_FILE
 from covey.tables import files, sources
 
 SCRIPT, NOTEBOOK = "release.py", "release.ipynb"
 
 
-def said(work: Work) -> About | None:
-    """What the custodian says about the release, if anything."""
-    return None if work.about == About() else work.about
-
-
-def _key(studio: Studio) -> Any:
+def _state(studio: Studio) -> Any:
     """All that the written files depend on.
 
     The release itself counts, not what it was made of: one that ended early has other bytes.
@@ -35,41 +31,47 @@ def _key(studio: Studio) -> Any:
     return release, studio.work.about, studio.work.certificate
 
 
-def written(studio: Studio) -> Written | None:
+def written(studio: Studio) -> WrittenRelease | None:
     """The written release, if it says what the work says now."""
-    found: Written | None = studio.result("written", _key(studio))
-    return found
+    release: WrittenRelease | None = studio.result("written", _state(studio))
+    return release
 
 
-def written_before(studio: Studio) -> Written | None:
+def written_now(studio: Studio) -> WrittenRelease:
+    """The same; an error if there is none."""
+    release = written(studio)
+    if release is None:
+        raise UsageError("write the release first")
+    return release
+
+
+def written_before(studio: Studio) -> WrittenRelease | None:
     """The same release, perhaps with another title or without a certificate."""
-    found = studio.results.get("written")
-    if found is None or studio.release is None or found.made_of[0] != studio.release.number:
+    before = studio.results.get("written")
+    if before is None or studio.release is None or before.made_of[0] != studio.release.number:
         return None
-    before: Written = found.found
-    return before
+    release: WrittenRelease = before.found
+    return release
 
 
 def writing(studio: Studio) -> "asyncio.Task[None] | None":
     """The writing of the work as it is now, if it is under way."""
-    task: asyncio.Task[None] | None = studio.result("writing", _key(studio))
+    task: asyncio.Task[None] | None = studio.result("writing", _state(studio))
     return None if task is None or task.done() else task
 
 
 def begin_writing(studio: Studio) -> None:
     """Write the release in the background, and pack what goes with it."""
-    if studio.release is None:
-        raise UsageError("there is no release of the work as it is now: make it first")
+    _ = studio.made  # there must be one
     if writing(studio) is None:
-        task = asyncio.create_task(_write_and_pack(studio))
-        studio.results["writing"] = Result(_key(studio), task)
+        studio.keep("writing", _state(studio), asyncio.create_task(_write_and_pack(studio)))
 
 
 async def _write_and_pack(studio: Studio) -> None:
     try:
         await _write(studio)
         if written(studio) is not None:  # no decision has changed meanwhile
-            await handed(studio)
+            await packed(studio)
     except CoveyError as error:
         studio.tell(str(error))
     else:
@@ -78,35 +80,32 @@ async def _write_and_pack(studio: Studio) -> None:
 
 async def _write(studio: Studio) -> None:
     """Write the release into the studio's own folder, and enter it in the register."""
-    key, work = _key(studio), studio.work
+    state, work = _state(studio), studio.work
     # A folder for each release, or it would take the place of another one in the register.
-    where = str(key[0])
-    found: Written = await studio.maker.ask(
-        "write_release", where, studio.output, said(work), work.certificate
+    folder, about = str(state[0]), None if work.about == About() else work.about
+    found: WrittenRelease = await studio.maker.ask(
+        "write_release", folder, studio.output, about, work.certificate
     )
-    studio.results["written"] = Result(key, found)
+    studio.keep("written", state, found)
     _offer(studio, found.folder, found.names)
 
 
-async def handed(studio: Studio) -> Handed:
+async def packed(studio: Studio) -> Package:
     """All files, packed; the work must have been written."""
-    release = written(studio)
-    if release is None:
-        raise UsageError("write the release first")
-    key = _key(studio)  # as it is before packing: meanwhile, decisions may change
-    known: Handed | None = studio.result("handed", key)
+    release, work = written_now(studio), studio.work
+    state = _state(studio)  # as it is before packing: meanwhile, decisions may change
+    known: Package | None = studio.result("packed", state)
     if known is not None:
         return known
-    work = studio.work
     texts = {
         SCHEMA_FILE: work.described.to_toml(),
         SCRIPT: script(work, release.output),
         NOTEBOOK: notebook(work, release.output),
     }
-    found: Handed = await studio.maker.ask("hand_over", release, texts)
-    studio.results["handed"] = Result(key, found)
-    _offer(studio, release.folder, (*found.for_you, FOR_OTHERS, FOR_YOU))
-    return found
+    package: Package = await studio.maker.ask("hand_over", release, texts)
+    studio.keep("packed", state, package)
+    _offer(studio, release.folder, (*package.for_you, FOR_OTHERS, FOR_YOU))
+    return package
 
 
 def _offer(studio: Studio, folder: Path, names: tuple[str, ...]) -> None:
@@ -140,32 +139,28 @@ _RUN = (
 
 def proof(studio: Studio) -> "asyncio.Task[Proof] | None":
     """The proof of the release as it is written now, under way or done."""
-    found: asyncio.Task[Proof] | None = studio.result("proof", _key(studio))
-    return found
+    task: asyncio.Task[Proof] | None = studio.result("proof", _state(studio))
+    return task
 
 
 async def prove(studio: Studio) -> None:
     """Begin to run the script, as the custodian would, in a folder of its own."""
-    await handed(studio)
-    release = written(studio)
-    assert release is not None
+    await packed(studio)
     if proof(studio) is None:
-        task = asyncio.create_task(_run(studio.work.opened.place, release))
-        studio.results["proof"] = Result(_key(studio), task)
+        task = asyncio.create_task(_run(studio.work.opened.place, written_now(studio)))
+        studio.keep("proof", _state(studio), task)
 
 
-async def _run(place: str, release: Written) -> Proof:
-    try:
+async def _run(place: str, release: WrittenRelease) -> Proof:
+    found = None
+    with contextlib.suppress(OSError):
         found = await _bytes_again(place, release)
-    except OSError:
-        found = None
     if found is None:
         return Proof("failed", None)
-    assert release.report.output is not None
-    return Proof("same" if found == release.report.output.sha256 else "different", found)
+    return Proof("same" if found == release.sha256 else "different", found)
 
 
-async def _bytes_again(place: str, release: Written) -> str | None:
+async def _bytes_again(place: str, release: WrittenRelease) -> str | None:
     """The SHA-256 of what the script writes; None if it does not."""
     folder = release.folder / "again"
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -174,11 +169,10 @@ async def _bytes_again(place: str, release: Written) -> str | None:
     for name in (SCHEMA_FILE, SCRIPT):
         (folder / name).write_bytes((release.folder / name).read_bytes())
     # With a register of its own, so that the custodian's gets no second entry.
-    own = {VARIABLE: str(folder / "register.sqlite")}
+    environment = {**os.environ, VARIABLE: str(folder / "register.sqlite")}
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", _RUN, cwd=folder, env={**os.environ, **own},
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
+        sys.executable, "-c", _RUN, cwd=folder, env=environment, stdin=PIPE, stdout=DEVNULL,
+        stderr=DEVNULL,
     )  # fmt: skip
     try:
         await process.communicate(_absolute(place).encode())
@@ -203,25 +197,21 @@ def _absolute(place: str) -> str:
 # ── saved where the custodian says ──────────────────────────────────────────────────────────────
 
 
-def save(studio: Studio, folder: Path, names: tuple[str, ...], *, replace: bool) -> int:
-    """Copy files into a folder of the custodian's, all or none; return how many there are."""
-    release = written(studio)
-    if release is None:
-        raise UsageError("write the release first")
-    try:
-        targets = [folder / name for name in names]
-        there = [path for path in targets if os.path.lexists(path)]
+def save(studio: Studio, folder: Path, names: tuple[str, ...], *, replace: bool) -> None:
+    """Copy files into a folder of the custodian's, all or none."""
+    release, is_there = written_now(studio), False
+    targets = [folder / name for name in names]
+    with contextlib.suppress(OSError, ValueError):  # no permission, or no path at all
+        existing = [path.name for path in targets if os.path.lexists(path)]
         is_there = folder.is_dir()
-    except (OSError, ValueError):  # no permission, or no path at all
-        is_there = False
     if not is_there:
         raise OutputError("there is no such folder on this machine")
-    if there and not replace:
-        listed = ", ".join(path.name for path in there)
-        raise OutputError(f"already in that folder: {listed}; tick “replace” to replace them")
+    if existing and not replace:
+        raise OutputError(
+            f"already in that folder: {', '.join(existing)}; tick “replace” to replace them"
+        )
     files.refuse_overwriting(targets, [studio.work.opened.place])
     with files.Outputs(*targets) as drafts:
         for name, path in zip(names, targets, strict=True):
             drafts[path].write((release.folder / name).read_bytes())
         drafts.publish()
-    return len(targets)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,52 +11,50 @@ from numpy.typing import NDArray
 
 from covey import tables
 from covey._core.arrays import Floats, Longs
-from covey.custody.ordering import people_as_read
+from covey.custody.ordering import People, people_as_read
 from covey.encoding import EncodedTable, encode
+from covey.encoding.categories import members_of
 from covey.encoding.lookups import as_labels
-from covey.encoding.selection import Selection
-from covey.generalisation import View
+from covey.generalisation import ShownColumn, View
 from covey.generalisation.classes import index_of_rows, written_cells
+from covey.measures.histograms import MISSING, OTHERS
+from covey.release import Release
 from covey.schema import Column, ColumnType, Role, Schema
+from covey.schema.taxonomy import Taxonomy
 from covey.tables import Table
 from covey.tables.cells import as_days, as_numbers
 from covey.tables.csv_files import Dialect
 
-if TYPE_CHECKING:
-    from covey.release import Kept, Release
-    from covey.studio.desk import MadeHere
-
 Texts = list[str | None]  # of cells, None if missing
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Pair:
-    """A release and its original."""
+    """A release and its original, which a release itself keeps nothing of.
 
-    release: "Release"
-    kept: "Kept"
-    schema: Schema
-    read: Table  # as the file has it, all rows
-    original: Table  # as the schema reads it, all rows
-    people: Selection  # the rows that no missing-value policy dropped
-    encoded: EncodedTable  # of these
-    _exact: dict[str, pl.Series] = field(default_factory=dict)  # by column, once it is asked for
+    Whatever looks at the original works it out once: encoding takes as long as for the release.
+    """
 
-    @classmethod
-    def of(cls, made: "MadeHere") -> "Pair":
-        """Encode the original once more: a release keeps nothing of it."""
+    def __init__(self, release: Release, schema: Schema, read: Table) -> None:
+        self.release, self.schema = release, schema
+        self.kept = release._own
+        self.read = read  # as the file has it, all rows
+        self._exact: dict[str, pl.Series] = {}  # by column, once it is needed
+
+    @cached_property
+    def original(self) -> Table:
+        """The table as the schema reads it, all rows."""
         roles = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
-        original = tables.original(made.original, made.schema, *roles)
-        people = people_as_read(original, made.schema)
-        return cls(
-            made.release,
-            made.release._own,
-            made.schema,
-            made.original,
-            original,
-            people.selection,
-            encode(people.table, made.schema),
-        )
+        return tables.original(self.read, self.schema, *roles)
+
+    @cached_property
+    def people(self) -> People:
+        """The rows that no missing-value policy dropped."""
+        return people_as_read(self.original, self.schema)
+
+    @cached_property
+    def encoded(self) -> EncodedTable:
+        """These rows, encoded."""
+        return encode(self.people.table, self.schema)
 
     # ── columns ─────────────────────────────────────────────────────────────────────────────────
 
@@ -90,6 +88,15 @@ class Pair:
         """For each attribute, the distinct cell of each released row."""
         return index_of_rows(self.released, self.view.classes.cells)
 
+    def shown(self, name: str) -> ShownColumn:
+        """The distinct released cells of a quasi-identifier."""
+        return self.view.columns[self.attribute(name)]
+
+    def by_row(self, name: str, of_cells: NDArray[Any]) -> NDArray[Any]:
+        """Figures of the distinct cells of a quasi-identifier as those of the released rows."""
+        found: NDArray[Any] = of_cells[self.cells[self.attribute(name)]]
+        return found
+
     def exact(self, name: str) -> pl.Series:
         """The values of a column of the original: numbers, days or labels."""
         if name not in self._exact:
@@ -102,7 +109,7 @@ class Pair:
     @property
     def rows(self) -> int:
         """Rows of the original, with those that were dropped or suppressed."""
-        return self.people.total
+        return self.people.selection.total
 
     @cached_property
     def place(self) -> Longs:
@@ -112,17 +119,19 @@ class Pair:
         return place
 
     @cached_property
+    def weights(self) -> Floats:
+        """The weight of each attribute."""
+        return np.array(list(self.kept.losses.weights.values()))
+
+    @cached_property
     def cell_losses(self) -> Floats:
         """The loss of each released cell, from 0 to 1, by row and attribute."""
-        weights = np.array(list(self.kept.losses.weights.values()))
-        losses: Floats = self.kept.losses.each(self.released) / weights
-        return losses
+        return self.kept.losses.each(self.released) / self.weights
 
     @cached_property
     def losses(self) -> Floats:
         """The loss of each row of the original, from 0 to 1; NaN if a policy dropped it."""
-        costs = self.release.costs["loss"].to_numpy()
-        losses: Floats = costs / sum(self.kept.losses.weights.values())
+        losses: Floats = self.release.costs["loss"].to_numpy() / self.weights.sum()
         return losses
 
 
@@ -145,18 +154,24 @@ def texts(cells: pl.Series) -> Texts:
 
 def released_texts(released: Table, name: str, rows: Sequence[int] | Longs) -> Texts:
     """Released cells as the page shows them; low and high ends in one text."""
-    both = [texts(cells[rows]) for cells in written_cells(released, name)]
-    if len(both) == 1:
-        return both[0]
+    columns = [texts(cells[rows]) for cells in written_cells(released, name)]
+    if len(columns) == 1:
+        return columns[0]
     return [
         None if low is None and high is None else f"{low or '…'} – {high or '…'}"
-        for low, high in zip(*both, strict=True)
+        for low, high in zip(*columns, strict=True)
     ]
+
+
+def members(label: str | None, tree: Taxonomy) -> list[str] | None:
+    """The values of a cell that is a set; None if it is no set."""
+    if label is None or not label.startswith("{") or label in tree.node_of:
+        return None
+    return members_of(label)
 
 
 # ── few values that stand for many ──────────────────────────────────────────────────────────────
 
-OTHERS, MISSING = "other values", "missing"
 _MOST = 12  # values that are named
 _PARTS = 5  # of a range of numbers
 
@@ -170,13 +185,23 @@ class Binned:
 
     labels: tuple[str, ...]
     of_rows: Longs  # the bin of each row
-    first: Floats | None = None
-    last: Floats | None = None
+    first: Floats = field(default_factory=lambda: np.zeros(0))
+    last: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def missing(self) -> int:
         """The bin of missing values; if there is none, the place after all bins."""
         return len(self.labels) - (self.labels[-1:] == (MISSING,))
+
+    @property
+    def are_single(self) -> bool:
+        """Whether each bin is one number."""
+        return bool((self.first == self.last).all())
+
+    @property
+    def each(self) -> Floats:
+        """The part of a row of each bin that is in each bin; another one is behind the last."""
+        return np.eye(len(self.labels) + 1)
 
 
 def binned(pair: Pair, name: str) -> Binned:
@@ -219,8 +244,7 @@ def _ranges(numbers: Floats, column: Column) -> Binned:
     distinct = np.unique(known)
     parts = [len(known) * part // _PARTS for part in range(_PARTS)]
     first = distinct if len(distinct) <= _MOST else np.unique(known[parts])
-    behind = [*np.searchsorted(known, first[1:]).tolist(), len(known)]
-    last = known[np.array(behind, dtype=np.int64) - 1]
+    last = known[np.append(np.searchsorted(known, first[1:]), len(known)) - 1]
     labels = [_range(low, high, column) for low, high in zip(first, last, strict=True)]
     own = np.where(gone, len(labels), np.searchsorted(first, numbers, side="right") - 1)
     return Binned((*labels, *([MISSING] if gone.any() else [])), own, first, last)

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from covey import pipeline, tables
+from covey import pipeline
 from covey._core.arrays import Longs
 from covey.clustering.progress import Progress, part_of, silent
-from covey.clustering.request import Request
 from covey.encoding.groups import Groups
 from covey.errors import InfeasibleError
 from covey.generalisation import Style, cells_of
@@ -23,8 +22,7 @@ from covey.report import charts
 from covey.schema import Schema
 from covey.studies import curves
 from covey.studies.curves import Curve, Point, Task
-from covey.studio.work import schema_of
-from covey.studio.workers import Telling
+from covey.studio.reading import Reading, TableDesk
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
 
@@ -44,70 +42,65 @@ class Priced(NamedTuple):
     limited: bool | None = None  # with or without a limit on the share of a person
 
 
-class People(NamedTuple):
-    """A few people of the original, as examples."""
+class ExampleRows(NamedTuple):
+    """A few rows of the original, as examples."""
 
     columns: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...]
 
 
-class Prices:
+class Prices(TableDesk):
     """The jobs about prices."""
 
-    _priced: "tuple[tuple[str, str, int], Task, _Examples] | None" = None
+    _priced: "tuple[tuple[Reading, Schema], Task, _Examples] | None" = None
 
-    def prices(self, telling: Telling, place: str, toml: str, reading: int) -> None:
+    def prices(self, reading: Reading, schema: Schema) -> None:
         """Report the price of each k, rough ones first."""
-        prepared, people = self._prepared(telling, place, toml, reading)
-        telling.piece(people.before)
+        prepared, examples = self._prepared(reading, schema)
+        self.reporter.piece(examples.originals)
         for effort in _EFFORTS:
-            task = replace(prepared, request=_with_effort(prepared.request, effort))
-            for point, groups in _points(task, telling.progress):
-                telling.piece(Priced(point, effort, people.shown(groups)))
+            request = prepared.request
+            options = {**request.options, "effort": effort}
+            task = replace(prepared, request=replace(request, options=options))
+            for point, groups in _points(task, self.reporter.progress):
+                self.reporter.piece(Priced(point, effort, examples.shown(groups)))
 
-    def savings(self, telling: Telling, place: str, toml: str, reading: int, k: int) -> None:
+    def savings(self, reading: Reading, schema: Schema, k: int) -> None:
         """Report what it costs at `k` to suppress a few rows or none, and to limit shares."""
-        task, _ = self._prepared(telling, place, toml, reading)
+        task, _ = self._prepared(reading, schema)
         for limited in (False, True) if task.persons else ():
             with contextlib.suppress(InfeasibleError):
                 point = task.limited(to=limited).at(k, silent)[0]
-                telling.piece(Priced(point, _EFFORTS[-1], limited=limited))
-        for done, share in enumerate((0.0, *SHARES)):
-            tell = part_of(telling.progress, f"{share:.1%} suppressed", done, len(SHARES) + 1)
-            asked = replace(task, request=task.request.suppressing(share))
+                self.reporter.piece(Priced(point, _EFFORTS[-1], limited=limited))
+        shares, progress = (0.0, *SHARES), self.reporter.progress
+        for done, share in enumerate(shares):
+            own_progress = part_of(progress, f"{share:.1%} suppressed", done, len(shares))
+            suppressing = replace(task, request=task.request.suppressing(share))
             with contextlib.suppress(InfeasibleError):
-                telling.piece(Priced(asked.at(k, tell)[0], _EFFORTS[-1], share=share))
+                point = suppressing.at(k, own_progress)[0]
+                self.reporter.piece(Priced(point, _EFFORTS[-1], share=share))
 
-    def mended(
-        self, telling: Telling, place: str, toml: str, options: dict[str, Any], name: str
-    ) -> float:
+    def mended(self, reading: Reading, schema: Schema, options: dict[str, Any], name: str) -> float:
         """The mean loss of a cell if no class may reveal a value of this column, which l = 2 says.
 
         Whatever else leaves no class with a single value includes it, and costs as much or more.
         """
-        schema = schema_of(toml)
-        telling.progress("reading", 0.0)
-        table = tables.read(place, schema)
+        table, progress = self.original(reading, schema), self.reporter.progress
         schema = schema.requiring(l={**getattr(schema.require, "l"), name: 2})  # noqa: B009
-        tell = telling.progress
-        made = pipeline.anonymize(table, schema, register=False, progress=tell, **options)
+        made = pipeline.anonymize(table, schema, register=False, progress=progress, **options)
         return made.report.mean_loss
 
-    def _prepared(
-        self, telling: Telling, place: str, toml: str, reading: int
-    ) -> "tuple[Task, _Examples]":
-        """The table, ready for any k, and some of its people; another `reading`, another table."""
-        if self._priced is None or self._priced[0] != (place, toml, reading):
+    def _prepared(self, reading: Reading, schema: Schema) -> "tuple[Task, _Examples]":
+        """The table, ready for any k, and some of its people."""
+        if self._priced is None or self._priced[0] != (reading, schema):
             self._priced = None
-            schema = schema_of(toml)
-            telling.progress("reading", 0.0)
-            table = tables.read(place, schema)
+            table = self.original(reading, schema)
             wanted = curves.wanted(table, schema, None, {"effort": _EFFORTS[-1]})
-            task = curves.prepare(wanted, ks=None, progress=telling.progress)
-            self._priced = (place, toml, reading), task, _Examples.of(task, table)
+            task = curves.prepare(wanted, ks=None, progress=self.reporter.progress)
+            self._priced = (reading, schema), task, _Examples.of(task, table)
         return self._priced[1:]
 
-    def curve_picture(self, _: Telling, curve: Curve, chosen: int | None) -> str:
+    def curve_picture(self, curve: Curve, chosen: int | None) -> str:
         """The curve as a picture."""
         return charts.svg(curve.chart(chosen=chosen))
 
@@ -117,10 +110,6 @@ def curve_of(prices: Iterable[Priced], rows: int, schema: Schema) -> Curve:
     person = schema.require.person or None
     points = sorted((priced.point for priced in prices), key=lambda point: point.k)
     return Curve(tuple(curves.rising(points)), rows, "covey", {}, schema.loss, person)
-
-
-def _with_effort(request: Request, effort: str) -> Request:
-    return replace(request, options={**request.options, "effort": effort})
 
 
 def _points(task: Task, progress: Progress) -> Iterator[tuple[Point, Groups]]:
@@ -142,18 +131,16 @@ class _Examples:
     task: Task
     dialect: Dialect
     rows: Longs
-    before: People
+    originals: ExampleRows
 
     @classmethod
     def of(cls, task: Task, table: Table) -> "_Examples":
         """Choose them."""
-        rows = np.array(
-            [(2 * i + 1) * task.encoded.rows // (2 * EXAMPLES) for i in range(EXAMPLES)]
-        )
+        rows = (2 * np.arange(EXAMPLES) + 1) * task.encoded.rows // (2 * EXAMPLES)
         names = tuple(attribute.name for attribute in task.encoded.attributes)
         read = task.people.selection.rows[rows].tolist()
         columns = [_texts(table.cells(name)[read]) for name in names]
-        return cls(task, table.dialect, rows, People(names, tuple(zip(*columns, strict=True))))
+        return cls(task, table.dialect, rows, ExampleRows(names, tuple(zip(*columns, strict=True))))
 
     def shown(self, groups: Groups) -> tuple[tuple[str, ...], ...]:
         """How the groups of these rows are shown."""
@@ -161,11 +148,8 @@ class _Examples:
         members = np.flatnonzero(np.isin(groups.labels, labels[labels >= 0]))
         known, own = np.unique(groups.labels[members], return_inverse=True)
         cells = cells_of(self.task.encoded.take(members), Groups(own), self.dialect, Style())
-        columns = [_texts(shown[0]) for shown in cells.values()]
-        return tuple(
-            tuple(column[place] for column in columns)
-            for place in np.searchsorted(known, labels).tolist()
-        )
+        places = np.searchsorted(known, labels).tolist()
+        return tuple(zip(*(_texts(shown[0][places]) for shown in cells.values()), strict=True))
 
 
 def _texts(cells: pl.Series) -> list[str]:

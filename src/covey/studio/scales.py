@@ -3,26 +3,25 @@
 from collections.abc import Sequence
 from datetime import date, timedelta
 from decimal import Decimal
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, get_args
 
 import numpy as np
 
-from covey.encoding.intervals import snapped
 from covey.schema import Column, ColumnType
 from covey.schema.columns import DateGrid
-from covey.studio.columns import Scale, round_step
+from covey.studio.columns import Scale, round_step, steps_between
 
 UNITS: tuple[str, ...] = get_args(DateGrid)
 _EPOCH = date(1970, 1, 1)
 _MOST = 240  # positions of a slider for an end
 _FINEST = 1_000  # steps over the range, at most
 
-Grid = float | str | None
+Step = float | str | None
 Bound = float | date | None
 
 
-def grids(scale: Scale, column: Column) -> tuple[Grid, ...]:
+def grids(scale: Scale, column: Column) -> tuple[Step, ...]:
     """No grid, and then wider and wider steps."""
     if column.type is ColumnType.DATE:
         return (None, *UNITS[1:])  # hours are chosen from the list
@@ -47,7 +46,7 @@ def position(options: Sequence[Any], value: Any) -> int:
     """The place of a setting among the options, or of the one next to it."""
     if value in options or isinstance(value, str):
         return options.index(value) if value in options else 1
-    away = [(abs(one - value), place) for place, one in enumerate(options) if one is not None]
+    away = [(abs(each - value), at) for at, each in enumerate(options) if each is not None]
     return min(away)[1] if away else 0
 
 
@@ -65,16 +64,14 @@ def _steps(scale: Scale, column: Column) -> list[tuple[Bound, Bound]]:
 
 def _dates(scale: Scale, column: Column) -> list[tuple[Bound, Bound]]:
     allowed = UNITS[UNITS.index(str(column.grid)) :] if column.grid else UNITS
+    behind = float(np.nextafter(scale.high, np.inf))
     for unit in allowed:
-        found: list[tuple[Bound, Bound]] = []
-        at = scale.low
-        while at <= scale.high and len(found) <= _MOST and unit != "hour":
-            begin, end = (float(one[0]) for one in snapped(np.array([at]), np.array([at]), unit))
-            found.append((_day(begin), _day(end)))
-            at = end + 1
+        if unit == "hour":
+            continue
+        found = [*islice(steps_between(scale.low, behind, unit), _MOST + 1)]
         if 0 < len(found) <= _MOST:
-            return found
-    return found
+            break
+    return [(_day(begin), _day(end)) for begin, end in found]
 
 
 def _day(days: float) -> date:

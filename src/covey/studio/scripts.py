@@ -30,7 +30,7 @@ def script(work: Work, output: str) -> str:
 
 def notebook(work: Work, output: str) -> str:
     """The same as a notebook, without outputs."""
-    told = [
+    introduction = [
         f"# {_plain(output)}",
         "",
         f"The release as covey studio made it (covey {version('covey')}). It needs the table, "
@@ -38,7 +38,7 @@ def notebook(work: Work, output: str) -> str:
         "gives the same bytes.",
     ]
     cells = [
-        _cell("markdown", told),
+        _cell("markdown", introduction),
         _cell("code", ["import covey", "", f"table = {work.opened.typed!r}"]),
         _cell("code", [*_making(work), "release"]),
         _cell("code", _writing(work, output)),
@@ -56,18 +56,12 @@ def _cell(kind: str, lines: list[str]) -> dict[str, object]:
 
 
 def _making(work: Work) -> list[str]:
-    said = [f"    {name}={value!r}," for name, value in work.options.items()]
+    options = [f"    {name}={value!r}," for name, value in work.options.items()]
     if work.value_sets or work.low_high:
         style = work.style
-        said.append(f"    style=covey.Style({style.categories!r}, {style.intervals!r}),")
-    return [
-        f"schema = covey.Schema.from_toml({SCHEMA_FILE!r})",
-        "release = covey.anonymize(",
-        "    table,",
-        "    schema,",
-        *said,
-        ")",
-    ]
+        options.append(f"    style=covey.Style({style.categories!r}, {style.intervals!r}),")
+    read = f"schema = covey.Schema.from_toml({SCHEMA_FILE!r})"
+    return [read, "release = covey.anonymize(", "    table,", "    schema,", *options, ")"]
 
 
 def _writing(work: Work, output: str) -> list[str]:

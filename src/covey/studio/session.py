@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, UploadFile
 
 from covey import tables
 from covey.clustering.progress import loss_in
@@ -21,15 +21,16 @@ from covey.html import Html
 from covey.schema import Schema, TableFormat
 from covey.studio.desk import Made, Opened
 from covey.studio.prices import Priced
-from covey.studio.work import History, Source, Work
+from covey.studio.work import History, TablePlace, Work
 from covey.studio.workers import Job, Worker
 from covey.tables import sources
 
 _LONGEST_NAME = 120
+_LARGEST = 20 * 1024**2  # bytes of a saved work or a tree
 
 
 class Message(NamedTuple):
-    """What the page tells once, after an action."""
+    """What the page says once, after an action."""
 
     text: str
     kind: str = "bad"  # or good
@@ -52,7 +53,7 @@ class Studio:
     pricer: Worker  # finds what each k costs, meanwhile
     history: History = field(default_factory=History)
     choices: tuple[str, ...] = ()  # the sheets or tables of a file, if one must be chosen
-    waiting: Source | None = None  # the file that they are in, or one that is to be read otherwise
+    waiting: TablePlace | None = None  # the file that they are in, or one to be read otherwise
     read: dict[Any, Opened] = field(default_factory=dict)  # tables, by place and format
     jobs: dict[str, Job] = field(default_factory=dict)  # long ones, by what they are for
     results: dict[str, Result] = field(default_factory=dict)
@@ -63,6 +64,8 @@ class Studio:
     began: float = 0.0
     _answers: dict[Any, Any] = field(default_factory=dict)
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
+
+    # ── what is known ───────────────────────────────────────────────────────────────────────────
 
     @property
     def work(self) -> Work:
@@ -75,9 +78,21 @@ class Studio:
         return self.work.described
 
     @property
+    def k(self) -> int:
+        """The chosen k, or the one that covey drafts."""
+        return self.schema.require.k or self.table.draft.k
+
+    @property
     def opened(self) -> Opened | None:
         """The open table, if there is one."""
         return self.read.get((self.work.source, self.work.format))
+
+    @property
+    def table(self) -> Opened:
+        """The open table; an error if there is none."""
+        if self.opened is None:
+            raise UsageError("no table is open: open one first")
+        return self.opened
 
     @property
     def output(self) -> str:
@@ -96,10 +111,16 @@ class Studio:
         return made
 
     @property
-    def release_before(self) -> Made | None:
-        """The last release, whatever has changed since."""
-        found = self.results.get("release")
-        return None if found is None else found.found
+    def made(self) -> Made:
+        """The release of the work as it is now; an error if there is none."""
+        if self.release is None:
+            raise UsageError("there is no release of the work as it is now: make it first")
+        return self.release
+
+    @property
+    def was_made(self) -> bool:
+        """Whether there was a release, whatever has changed since."""
+        return "release" in self.results
 
     def figures(self) -> list[str]:
         """The risk and the loss of the release or, before there is one, of the curve."""
@@ -107,22 +128,25 @@ class Studio:
             report = self.release.report
             risk, loss = report.verdict.risks.prosecutor, report.mean_loss
             return [*([f"risk {percent(risk)}"] if risk else []), f"{percent(loss)} lost"]
-        priced = self.price
-        if priced is None:
+        if self.price is None:
             return []
-        point = priced.point
+        point = self.price.point
         return [f"risk {percent(point.highest_risk)}", f"about {percent(point.loss)} lost"]
 
-    @property
-    def table(self) -> Opened:
-        """The open table; an error if there is none."""
-        if self.opened is None:
-            raise UsageError("no table is open: open one first")
-        return self.opened
+    def result(self, name: str, made_of: Any) -> Any:
+        """What was found for this state of the work; None if nothing, or something else."""
+        found = self.results.get(name)
+        return found.found if found is not None and found.made_of == made_of else None
+
+    def keep(self, name: str, made_of: Any, found: Any) -> None:
+        """Keep what was found for a state of the work."""
+        self.results[name] = Result(made_of, found)
 
     def tell(self, text: str, kind: str = "bad") -> None:
         """Show a message on the next page."""
         self.messages.append(Message(text, kind))
+
+    # ── columns ─────────────────────────────────────────────────────────────────────────────────
 
     def column(self, form: Any) -> str:
         """The column that a form names by its place: names do not belong in addresses."""
@@ -132,25 +156,34 @@ class Studio:
             raise UsageError("there is no such column")
         return names[int(place)]
 
+    def place(self, name: str) -> int:
+        """The place of a column, by which forms and addresses name it."""
+        return self.table.names.index(name)
+
     async def ask(self, job: str, *arguments: Any) -> Any:
         """Ask about the open table, read as the work says."""
-        return await self.reader.ask(job, self.work.opened.place, self.work.format, *arguments)
+        return await self.reader.ask(job, self.table.reading, *arguments)
 
     async def known(self, job: str, *arguments: Any) -> Any:
         """The same, asked only once for the same table and arguments."""
-        key = (job, self.table.number, repr(arguments))
+        key = (job, self.table.reading, repr(arguments))
         if key not in self._answers:
             self._answers[key] = await self.ask(job, *arguments)
         return self._answers[key]
 
-    def result(self, name: str, made_of: Any) -> Any:
-        """What was found for this state of the work; None if nothing, or something else."""
-        found = self.results.get(name)
-        return found.found if found is not None and found.made_of == made_of else None
+    # ── decisions ───────────────────────────────────────────────────────────────────────────────
+
+    def require(self, **models: Any) -> None:
+        """Decide what is required of the release."""
+        self.history.change(schema=self.schema.requiring(**models))
+
+    def set(self, name: str, **settings: Any) -> None:
+        """Decide settings of a column."""
+        self.history.change(schema=self.schema.with_settings(name, **settings))
 
     # ── opening ─────────────────────────────────────────────────────────────────────────────────
 
-    async def open(self, source: Source, declared: TableFormat | None = None) -> None:
+    async def open(self, source: TablePlace, declared: TableFormat | None = None) -> None:
         """Read a table; its draft becomes the schema. Of a file with several, wait for a choice."""
         declared = declared or TableFormat()
         await self.pricer.stop()
@@ -171,15 +204,8 @@ class Studio:
         self.read[source, declared] = opened
         self.results.clear()
         self._answers.clear()
-        self.history.decide(
-            replace(
-                self.work,
-                source=source,
-                format=declared,
-                schema=opened.schema,
-                checked=frozenset(),
-            )
-        )
+        begun = replace(self.work, source=source, schema=opened.schema, checked=frozenset())
+        self.history.decide(replace(begun, format=declared))
 
     async def reread(self) -> None:
         """Read the table as the work says, if it was never read so; no decision changes."""
@@ -188,32 +214,30 @@ class Studio:
             opened = await self.reader.ask("open", work.source.place, work.format)
             self.read[work.source, work.format] = opened
 
-    async def upload(self, name: str, copy: Callable[[Path], Awaitable[None]]) -> Source:
+    async def upload(self, name: str, copy: Callable[[Path], Awaitable[None]]) -> TablePlace:
         """Keep an uploaded file in the studio's own folder, under a harmless name."""
         folder = self.folder / f"upload-{secrets.token_hex(8)}"
         folder.mkdir(mode=0o700)
         path = folder / harmless(name)
         await copy(path)
-        return Source(str(path), is_upload=True)
+        return TablePlace(str(path), is_upload=True)
 
     # ── long work ───────────────────────────────────────────────────────────────────────────────
 
     async def make(self) -> None:
         """Begin to make the release; whatever else the maker does ends."""
-        work = self.work
+        work, reading = self.work, self.table.reading
         # Known from now on: decisions may be undone while the release is made.
         weights = sum(column.weight for column in work.described.quasi.values())
-        heard = partial(self._note_loss, self.table.rows * weights)
+        on_stage = partial(self._note_loss, self.table.rows * weights)
         self.jobs["make"] = Job("make")  # from here on nobody else gives the maker a job
         await self.pricer.stop()
         await self.maker.stop()
         self.losses, self.falling, self.began = [], None, time.monotonic()
         self.results.pop("release", None)
         self.results.pop("failed", None)
-        job = self.maker.give(
-            *("make", work.opened.place, work.toml, work.options, work.style), heard=heard
-        )
-        self.jobs["make"] = job
+        arguments = reading, work.described, work.options, work.style
+        job = self.jobs["make"] = self.maker.give("make", *arguments, on_stage=on_stage)
         self._go_on(self._until_made(job, work))
 
     def _note_loss(self, most: float, stage: str) -> None:
@@ -223,6 +247,16 @@ class Studio:
             share = min(found / most, 1.0)
             if not self.losses or share < self.losses[-1][1]:
                 self.losses.append((round(time.monotonic() - self.began, 2), share))
+
+    async def _until_made(self, job: Job, work: Work) -> None:
+        try:
+            self.keep("release", (work.made_of, self.maker.started), await job.wait())
+        except CoveyError as error:
+            if not job.was_stopped:
+                self.keep("failed", work.made_of, str(error))
+        finally:
+            if self.jobs.get("make") is job:
+                del self.jobs["make"]
 
     def draw_losses(self) -> None:
         """Let the picture of the losses be drawn again, unless that is being done."""
@@ -235,24 +269,19 @@ class Studio:
             self.falling = Html(await job.wait())
         del self.jobs["draw"]
 
-    async def _until_made(self, job: Job, work: Work) -> None:
-        try:
-            made = await job.wait()
-            self.results["release"] = Result((work.made_of, self.maker.started), made)
-        except CoveyError as error:
-            if not job.was_stopped:
-                self.results["failed"] = Result(work.made_of, str(error))
-        finally:
-            if self.jobs.get("make") is job:
-                del self.jobs["make"]
+    @property
+    def failed(self) -> str | None:
+        """Why there is no release of the work as it is now, if one was tried."""
+        error: str | None = self.result("failed", self.work.made_of)
+        return error
 
     def find_prices(self) -> Job:
         """The job that finds the price of each k; it begins if nobody has asked before."""
-        return self._found("prices", self._priced_by)
+        return self._begun("prices", *self._priced_by)
 
     def find_savings(self) -> Job:
         """The job that finds what it saves to suppress a few rows at the chosen k."""
-        return self._found("savings", (*self._priced_by, self.schema.require.k))
+        return self._begun("savings", *self._priced_by, self.schema.require.k)
 
     @property
     def prices(self) -> Job | None:
@@ -269,18 +298,17 @@ class Studio:
     @property
     def _priced_by(self) -> tuple[Any, ...]:
         """All that prices depend on; the file may have changed since it was read before."""
-        return *self.work.priced_by, self.opened and self.opened.number
+        return self.opened and self.opened.reading, self.work.without_models
 
-    def _found(self, name: str, key: tuple[Any, ...]) -> Job:
-        """The job of this name for this state of the work, which begins if there is none."""
-        job: Job | None = self.result(name, key)
+    def _begun(self, name: str, *arguments: Any) -> Job:
+        job: Job | None = self.result(name, arguments)
         if job is None or job.was_stopped:
-            job = self.pricer.give(name, self.work.opened.place, *key[1:])
-            self.results[name] = Result(key, job)
+            job = self.pricer.give(name, *arguments)
+            self.keep(name, arguments, job)
         return job
 
     @property
-    def price(self) -> "Priced | None":
+    def price(self) -> Priced | None:
         """What the chosen k costs, as far as it is known: the price of the next larger k known."""
         k = None if self.work.schema is None else self.work.schema.require.k
         if self.prices is None or k is None:
@@ -318,17 +346,41 @@ def harmless(name: str) -> str:
     return "table"
 
 
+def at_home(path: str) -> str:
+    """A path with the folder that a ~ at its beginning stands for; as it is if there is none."""
+    with contextlib.suppress(RuntimeError):
+        return str(Path(path).expanduser()) if path.startswith("~") else path
+    return path
+
+
+# ── what forms send ─────────────────────────────────────────────────────────────────────────────
+
+
 def text_of(form: FormData, name: str) -> str:
     """A text that was typed."""
     given = form.get(name)
     return given.strip() if isinstance(given, str) else ""
 
 
-def at_home(path: str) -> str:
-    """A path with the folder that a ~ at its beginning stands for; as it is if there is none."""
-    with contextlib.suppress(RuntimeError):
-        return str(Path(path).expanduser()) if path.startswith("~") else path
-    return path
+def file_of(form: FormData) -> UploadFile:
+    """A file that was chosen."""
+    file = form.get("file")
+    if not isinstance(file, UploadFile) or not file.filename:
+        raise UsageError("choose a file first")
+    return file
+
+
+async def bytes_of(form: FormData, what: str) -> bytes:
+    """The content of a file that was chosen, which cannot be large."""
+    data = await file_of(form).read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise UsageError(f"the file is too large for a {what}")
+    return data
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is a whole number, and not so long that nothing has so many."""
+    return re.fullmatch(r"[0-9]{1,9}", text) is not None
 
 
 def whole(form: FormData, name: str, what: str) -> int:
@@ -337,11 +389,6 @@ def whole(form: FormData, name: str, what: str) -> int:
     if not is_whole(given):
         raise UsageError(f"{what} must be a whole number, and below 1,000,000,000")
     return int(given)
-
-
-def is_whole(text: str) -> bool:
-    """Whether a text is a whole number, and not so long that nothing has so many."""
-    return re.fullmatch(r"[0-9]{1,9}", text) is not None
 
 
 def number(form: FormData, name: str, what: str) -> float:

@@ -8,7 +8,7 @@ again.
 import shlex
 import tomllib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -29,7 +29,7 @@ SCHEMA_FILE = "covey.toml"
 
 
 @dataclass(frozen=True)
-class Source:
+class TablePlace:
     """Where the table is, and what the page calls it."""
 
     place: str = field(repr=False)  # a path, or the address of a database; may have a part
@@ -54,7 +54,7 @@ class Source:
         name = Path(place.place).name + part if self.is_upload else sources.typed(self.place)
         return f"./{name}" if name.startswith("-") else name  # or it would be read as an option
 
-    def part(self, name: str) -> "Source":
+    def part(self, name: str) -> "TablePlace":
         """The part of the same file with this name."""
         return replace(self, place=f"{sources.of(self.place).place}::{name}")
 
@@ -63,7 +63,7 @@ class Source:
 class Work:
     """All decisions, in the order of the steps."""
 
-    source: Source | None = None
+    source: TablePlace | None = None
     format: TableFormat = field(default_factory=TableFormat)  # what was corrected by hand
     schema: Schema | None = None
     effort: str = "balanced"
@@ -91,7 +91,7 @@ class Work:
         return self.schema
 
     @property
-    def opened(self) -> Source:
+    def opened(self) -> TablePlace:
         """The table, which there must be."""
         if self.source is None:
             raise UsageError("no table is open: open one first")
@@ -100,9 +100,9 @@ class Work:
     @property
     def options(self) -> dict[str, Any]:
         """The options of the method that differ from their defaults."""
-        said: dict[str, Any] = {} if self.effort == "balanced" else {"effort": self.effort}
-        said |= {} if self.objective == "loss" else {"objective": self.objective}
-        return said | ({"max_suppressed": self.max_suppressed} if self.max_suppressed else {})
+        names = ("effort", "objective", "max_suppressed")
+        own = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in own.items() if value != getattr(Work, name)}
 
     @cached_property
     def toml(self) -> str:
@@ -112,16 +112,15 @@ class Work:
     @cached_property
     def made_of(self) -> tuple[Any, ...]:
         """All that a release depends on: two works with the same value give the same bytes."""
-        return self.source, self.toml, tuple(sorted(self.options.items())), self.style
+        return self.source, self.toml, self.options, self.style
 
     @cached_property
-    def priced_by(self) -> tuple[Any, ...]:
-        """All that the price of each k depends on."""
+    def without_models(self) -> Schema | None:
+        """The schema without requirements, of which prices depend only on whom k counts."""
         if self.schema is None:
-            return None, ""
-        asked = self.schema.require
-        alone = self.schema.model_copy(update={"require": type(asked)(person=asked.person)})
-        return self.source, alone.to_toml()
+            return None
+        require = type(self.schema.require)(person=self.schema.require.person)
+        return self.schema.model_copy(update={"require": require})
 
     @property
     def style(self) -> Style:
@@ -132,16 +131,20 @@ class Work:
 
     def command(self, output: str) -> str:
         """The command that makes the same release."""
-        said = ["covey", "anonymize", self.opened.typed, "--schema", SCHEMA_FILE, "-o", output]
+        words = ["covey", "anonymize", self.opened.typed, "--schema", SCHEMA_FILE, "-o", output]
         for name, value in self.options.items():
-            said += [f"--{name.replace('_', '-')}", str(value)]
-        said += ["--value-sets"] * self.value_sets + ["--low-high"] * self.low_high
-        said += ["--report", "report.html", "--report", "report.json"]
-        said += ["--certificate"] * self.certificate
-        for each in fields(self.about):
-            if text := getattr(self.about, each.name):
-                said += [f"--{each.name}", text]
-        return shlex.join(said)
+            words += [f"--{name.replace('_', '-')}", str(value)]
+        words += ["--value-sets"] * self.value_sets + ["--low-high"] * self.low_high
+        words += ["--report", "report.html", "--report", "report.json"]
+        words += ["--certificate"] * self.certificate
+        for name, text in self.about_texts.items():
+            words += [f"--{name}", text]
+        return shlex.join(words)
+
+    @property
+    def about_texts(self) -> dict[str, str]:
+        """What the custodian says about the release."""
+        return {name: text for name, text in asdict(self.about).items() if text}
 
     # ── saved and opened again ──────────────────────────────────────────────────────────────────
 
@@ -155,13 +158,9 @@ class Work:
         document.add("studio", 1)
         if self.source is not None and not self.source.is_upload:
             document.add("table", sources.typed(self.source.place))
-        request: dict[str, Any] = {"effort": self.effort, "objective": self.objective}
-        request |= {"max_suppressed": self.max_suppressed}
-        request |= {"value_sets": self.value_sets, "low_high": self.low_high}
-        document.add("request", request | {"certificate": self.certificate})
+        document.add("request", {name: getattr(self, name) for name in _Request.model_fields})
         document.add("checked", sorted(self.checked))
-        said = {name: text for name, text in asdict(self.about).items() if text}
-        document.add("about", said)
+        document.add("about", self.about_texts)
         document.add("schema", self.toml)
         return tomlkit.dumps(document)
 
@@ -169,16 +168,10 @@ class Work:
         """This work's table with the decisions of a saved one."""
         try:
             saved = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError):
-            raise SchemaError("this is no saved work of covey studio") from None
-        if saved.get("studio") != 1:
-            return self._described_by(text)
-        return self._with_saved(saved)
-
-    def _with_saved(self, saved: dict[str, Any]) -> Self:
-        try:
+            if saved.get("studio") != 1:
+                return self._described_by(text)
             read = _Saved.model_validate(saved)
-        except ValidationError:
+        except (tomllib.TOMLDecodeError, RecursionError, ValidationError):
             raise SchemaError("this is no saved work of covey studio") from None
         about, checked = About(**read.about), frozenset(read.checked)
         opened = replace(self, about=about, checked=checked, **dict(read.request))

@@ -1,11 +1,11 @@
 """A process that does the work, so that the page always answers.
 
 The server hands jobs to a worker, one after another. A long job reports its progress and pieces of
-its result while it runs, and can be told to stop: with what it has ("enough"), or for good. If it
-does not hear that in time, the process is ended and another one takes its place.
+its result while it runs, and can be stopped: with what it has ("enough"), or for good. If it does
+not notice that in time, the process is ended and another one takes its place.
 
 Errors come back as covey's own messages, which hold no cell. Of any other error only its kind is
-told.
+shown.
 """
 
 import asyncio
@@ -27,14 +27,14 @@ from queue import SimpleQueue
 from typing import Any
 
 from covey.clustering.progress import loss_in
-from covey.errors import CoveyError, GuaranteeError, UsageError, is_out_of_memory
+from covey.errors import CoveyError, is_out_of_memory
 
-_PATIENCE = 3.0  # seconds until a job that was told to stop is ended
+_PATIENCE = 3.0  # seconds until a job that was asked to stop is ended
 _SPAWN = multiprocessing.get_context("spawn")  # a forked copy of polars' threads would hang
 
 
 class Stopped(BaseException):
-    """Raised in a job that was told to stop for good."""
+    """Raised in a job that is to stop for good."""
 
 
 class ServerGone(BaseException):
@@ -53,7 +53,7 @@ class Job:
     error: CoveyError | None = None
     is_done: bool = False
     was_stopped: bool = False
-    heard: Callable[[str], None] | None = None  # called with each stage, in another thread
+    on_stage: Callable[[str], None] | None = None  # called with each stage, in another thread
     _ended: "asyncio.Event | None" = None
     _loop: asyncio.AbstractEventLoop | None = None
 
@@ -65,23 +65,21 @@ class Job:
             raise self.error
         return self.result
 
-    def note(self, what: str, told: Any) -> None:
-        """Take in what the process tells about the job."""
-        match what:
+    def note(self, kind: str, content: Any) -> None:
+        """Take in what the process reports about the job."""
+        match kind:
             case "stage":
-                self.stage, self.share = told
-                if self.heard is not None:
-                    self.heard(self.stage)
+                self.stage, self.share = content
+                if self.on_stage is not None:
+                    self.on_stage(self.stage)
+                return
             case "piece":
-                self.pieces.append(told)
+                self.pieces.append(content)
+                return
             case "result":
-                self.result = told
-                self._end()
+                self.result = content
             case "error":
-                self.error = _as_error(*told)
-                self._end()
-
-    def _end(self) -> None:
+                self.error = content
         self.is_done = True
         if self._loop is not None and self._ended is not None:
             with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits
@@ -91,7 +89,7 @@ class Job:
 class Worker:
     """A process and the jobs that it has been given."""
 
-    def __init__(self, folder: Path, desk: Callable[[Path], Any]) -> None:
+    def __init__(self, folder: Path, desk: "Callable[[Path, Reporter], Any]") -> None:
         self._folder, self._desk = folder, desk
         self._numbers = itertools.count()
         self._lock = threading.Lock()
@@ -103,27 +101,25 @@ class Worker:
     def _start(self) -> None:
         """Start a process; the first one when there is a job for it."""
         self.started += 1
-        self._jobs = {}
-        self._is_lost = False
+        self._jobs, self._is_lost = {}, False
         ours, theirs = _SPAWN.Pipe()
         # The number of the last job that should end, with what it has or for good.
         self._enough, self._stop = _SPAWN.Value("q", -1), _SPAWN.Value("q", -1)
         self._waiting: SimpleQueue[bytes] = SimpleQueue()
-        self._process = _SPAWN.Process(
-            target=serve,
-            args=(theirs, self._enough, self._stop, self._folder, self._desk),
-            daemon=True,
-        )
+        arguments = (theirs, self._enough, self._stop, self._folder, self._desk)
+        self._process = _SPAWN.Process(target=serve, args=arguments, daemon=True)
         self._process.start()
         theirs.close()
         threading.Thread(target=_post, args=(ours, self._waiting), daemon=True).start()
         # It keeps its own jobs: those of another process that takes over are not lost with it.
         threading.Thread(target=self._listen, args=(ours, self._jobs), daemon=True).start()
 
-    def give(self, name: str, *arguments: Any, heard: Callable[[str], None] | None = None) -> Job:
+    def give(
+        self, name: str, *arguments: Any, on_stage: Callable[[str], None] | None = None
+    ) -> Job:
         """Hand over a job; it begins when those before it have ended."""
         loop = asyncio.get_running_loop()
-        job = Job(name, heard=heard, _ended=asyncio.Event(), _loop=loop)
+        job = Job(name, on_stage=on_stage, _ended=asyncio.Event(), _loop=loop)
         with self._lock:
             if self._is_lost or self._process is None or not self._process.is_alive():
                 self._start()
@@ -164,20 +160,20 @@ class Worker:
             self._process.join()
 
     def _listen(self, connection: "Connection[Any, Any]", jobs: dict[int, Job]) -> None:
-        """Note what the process tells; if it ends, so do its jobs."""
+        """Note what the process reports; if it ends, so do its jobs."""
         try:
             while True:
-                number, what, told = connection.recv()
+                number, kind, content = connection.recv()
                 with self._lock:
-                    job = jobs[number] if what in ("stage", "piece") else jobs.pop(number)
-                job.note(what, told)
+                    job = jobs[number] if kind in ("stage", "piece") else jobs.pop(number)
+                job.note(kind, content)
         except (EOFError, OSError):
             connection.close()
         with self._lock:
             lost = [jobs.pop(number) for number in list(jobs)]
             self._is_lost = self._is_lost or jobs is self._jobs  # it may still seem alive
         for job in lost:
-            job.note("error", ("CoveyError", "stopped" if job.was_stopped else _ENDED, ()))
+            job.note("error", CoveyError("stopped" if job.was_stopped else _ENDED))
 
 
 def _post(connection: "Connection[Any, Any]", waiting: "SimpleQueue[bytes]") -> None:
@@ -193,30 +189,28 @@ _TOO_LITTLE = (
 _ENDED = f"the process that does the work has ended. Perhaps there was {_TOO_LITTLE}"
 
 
-def _as_error(kind: str, message: str, choices: tuple[str, ...]) -> CoveyError:
-    if kind == "UsageError":
-        error = UsageError(message)
-        error.choices = choices
-        return error
-    return GuaranteeError(message) if kind == "GuaranteeError" else CoveyError(message)
-
-
 # ── in the process ──────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True)
-class Telling:
-    """How a job reports, and hears that it should stop."""
+class Reporter:
+    """How the jobs of a process report, and notice that they should stop: here, to nobody."""
 
-    send: Callable[[str, Any], None]
-    is_enough: Callable[[], bool]
-    is_stopped: Callable[[], bool]
+    def send(self, kind: str, content: Any) -> None:
+        """Report a stage, a piece, the result or an error."""
+
+    def is_stopped(self) -> bool:
+        """Whether the job is to stop for good."""
+        return False
+
+    def is_enough(self) -> bool:
+        """Whether the job is to end with what it has."""
+        return False
 
     def progress(self, stage: str, share: float) -> None:
         """Report progress as covey's functions do.
 
         An interruption raised here ends the refinement of groups with the best ones so far; a
-        stage that tells the loss is one of those.
+        stage with a loss is one of those.
         """
         if self.is_stopped():
             raise Stopped
@@ -231,79 +225,70 @@ class Telling:
         self.send("piece", piece)
 
 
-@dataclass
-class _Once:
-    """Whether a job has enough: only the first time, or what follows would be interrupted too."""
+class _PipeReporter(Reporter):
+    """Reports to the server about one job after another."""
 
-    enough: Any
-    number: int
-    was_told: bool = False
+    def __init__(self, connection: "Connection[Any, Any]", enough: Any, stop: Any) -> None:
+        self._connection, self._enough, self._stop = connection, enough, stop
+        self._number = self._interrupted = -1
 
-    def __call__(self) -> bool:
-        if self.was_told or self.enough.value != self.number:
+    def begin(self, number: int) -> None:
+        """Report about another job from now on."""
+        self._number = number
+
+    def send(self, kind: str, content: Any) -> None:
+        try:
+            self._connection.send((self._number, kind, content))
+        except OSError:
+            raise ServerGone from None
+
+    def is_stopped(self) -> bool:
+        return bool(self._stop.value >= self._number)
+
+    def is_enough(self) -> bool:
+        """Only the first time, or what follows would be interrupted too."""
+        if self._number in (self._interrupted, -1) or self._enough.value != self._number:
             return False
-        self.was_told = True
+        self._interrupted = self._number
         return True
 
 
 def serve(
-    connection: "Connection[Any, Any]",
-    enough: Any,
-    stop: Any,
-    folder: Path,
-    at: Callable[[Path], Any],
-) -> None:
+    connection: "Connection[Any, Any]", enough: Any, stop: Any, folder: Path,
+    desk_at: Callable[[Path, Reporter], Any],
+) -> None:  # fmt: skip
     """Do jobs until the server is gone; then remove its folder, if it could not do so itself."""
     # Ctrl-C and a closed terminal are for the server; this process outlives it to tidy up.
     for name in ("SIGINT", "SIGHUP"):
         if number := getattr(signal, name, None):
             signal.signal(number, signal.SIG_IGN)
-    _silence()
-    tempfile.tempdir = str(folder)
-    os.umask(0o077)  # what it writes is for nobody else
-    desk = at(folder)
-    with contextlib.suppress(ServerGone, EOFError, OSError):
-        while True:
-            number, name, arguments = connection.recv()
-            _do(desk, name, arguments, _telling(connection, number, enough, stop))
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _silence() -> None:
-    """Let nothing that a library prints reach the terminal: it may quote a cell."""
+    # Nothing that a library prints reaches the terminal: it may quote a cell.
     with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device
         for stream in (1, 2):
             os.dup2(nowhere.fileno(), stream)
+    tempfile.tempdir = str(folder)
+    os.umask(0o077)  # what it writes is for nobody else
+    reporter = _PipeReporter(connection, enough, stop)
+    desk = desk_at(folder, reporter)
+    with contextlib.suppress(ServerGone, EOFError, OSError):
+        while True:
+            number, name, arguments = connection.recv()
+            reporter.begin(number)
+            _do(desk, name, arguments, reporter)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
-def _telling(connection: "Connection[Any, Any]", number: int, enough: Any, stop: Any) -> Telling:
-    def send(what: str, told: Any) -> None:
-        try:
-            connection.send((number, what, told))
-        except OSError:
-            raise ServerGone from None
-
-    return Telling(send, _Once(enough, number), lambda: bool(stop.value >= number))
-
-
-def _do(desk: Any, name: str, arguments: tuple[Any, ...], telling: Telling) -> None:
+def _do(desk: Any, name: str, arguments: tuple[Any, ...], reporter: Reporter) -> None:
     try:
-        telling.send("result", getattr(desk, name)(telling, *arguments))
+        reporter.send("result", getattr(desk, name)(*arguments))
     except ServerGone:
         raise
+    except (Stopped, KeyboardInterrupt):
+        reporter.send("error", CoveyError("stopped"))
+    except CoveyError as error:  # its message holds no cell; which rows are wrong stays here
+        vars(error).pop("wrong", None)
+        reporter.send("error", error)
     except BaseException as error:
-        telling.send("error", _told(error))
-
-
-def _told(error: BaseException) -> tuple[str, str, tuple[str, ...]]:
-    """The kind, the message and the choices of an error, none of which holds a cell."""
-    if isinstance(error, Stopped | KeyboardInterrupt):
-        return "CoveyError", "stopped", ()
-    if isinstance(error, UsageError):
-        return "UsageError", str(error), error.choices
-    if isinstance(error, CoveyError):
-        kind = "GuaranteeError" if isinstance(error, GuaranteeError) else "CoveyError"
-        return kind, str(error), ()
-    if is_out_of_memory(error):
-        return "CoveyError", _TOO_LITTLE, ()
-    return "CoveyError", f"internal error ({type(error).__name__})", ()
+        kind = type(error).__name__
+        text = _TOO_LITTLE if is_out_of_memory(error) else f"internal error ({kind})"
+        reporter.send("error", CoveyError(text))

@@ -7,35 +7,20 @@ from dataclasses import fields
 
 from starlette.datastructures import FormData
 
+from covey import html
 from covey.custody.composition import Composition
 from covey.custody.register import Entry, Register
 from covey.errors import UsageError, count, percent
-from covey.html import Html, Part, element, scrolled, table, together
+from covey.html import Html, Part, element
 from covey.report import About, Report
 from covey.schema import Role
-from covey.studio.handing import Written
+from covey.studio import ui
+from covey.studio.handing import WrittenRelease
 from covey.studio.outgoing import address, begin_writing, writing, written, written_before
 from covey.studio.pages.look import no_release
 from covey.studio.scripts import REPORTS
-from covey.studio.session import Result, Studio, text_of
-from covey.studio.steps import (
-    BLOCKED,
-    DONE,
-    NEEDS,
-    NEXT,
-    Step,
-    again,
-    card,
-    form,
-    heading,
-    labelled,
-    onwards,
-    push,
-    reminded,
-    sentence,
-    ticked,
-    typed,
-)
+from covey.studio.session import Studio, text_of
+from covey.studio.steps import BLOCKED, DONE, NEEDS, NEXT, Step
 from covey.studio.workers import Job
 from covey.verification.sensitive import Achieved
 
@@ -46,57 +31,59 @@ _FIELDS = {
     "responsible": ("Responsible person", "Who answers for it"),
     "accept": ("Open points", "Why you leave some of the points below open, if you do"),
 }
-_LONGEST = 500  # signs of a text
 
 
-async def page(studio: Studio) -> Html:
+async def page(studio: Studio) -> Part:
     """The page of the step."""
     if studio.release is None:
-        return together((heading("Answer for it"), no_release(studio)))
-    earlier = await _earlier(studio)
-    return together(_made(studio, studio.release.report, earlier))
+        return ui.heading("Answer for it"), no_release(studio)
+    return _made(studio, studio.release.report, await _earlier(studio))
 
 
-def _made(studio: Studio, report: Report, earlier: Html) -> Iterator[Part]:
-    yield heading(
+def _made(studio: Studio, report: Report, earlier: Part) -> Iterator[Part]:
+    yield ui.heading(
         "Answer for it",
         "Say what the release is for and check what could go wrong. covey then writes a report "
         "that others can read, and a certificate that they can check.",
     )
-    release = written_before(studio)  # which knows of earlier releases
-    yield reminded((report if release is None else release.report).headline)
-    yield card("What it is", _about(studio))
-    yield card("Before you publish", *_checklist(studio, report), id="checklist")
+    yield ui.reminded(_known_report(studio, report).headline)
+    yield ui.card("What it is", _about(studio))
+    yield ui.card("Before you publish", _checklist(studio, report), id="checklist")
     if unprotected := [one for one in report.verdict.achieved if one.column in _free(studio)]:
-        yield card("What would hide the values", *_mends(studio, unprotected), id="mends")
-    yield card("Earlier releases", earlier, id="earlier")
-    yield card("The report", *_report(studio), id="report")
+        yield ui.card("What would hide the values", _mends(studio, unprotected), id="mends")
+    yield ui.card("Earlier releases", earlier, id="earlier")
+    yield ui.card("The report", _report(studio), id="report")
     if written(studio) is not None:
-        yield onwards("hand_over", "Hand it over")
+        yield ui.onwards("hand_over", "Hand it over")
+
+
+def _known_report(studio: Studio, report: Report) -> Report:
+    """The report as it was written, which knows of earlier releases; before, as it was made."""
+    release = written_before(studio)
+    return report if release is None else release.report
 
 
 # ── what it is ──────────────────────────────────────────────────────────────────────────────────
 
 
 def _about(studio: Studio) -> Html:
-    about = studio.work.about
+    about, longest = studio.work.about, str(ui.LONGEST_TEXT)
     inputs = (
-        labelled(name, typed(key, getattr(about, key) or "", id=key, maxlength=str(_LONGEST)),
-                 note=note)
+        ui.labelled(name, ui.typed(key, getattr(about, key) or "", id=key, maxlength=longest),
+                    note=note)
         for key, (name, note) in _FIELDS.items()
     )  # fmt: skip
-    seal = ticked(
-        "certificate", "Write a certificate: others can check the release with it",
-        on=studio.work.certificate, id="certificate",
-    )  # fmt: skip
-    return form("answer/about", element("div", *inputs, class_="about-form"), seal, live=True,
-                label="what the release is")  # fmt: skip
+    text = "Write a certificate: others can check the release with it"
+    seal = ui.ticked("certificate", text, on=studio.work.certificate, id="certificate")
+    parts = html.div(inputs, class_="about-form"), seal
+    return ui.form("answer/about", parts, live=True, label="what the release is")
 
 
-async def _set_about(studio: Studio, sent: FormData) -> str | None:
-    texts = {each.name: text_of(sent, each.name)[:_LONGEST] or None for each in fields(About)}
+async def _set_about(studio: Studio, sent: FormData) -> None:
+    texts = {
+        each.name: text_of(sent, each.name)[: ui.LONGEST_TEXT] or None for each in fields(About)
+    }
     studio.history.change(about=About(**texts), certificate=text_of(sent, "certificate") == "on")
-    return None
 
 
 # ── the checklist ───────────────────────────────────────────────────────────────────────────────
@@ -109,23 +96,20 @@ def _points(report: Report) -> dict[str, str]:
 
 
 def _checklist(studio: Studio, report: Report) -> Iterator[Part]:
-    release = written_before(studio)
-    points = _points(report if release is None else release.report)
+    points = _points(_known_report(studio, report))
     left = [name for name in points if name not in studio.work.checked]
-    boxes = [
-        element("li", ticked("point", sentence(text),
-                             on=name not in left, value=name, id=name))
+    boxes = (
+        ui.ticked("point", ui.sentence(text), on=name not in left, value=name, id=name)
         for name, text in points.items()
-    ]  # fmt: skip
-    said = (
+    )
+    yield ui.quiet(
         "You have checked every point."
         if not left
         else f"{len(left)} of {count(len(points), 'point')} still to check. Tick each when you "
         "have thought about it; the ticks are saved with your work."
     )
-    yield element("p", said, class_="quiet")
-    yield form("answer/check", element("ul", *boxes, class_="points"), live=True,
-               label="points to check")  # fmt: skip
+    listed = ui.items(boxes, class_="points")
+    yield ui.form("answer/check", listed, live=True, label="points to check")
 
 
 def left_open(studio: Studio, report: Report) -> list[str]:
@@ -140,14 +124,10 @@ def left_open(studio: Studio, report: Report) -> list[str]:
     ]
 
 
-async def _check(studio: Studio, sent: FormData) -> str | None:
-    if studio.release is None:
-        raise UsageError("there is no release of the work as it is now: make it first")
-    release = written_before(studio)
-    points = _points(studio.release.report if release is None else release.report)
-    ticks = {str(value) for value in sent.getlist("point")} & {*points}
-    studio.history.change(checked=frozenset((studio.work.checked - {*points}) | ticks))
-    return None
+async def _check(studio: Studio, sent: FormData) -> None:
+    points = {*_points(_known_report(studio, studio.made.report))}
+    ticks = {str(value) for value in sent.getlist("point")} & points
+    studio.history.change(checked=frozenset((studio.work.checked - points) | ticks))
 
 
 # ── sensitive values that nothing protects ──────────────────────────────────────────────────────
@@ -155,8 +135,8 @@ async def _check(studio: Studio, sent: FormData) -> str | None:
 
 def _free(studio: Studio) -> list[str]:
     """The sensitive columns without a requirement."""
-    asked = {getattr(one, "on", None) for one in studio.schema.requirements()}
-    return [name for name in studio.schema.names(Role.SENSITIVE) if name not in asked]
+    required = {getattr(one, "on", None) for one in studio.schema.requirements()}
+    return [name for name in studio.schema.names(Role.SENSITIVE) if name not in required]
 
 
 def _mends(studio: Studio, unprotected: list[Achieved]) -> Iterator[Part]:
@@ -166,29 +146,31 @@ def _mends(studio: Studio, unprotected: list[Achieved]) -> Iterator[Part]:
         (one.column, percent(one.certain), *_mend(studio, one.column, revealing=one.certain > 0))
         for one in unprotected
     ]
-    yield element("p", "Nothing is required of these sensitive columns. l = 2 is the cheapest "
-                       "requirement that leaves no class with a single value.",
-                  class_="quiet")  # fmt: skip
-    yield scrolled(table(head, lines, numbers=(1,)), "what would hide the values")
+    yield ui.quiet(
+        "Nothing is required of these sensitive columns. l = 2 is the cheapest requirement that "
+        "leaves no class with a single value."
+    )
+    yield ui.grid(head, lines, "what would hide the values", numbers=(1,))
 
 
 def _mend(studio: Studio, name: str, *, revealing: bool) -> tuple[Part, Part]:
     """What l = 2 costs, as far as it is known, and what can be done."""
-    place = studio.table.names.index(name)
-    require = push("price/require", "Require it", kind="quiet", column=place, l=2,
-                   label=f"require l = 2 of {name}")  # fmt: skip
+    place = studio.place(name)
+
+    def push(action: str, text: str, label: str, **values: int) -> Html:
+        return ui.push(action, text, kind="quiet", label=label, column=place, **values)
+
+    require = push("price/require", "Require it", f"require l = 2 of {name}", l=2)
     if not revealing:
         return "holds already, and costs nothing", require
     job = _mending(studio, name)
     if job is None:
-        return "", push("answer/mend", "Find the price", kind="quiet", column=place,
-                        label=f"find the price of l = 2 for {name}")  # fmt: skip
+        return "", push("answer/mend", "Find the price", f"find the price of l = 2 for {name}")
     if not job.is_done:
         return _finding(place), None
     if job.error is not None:
-        return sentence(str(job.error)), None
-    assert studio.release is not None
-    now = percent(studio.release.report.mean_loss)
+        return ui.sentence(str(job.error)), None
+    now = percent(studio.made.report.mean_loss)
     return f"{percent(job.result)} lost per cell instead of {now}", require
 
 
@@ -197,39 +179,36 @@ def _mending(studio: Studio, name: str) -> Job | None:
     return None if job is None or job.was_stopped else job
 
 
-async def _find_mend(studio: Studio, sent: FormData) -> str | None:
+async def _find_mend(studio: Studio, sent: FormData) -> None:
     name, work = studio.column(sent), studio.work
     if studio.release is None or name not in _free(studio):
         raise UsageError("there is no such column")
     if _mending(studio, name) is None:
-        job = studio.pricer.give("mended", work.opened.place, work.toml, work.options, name)
-        studio.results[f"mend {name}"] = Result(work.made_of, job)
-    return None
+        job = studio.pricer.give("mended", studio.table.reading, studio.schema, work.options, name)
+        studio.keep(f"mend {name}", work.made_of, job)
 
 
-async def _mend_piece(studio: Studio, asked: Mapping[str, str]) -> str:
-    name = studio.column(asked)
+async def _mend_piece(studio: Studio, query: Mapping[str, str]) -> Part:
+    name = studio.column(query)
     job = _mending(studio, name)
-    return "reload" if job is None or job.is_done else _finding(studio.table.names.index(name))
+    return "reload" if job is None or job.is_done else _finding(studio.place(name))
 
 
 def _finding(place: int) -> Html:
-    said = element("span", "finding the price …", role="status")
-    return again(f"answer/piece/mend?column={place}", said, id=f"mend-{place}")
+    text = html.span("finding the price …", role="status")
+    return ui.again(f"answer/piece/mend?column={place}", text, id=f"mend-{place}")
 
 
 # ── earlier releases ────────────────────────────────────────────────────────────────────────────
 
 
-async def _earlier(studio: Studio) -> Html:
+async def _earlier(studio: Studio) -> Part:
     release = written_before(studio)
     try:
         entries = await asyncio.to_thread(_entries)
     except UsageError as error:
-        return element("p", sentence(str(error)), class_="told mind")
-    return together((
-        _together_with(release), *_questions(entries, release), _listed(entries, release),
-    ))  # fmt: skip
+        return ui.message("mind", ui.sentence(str(error)))
+    return _together_with(release), _questions(entries, release), _listed(entries, release)
 
 
 def _entries() -> list[Entry]:
@@ -240,39 +219,46 @@ def _entries() -> list[Entry]:
     return register.releases()
 
 
-def _questions(entries: list[Entry], release: Written | None) -> Iterator[Html]:
+def _questions(entries: list[Entry], release: WrittenRelease | None) -> Iterator[Html]:
     """Of each earlier release that weakens this one: whether anyone else has it."""
     found = None if release is None else release.report.composition
     for entry in entries:
         if found is not None and entry.id in found.delete:
-            asked = f"Does anyone else have {entry.name} of {entry.date[:10]} (k = {entry.k:,})?"
-            note = "If someone may have it, it counts: do not publish this release as well."
-            answer = push("answer/forget", "No, it never left this machine", release=entry.id,
-                          label=f"forget the release {entry.id}")  # fmt: skip
-            yield element("div", element("p", asked), answer,
-                          element("p", note, class_="quiet small"), class_="told mind")  # fmt: skip
+            yield html.div(
+                html.p(
+                    f"Does anyone else have {entry.name} of {entry.date[:10]} (k = {entry.k:,})?"
+                ),
+                _forget_button(entry, "No, it never left this machine"),
+                ui.small("If someone may have it, it counts: do not publish this release as well."),
+                class_="told mind",
+            )
 
 
-def _together_with(release: Written | None) -> Html:
+def _forget_button(entry: Entry, text: str, kind: str = "") -> Html:
+    label = f"forget the release {entry.id}"
+    return ui.push("answer/forget", text, kind=kind, label=label, release=entry.id)
+
+
+def _together_with(release: WrittenRelease | None) -> Html:
     if release is None:
-        return element(
-            "p", "When covey writes the release, it compares it with all earlier ones in your "
+        return html.p(
+            "When covey writes the release, it compares it with all earlier ones in your "
             "register: two releases of the same people can be combined, and someone hidden in "
-            "each may be alone in both.",
-        )  # fmt: skip
+            "each may be alone in both."
+        )
     found = release.report.composition
     if found is None:
-        return element("p", "Earlier releases could not be checked: the register cannot be used.",
-                       class_="told mind")  # fmt: skip
-    kind, said = _kept(found)
-    return element("p", said, class_=f"told {kind}")
+        text = "Earlier releases could not be checked: the register cannot be used."
+        return ui.message("mind", text)
+    return ui.message(*_compared(found))
 
 
-def _kept(found: Composition) -> tuple[str, str]:
+def _compared(found: Composition) -> tuple[str, str]:
+    """What covey found out about this release and earlier ones together."""
     if not found.holds:
-        return "bad", sentence(found.figures())
+        return "bad", ui.sentence(found.figures())
     if found.incomparable:
-        return "mind", sentence(found.unknown())
+        return "mind", ui.sentence(found.unknown())
     if not found.earlier:
         return "good", "No earlier release in your register has people of this one."
     return "good", (
@@ -282,47 +268,40 @@ def _kept(found: Composition) -> tuple[str, str]:
     )
 
 
-def _listed(entries: list[Entry], release: Written | None) -> Html:
+def _listed(entries: list[Entry], release: WrittenRelease | None) -> Html:
     if not entries:
-        return element("p", "Your register is empty.", class_="quiet")
-    own = None if release is None or release.report.output is None else release.report.output.sha256
+        return ui.quiet("Your register is empty.")
+    own = None if release is None else release.sha256
     found = None if release is None else release.report.composition
     notes: dict[str, str] = {}
     if found is not None:
         notes = dict.fromkeys(found.delete, "weakens this one")
         notes |= dict.fromkeys(found.incomparable, "could not be compared")
-    lines = [
-        (
-            _called(entry, notes.get(entry.id), is_own=entry.sha256 == own),
-            entry.date[:10],
-            f"{entry.k:,}",
-            f"{entry.rows:,}",
-            _forgotten(entry, is_own=entry.sha256 == own),
-        )
+    lines = (
+        _entry_line(entry, notes.get(entry.id), is_own=entry.sha256 == own)
         for entry in reversed(entries)
-    ]
+    )
     head = ("release", "date", "k", "rows", "never published?")
-    grid = scrolled(table(head, lines, numbers=(2, 3)), "releases in your register")
-    more = element("summary", f"All releases in your register ({len(entries):,})")
-    advice = "Forget a release only if nobody has got it: a release that is out cannot be recalled."
-    return element("details", more, element("p", advice, class_="quiet small"), grid,
-                   id="register", open=bool(notes))  # fmt: skip
+    return ui.details(
+        f"All releases in your register ({len(entries):,})",
+        ui.small(
+            "Forget a release only if nobody has got it: a release that is out cannot be recalled."
+        ),
+        ui.grid(head, lines, "releases in your register", numbers=(2, 3)),
+        id="register",
+        is_open=bool(notes),
+    )
 
 
-def _called(entry: Entry, note: str | None, *, is_own: bool) -> Html:
+def _entry_line(entry: Entry, note: str | None, *, is_own: bool) -> tuple[Part, ...]:
+    mark: Part = html.span(note, class_="note not") if note else None
+    forget: Part = _forget_button(entry, "Forget it", "quiet")
     if is_own:
-        return together((entry.name, element("span", "this release", class_="note")))
-    return together((entry.name, element("span", note, class_="note not") if note else None))
+        mark, forget = html.span("this release", class_="note"), None
+    return (entry.name, mark), entry.date[:10], f"{entry.k:,}", f"{entry.rows:,}", forget
 
 
-def _forgotten(entry: Entry, *, is_own: bool) -> Html | None:
-    if is_own:
-        return None
-    return push("answer/forget", "Forget it", kind="quiet", release=entry.id,
-                label=f"forget the release {entry.id}")  # fmt: skip
-
-
-async def _forget(studio: Studio, sent: FormData) -> str | None:
+async def _forget(studio: Studio, sent: FormData) -> None:
     """Remove a release that nobody has got from the register."""
     register = Register.of(None)
     id_ = text_of(sent, "release")
@@ -331,7 +310,6 @@ async def _forget(studio: Studio, sent: FormData) -> str | None:
     await asyncio.to_thread(register.forget, id_)
     studio.results.pop("written", None)  # what it says of earlier releases is out of date
     studio.tell("Forgotten. Write the release again, so that its report says so.", "good")
-    return None
 
 
 # ── the report ──────────────────────────────────────────────────────────────────────────────────
@@ -341,56 +319,56 @@ def _report(studio: Studio) -> Iterator[Part]:
     if writing(studio) is not None:
         yield under_way()
         return
-    release, before = written(studio), written_before(studio)
-    if release is None and before is not None:
-        yield element("p", "You have changed the texts or the certificate since the report was "
-                           "written: write it again.", class_="told mind")  # fmt: skip
+    release = written(studio)
     if release is None:
-        yield push("answer/write", "Write the release", kind="main")
-        yield element("p", "covey writes the release into its own folder, reads it back, checks "
-                           "it once more and enters it in your register. You hand it over in the "
-                           "next step.", class_="quiet small")  # fmt: skip
+        yield _unwritten(studio)
         return
-    shown = address(release.folder, REPORTS[0])
-    assert release.report.output is not None
-    links = [
-        element("a", text, href=f"files/{address(release.folder, name)}", download=True)
-        for name, text in _downloads(release)
-    ]
-    yield element(
-        "div",
+    files = [(REPORTS[0], "Report as a page"), (REPORTS[1], "Report as JSON")]
+    files += [(release.certificate, "Certificate")] if release.certificate else []
+    yield ui.row(
         element("button", "Print or save as PDF", type="button", class_="button",
                 data_prints="report-page"),
-        *links,
-        class_="row",
+        (download(release, name, text) for name, text in files),
     )  # fmt: skip
-    yield element("p", "SHA-256 of the release: ", element("code", release.report.output.sha256),
-                  class_="small")  # fmt: skip
+    yield html.p("SHA-256 of the release: ", html.code(release.sha256), class_="small")
     yield element(
-        "iframe", src=f"files/{shown}?show=1", title="The report", id="report-page",
-        class_="report", sandbox="allow-same-origin allow-modals",
+        "iframe", src=f"files/{address(release.folder, REPORTS[0])}?show=1", title="The report",
+        id="report-page", class_="report", sandbox="allow-same-origin allow-modals",
     )  # fmt: skip
 
 
-def _downloads(release: Written) -> list[tuple[str, str]]:
-    found = [(REPORTS[0], "Report as a page"), (REPORTS[1], "Report as JSON")]
-    return found + ([(release.certificate, "Certificate")] if release.certificate else [])
+def _unwritten(studio: Studio) -> Iterator[Part]:
+    if written_before(studio) is not None:
+        yield ui.message(
+            "mind",
+            "You have changed the texts or the certificate since the report was written: write "
+            "it again.",
+        )
+    yield ui.push("answer/write", "Write the release", kind="main")
+    yield ui.small(
+        "covey writes the release into its own folder, reads it back, checks it once more and "
+        "enters it in your register. You hand it over in the next step."
+    )
 
 
-async def _write(studio: Studio, _: FormData) -> str | None:
+def download(release: WrittenRelease, name: str, text: str, class_: str | None = None) -> Html:
+    """A link to a file of the release."""
+    href = f"files/{address(release.folder, name)}"
+    return html.a(text, href=href, download=True, class_=class_)
+
+
+async def _write(studio: Studio, _: FormData) -> None:
     begin_writing(studio)
-    return None
 
 
-async def _writing_piece(studio: Studio, _: Mapping[str, str]) -> str:
+async def _writing_piece(studio: Studio, _: Mapping[str, str]) -> Part:
     return "reload" if writing(studio) is None else under_way()
 
 
 def under_way() -> Html:
     """A release that is being written."""
-    said = element("p", "Writing, reading back and checking …", role="status")
-    drawn = element("progress", aria_label="writing the release")
-    return again("answer/piece/writing", together((said, drawn)), id="writing", milliseconds=300)
+    parts = ui.working("Writing, reading back and checking …", "writing the release")
+    return ui.again("answer/piece/writing", parts, id="writing", milliseconds=300)
 
 
 def state(studio: Studio) -> str:
@@ -408,12 +386,6 @@ STEP = Step(
     "Answer for it",
     page,
     state,
-    {
-        "about": _set_about,
-        "check": _check,
-        "write": _write,
-        "forget": _forget,
-        "mend": _find_mend,
-    },
+    {"about": _set_about, "check": _check, "write": _write, "forget": _forget, "mend": _find_mend},
     {"writing": _writing_piece, "mend": _mend_piece},
 )

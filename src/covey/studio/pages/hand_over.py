@@ -7,49 +7,22 @@ from pathlib import Path
 
 from starlette.datastructures import FormData
 
+from covey import html
 from covey.errors import UsageError, count
-from covey.html import Html, Part, element, scrolled, table, together
+from covey.html import Html, Part
+from covey.studio import outgoing, ui
 from covey.studio.dictionary import HEAD
-from covey.studio.handing import DICTIONARY, FOR_OTHERS, FOR_YOU, Handed, Written
-from covey.studio.outgoing import (
-    NOTEBOOK,
-    SCRIPT,
-    Proof,
-    address,
-    begin_writing,
-    handed,
-    proof,
-    prove,
-    save,
-    writing,
-    written,
-)
-from covey.studio.pages.answer import left_open, under_way
+from covey.studio.handing import DICTIONARY, FOR_OTHERS, FOR_YOU, Package, WrittenRelease
+from covey.studio.outgoing import NOTEBOOK, SCRIPT, Proof, written
+from covey.studio.pages.answer import download, left_open, under_way
 from covey.studio.pages.look import no_release
 from covey.studio.scripts import REPORTS
 from covey.studio.session import Studio, at_home, text_of
-from covey.studio.steps import (
-    BLOCKED,
-    DONE,
-    NEXT,
-    Step,
-    again,
-    button,
-    card,
-    form,
-    heading,
-    labelled,
-    onwards,
-    push,
-    reminded,
-    sentence,
-    ticked,
-    typed,
-)
+from covey.studio.steps import BLOCKED, DONE, NEXT, Step
 from covey.studio.work import SCHEMA_FILE
 from covey.tables import sources
 
-_TOLD = {
+_CONTENTS = {
     DICTIONARY: "what each column is and how to read its cells",
     REPORTS[0]: "the report, as a page",
     REPORTS[1]: "the report, for programs",
@@ -59,155 +32,145 @@ _TOLD = {
 }
 
 
-async def page(studio: Studio) -> Html:
+async def page(studio: Studio) -> Part:
     """The page of the step."""
-    if studio.release is None:
-        return together((heading("Hand it over"), no_release(studio)))
     release = written(studio)
-    if writing(studio) is not None:
-        return together((heading("Hand it over"), under_way()))
-    if release is None:
-        said = element("p", "The release is made, but not written yet.", class_="told mind")
-        return together((heading("Hand it over"), said, onwards("answer", "Answer for it")))
-    return together(_written(studio, release, await handed(studio)))
+    if studio.release is not None and release is not None and outgoing.writing(studio) is None:
+        return _written(studio, release, await outgoing.packed(studio))
+    heading = ui.heading("Hand it over")
+    if studio.release is None:
+        return heading, no_release(studio)
+    if outgoing.writing(studio) is not None:
+        return heading, under_way()
+    text = ui.message("mind", "The release is made, but not written yet.")
+    return heading, text, ui.onwards("answer", "Answer for it")
 
 
-def _written(studio: Studio, release: Written, files: Handed) -> Iterator[Part]:
-    assert release.report.output is not None
-    left = left_open(studio, release.report)
-    yield heading(
+def _written(studio: Studio, release: WrittenRelease, package: Package) -> Iterator[Part]:
+    yield ui.heading(
         "Hand it over",
         "The recipient gets the release and what explains it. Keep the rest: it makes the same "
         "release again, for you and nobody else.",
     )
-    yield reminded(release.report.headline)
-    if left:
+    yield ui.reminded(release.report.headline)
+    if left := left_open(studio, release.report):
         yield _still_open(left)
         return
-    yield element(
-        "div",
-        card("For the recipient",
-             _download(release, FOR_OTHERS, "Download all as one file", main=True),
-             _files(release, files.for_others)),
-        card("For your files",
-             _download(release, FOR_YOU, "Download everything", main=False),
-             element("p", "Everything above, and:", class_="quiet"),
-             _files(release, files.for_you[len(files.for_others):]),
-             element("p", "Do not hand these on: together with your key they repeat the release.",
-                     class_="quiet small")),
-        class_="pair",
-    )  # fmt: skip
-    yield card("The same bytes", _proof(studio), id="proof")
+    all_for_others = download(release, FOR_OTHERS, "Download all as one file", "button main")
+    everything = download(release, FOR_YOU, "Download everything", "button")
+    own = package.for_you[len(package.for_others) :]
+    others = ui.card(
+        "For the recipient", html.p(all_for_others), _files(release, package.for_others)
+    )
+    yours = ui.card(
+        "For your files",
+        html.p(everything),
+        ui.quiet("Everything above, and:"),
+        _files(release, own),
+        ui.small("Do not hand these on: together with your key they repeat the release."),
+    )
+    yield html.div(others, yours, class_="pair")
+    yield ui.card("The same bytes", _proof(studio), id="proof")
     if _lies_here(studio):
-        yield card("Save it on this machine", _save(studio))
-    yield card("Data dictionary", _dictionary(files), id="dictionary")
+        yield ui.card("Save it on this machine", _save(studio))
+    yield ui.card("Data dictionary", _dictionary(package), id="dictionary")
 
 
 def _still_open(left: list[str]) -> Html:
     """The one question before anything is handed over with open points."""
-    ask = form(
+    longest = str(ui.LONGEST_TEXT)
+    ask = ui.form(
         "hand_over/accept",
-        labelled("Why do you leave this open?",
-                 typed("accept", id="accept", maxlength="500", required=True),
-                 note="The answer is written into the report."),
-        element("div", button("Hand it over like this", kind="main"),
-                element("a", "Back to the points", href="answer"), class_="row"),
+        ui.labelled(
+            "Why do you leave this open?",
+            ui.typed("accept", id="accept", maxlength=longest, required=True),
+            note="The answer is written into the report.",
+        ),
+        ui.row(
+            ui.button("Hand it over like this", kind="main"),
+            html.a("Back to the points", href="answer"),
+        ),
         class_="stack",
-    )  # fmt: skip
-    said = element("p", sentence(f"{', '.join(left)}"), class_="told mind")
-    return card("Still open", said, ask, id="still-open")
+    )
+    text = ui.message("mind", ui.sentence(", ".join(left)))
+    return ui.card("Still open", text, ask, id="still-open")
 
 
-async def _accept(studio: Studio, sent: FormData) -> str | None:
+async def _accept(studio: Studio, sent: FormData) -> None:
     """Write the release again with what its open points are left open for."""
-    reason = text_of(sent, "accept")[:500]
+    reason = text_of(sent, "accept")[: ui.LONGEST_TEXT]
     if not reason or written(studio) is None:
         raise UsageError("say what the open points are left open for")
     studio.history.change(about=replace(studio.work.about, accept=reason))
-    begin_writing(studio)
-    return None
+    outgoing.begin_writing(studio)
 
 
-def _download(release: Written, name: str, text: str, *, main: bool) -> Html:
-    link = element(
-        "a", text, href=f"files/{address(release.folder, name)}", download=True,
-        class_="button main" if main else "button",
-    )  # fmt: skip
-    return element("p", link)
-
-
-def _files(release: Written, names: tuple[str, ...]) -> Html:
-    told = {release.output: f"the release, {count(release.report.rows.released, 'row')}"} | _TOLD
-    if release.certificate:
-        told[release.certificate] = "the certificate: others can check the release with it"
-    return element(
-        "ul",
-        *(
-            element(
-                "li",
-                element("a", name, href=f"files/{address(release.folder, name)}",
-                        download=True),
-                element("span", told[name], class_="note"),
-            )
-            for name in names
-        ),
+def _files(release: WrittenRelease, names: tuple[str, ...]) -> Html:
+    contents = {
+        **_CONTENTS,
+        release.output: f"the release, {count(release.report.rows.released, 'row')}",
+        release.certificate or "": "the certificate: others can check the release with it",
+    }
+    return ui.items(
+        ((download(release, name, name), html.span(contents[name], class_="note"))
+         for name in names),
         class_="files",
     )  # fmt: skip
 
 
-def _dictionary(files: Handed) -> Html:
-    shown = [place for place, _ in enumerate(HEAD) if any(line[place] for line in files.dictionary)]
-    lines = [[line[place] for place in shown] for line in files.dictionary]
-    return scrolled(table([HEAD[place] for place in shown], lines), "data dictionary")
+def _dictionary(package: Package) -> Html:
+    entries = package.dictionary
+    shown = [place for place, _ in enumerate(HEAD) if any(entry[place] for entry in entries)]
+    lines = [[entry[place] for place in shown] for entry in entries]
+    return ui.grid([HEAD[place] for place in shown], lines, "data dictionary")
 
 
 # ── the same bytes ──────────────────────────────────────────────────────────────────────────────
 
 
-def _proof(studio: Studio) -> Html:
-    task = proof(studio)
+def _proof(studio: Studio) -> Part:
+    task = outgoing.proof(studio)
     if task is None:
-        return together((
-            element("p", f"covey can run {SCRIPT} once, in a process of its own, and compare the "
-                         "result with the release, byte for byte."),
-            push("hand_over/prove", "Run the script and compare"),
-        ))  # fmt: skip
+        text = (
+            f"covey can run {SCRIPT} once, in a process of its own, and compare the result with "
+            "the release, byte for byte."
+        )
+        return html.p(text), ui.push("hand_over/prove", "Run the script and compare")
     if not task.done():
-        said = element("p", f"Running {SCRIPT} …", role="status")
-        return again("hand_over/piece/proof", together((said, element("progress",
-                     aria_label="running the script"))), id="proving")  # fmt: skip
-    return _proven(task.result()) if not task.cancelled() else element("p", "stopped")
+        running = ui.working(f"Running {SCRIPT} …", "running the script")
+        return ui.again("hand_over/piece/proof", running, id="proving")
+    return html.p("stopped") if task.cancelled() else _proven(task.result())
 
 
-def _proven(found: Proof) -> Html:
+def _proven(found: Proof) -> Part:
     match found.outcome:
         case "same":
-            return together((
-                element("p", "✓ The script gives the same bytes.", class_="told good"),
-                element("p", "SHA-256 of both: ", element("code", found.sha256), class_="small"),
-            ))  # fmt: skip
+            digest = html.p("SHA-256 of both: ", html.code(found.sha256), class_="small")
+            return ui.message("good", "✓ The script gives the same bytes."), digest
         case "different":
-            return element(
-                "p", "✗ The script gives other bytes. If you ended the making early with “good "
+            return ui.message(
+                "bad",
+                "✗ The script gives other bytes. If you ended the making early with “good "
                 "enough”, the groups depend on the time; make the release again without that. If "
-                "the table has changed since, make the release again too.", class_="told bad",
-            )  # fmt: skip
+                "the table has changed since, make the release again too.",
+            )
         case _:
-            return element("p", "✗ The script could not be run to its end. Is the table still "
-                                "where it was?", class_="told bad")  # fmt: skip
+            return ui.message(
+                "bad",
+                "✗ The script could not be run to its end. Is the table still where it was?",
+            )
 
 
-async def _prove(studio: Studio, _: FormData) -> str | None:
-    await prove(studio)
-    return None
+async def _prove(studio: Studio, _: FormData) -> None:
+    await outgoing.prove(studio)
 
 
-async def _proof_piece(studio: Studio, _: Mapping[str, str]) -> str:
-    task = proof(studio)
+async def _proof_piece(studio: Studio, _: Mapping[str, str]) -> Part:
+    task = outgoing.proof(studio)
     return "reload" if task is None or task.done() else _proof(studio)
 
 
-# ── saved beside the table ──────────────────────────────────────────────────────────────────────
+# ── saved where the custodian says ──────────────────────────────────────────────────────────────
 
 
 def _lies_here(studio: Studio) -> bool:
@@ -218,47 +181,40 @@ def _lies_here(studio: Studio) -> bool:
 
 def _save(studio: Studio) -> Html:
     folder = Path(sources.of(studio.work.opened.place).place).absolute().parent
-    return form(
+    field = ui.typed("folder", folder, id="folder")
+    return ui.form(
         "hand_over/save",
-        labelled("Folder", typed("folder", folder, id="folder"),
-                 note="The files are saved all together or not at all."),
-        ticked("all", "also the files that are for you", on=False, id="save-all"),
-        ticked("replace", "replace files of the same names", on=False, id="save-replace"),
-        element("p", button("Save")),
+        ui.labelled("Folder", field, note="The files are saved all together or not at all."),
+        ui.ticked("all", "also the files that are for you", on=False, id="save-all"),
+        ui.ticked("replace", "replace files of the same names", on=False, id="save-replace"),
+        html.p(ui.button("Save")),
         class_="stack",
         label="save on this machine",
-    )  # fmt: skip
+    )
 
 
-async def _save_files(studio: Studio, sent: FormData) -> str | None:
-    typed_in = text_of(sent, "folder")
-    if not typed_in or "\0" in typed_in:
+async def _save_files(studio: Studio, sent: FormData) -> None:
+    folder = text_of(sent, "folder")
+    if not folder or "\0" in folder:
         raise UsageError("type the path of a folder")
-    files, release = await handed(studio), written(studio)
-    if release is not None and left_open(studio, release.report):
+    package = await outgoing.packed(studio)
+    if left_open(studio, outgoing.written_now(studio).report):
         raise UsageError("say what the open points are left open for")
-    names = files.for_you if text_of(sent, "all") else files.for_others
-    folder = Path(at_home(typed_in))
-    replaced = bool(text_of(sent, "replace"))
-    number = await asyncio.to_thread(save, studio, folder, names, replace=replaced)
-    studio.tell(f"Saved {count(number, 'file')} in that folder.", "good")
-    return None
+    names = package.for_you if text_of(sent, "all") else package.for_others
+    replaced, path = bool(text_of(sent, "replace")), Path(at_home(folder))
+    await asyncio.to_thread(outgoing.save, studio, path, names, replace=replaced)
+    studio.tell(f"Saved {count(len(names), 'file')} in that folder.", "good")
 
 
 def state(studio: Studio) -> str:
     """How far the step is."""
     if studio.release is None or written(studio) is None:
         return BLOCKED
-    task = proof(studio)
-    done = task is not None and task.done() and not task.cancelled()
-    return DONE if task is not None and done and task.result().outcome == "same" else NEXT
+    task = outgoing.proof(studio)
+    if task is None or not task.done() or task.cancelled():
+        return NEXT
+    return DONE if task.result().outcome == "same" else NEXT
 
 
-STEP = Step(
-    "hand_over",
-    "Hand over",
-    page,
-    state,
-    {"accept": _accept, "prove": _prove, "save": _save_files},
-    {"proof": _proof_piece},
-)
+_ACTIONS = {"accept": _accept, "prove": _prove, "save": _save_files}
+STEP = Step("hand_over", "Hand over", page, state, _ACTIONS, {"proof": _proof_piece})

@@ -5,34 +5,17 @@ from collections.abc import Iterator, Mapping
 
 from starlette.datastructures import FormData
 
+from covey import html
 from covey.clustering.progress import loss_in
 from covey.errors import count, percent
-from covey.html import Html, Part, element, facts, together
+from covey.html import Html, Part, element
 from covey.schema import Schema
 from covey.schema.requirements import SENSITIVE_MODELS
+from covey.studio import ui
 from covey.studio.desk import Made
 from covey.studio.session import Studio, is_whole, text_of
-from covey.studio.steps import (
-    BLOCKED,
-    DONE,
-    NEEDS,
-    NEXT,
-    Step,
-    again,
-    card,
-    chosen_from,
-    form,
-    heading,
-    labelled,
-    nothing_known,
-    onwards,
-    promised,
-    push,
-    sentence,
-    ticked,
-    undecided,
-)
-from covey.studio.work import EFFORTS, OBJECTIVES, Work
+from covey.studio.steps import BLOCKED, DONE, NEEDS, NEXT, Step
+from covey.studio.work import Work
 from covey.studio.workers import Job
 from covey.verification import Check
 
@@ -57,61 +40,56 @@ _OBJECTIVES = {
 }
 
 
-async def page(studio: Studio) -> Html:
+async def page(studio: Studio) -> Part:
     """The page of the step."""
     if (job := studio.jobs.get("make")) is not None:
-        return together((heading("Making it"), _working(studio, job)))
+        return ui.heading("Making it"), _working(studio, job)
     if studio.release is not None:
-        return together(_made(studio, studio.release))
+        return _made(studio, studio.release)
     if not studio.schema.quasi:
-        return nothing_known("Make the release")
-    return together((*_before(studio), _options(studio)))
+        return ui.nothing_known("Make the release")
+    return _before(studio), _options(studio)
 
 
 # ── before ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def _before(studio: Studio) -> Iterator[Part]:
-    schema = studio.schema
-    yield heading(
+    yield ui.heading(
         "Make the release",
         f"covey groups {count(studio.table.rows, 'row')} so that each person hides among at least "
-        f"k = {schema.require.k or '…'}, shows of each group as much as it can, and checks the "
-        "result with code that shares nothing with the code that made it.",
+        f"k = {studio.schema.require.k or '…'}, shows of each group as much as it can, and checks "
+        "the result with code that shares nothing with the code that made it.",
     )
-    failed = studio.result("failed", studio.work.made_of)
-    if failed is not None:
-        yield _remedies(studio, failed)
-    if studio.release_before is not None:
-        yield element(
-            "p", "You have changed something since the last release: make it again.",
-            class_="told mind",
-        )  # fmt: skip
+    if studio.failed is not None:
+        yield _remedies(studio, studio.failed)
+    if studio.was_made:
+        text = "You have changed something since the last release: make it again."
+        yield ui.message("mind", text)
 
 
-def _options(studio: Studio) -> Html:
+def _options(studio: Studio) -> Part:
     work = studio.work
     if studio.schema.require.k is None:
-        said = element("p", "No k is chosen yet.", class_="told mind")
-        return together((said, onwards("price", "How safe, at what price?")))
-    effort = labelled(
-        "How hard should it try?",
-        chosen_from("effort", ((e, _EFFORTS[e]) for e in EFFORTS), work.effort, id="effort"),
-    )
-    chosen = form(
+        return (
+            ui.message("mind", "No k is chosen yet."),
+            ui.onwards("price", "How safe, at what price?"),
+        )
+    effort = ui.chosen_from("effort", _EFFORTS.items(), work.effort, id="effort")
+    sets = "Show {a, b} instead of a common name of a and b"
+    ends = "Write two columns, low and high, instead of [low, high]"
+    chosen = ui.form(
         "make/options",
-        effort,
+        ui.labelled("How hard should it try?", effort),
         _objective(work),
-        ticked("value_sets", "Show {a, b} instead of a common name of a and b",
-               on=work.value_sets, id="value_sets"),
-        ticked("low_high", "Write two columns, low and high, instead of [low, high]",
-               on=work.low_high, id="low_high"),
+        ui.ticked("value_sets", sets, on=work.value_sets, id="value_sets"),
+        ui.ticked("low_high", ends, on=work.low_high, id="low_high"),
         live=True,
         class_="stack",
         label="options",
-    )  # fmt: skip
-    start = push("make/start", "Make the release", kind="main")
-    return together((element("p", start), card("Options", chosen)))
+    )
+    start = ui.push("make/start", "Make the release", kind="main")
+    return html.p(start), ui.card("Options", chosen)
 
 
 def _objective(work: Work) -> Html | None:
@@ -119,11 +97,8 @@ def _objective(work: Work) -> Html | None:
     centred = any(column.render for column in work.described.quasi.values())
     if not centred and work.objective == "loss":
         return None
-    options = ((name, _OBJECTIVES[name]) for name in OBJECTIVES)
-    return labelled(
-        "What should the groups keep?",
-        chosen_from("objective", options, work.objective, id="objective"),
-    )
+    objectives = ui.chosen_from("objective", _OBJECTIVES.items(), work.objective, id="objective")
+    return ui.labelled("What should the groups keep?", objectives)
 
 
 def _is_blocked(studio: Studio) -> bool:
@@ -136,44 +111,37 @@ def _is_blocked(studio: Studio) -> bool:
 
 def _working(studio: Studio, job: Job) -> Html:
     """The stages, how far they are, and the loss as it falls."""
-    losses = studio.losses
-    now = job.stage.split(",")[0]
-    names = list(_STAGES)
+    now, names = job.stage.split(",")[0], list(_STAGES)
     place = names.index(now) if now in names else 0  # until the process has started
-    stages = element(
-        "ol",
-        *(
-            element(
-                "li",
-                element("span", "✓" if i < place else "…" if i == place else "", class_="sign",
-                        aria_hidden="true"),
-                text,
-                class_="over" if i < place else "now" if i == place else "open",
-                aria_current="step" if i == place else None,
-            )
-            for i, text in enumerate(_STAGES.values())
-        ),
-        class_="stages",
-    )  # fmt: skip
     grouping = names.index("clustering")
     share = job.share if place == grouping else float(place > grouping)
-    bar = element("progress", value=f"{share:.3f}", max="1", aria_label="groups formed")
-    told = f"{percent(losses[-1][1])} of the information is lost so far." if losses else ""
-    buttons = element(
-        "div",
-        push("make/enough", "Good enough", kind="main") if loss_in(job.stage) else None,
-        push("make/cancel", "Cancel", kind="danger"),
-        class_="row",
-    )
-    inside = element(
-        "div", stages, bar, element("p", told, role="status"),
-        element("div", studio.falling, class_="picture") if studio.falling else None, buttons,
+    losses, is_grouping = studio.losses, loss_in(job.stage) is not None
+    lost = f"{percent(losses[-1][1])} of the information is lost so far." if losses else ""
+    enough = ui.push("make/enough", "Good enough", kind="main") if is_grouping else None
+    inside = html.div(
+        element("ol", (_stage(text, at - place) for at, text in enumerate(_STAGES.values())),
+                class_="stages"),
+        element("progress", value=f"{share:.3f}", max="1", aria_label="groups formed"),
+        html.p(lost, role="status"),
+        html.div(studio.falling, class_="picture") if studio.falling else None,
+        ui.row(enough, ui.push("make/cancel", "Cancel", kind="danger")),
         class_="working",
     )  # fmt: skip
-    return again("make/piece/progress", inside, id="working", milliseconds=500)
+    return ui.again("make/piece/progress", inside, id="working")
 
 
-async def _progress(studio: Studio, _: Mapping[str, str]) -> str:
+def _stage(text: str, ahead: int) -> Html:
+    """A stage that is over, the one that is running, or one that lies ahead."""
+    sign, class_ = ("✓", "over") if ahead < 0 else ("", "open") if ahead else ("…", "now")
+    current = None if ahead else "step"
+    return html.li(_sign(sign), text, class_=class_, aria_current=current)
+
+
+def _sign(sign: str) -> Html:
+    return html.span(sign, class_="sign", aria_hidden="true")
+
+
+async def _progress(studio: Studio, _: Mapping[str, str]) -> Part:
     job = studio.jobs.get("make")
     if job is None:
         return "reload"
@@ -186,43 +154,41 @@ async def _progress(studio: Studio, _: Mapping[str, str]) -> str:
 
 def _made(studio: Studio, made: Made) -> Iterator[Part]:
     report, verdict = made.report, made.verdict
-    yield from promised(report.headline)
-    risk, why = verdict.risks.prosecutor, verdict.why_higher
-    said = "chance that someone who knows a person picks their row" + (f": {why}" if why else "")
-    yield facts(
-        [
-            ("information lost", percent(report.mean_loss), "per cell, on average"),
-            *([("highest risk", percent(risk), said)] if risk else []),
-            ("rows released", f"{report.rows.released:,}", f"of {count(report.rows.read, 'row')}"),
-            ("groups", f"{verdict.classes:,}", "sets of rows that look the same"),
-        ]
-    )  # fmt: skip
-    yield onwards("look", "Look at it")
-    yield card("The verifier's checks, one by one", _checks(verdict.checks))
+    yield ui.promised(report.headline)
+    yield html.facts(_figures(made))
+    yield ui.onwards("look", "Look at it")
+    yield ui.card("The verifier's checks, one by one", _checks(verdict.checks))
     if report.points:
-        minded = [element("li", sentence(text)) for text in report.points]
-        yield card("Before you publish", element("ul", *minded, class_="minded"))
+        points = ui.items(map(ui.sentence, report.points), class_="minded")
+        yield ui.card("Before you publish", points)
     if studio.falling:
-        yield card("How the loss fell", element("div", studio.falling, class_="picture"))
-    yield element("details", element("summary", "Make it again"), _options(studio), id="once-more")
+        yield ui.card("How the loss fell", html.div(studio.falling, class_="picture"))
+    yield ui.details("Make it again", _options(studio), id="once-more")
+
+
+def _figures(made: Made) -> Iterator[tuple[str, str, str]]:
+    report, verdict = made.report, made.verdict
+    risk, why = verdict.risks.prosecutor, verdict.why_higher
+    yield "information lost", percent(report.mean_loss), "per cell, on average"
+    if risk:
+        chance = "chance that someone who knows a person picks their row"
+        yield "highest risk", percent(risk), f"{chance}: {why}" if why else chance
+    yield "rows released", f"{report.rows.released:,}", f"of {count(report.rows.read, 'row')}"
+    yield "groups", f"{verdict.classes:,}", "sets of rows that look the same"
 
 
 def _checks(checks: tuple[Check, ...]) -> Html:
-    return element(
-        "ul",
-        *(
-            element(
-                "li",
-                element("span", "✓" if check.holds else "✗", class_="sign", aria_hidden="true"),
-                element("strong", check.name),
-                f": asked {check.asked:g}, found {check.found}. ",
-                element("span", check.requirement.meaning, class_="quiet"),
-                class_="good" if check.holds else "bad",
-            )
-            for check in checks
-        ),
-        class_="signed checks",
+    lines = (
+        html.li(
+            _sign("✓" if check.holds else "✗"),
+            html.strong(check.name),
+            f": asked {check.asked:g}, found {check.found}. ",
+            html.span(check.requirement.meaning, class_="quiet"),
+            class_="good" if check.holds else "bad",
+        )
+        for check in checks
     )
+    return html.ul(lines, class_="signed checks")
 
 
 # ── when it fails ───────────────────────────────────────────────────────────────────────────────
@@ -230,61 +196,55 @@ def _checks(checks: tuple[Check, ...]) -> Html:
 
 def _remedies(studio: Studio, failed: str) -> Html:
     """What stands in the way, and what can be done about it."""
-    if said := undecided(failed):
-        return card("What stands in the way", said)
+    title = "What stands in the way"
+    if question := ui.undecided(failed):
+        return ui.card(title, question)
     ways = [
-        push("make/remedy", text, which=place)
+        ui.push("make/remedy", text, which=place)
         for place, (text, _) in enumerate(_ways(studio, failed))
     ]
-    return card(
-        "What stands in the way",
-        element("p", sentence(failed), class_="told bad", role="alert"),
-        element("div", *ways, class_="row") if ways else None,
-    )
+    return ui.card(title, ui.failure(ui.sentence(failed)), ui.row(ways) if ways else None)
 
 
-def _ways(studio: Studio, failed: str) -> list[tuple[str, Schema | float]]:
-    """Each remedy: its text, and the schema that it gives, or the share to suppress."""
+Way = tuple[str, Schema | float]  # a remedy, and the schema that it gives or the share to suppress
+
+
+def _ways(studio: Studio, failed: str) -> list[Way]:
+    """What may help, at most four ways."""
     schema = studio.schema
     ways = [*_about_a_column(schema, failed), *_about_rare(schema, failed)]
     return [*ways, *_weaker(studio, schema)][:4]
 
 
-def _about_a_column(schema: Schema, failed: str) -> Iterator[tuple[str, Schema | float]]:
+def _about_a_column(schema: Schema, failed: str) -> Iterator[Way]:
     """Remedies for cells that do not fit the type of their column."""
     found = re.search(r"column '(.+?)'", failed)
-    column = schema.columns.get(found[1]) if found else None
-    if found is None or column is None:
+    if found is None or found[1] not in schema.columns:
         return
-    name = found[1]
+    name, column = found[1], schema.columns[found[1]]
     if column.is_ordered and column.unreadable is None:
-        yield (
-            f"Read such cells of {name} as missing",
-            schema.with_settings(name, unreadable="missing"),
-        )
+        mended = schema.with_settings(name, unreadable="missing")
+        yield f"Read such cells of {name} as missing", mended
     yield f"Remove {name}", schema.with_role(name, "drop")
 
 
-def _about_rare(schema: Schema, failed: str) -> Iterator[tuple[str, Schema | float]]:
+def _about_rare(schema: Schema, failed: str) -> Iterator[Way]:
     """Remedies for a k that is too small for rows of rare values."""
     if found := re.search(r"Set k = ([\d,]+)", failed):
         yield f"Use k = {found[1]}", schema.requiring(k=int(found[1].replace(",", "")))
-        yield (
-            "Accept that groups may show who has a rare value",
-            schema.requiring(minimality="accept"),
-        )
+        accepting = schema.requiring(minimality="accept")
+        yield "Accept that groups may show who has a rare value", accepting
 
 
-def _weaker(studio: Studio, schema: Schema) -> Iterator[tuple[str, Schema | float]]:
+def _weaker(studio: Studio, schema: Schema) -> Iterator[Way]:
     """Remedies for requirements that cannot be met."""
     for model in SENSITIVE_MODELS:
-        for name in getattr(schema.require, model):
-            kept = {on: s for on, s in getattr(schema.require, model).items() if on != name}
+        settings = getattr(schema.require, model)
+        for name in settings:
+            kept = {on: setting for on, setting in settings.items() if on != name}
             require = schema.require.model_copy(update={model: kept})
-            yield (
-                f"Drop the requirement {model} on {name}",
-                schema.model_copy(update={"require": require}),
-            )
+            weaker = schema.model_copy(update={"require": require})
+            yield f"Drop the requirement {model} on {name}", weaker
     k = schema.require.k or 2
     if k > 2:
         lower = max(2, min(k // 2, studio.table.rows // 2))
@@ -296,47 +256,41 @@ def _weaker(studio: Studio, schema: Schema) -> Iterator[tuple[str, Schema | floa
 # ── actions ─────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _set_options(studio: Studio, sent: FormData) -> str | None:
+async def _set_options(studio: Studio, sent: FormData) -> None:
     studio.history.change(
         effort=text_of(sent, "effort"),
         objective=text_of(sent, "objective") or "loss",
         value_sets=text_of(sent, "value_sets") == "on",
         low_high=text_of(sent, "low_high") == "on",
     )
-    return None
 
 
-async def _start(studio: Studio, _: FormData) -> str | None:
+async def _start(studio: Studio, _: FormData) -> None:
     if not _is_blocked(studio) and "make" not in studio.jobs:
         await studio.make()
-    return None
 
 
-async def _enough(studio: Studio, _: FormData) -> str | None:
+async def _enough(studio: Studio, _: FormData) -> None:
     if "make" in studio.jobs:
         studio.maker.enough()
-    return None
 
 
-async def _cancel(studio: Studio, _: FormData) -> str | None:
+async def _cancel(studio: Studio, _: FormData) -> None:
     if "make" in studio.jobs:
         await studio.maker.stop()
-    return None
 
 
-async def _remedy(studio: Studio, sent: FormData) -> str | None:
-    failed = studio.result("failed", studio.work.made_of)
+async def _remedy(studio: Studio, sent: FormData) -> None:
     place = text_of(sent, "which")
-    ways = [] if failed is None else _ways(studio, failed)
+    ways = [] if studio.failed is None else _ways(studio, studio.failed)
     if not is_whole(place) or int(place) >= len(ways):
-        return None
+        return
     remedy = ways[int(place)][1]
     if isinstance(remedy, Schema):
         studio.history.change(schema=remedy)
     else:
         studio.history.change(max_suppressed=remedy)
     await studio.make()
-    return None
 
 
 def state(studio: Studio) -> str:
@@ -345,21 +299,14 @@ def state(studio: Studio) -> str:
         return DONE
     if _is_blocked(studio):
         return BLOCKED
-    failed = studio.result("failed", studio.work.made_of) is not None
-    return NEEDS if failed or studio.release_before is not None else NEXT
+    return NEEDS if studio.failed is not None or studio.was_made else NEXT
 
 
-STEP = Step(
-    "make",
-    "Make it",
-    page,
-    state,
-    {
-        "options": _set_options,
-        "start": _start,
-        "enough": _enough,
-        "cancel": _cancel,
-        "remedy": _remedy,
-    },
-    {"progress": _progress},
-)
+_ACTIONS = {
+    "options": _set_options,
+    "start": _start,
+    "enough": _enough,
+    "cancel": _cancel,
+    "remedy": _remedy,
+}
+STEP = Step("make", "Make it", page, state, _ACTIONS, {"progress": _progress})

@@ -1,60 +1,43 @@
 """Step 4: how safe, at what price: choose k, and what must hold of sensitive columns."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from starlette.datastructures import FormData
 
+from covey import html
 from covey.errors import UsageError, count, percent
-from covey.html import Html, Part, element, facts, figure, scrolled, table, together
+from covey.html import Html, Part, element
 from covey.schema import Role, Schema
 from covey.studies.curves import KS
 from covey.studies.marks import MARKS
+from covey.studio import ui
 from covey.studio.frame import line
-from covey.studio.prices import SHARES, People, Priced, curve_of
+from covey.studio.prices import SHARES, ExampleRows, Priced, curve_of
 from covey.studio.session import Studio, is_whole, number, prices_in, text_of, whole
-from covey.studio.steps import (
-    BLOCKED,
-    DONE,
-    NEXT,
-    Step,
-    again,
-    button,
-    card,
-    form,
-    heading,
-    hidden,
-    labelled,
-    nothing_known,
-    onwards,
-    typed,
-    undecided,
-)
+from covey.studio.steps import BLOCKED, DONE, NEXT, Step
 from covey.studio.workers import Job
 
 _DRAWN = (3, 8, 15, 22, 29, 41)  # pieces of prices after which the curve is drawn again
 _SWAPS = "answer line rail same"  # what a move of k changes; the slider itself stays
 
 
-async def page(studio: Studio) -> Html:
+async def page(studio: Studio) -> Part:
     """The page of the step."""
     if not studio.schema.quasi:
-        return nothing_known("How safe, at what price?")
+        return ui.nothing_known("How safe, at what price?")
     if studio.schema.require.k is None:
-        studio.history.change(schema=studio.schema.requiring(k=min(10, studio.table.rows)))
+        studio.require(k=min(10, studio.table.rows))
     _look_for_prices(studio)
-    return together(
-        (
-            heading(
-                "How safe, at what price?",
-                "Everyone will look like at least k people. A larger k is safer, and shows less.",
-            ),
-            _choice(studio),
-            _answer(studio),
-            await _requirements(studio),
-            _rules(),
-            onwards("make", "Make it"),
-        )
+    return (
+        ui.heading(
+            "How safe, at what price?",
+            "Everyone will look like at least k people. A larger k is safer, and shows less.",
+        ),
+        _choice(studio),
+        _answer(studio),
+        await _requirements(studio),
+        _rules(),
+        ui.onwards("make", "Make it"),
     )
 
 
@@ -66,40 +49,31 @@ def _look_for_prices(studio: Studio) -> None:
             studio.find_savings()
 
 
-def _ks(studio: Studio) -> list[int]:
-    """The k of the slider: those of a curve that the table allows, and the chosen one."""
-    rows = studio.table.rows
-    return sorted({k for k in KS if k <= max(rows, 2)} | {_k(studio)})
-
-
 def _k(studio: Studio) -> int:
     return studio.schema.require.k or 2
 
 
 def _choice(studio: Studio) -> Html:
-    ks, k = _ks(studio), _k(studio)
+    k, rows = _k(studio), studio.table.rows
+    # Those of a curve that the table allows, and the chosen one.
+    ks = sorted({each for each in KS if each <= max(rows, 2)} | {k})
     slider = element(
         "input", type="range", name="place", min="0", max=str(len(ks) - 1),
         value=str(ks.index(k)), id="k-slider", aria_label="k", aria_valuetext=f"k = {k}",
         step="1",
     )  # fmt: skip
-    slide = form(
+    slide = ui.form(
         "price/slide",
-        *(hidden("ks", ",".join(map(str, ks))),),
-        element("span", "safer →", class_="quiet small"),
+        ui.hidden("ks", ",".join(map(str, ks))),
+        html.span("safer →", class_="quiet small"),
         slider,
         live=True,
         swaps=_SWAPS + " k-typed",
         class_="slide",
     )
-    write = form(
-        "price/k",
-        labelled("k", typed("k", k, kind="number", id="k-typed", min="2")),
-        live=True,
-        class_="k",
-    )
-    return element("section", element("h2", "k: how many look the same"), write, slide,
-                   class_="card choose-k")  # fmt: skip
+    write = ui.labelled("k", ui.typed("k", k, kind="number", id="k-typed", min="2"))
+    typed = ui.form("price/k", write, live=True, class_="k")
+    return ui.card("k: how many look the same", typed, slide, class_="card choose-k")
 
 
 # ── the answer ──────────────────────────────────────────────────────────────────────────────────
@@ -107,51 +81,42 @@ def _choice(studio: Studio) -> Html:
 
 def _answer(studio: Studio) -> Html:
     """What the chosen k means: asked for again until all prices are known."""
-    inside = together(_told(studio, studio.prices))
-    if _is_answered(studio):
-        return element("div", inside, id="answer")
-    return again("price/piece/answer", inside, id="answer", milliseconds=700)
-
-
-def _is_answered(studio: Studio) -> bool:
-    """Whether nothing more will come."""
     prices, savings = studio.prices, studio.savings
-    if prices is None or (prices.is_done and prices.error is not None):
-        return True
-    return prices.is_done and savings is not None and savings.is_done
+    is_over = prices is None or (prices.is_done and prices.error is not None)
+    if is_over or (prices and prices.is_done and savings and savings.is_done):
+        return html.div(_meaning(studio, prices), id="answer")
+    parts = _meaning(studio, prices)
+    return ui.again("price/piece/answer", parts, id="answer", milliseconds=700)
 
 
-def _told(studio: Studio, job: Job | None) -> Iterator[Part]:
+def _meaning(studio: Studio, job: Job | None) -> Iterator[Part]:
     if job is not None and job.error is not None and not job.was_stopped:
-        failed = element("p", str(job.error), class_="told bad", role="alert")
-        yield undecided(str(job.error)) or failed
+        yield ui.undecided(str(job.error)) or ui.failure(str(job.error))
         return
     if (k := _k(studio)) > (rows := studio.table.rows):
-        said = f"k = {k:,} is not possible: the table has only {count(rows, 'row')}."
-        yield element("p", said, class_="told bad", role="alert")
+        yield ui.failure(f"k = {k:,} is not possible: the table has only {count(rows, 'row')}.")
         return
-    priced, known = studio.price, {} if job is None else prices_in(job)
-    yield facts(_figures(studio, priced))
+    priced, pieces = studio.price, [] if job is None else job.pieces
+    known = {} if job is None else prices_in(job)
+    yield html.facts(_figures(studio, priced))
     if len(known) > 1:
-        yield _curve(studio, len(job.pieces) if job else 0)
+        # A picture takes longer than a point, so it is drawn again only after several.
+        version = max((many for many in _DRAWN if many <= len(pieces)), default=0)
+        address = f"price/piece/curve?pieces={version}&k={k}"
+        yield ui.later(address, "drawing", class_="later curve", id="curve")
     if job is not None and not job.is_done:
-        yield element(
-            "p",
-            f"{count(len(known), 'point')} so far; {job.stage} …",
-            class_="quiet small",
-            role="status",
-        )
-    people = next((p for p in (job.pieces if job else []) if isinstance(p, People)), None)
-    if people is not None and priced is not None:
-        yield card(f"Three people at k = {priced.point.k:,}", _examples(people, priced))
+        text = f"{count(len(known), 'point')} so far; {job.stage} …"
+        yield html.p(text, class_="quiet small", role="status")
+    examples = next((piece for piece in pieces if isinstance(piece, ExampleRows)), None)
+    if examples is not None and priced is not None:
+        yield ui.card(f"Three people at k = {priced.point.k:,}", _examples(examples, priced))
     if studio.schema.require.person:
         yield _share(studio)
     yield _suppression(studio)
 
 
 def _figures(studio: Studio, priced: Priced | None) -> Iterator[tuple[str, str, str]]:
-    k = _k(studio)
-    person = studio.schema.require.person
+    k, person = _k(studio), studio.schema.require.person
     if priced is None:
         if not person:  # someone with several rows in a group is easier to find
             yield "highest risk", f"≤ {percent(1 / k)}", f"each group has at least {k:,} rows"
@@ -160,124 +125,101 @@ def _figures(studio: Studio, priced: Priced | None) -> Iterator[tuple[str, str, 
         yield "information lost", *unknown
         return
     point = priced.point
-    said = "chance that someone who knows a person picks their row"
+    chance = "chance that someone who knows a person picks their row"
     if person and point.highest_risk > 1 / k:
-        said += f": more than 1 in {k:,}, since someone with several rows is found by any of them"
-    yield "highest risk", percent(point.highest_risk), said
+        chance += f": more than 1 in {k:,}, since someone with several rows is found by any of them"
+    yield "highest risk", percent(point.highest_risk), chance
     yield "on average", percent(point.average_risk), "the same chance, over all people"
     about = "per cell, on average" + ("" if point.k == k else f"; that of k = {point.k:,}")
     yield "information lost", f"≈\u2009{percent(point.loss)}", about
     yield "groups", f"{point.groups:,}", f"the largest has {count(point.largest, 'row')}"
 
 
-def _curve(studio: Studio, pieces: int) -> Html:
-    # A picture takes longer than a point, so it is drawn again only after several.
-    version = max((many for many in _DRAWN if many <= pieces), default=0)
-    address = f"price/piece/curve?pieces={version}&k={_k(studio)}"
-    return element("div", element("span", "drawing …", class_="quiet small"), data_src=address,
-                   class_="later curve", id="curve")  # fmt: skip
-
-
-async def _curve_piece(studio: Studio, _: Mapping[str, str]) -> str:
+async def _curve_piece(studio: Studio, _: Mapping[str, str]) -> Part:
     known = {} if studio.prices is None else prices_in(studio.prices)
     if len(known) < 2:
         raise UsageError("the first points are being computed")
     curve = curve_of(known.values(), studio.table.rows, studio.schema)
     svg = await studio.reader.ask("curve_picture", curve, _k(studio))
-    numbers = table(
-        ("k", "highest risk", "average risk", "information lost", "groups"),
-        [
-            (f"{p.k:,}", percent(p.highest_risk), percent(p.average_risk), percent(p.loss),
-             f"{p.groups:,}")
-            for p in curve.points
-        ],
-        numbers=range(1, 5),
-    )  # fmt: skip
-    return figure(svg, "Risk and loss for each k", numbers=numbers, wide=True)
+    head = ("k", "highest risk", "average risk", "information lost", "groups")
+    lines = [
+        (f"{p.k:,}", percent(p.highest_risk), percent(p.average_risk), percent(p.loss),
+         f"{p.groups:,}")
+        for p in curve.points
+    ]  # fmt: skip
+    numbers = html.table(head, lines, numbers=range(1, 5))
+    return html.figure(svg, "Risk and loss for each k", numbers=numbers, wide=True)
 
 
-async def _answer_piece(studio: Studio, _: Mapping[str, str]) -> str:
+async def _answer_piece(studio: Studio, _: Mapping[str, str]) -> Part:
     _look_for_prices(studio)
-    return together((line(studio), _answer(studio)))
+    return line(studio), _answer(studio)
 
 
-def _examples(people: People, priced: Priced) -> Html:
-    head = ("who", *people.columns)
+def _examples(examples: ExampleRows, priced: Priced) -> Html:
     rows: list[tuple[Part, ...]] = []
-    for place, (before, after) in enumerate(zip(people.cells, priced.shown, strict=True), 1):
+    for place, (before, after) in enumerate(zip(examples.cells, priced.shown, strict=True), 1):
         rows.append((f"person {place}", *before))
-        rows.append((element("span", "shown as", class_="quiet"), *after))
-    return scrolled(table(head, rows), "three people before and after")
+        rows.append((html.span("shown as", class_="quiet"), *after))
+    return ui.grid(("who", *examples.columns), rows, "three people before and after")
 
 
 def _suppression(studio: Studio) -> Html:
     """How many rows may be left out, and what that saves."""
-    now, known = studio.work.max_suppressed, {p.share: p for p in _saving(studio, None)}
+    now, known = studio.work.max_suppressed, {p.share: p for p in _savings(studio, None)}
     options = [
         (f"{share:g}", "none" if not share else percent(share), _saved(known, share), share == now)
         for share in sorted({0.0, *SHARES, now})
     ]
-    return card(
+    return ui.card(
         "May covey leave out a few people?",
-        element("p", "A few unusual people can cost everyone else much detail.", class_="quiet"),
-        form("price/suppress", _ticks("share", "Leave out at most", options), live=True),
+        ui.quiet("A few unusual people can cost everyone else much detail."),
+        ui.form("price/suppress", _choices("share", "Leave out at most", options), live=True),
     )
 
 
 def _share(studio: Studio) -> Html:
     """Whether one person may have most rows of a class, and what it costs to prevent that."""
-    now, k = studio.schema.require.limit_share, _k(studio)
+    now, most = studio.schema.require.limit_share, f"have at most 1/{_k(studio):,} of the rows"
+    free = "have most rows: only people count"
     options = [
-        (
-            "no",
-            "have most rows: only people count",
-            _lost(studio, limited=False),
-            not now,
-        ),
-        ("yes", f"have at most 1/{k:,} of the rows", _lost(studio, limited=True), now),
+        ("no", free, _lost(studio, limited=False), not now),
+        ("yes", most, _lost(studio, limited=True), now),
     ]
-    told = (
-        "Someone who knows a person picks one of their rows with the chance of their share of the "
-        "class, however many others are in it."
-    )
-    return card(
+    return ui.card(
         "May one person have most rows of a class?",
-        element("p", told, class_="quiet"),
-        form("price/share", _ticks("limit", "One person may", options), live=True),
+        ui.quiet(
+            "Someone who knows a person picks one of their rows with the chance of their share of "
+            "the class, however many others are in it."
+        ),
+        ui.form("price/share", _choices("limit", "One person may", options), live=True),
         id="share",
     )
 
 
 def _lost(studio: Studio, *, limited: bool) -> str:
     """What is lost with or without the limit, and the risk that is left."""
-    for piece in _saving(studio, limited):
+    for piece in _savings(studio, limited):
         risk = percent(piece.point.highest_risk)
         return f"{percent(piece.point.loss)} lost, highest risk {risk}"
     job = studio.savings
     return "not possible for this k" if job is not None and job.is_done else "…"
 
 
-def _saving(studio: Studio, limited: bool | None) -> list[Priced]:
+def _savings(studio: Studio, limited: bool | None) -> list[Priced]:
     """What is known of the prices at the chosen k; without `limited`, those of suppression."""
     pieces = [] if studio.savings is None else studio.savings.pieces
     return [p for p in pieces if isinstance(p, Priced) and p.limited == limited]
 
 
-def _ticks(name: str, legend: str, options: Iterable[tuple[str, str, str, bool]]) -> Html:
+def _choices(name: str, legend: str, options: Iterable[tuple[str, str, str, bool]]) -> Html:
     """Choices, each with its value, its text, a note, and whether it is chosen."""
-    ticks = [
-        element(
-            "label",
-            element("input", type="radio", name=name, value=value, checked=chosen,
-                    id=f"{name}-{place}"),
-            " ",
-            text,
-            element("span", note, class_="note"),
-            class_="tick tall",
-        )
+    choices = (
+        ui.choice(name, value, " ", text, html.span(note, class_="note"), on=chosen,
+                  id=f"{name}-{place}", class_="tick tall")
         for place, (value, text, note, chosen) in enumerate(options)
-    ]  # fmt: skip
-    return element("fieldset", element("legend", legend), *ticks, class_="row")
+    )  # fmt: skip
+    return element("fieldset", element("legend", legend), choices, class_="row")
 
 
 def _saved(known: Mapping[float, Priced], share: float) -> str:
@@ -293,86 +235,88 @@ def _saved(known: Mapping[float, Priced], share: float) -> str:
 
 # ── requirements in words ───────────────────────────────────────────────────────────────────────
 
-_LEVELS: dict[str, tuple[Any, ...]] = {
-    "l": (2, 3, 4, 5, 7, 10),
-    "alpha": (0.9, 0.75, 0.67, 0.5, 0.4, 0.33, 0.25, 0.2, 0.1),
-    "t": (0.5, 0.3, 0.2, 0.15, 0.1),
+# For each model the levels to choose from, what they mean, and the name of the model.
+_MODELS: dict[str, tuple[tuple[float, ...], str, str]] = {
+    "l": (
+        (2, 3, 4, 5, 7, 10),
+        "Each group has at least this many different values",
+        "l-diversity",
+    ),
+    "alpha": (
+        (0.9, 0.75, 0.67, 0.5, 0.4, 0.33, 0.25, 0.2, 0.1),
+        "Nobody learns a value with more certainty than",
+        "(α, k)-anonymity",
+    ),
+    "t": (
+        (0.5, 0.3, 0.2, 0.15, 0.1),
+        "The values of each group look like those of the whole table, up to a distance of",
+        "t-closeness: 0 is exactly alike, 1 has nothing in common",
+    ),
 }
-_WORDS = {
-    "l": "Each group has at least this many different values",
-    "alpha": "Nobody learns a value with more certainty than",
-    "t": "The values of each group look like those of the whole table, up to a distance of",
-}
-_NOTES = {
-    "l": "l-diversity",
-    "alpha": "(α, k)-anonymity",
-    "t": "t-closeness: 0 is exactly alike, 1 has nothing in common",
-}
+_TYPED_MODELS = ("beta", "delta")
 
 
 async def _requirements(studio: Studio) -> Html:
     names = studio.schema.names(Role.SENSITIVE)
     if not names:
-        told = "No column is sensitive, so k is all that is required."
-        return card("Sensitive columns", element("p", told, class_="quiet"))
+        text = "No column is sensitive, so k is all that is required."
+        return ui.card("Sensitive columns", ui.quiet(text))
     known = await studio.known("sensitive", names)
-    forms = [_of_column(studio, name, known[name]) for name in names]
-    return card(
+    return ui.card(
         "Sensitive columns",
-        element("p", "k alone does not hide a value that a whole group shares. Requirements on a "
-                "column limit what anyone can learn of it, and cost detail elsewhere."),
-        *forms,
-    )  # fmt: skip
+        html.p(
+            "k alone does not hide a value that a whole group shares. Requirements on a column "
+            "limit what anyone can learn of it, and cost detail elsewhere."
+        ),
+        (_of_column(studio, name, known[name]) for name in names),
+    )
 
 
 def _of_column(studio: Studio, name: str, known: tuple[int, float]) -> Html:
-    place = studio.table.names.index(name)
-    fields = [
-        labelled(
-            _WORDS[model],
-            _levels(studio.schema, model, name, known, f"{model}-{place}"),
-            note=_NOTES[model],
-        )
-        for model in _LEVELS
-    ]
-    more = [
-        labelled(model, typed(model, _setting(studio.schema, model, name), id=f"{model}-{place}"))
-        for model in ("beta", "delta")
-    ]
-    return form(
+    place, schema = studio.place(name), studio.schema
+    fields = (
+        ui.labelled(words, _levels(schema, model, name, known, f"{model}-{place}"), note=note)
+        for model, (_, words, note) in _MODELS.items()
+    )
+    more = (
+        ui.labelled(model, ui.typed(model, _setting(schema, model, name), id=f"{model}-{place}"))
+        for model in _TYPED_MODELS
+    )
+    return ui.form(
         "price/require",
-        hidden("column", place),
-        element("h3", name),
-        element("div", *fields, class_="chips"),
-        element("details", element("summary", "More requirements"),
-                element("p", "β-likeness and δ-disclosure, as in a schema file: 1, enhanced:1, 0.7",
-                        class_="quiet small"),
-                element("div", *more, class_="chips"), button("Set"), id=f"more-{place}"),
+        ui.hidden("column", place),
+        html.h3(name),
+        html.div(fields, class_="chips"),
+        ui.details(
+            "More requirements",
+            ui.small("β-likeness and δ-disclosure, as in a schema file: 1, enhanced:1, 0.7"),
+            html.div(more, class_="chips"),
+            ui.button("Set"),
+            id=f"more-{place}",
+        ),
         live=True,
         label=f"requirements on {name}",
-    )  # fmt: skip
+    )
 
 
 def _setting(schema: Schema, model: str, name: str) -> str:
     """The setting of a column as text; several with spaces between."""
     found = getattr(schema.require, model).get(name)
     several = found if isinstance(found, list | tuple) else [] if found is None else [found]
-    return " ".join(f"{one:g}" if isinstance(one, float) else str(one) for one in several)
+    return " ".join(f"{each:g}" if isinstance(each, float) else str(each) for each in several)
 
 
 def _levels(schema: Schema, model: str, name: str, known: tuple[int, float], id: str) -> Html:
     """A list of levels; those that no release can keep are grey, with the reason."""
     now = _setting(schema, model, name)
-    levels = [f"{level:g}" for level in _LEVELS[model]]
+    levels = [f"{level:g}" for level in _MODELS[model][0]]
     options = [element("option", "no limit", value="", selected=not now)]
     for level in levels if now in levels or not now else [now, *levels]:
         why = _why_not(model, level, known)
         text = percent(float(level)) if model == "alpha" and _is_number(level) else level
-        options.append(
-            element("option", f"{text}: {why}" if why else text, value=level,
-                    selected=level == now, disabled=bool(why) and level != now)
-        )  # fmt: skip
-    return element("select", *options, name=model, id=id)
+        text, off = f"{text}: {why}" if why else text, bool(why) and level != now
+        options.append(element("option", text, value=level, selected=level == now, disabled=off))
+    return element("select", options, name=model, id=id)
 
 
 def _is_number(text: str) -> bool:
@@ -397,11 +341,10 @@ def _why_not(model: str, level: str, known: tuple[int, float]) -> str:
 def _rules() -> Html:
     """Rules to compare a k with, and where they are from."""
     rows = [(f"{mark.k}", mark.says, f"{mark.title}. {mark.cited}") for mark in MARKS]
-    return element(
-        "details",
-        element("summary", "What others use"),
-        element("p", "Made for other purposes: points of comparison, no advice.", class_="quiet"),
-        scrolled(table(("k", "rule", "source"), rows), "published rules"),
+    return ui.details(
+        "What others use",
+        ui.quiet("Made for other purposes: points of comparison, no advice."),
+        ui.grid(("k", "rule", "source"), rows, "published rules"),
         id="rules",
     )
 
@@ -409,45 +352,38 @@ def _rules() -> Html:
 # ── actions ─────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _set_k(studio: Studio, sent: FormData) -> str | None:
-    k = whole(sent, "k", "k")
-    studio.history.change(schema=studio.schema.requiring(k=k))
-    return None
+async def _set_k(studio: Studio, sent: FormData) -> None:
+    studio.require(k=whole(sent, "k", "k"))
 
 
-async def _slide(studio: Studio, sent: FormData) -> str | None:
+async def _slide(studio: Studio, sent: FormData) -> None:
     # The page says which k its places mean: another one may have been typed in another window.
     place, ks = whole(sent, "place", "the place"), text_of(sent, "ks").split(",")
     if place >= len(ks) or not is_whole(ks[place]):
         raise UsageError("there is no such k")
     studio.history.move("k", schema=studio.schema.requiring(k=int(ks[place])))
-    return None
 
 
-async def _suppress(studio: Studio, sent: FormData) -> str | None:
+async def _suppress(studio: Studio, sent: FormData) -> None:
     studio.history.change(max_suppressed=number(sent, "share", "the share"))
-    return None
 
 
-async def _limit(studio: Studio, sent: FormData) -> str | None:
-    limit = text_of(sent, "limit") == "yes"
-    studio.history.change(schema=studio.schema.requiring(limit_share=limit))
-    return None
+async def _limit(studio: Studio, sent: FormData) -> None:
+    studio.require(limit_share=text_of(sent, "limit") == "yes")
 
 
-async def _require(studio: Studio, sent: FormData) -> str | None:
+async def _require(studio: Studio, sent: FormData) -> None:
     name, schema = studio.column(sent), studio.schema
-    for model in ("l", "alpha", "t", "beta", "delta"):
+    for model in (*_MODELS, *_TYPED_MODELS):
         given = text_of(sent, model)
         if given == _setting(schema, model, name):
             continue
         settings = {on: s for on, s in getattr(schema.require, model).items() if on != name}
         if given:
-            several = [_read(one) for one in given.split()]
+            several = [_read(each) for each in given.split()]
             settings[name] = several[0] if len(several) == 1 else several
         schema = schema.requiring(**{model: settings})
     studio.history.change(schema=schema)
-    return None
 
 
 def _read(setting: str) -> int | float | str:

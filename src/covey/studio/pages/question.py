@@ -1,15 +1,16 @@
 """A part of step 6: ask both tables the same question."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from starlette.datastructures import FormData
 
+from covey import html
 from covey.errors import UsageError, percent
-from covey.html import Html, Part, element, figure, table, together
+from covey.html import Html, Part, element
+from covey.studio import ui
 from covey.studio.asking import Answer, Line, Measure, Question
-from covey.studio.looked import Looked, with_columns
+from covey.studio.look_state import LookState, state_with
 from covey.studio.session import Studio, is_whole, text_of, whole
-from covey.studio.steps import button, chosen_from, form, labelled, typed
 
 _HOW = (
     "How the release answers: a row whose cell stands for several values counts for each of them "
@@ -18,69 +19,60 @@ _HOW = (
 )
 
 
-def question(state: Looked) -> Html:
+def question(_: Studio, state: LookState) -> Part:
     """The form, and the last answer."""
-    return together((_form(state), *_answer(state.answer)))
+    return _form(state), () if state.answer is None else _answer(state.answer)
 
 
-def _form(state: Looked) -> Html:
-    asked = state.answer.asked if state.answer else None
-    columns = state.columns or ()
-    places = {one.name: place for place, one in enumerate(columns)}
-    chosen = "count" if asked is None or asked.of is None else f"{asked.measure}-{places[asked.of]}"
+def _form(state: LookState) -> Html:
+    last = state.answer.question if state.answer else Question("count", "")
+    places = {column.name: place for place, column in enumerate(state.columns)}
+    chosen = "count" if last.of is None else f"{last.measure}-{places[last.of]}"
     figures = [("count", "how many people")]
-    figures += [(f"mean-{i}", f"mean of {c.name}") for i, c in enumerate(columns) if c.is_number]
-    shares = [(i, c) for i, c in enumerate(columns) if not c.is_number]
-    figures += [(f"share-{i}", f"share with a value of {c.name}") for i, c in shares]
-    by = str(places[asked.by]) if asked else "0"
-    groups = [(str(i), c.name) for i, c in enumerate(columns)]
-    value = (asked.value or "") if asked else ""
-    return form(
+    for measure, text in (("mean", "mean of"), ("share", "share with a value of")):
+        figures += [(f"{measure}-{place}", f"{text} {column.name}")
+                    for place, column in enumerate(state.columns)
+                    if column.is_number == (measure == "mean")]  # fmt: skip
+    groups = [(str(place), name) for name, place in places.items()]
+    by = str(places.get(last.by, 0))
+    value = ui.typed("value", last.value or "", id="ask-value", list="ask-values")
+    values = dict.fromkeys(value for column in state.columns for value in column.choices)
+    suggestions = (element("option", value=value) for value in values)
+    return ui.form(
         "look/ask",
-        labelled("What", chosen_from("figure", figures, chosen, id="ask-figure")),
-        labelled("for each", chosen_from("by", groups, by, id="ask-by")),
-        labelled("Value (for a share)", typed("value", value, id="ask-value", list="ask-values")),
-        _known_values(state),
-        button("Ask both tables", id="ask"),
+        ui.labelled("What", ui.chosen_from("figure", figures, chosen, id="ask-figure")),
+        ui.labelled("for each", ui.chosen_from("by", groups, by, id="ask-by")),
+        ui.labelled("Value (for a share)", value),
+        element("datalist", suggestions, id="ask-values"),
+        ui.button("Ask both tables", id="ask"),
         class_="inline",
         label="your question",
     )
 
 
-def _known_values(state: Looked) -> Html:
-    """The values that can be asked for, as suggestions."""
-    values = dict.fromkeys(value for one in state.columns or () for value in one.choices)
-    return element("datalist", *(element("option", value=value) for value in values),
-                   id="ask-values")  # fmt: skip
+def _answer(answer: Answer) -> Iterator[Part]:
+    question = answer.question
+    title = _written(question)
+    lines = [_line(line, question.measure) for line in (*answer.lines, answer.whole)]
+    head = (question.by, "original", "release", "difference")
+    drawn = None
+    if answer.picture:
+        keys = html.li("original", class_="before"), html.li("release", class_="certain")
+        drawn = html.div(html.figure(answer.picture, title, title), html.ul(keys, class_="legend"))
+    yield html.div(drawn, ui.grid(head, lines, title, numbers=(1, 2, 3)), class_="pair")
+    yield ui.small(_HOW)
 
 
-def _answer(answer: Answer | None) -> Iterator[Part]:
-    if answer is None:
-        return
-    said = _written(answer.asked)
-    lines: list[Sequence[Part]] = [_line(one, answer.asked.measure) for one in answer.lines]
-    lines.append(_line(answer.whole, answer.asked.measure))
-    numbers = table((answer.asked.by, "original", "release", "difference"), lines,
-                    numbers=(1, 2, 3))  # fmt: skip
-    key = element("ul", element("li", "original", class_="before"),
-                  element("li", "release", class_="certain"), class_="legend")  # fmt: skip
-    picture = figure(answer.picture, said, said) if answer.picture else None
-    drawn = element("div", picture, key) if picture else None
-    yield element("div", drawn, element("div", numbers, class_="scroll", tabindex="0",
-                                        role="region", aria_label=said), class_="pair")  # fmt: skip
-    yield element("p", _HOW, class_="quiet small")
-
-
-def _written(asked: Question) -> str:
+def _written(question: Question) -> str:
     what = {
         "count": "Number of people",
-        "mean": f"Mean of {asked.of}",
-        "share": f"Share with {asked.value} in {asked.of}",
-    }[asked.measure]
-    return f"{what} by {asked.by}"
+        "mean": f"Mean of {question.of}",
+        "share": f"Share with {question.value} in {question.of}",
+    }[question.measure]
+    return f"{what} by {question.by}"
 
 
-def _line(one: Line, measure: Measure) -> tuple[Part, ...]:
+def _line(line: Line, measure: Measure) -> tuple[Part, ...]:
     def spelled(figure: float | None) -> str:
         if figure is None:
             return "–"
@@ -88,31 +80,30 @@ def _line(one: Line, measure: Measure) -> tuple[Part, ...]:
             return percent(figure)
         return f"{figure:,.0f}" if measure == "count" else f"{figure:,.2f}"
 
-    return one.label, spelled(one.before), spelled(one.after), _difference(one, measure)
+    return line.label, spelled(line.before), spelled(line.after), _difference(line, measure)
 
 
-def _difference(one: Line, measure: Measure) -> str:
-    if one.before is None or one.after is None:
+def _difference(line: Line, measure: Measure) -> str:
+    if line.before is None or line.after is None:
         return "–"
     if measure == "share":
-        return f"{100 * (one.after - one.before):+.1f} points"
-    return f"{100 * (one.after / one.before - 1):+.1f}\u2009%" if one.before else "–"
+        return f"{100 * (line.after - line.before):+.1f} points"
+    return f"{100 * (line.after / line.before - 1):+.1f}\u2009%" if line.before else "–"
 
 
-async def act(studio: Studio, sent: FormData) -> str | None:
+async def act(studio: Studio, sent: FormData) -> None:
     """Ask both tables."""
-    state = await with_columns(studio)
+    state = await state_with(studio, "columns")
     measure, _, place = text_of(sent, "figure").partition("-")
     by = state.column(whole(sent, "by", "the column")).name
     of = state.column(int(place)).name if is_whole(place) else None
-    asked = {
+    questions = {
         "count": Question("count", by),
         "mean": Question("mean", by, of),
         "share": Question("share", by, of, text_of(sent, "value")),
-    }.get(measure)
-    if asked is None:
+    }
+    if measure not in questions:
         raise UsageError("choose what to ask")
-    if asked.measure == "share" and not asked.value:
+    if measure == "share" and not questions[measure].value:
         raise UsageError("type the value whose share you want to know")
-    state.answer = await studio.maker.ask("question", asked)
-    return None
+    state.answer = await studio.maker.ask("question", questions[measure])

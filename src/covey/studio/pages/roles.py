@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from starlette.datastructures import FormData
 
+from covey import html
 from covey.errors import UsageError, percent
-from covey.html import Html, Part, element, figure, scrolled, table, together
+from covey.html import Html, Part, element
 from covey.inspection.draft import ColumnDraft
 from covey.inspection.findings import Finding
 from covey.inspection.known import KeptColumn
@@ -14,28 +15,13 @@ from covey.inspection.persons import question
 from covey.inspection.relations import Uniqueness
 from covey.schema import Column, Role, Schema
 from covey.schema.requirements import SENSITIVE_MODELS
+from covey.studio import ui
 from covey.studio.session import Studio, text_of
-from covey.studio.steps import (
-    DONE,
-    NEEDS,
-    Step,
-    button,
-    card,
-    chosen_from,
-    form,
-    heading,
-    hidden,
-    labelled,
-    later,
-    push,
-    sentence,
-    typed,
-)
+from covey.studio.steps import DONE, NEEDS, Step
 
 _MANY = 8  # columns, from which on a list leads to each
 _VERY_MANY = 20  # from which on their pictures are small
 _NAMED = 5  # columns that the verdict names
-_LONGEST = 500  # signs of a reason
 
 
 class _Meaning(NamedTuple):
@@ -62,53 +48,44 @@ _KNOWN_BY = {
 }
 
 
-async def page(studio: Studio) -> Html:
+async def page(studio: Studio) -> Part:
     """The page of the step."""
     kept = await _kept(studio)
-    known = [one.name for one in kept if one.known]
+    known = [column.name for column in kept if column.known]
     unique = await _unique(studio, known)
-    drafts = studio.table.draft.columns
-    links = _links(studio)
+    drafts, links = studio.table.draft.columns, _links(studio)
     cards = (
         _column(studio, place, draft, unique, links.get(draft.name, ()))
         for place, draft in enumerate(drafts)
     )
-    return together(
-        (
-            heading(
-                "Who could recognise whom?",
-                "Someone who knows a few facts about a person can look for the row that fits them. "
-                "Say of each column whether others may know it. covey has made a proposal. Reports "
-                "call a column that others may know a quasi-identifier.",
-            ),
-            _verdict(studio, unique, known),
-            _doubts(kept),
-            _confirm(studio, kept),
-            _whom(studio),
-            *(_jumps(studio) if len(drafts) > _MANY else ()),
-            element("div", *cards, class_="cards many" if len(drafts) > _VERY_MANY else "cards"),
-            _confirm(studio, kept),
-        )
+    confirm = _confirm(studio, kept)
+    return (
+        ui.heading(
+            "Who could recognise whom?",
+            "Someone who knows a few facts about a person can look for the row that fits them. "
+            "Say of each column whether others may know it. covey has made a proposal. Reports "
+            "call a column that others may know a quasi-identifier.",
+        ),
+        _verdict(studio, unique, known),
+        _doubts(kept),
+        confirm,
+        _whom(studio),
+        _jumps(studio) if len(drafts) > _MANY else None,
+        html.div(cards, class_="cards many" if len(drafts) > _VERY_MANY else "cards"),
+        confirm,
     )
 
 
 def _confirm(studio: Studio, kept: list[KeptColumn]) -> Html:
-    missing = [
-        text
-        for text, is_missing in (
-            ("choose a column that others may know", not studio.schema.quasi),
-            ("choose which column is one person", _is_undecided(studio)),
-            ("say why nobody outside can know the columns in doubt", bool(_open(kept))),
-        )
-        if is_missing
-    ]
-    first = element("span", f"First {'; '.join(missing)}.", class_="note") if missing else None
-    return form(
-        "roles/confirm",
-        button("These roles are right →", kind="main", disabled=bool(missing)),
-        first,
-        class_="onwards",
-    )
+    open_questions = {
+        "choose a column that others may know": not studio.schema.quasi,
+        "choose which column is one person": _is_undecided(studio),
+        "say why nobody outside can know the columns in doubt": bool(_in_doubt(kept)),
+    }
+    left = [text for text, is_open in open_questions.items() if is_open]
+    first = html.span(f"First {'; '.join(left)}.", class_="note") if left else None
+    button = ui.button("These roles are right →", kind="main", disabled=bool(left))
+    return ui.form("roles/confirm", button, first, class_="onwards")
 
 
 # ── together ────────────────────────────────────────────────────────────────────────────────────
@@ -130,27 +107,32 @@ async def _unique(studio: Studio, known: list[str]) -> Uniqueness | None:
 def _verdict(studio: Studio, unique: Uniqueness | None, known: list[str]) -> Html:
     """The sentence that the step is about."""
     if unique is None:
-        text = "Nobody could be recognised yet, because no column counts as known to others."
-        todo = "Choose at least one: without it there is nothing to protect."
-        return element("p", element("strong", text), " ", todo, class_="told mind", id="unique")
-    share = unique.together / unique.rows
+        text = html.strong(
+            "Nobody could be recognised yet, because no column counts as known to others."
+        )
+        todo = " Choose at least one: without it there is nothing to protect."
+        return ui.message("mind", text, todo, id="unique")
     who = "people" if studio.table.draft.people.likeliest is None else "rows"
     of = f"a sample of {unique.rows:,} {who}" if unique.sampled else f"{unique.rows:,} {who}"
-    figure = element("strong", f"{unique.together:,} of {of}", class_="large")
-    meter = _meter("unique together", unique.together, unique.rows)
-    by = [*studio.schema.quasi, *known]
-    said = element("p", figure, " are unique by ", *_listed(by), ".")
-    meaning = (
-        f"Anyone who knows this about one of them finds the row: {percent(share)}."
-        if unique.together
-        else "Nobody stands out by these columns alone."
+    figure = html.strong(f"{unique.together:,} of {of}", class_="large")
+    meaning = "Nobody stands out by these columns alone."
+    if unique.together:
+        share = percent(unique.together / unique.rows)
+        meaning = f"Anyone who knows this about one of them finds the row: {share}."
+    kept = html.p(
+        "covey keeps the values of ",
+        _listed(known),
+        " as they are. Others may know them all the same.",
+        class_="small",
     )
-    kept = None
-    if known:
-        kept = element("p", "covey keeps the values of ", *_listed(known), " as they are. Others "
-                       "may know them all the same.", class_="small")  # fmt: skip
-    return element("div", said, meter, element("p", meaning, class_="quiet small"), kept,
-                   class_="verdict-box", id="unique")  # fmt: skip
+    return html.div(
+        html.p(figure, " are unique by ", _listed([*studio.schema.quasi, *known]), "."),
+        _meter("unique together", unique.together, unique.rows),
+        ui.small(meaning),
+        kept if known else None,
+        class_="verdict-box",
+        id="unique",
+    )
 
 
 def _listed(names: list[str]) -> Iterator[Part]:
@@ -159,7 +141,7 @@ def _listed(names: list[str]) -> Iterator[Part]:
         names = [*names[:_NAMED], f"{len(names) - _NAMED} more"]
     for place, name in enumerate(names):
         yield "" if not place else " and " if place == len(names) - 1 else ", "
-        yield element("bdi", name)
+        yield html.bdi(name)
 
 
 async def _kept(studio: Studio) -> list[KeptColumn]:
@@ -169,73 +151,61 @@ async def _kept(studio: Studio) -> list[KeptColumn]:
     return found
 
 
-def _open(kept: list[KeptColumn]) -> list[str]:
+def _in_doubt(kept: list[KeptColumn]) -> list[str]:
     """The columns that covey would call otherwise, and of which nobody has said why."""
-    return [one.name for one in kept if one.is_in_doubt and one.confirmed is None]
+    return [column.name for column in kept if column.is_in_doubt and column.confirmed is None]
 
 
 def _doubts(kept: list[KeptColumn]) -> Html | None:
     """The one question about columns that covey would call otherwise, and earlier answers."""
-    left = _open(kept)
+    left = _in_doubt(kept)
     answers = [
-        element("li", element("bdi", one.name), f": {one.confirmed}")
-        for one in kept
-        if one.confirmed is not None
+        (html.bdi(column.name), f": {column.confirmed}")
+        for column in kept
+        if column.confirmed is not None
     ]
     if not left and not answers:
         return None
-    ask = form(
-        "roles/why",
-        labelled(
-            together(("Why can nobody outside know ", *_listed(left), "?")),
-            typed("why", id="why", maxlength=str(_LONGEST), required=True),
-            note="If others can know it, choose “Others may know it” below. The answer is kept in "
-            "the schema and shown in the report.",
-        ),
-        element("p", button("That is why")),
-        class_="stack",
-    ) if left else None  # fmt: skip
-    said = element("ul", *answers, class_="small") if answers else None
-    return card("Known to nobody outside?", ask, said, id="doubts")
+    reason = ui.labelled(
+        ("Why can nobody outside know ", _listed(left), "?"),
+        ui.typed("why", id="why", maxlength=str(ui.LONGEST_TEXT), required=True),
+        note="If others can know it, choose “Others may know it” below. The answer is kept in "
+        "the schema and shown in the report.",
+    )
+    ask = ui.form("roles/why", reason, html.p(ui.button("That is why")), class_="stack")
+    given = ui.items(answers, class_="small") if answers else None
+    return ui.card("Known to nobody outside?", ask if left else None, given, id="doubts")
 
 
-async def _why_not_known(studio: Studio, sent: FormData) -> str | None:
+async def _why_not_known(studio: Studio, sent: FormData) -> None:
     """Store the custodian's reason with each column in doubt."""
-    why, schema = text_of(sent, "why")[:_LONGEST], studio.schema
+    why, schema = text_of(sent, "why")[: ui.LONGEST_TEXT], studio.schema
     if not why:
         raise UsageError("say in a few words why nobody outside can know it")
-    for name in _open(await _kept(studio)):
+    for name in _in_doubt(await _kept(studio)):
         schema = schema.with_settings(name, confirmed=why)
     studio.history.change(schema=schema)
-    return None
 
 
-def _meter(name: str, part: int, whole: int) -> Html:
-    return element("meter", value=str(part), min="0", max=str(max(whole, 1)), aria_label=name)
-
-
-def _jumps(studio: Studio) -> Iterator[Html]:
+def _jumps(studio: Studio) -> Html:
     """A list of all columns with their roles, and a field that leaves some of them."""
     links = (
-        element(
-            "li",
-            element(
-                "a",
-                element("span", _MEANINGS[column.role].icon, aria_hidden="true", class_="icon"),
-                " ",
-                element("bdi", name),
-                href=f"#column-{place}",
-                class_=f"jump {column.role}",
-            ),
+        html.li(
+            html.a(_icon(column.role), " ", html.bdi(name), href=f"#column-{place}",
+                   class_=f"jump {column.role}"),
             data_filter=_sought_by(name, column.role),
         )
         for place, (name, column) in enumerate(_in_order(studio))
-    )
-    find = typed("filter", id="filter", kind="search", data_filters=True, label="find a column",
-                 placeholder="Find a column, or a role")  # fmt: skip
-    yield element(
-        "nav", find, element("ul", *links), class_="jumps", aria_label="Columns", id="jumps"
-    )
+    )  # fmt: skip
+    find = ui.typed(
+        "filter", id="filter", kind="search", data_filters=True, label="find a column",
+        placeholder="Find a column, or a role",
+    )  # fmt: skip
+    return element("nav", find, html.ul(links), class_="jumps", aria_label="Columns", id="jumps")
+
+
+def _icon(role: Role) -> Html:
+    return html.span(_MEANINGS[role].icon, aria_hidden="true", class_="icon")
 
 
 def _sought_by(name: str, role: Role) -> str:
@@ -258,13 +228,13 @@ def _column(
     address = f"roles/piece/histogram?column={place}&read={studio.table.number}"
     return element(
         "section",
-        element("h2", element("bdi", draft.name)),
-        later(address, "picture", class_="later histogram"),
+        html.h2(html.bdi(draft.name)),
+        ui.later(address, "picture", class_="later histogram"),
         _switch(place, draft.name, role),
         _why(draft, role),
-        *(_link(studio, place, finding) for finding in links),
+        (_link(studio, place, finding) for finding in links),
         _meters(studio, draft, unique),
-        _asked(place, draft.name),
+        _who_knows(place, draft.name),
         class_=f"card column {role}",
         id=f"column-{place}",
         data_filter=_sought_by(draft.name, role),
@@ -274,55 +244,49 @@ def _column(
 def _switch(place: int, name: str, role: Role) -> Html:
     """The roles, one of which is chosen."""
     choices = (
-        element(
-            "label",
-            element("input", type="radio", name="role", value=each.value, checked=each is role,
-                    id=f"role-{place}-{each}"),
-            element("span", meaning.icon, class_="icon", aria_hidden="true"),
-            element("span", meaning.name),
-            class_=f"choice {each}",
-        )
+        ui.choice("role", each.value, _icon(each), html.span(meaning.name), on=each is role,
+                  id=f"role-{place}-{each}", class_=f"choice {each}")
         for each, meaning in _MEANINGS.items()
     )  # fmt: skip
-    chosen = element("p", _MEANINGS[role].effect, class_="effect small")
     legend = element("legend", f"Role of {name}", class_="unseen")
-    return form("roles/set", hidden("column", place),
-                element("fieldset", legend, *choices, class_="switch"), chosen,
-                live=True)  # fmt: skip
+    switch = element("fieldset", legend, choices, class_="switch")
+    effect = html.p(_MEANINGS[role].effect, class_="effect small")
+    return ui.form("roles/set", ui.hidden("column", place), switch, effect, live=True)
 
 
 def _why(draft: ColumnDraft, role: Role) -> Html:
     """The reason for the proposal, and the proposal itself if the custodian chose otherwise."""
     proposed = draft.column.role
-    if role is proposed:
-        return element("p", sentence(draft.reason), class_="quiet small why")
-    return element("p", f"covey proposed “{_MEANINGS[proposed].name}”: {draft.reason}.",
-                   class_="quiet small why")  # fmt: skip
+    text = ui.sentence(draft.reason)
+    if role is not proposed:
+        text = f"covey proposed “{_MEANINGS[proposed].name}”: {draft.reason}."
+    return html.p(text, class_="quiet small why")
 
 
 def _meters(studio: Studio, draft: ColumnDraft, unique: Uniqueness | None) -> Html:
-    rows = studio.table.rows
-    lines: list[Part] = [_measured("Unique alone", draft.unique, rows)]
+    figures = [("Unique alone", draft.unique, studio.table.rows)]
     if unique is not None and draft.name in unique.without:
-        lines.append(_measured("Unique only with it", unique.added_by(draft.name), unique.rows))
-    return element("div", *lines, class_="meters")
+        figures.append(("Unique only with it", unique.added_by(draft.name), unique.rows))
+    lines = (
+        html.div(html.span(name), _meter(name, part, of), html.span(f"{part:,}", class_="number"))
+        for name, part, of in figures
+    )
+    return html.div(lines, class_="meters")
 
 
-def _measured(name: str, part: int, whole: int) -> Html:
-    figure = element("span", f"{part:,}", class_="number")
-    return element("div", element("span", name), _meter(name, part, whole), figure)
+def _meter(name: str, part: int, whole: int) -> Html:
+    return element("meter", value=str(part), min="0", max=str(max(whole, 1)), aria_label=name)
 
 
-def _asked(place: int, name: str) -> Html:
+def _who_knows(place: int, name: str) -> Html:
     """A question that is easier to answer than which role a column has."""
     answers = (
-        button(who, kind="quiet", name="knows", value=who, id=f"knows-{place}-{who}",
-               label=f"{who} knows {name}")
+        ui.button(who, kind="quiet", name="knows", value=who, id=f"knows-{place}-{who}",
+                  label=f"{who} knows {name}")
         for who in _KNOWN_BY
     )  # fmt: skip
-    return form("roles/knows", hidden("column", place),
-                element("span", "Who knows this?", class_="small quiet"), *answers,
-                class_="row asked")  # fmt: skip
+    text = html.span("Who knows this?", class_="small quiet")
+    return ui.form("roles/knows", ui.hidden("column", place), text, answers, class_="row asked")
 
 
 def _links(studio: Studio) -> dict[str, tuple[Finding, ...]]:
@@ -335,43 +299,35 @@ def _links(studio: Studio) -> dict[str, tuple[Finding, ...]]:
     return found
 
 
-def _link(studio: Studio, place: int, finding: Finding) -> Html | None:
+def _link(studio: Studio, place: int, finding: Finding) -> Html:
     names = studio.table.names
-    if finding.column == names[place]:
-        other, text = finding.source, finding.text
-    else:
+    other, text = finding.source, finding.text
+    if finding.column != names[place]:
         other, text = finding.column, f"{finding.column!r} {finding.text}"
     assert other is not None
-    link = element("a", f"Go to {other}", href=f"#column-{names.index(other)}")
-    return element("p", element("span", "⇄ ", aria_hidden="true"), sentence(text), " ", link,
-                   class_="small linked")  # fmt: skip
+    link = html.a(f"Go to {other}", href=f"#column-{names.index(other)}")
+    sign = html.span("⇄ ", aria_hidden="true")
+    return html.p(sign, ui.sentence(text), " ", link, class_="small linked")
 
 
 # ── what k counts ───────────────────────────────────────────────────────────────────────────────
 
 
 def _whom(studio: Studio) -> Html:
-    """Whether a row is a person; if people have several rows, which column tells whose they are."""
+    """Whether a row is a person; if people have several rows, which column identifies them."""
     person = studio.schema.require.person
-    others = [
+    options = [("rows", "Yes: each row is one person")]
+    options += [
         (str(place), f"No: rows with the same {name} are one person")
         for place, (name, column) in enumerate(_in_order(studio))
         if column.role not in (Role.QUASI, Role.DROP)
     ]
-    chosen = "rows"
-    options = [("rows", "Yes: each row is one person"), *others]
+    chosen = str(studio.place(person)) if person else "rows"
     if _is_undecided(studio):
-        chosen = ""
-        options = [("", "Please choose"), *options]
-    elif person:
-        chosen = str(studio.table.names.index(person))
-    ask = form(
-        "roles/person",
-        labelled("Is each row one person?", chosen_from("person", options, chosen, id="person")),
-        live=True,
-    )
-    return card("Whom to hide", element("p", *_found(studio), class_="quiet"),
-                _beside_each_other(studio), ask, id="whom")  # fmt: skip
+        chosen, options = "", [("", "Please choose"), *options]
+    select = ui.chosen_from("person", options, chosen, id="person")
+    ask = ui.form("roles/person", ui.labelled("Is each row one person?", select), live=True)
+    return ui.card("Whom to hide", ui.quiet(_found(studio)), _candidates(studio), ask, id="whom")
 
 
 def _found(studio: Studio) -> Iterator[Part]:
@@ -382,19 +338,20 @@ def _found(studio: Studio) -> Iterator[Part]:
         names = ", ".join(people.doubtful)
         yield f"Names repeat ({names}), perhaps by coincidence."
     elif people.together:
-        yield sentence(question(people)) + " Choose one column that identifies them."
+        yield ui.sentence(question(people)) + " Choose one column that identifies them."
     elif not people.candidates:
         yield "No column suggests that a person has several rows."
 
 
-def _beside_each_other(studio: Studio) -> Html | None:
+def _candidates(studio: Studio) -> Part:
     """The columns that may be the person, with their figures and a button each."""
     candidates = studio.table.draft.people.candidates
     if not candidates:
         return None
-    person = studio.schema.require.person
-    titles = ("column", "people", "rows", "rows each", "at most", "the same in all rows of one",
-              "differs", "lies within")  # fmt: skip
+    titles = (
+        *("column", "people", "rows", "rows each", "at most"),
+        *("the same in all rows of one", "differs", "lies within"),
+    )
     cells = [
         (c.column, f"{c.values:,}", f"{c.rows:,}", f"{c.median:g}", f"{c.most:,}",
          ", ".join(c.constant), ", ".join(c.varying), ", ".join(c.within))
@@ -402,21 +359,19 @@ def _beside_each_other(studio: Studio) -> Html | None:
     ]  # fmt: skip
     shown = [place for place in range(len(titles)) if any(row[place] for row in cells)]
     head, *rows = ([row[place] for place in shown] for row in (titles, *cells))
-    grid = table(head, rows, numbers=range(1, 5))
-    choices = [(str(studio.table.names.index(c.column)), c.column) for c in candidates]
-    buttons = (
-        push("roles/person", text, person=value, kind="" if chosen else "quiet")
-        for value, text, chosen in [
-            *((place, f"{name} is the person", person == name) for place, name in choices),
-            ("rows", "Each row is one person", person is False),
-        ]
-    )
-    return together(
-        (
-            element("p", element("strong", "Which of these is one person?")),
-            scrolled(grid, "columns that may be the person"),
-            element("div", *buttons, class_="row"),
-        )
+    person = studio.schema.require.person
+    choices: list[tuple[str, str, bool]] = [
+        (str(studio.place(c.column)), f"{c.column} is the person", person == c.column)
+        for c in candidates
+    ]
+    choices.append(("rows", "Each row is one person", person is False))
+    return (
+        html.p(html.strong("Which of these is one person?")),
+        ui.grid(head, rows, "columns that may be the person", numbers=range(1, 5)),
+        ui.row(
+            ui.push("roles/person", text, person=value, kind="" if chosen else "quiet")
+            for value, text, chosen in choices
+        ),
     )
 
 
@@ -428,71 +383,65 @@ def _is_undecided(studio: Studio) -> bool:
 # ── pieces and actions ──────────────────────────────────────────────────────────────────────────
 
 
-async def _histogram(studio: Studio, asked: Mapping[str, str]) -> str:
-    name = studio.column(asked)
+async def _histogram(studio: Studio, query: Mapping[str, str]) -> Part:
+    name = studio.column(query)
     svg = await studio.known("histogram", name)
-    return figure(svg, f"values of {name}") if svg else ""
+    return html.figure(svg, f"values of {name}") if svg else ""
 
 
-async def _set(studio: Studio, sent: FormData) -> str | None:
-    given = text_of(sent, "role")
-    if given not in list(Role):
+async def _set(studio: Studio, sent: FormData) -> None:
+    role = text_of(sent, "role")
+    if role not in list(Role):
         raise UsageError("there is no such role")
-    await _give_role(studio, studio.column(sent), Role(given))
-    return None
+    await _give_role(studio, studio.column(sent), Role(role))
 
 
-async def _knows(studio: Studio, sent: FormData) -> str | None:
+async def _knows(studio: Studio, sent: FormData) -> None:
     who = text_of(sent, "knows")
     if who not in _KNOWN_BY:
         raise UsageError("choose who knows this")
     await _give_role(studio, studio.column(sent), _KNOWN_BY[who])
-    return None
 
 
 async def _give_role(studio: Studio, name: str, role: Role) -> None:
     if studio.schema.columns[name].role is role:
         return
     drafted = studio.table.schema.columns[name]
-    settings: dict[str, object] = {}
     if drafted.role is not role and role is Role.QUASI:
-        drafted = await studio.ask("drafted", name, studio.schema.require.k or studio.table.draft.k)
-    if drafted.role is role:
-        settings = {s: getattr(drafted, s) for s in drafted.model_fields_set - {"role"}}
+        drafted = await studio.ask("drafted", name, studio.k)
+    own = drafted.model_fields_set - {"role"} if drafted.role is role else ()
+    settings = {setting: getattr(drafted, setting) for setting in own}
     schema = _without_requirements(studio.schema, name, role)
     checked = studio.work.checked - {"roles"}  # they are to be confirmed again
     studio.history.change(schema=schema.with_role(name, role, **settings), checked=checked)
 
 
 def _without_requirements(schema: Schema, name: str, role: Role) -> Schema:
-    """The schema without what is asked of a column in another role than its new one."""
+    """The schema without what is required of a column in another role than its new one."""
     require = schema.require
-    asked: dict[str, object] = {}
+    changed: dict[str, object] = {}
     if role in (Role.QUASI, Role.DROP) and require.person == name:
-        asked |= {"person": None, "limit_share": False}
+        changed |= {"person": None, "limit_share": False}
     if role is not Role.SENSITIVE:
         for model in SENSITIVE_MODELS:
             settings = getattr(require, model)
-            asked[model] = {on: setting for on, setting in settings.items() if on != name}
-    return schema.model_copy(update={"require": require.model_copy(update=asked)})
+            changed[model] = {on: setting for on, setting in settings.items() if on != name}
+    return schema.model_copy(update={"require": require.model_copy(update=changed)})
 
 
-async def _person(studio: Studio, sent: FormData) -> str | None:
+async def _person(studio: Studio, sent: FormData) -> None:
     given = text_of(sent, "person")
-    if not given:
-        return None
-    person = False if given == "rows" else studio.column({"column": given})
-    limit = None if person else False  # rows have no share
-    studio.history.change(schema=studio.schema.requiring(person=person, limit_share=limit))
-    return None
+    if given:
+        person = False if given == "rows" else studio.column({"column": given})
+        studio.require(person=person, limit_share=None if person else False)  # rows have no share
 
 
-async def _confirmed(studio: Studio, _: FormData) -> str | None:
+async def _confirmed(studio: Studio, _: FormData) -> str:
     if not studio.schema.quasi:
         raise UsageError("choose at least one column that others may know")
     if _is_undecided(studio):
         raise UsageError("say whether each row is one person")
-    if left := _open(await _kept(studio)):
+    if left := _in_doubt(await _kept(studio)):
         raise UsageError(f"say why nobody outside can know {', '.join(left)}")
     studio.history.change(checked=studio.work.checked | {"roles"})
     return "shown"

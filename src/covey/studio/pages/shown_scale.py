@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from covey import html
 from covey.html import Html, element
 from covey.schema import Column, ColumnType
-from covey.studio import scales
+from covey.studio import scales, ui
 from covey.studio.columns import Scale
-from covey.studio.steps import chosen_from, form, hidden, labelled, typed
 
 _RENDERS = (("", "the interval of its numbers"), ("mean", "their mean"), ("median", "their median"))
 _AROUND = "line same undo rail"  # what shows decisions elsewhere on the page
@@ -18,18 +18,12 @@ _AROUND = "line same undo rail"  # what shows decisions elsewhere on the page
 def controls(place: int, column: Column, scale: Scale, picture: Html) -> Html:
     """All of them."""
     lower, upper = scales.bottoms(scale, column), scales.tops(scale, column)
-    return element(
-        "div",
-        element(
-            "div",
-            picture,
-            _slider(place, "bottom", "Lower end", lower, column.bottom),
-            _slider(place, "top", "Upper end", upper, column.top),
-            _slider(place, "grid", "Step", scales.grids(scale, column), column.grid),
-        ),
-        _typed(place, column),
-        class_="scale",
+    sliders = (
+        _slider(place, "bottom", "Lower end", lower, column.bottom),
+        _slider(place, "top", "Upper end", upper, column.top),
+        _slider(place, "grid", "Step", scales.grids(scale, column), column.grid),
     )
+    return html.div(html.div(picture, sliders), _typed(place, column), class_="scale")
 
 
 def _slider(place: int, which: str, text: str, options: Sequence[Any], value: Any) -> Html:
@@ -41,11 +35,11 @@ def _slider(place: int, which: str, text: str, options: Sequence[Any], value: An
         "input", type="range", name="position", min="0", max=str(max(len(options) - 1, 1)),
         value=str(at), id=f"slide-{which}-{place}", aria_valuetext=_text(options[at]),
     )  # fmt: skip
-    return form(
+    return ui.form(
         "shown/slide",
-        hidden("column", place),
-        hidden("which", which),
-        element("label", element("span", text, class_="label"), slider, class_="sliding"),
+        ui.hidden("column", place),
+        ui.hidden("which", which),
+        ui.labelled(text, slider, class_="sliding"),
         live=True,
         swaps=" ".join([*others, _AROUND]),
         id=f"{which}-{place}",
@@ -64,38 +58,36 @@ def _typed(place: int, column: Column) -> Html:
 
     def field(name: str, text: str, value: Any, kind: str = "text", note: str = "") -> Html:
         shown = "" if value is None else _text(value)
-        return labelled(text, typed(name, shown, kind=kind, id=f"{name}-typed-{place}"), note=note)
+        control = ui.typed(name, shown, kind=kind, id=f"{name}-typed-{place}")
+        return ui.labelled(text, control, note=note)
 
-    is_date = column.type is ColumnType.DATE
-    kind = "date" if is_date else "text"
-    less, more = ("earlier", "later") if is_date else ("less", "more")
+    def chosen(name: str, text: str, options: Any, value: str | None, id: str) -> Html:
+        return ui.labelled(text, ui.chosen_from(name, options, value or "", id=id))
+
     beyond = "what is {} counts as this" if column.render else "shown as “… and {}”"
-    if is_date:
-        units = (("", "none"), *((unit, unit) for unit in scales.UNITS))
-        step = labelled(
-            "Step", chosen_from("grid", units, str(column.grid or ""), id=f"grid-typed-{place}")
-        )
+    if column.type is ColumnType.DATE:
+        kind, less, more, class_ = "date", "earlier", "later", "typed dates"
+        units, grid = (("", "none"), *((unit, unit) for unit in scales.UNITS)), column.grid
+        step = chosen("grid", "Step", units, str(grid or ""), f"grid-typed-{place}")
         of_numbers: tuple[Html, ...] = ()
     else:
+        kind, less, more, class_ = "text", "less", "more", "typed"
         rounded = f"{column.render}s are rounded to" if column.render else "intervals end on"
         step = field("grid", "Step", column.grid, note=f"{rounded} its multiples")
         low, high = column.domain or (None, None)
         of_numbers = (
             field("least", "Possible from", low, note="the domain, if it is known"),
             field("most", "to", high),
-            labelled(
-                "A group shows",
-                chosen_from("render", _RENDERS, column.render or "", id=f"render-{place}"),
-            ),
+            chosen("render", "A group shows", _RENDERS, column.render, f"render-{place}"),
         )
-    return form(
+    return ui.form(
         "shown/scale",
-        hidden("column", place),
+        ui.hidden("column", place),
         step,
         field("bottom", "Lower end", column.bottom, kind, beyond.format(less)),
         field("top", "Upper end", column.top, kind, beyond.format(more)),
-        *of_numbers,
+        of_numbers,
         live=True,
         id=f"typed-{place}",
-        class_="typed dates" if is_date else "typed",
+        class_=class_,
     )

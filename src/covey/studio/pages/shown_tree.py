@@ -7,12 +7,13 @@ found by their names.
 import zlib
 from collections.abc import Iterator
 
+from covey import html
 from covey.errors import count
 from covey.html import Html, Part, element
 from covey.schema import Column, TaxonomyBuilder
 from covey.schema.taxonomy import ROOT, Taxonomy
+from covey.studio import ui
 from covey.studio.columns import Branches
-from covey.studio.steps import button, chosen_from, form, hidden, labelled, ticked, typed
 
 _MOST_LINES = 400  # of a tree
 _MOST_IN_A_GROUP = 40
@@ -36,23 +37,12 @@ def digest(tree: Taxonomy) -> str:
 
 def controls(place: int, column: Column, branches: Branches, sought: str) -> Html:
     """The tree, and what can be done with it."""
-    return element(
-        "div",
+    return html.div(
         _by_hand(place, branches, sought),
-        element("div", _built(place, column, branches.tree), _file(place), class_="built"),
+        html.div(_built(place, column, branches.tree), _file(place), class_="built"),
         _drag_form(place, branches.tree),
         class_="tree-card",
     )
-
-
-def _how(column: Column) -> str:
-    match column.taxonomy:
-        case None:
-            return "flat"
-        case TaxonomyBuilder():
-            return column.taxonomy.build
-        case _:
-            return "own"
 
 
 # ── built ───────────────────────────────────────────────────────────────────────────────────────
@@ -60,62 +50,47 @@ def _how(column: Column) -> str:
 
 def _built(place: int, column: Column, tree: Taxonomy) -> Html:
     """How the tree is built, and the settings of the builder."""
-    how = _how(column)
-    parts: list[Part] = [
-        labelled("Groups", chosen_from("build", _BUILDERS.items(), how, id=f"build-{place}"))
-    ]
     builder = column.taxonomy if isinstance(column.taxonomy, TaxonomyBuilder) else None
+    how = "flat" if column.taxonomy is None else "own" if builder is None else builder.build
+    groups = ui.chosen_from("build", _BUILDERS.items(), how, id=f"build-{place}")
+    parts: list[Part] = [ui.labelled("Groups", groups)]
     if builder is not None and how == "prefixes":
         parts.append(_lengths(place, builder, tree))
     if builder is not None and how == "intervals":
         widths = " ".join(f"{width:g}" for width in builder.widths)
-        parts.append(
-            labelled("Widths", typed("widths", widths, id=f"widths-{place}"),
-                     note="each a multiple of the one before")
-        )  # fmt: skip
-        parts.append(
-            labelled("Beginning at", typed("origin", f"{builder.origin:g}", id=f"origin-{place}"))
-        )
-    return form("shown/build", hidden("column", place), *parts, live=True)
+        note = "each a multiple of the one before"
+        field = ui.typed("widths", widths, id=f"widths-{place}")
+        origin = ui.typed("origin", f"{builder.origin:g}", id=f"origin-{place}")
+        parts += [ui.labelled("Widths", field, note=note), ui.labelled("Beginning at", origin)]
+    return ui.form("shown/build", ui.hidden("column", place), parts, live=True)
 
 
 def _lengths(place: int, builder: TaxonomyBuilder, tree: Taxonomy) -> Html:
     """The beginnings of codes that may be shown, each with an example."""
     example = max(tree.leaves, key=len, default="")
     ticks = (
-        ticked("length", element("code", example[:length] + "*" * (len(example) - length)),
-               on=builder.lengths is None or length in builder.lengths, value=str(length),
-               id=f"length-{place}-{length}")
+        ui.ticked("length", html.code(example[:length] + "*" * (len(example) - length)),
+                  on=builder.lengths is None or length in builder.lengths, value=str(length),
+                  id=f"length-{place}-{length}")
         for length in range(len(example) - 1, 0, -1)
     )  # fmt: skip
     legend = element("legend", "Shown beginnings", class_="label")
-    return element("fieldset", legend, hidden("lengths", "yes"), *ticks, class_="lengths")
+    return element("fieldset", legend, ui.hidden("lengths", "yes"), ticks, class_="lengths")
 
 
 def _file(place: int) -> Html:
     """Trees from files and to files, in the format of ARX."""
-    read = form(
-        "shown/read",
-        hidden("column", place),
-        labelled(
-            "Read a tree from a file",
-            element("input", type="file", name="file", accept=".csv,.txt", required=True,
-                    id=f"tree-file-{place}"),
-            note="CSV as ARX writes it: value;group;…;*",
-        ),
-        button("Read", label="read the tree"),
-        upload=True,
-    )  # fmt: skip
-    # The answer is a file, so the browser sends this form itself.
-    write = element(
-        "form",
-        hidden("column", place),
-        button("Write the tree to a file", kind="quiet"),
-        action="shown/write",
-        method="post",
-        data_plain=True,
+    column = ui.hidden("column", place)
+    file = ui.file(f"tree-file-{place}", accept=".csv,.txt")
+    note = "CSV as ARX writes it: value;group;…;*"
+    field = ui.labelled("Read a tree from a file", file, note=note)
+    read = ui.form(
+        "shown/read", column, field, ui.button("Read", label="read the tree"), upload=True
     )
-    return element("details", element("summary", "Files"), read, write, id=f"files-{place}")
+    # The answer is a file, so the browser sends this form itself.
+    button = ui.button("Write the tree to a file", kind="quiet")
+    write = ui.form("shown/write", column, button, data_plain=True)
+    return ui.details("Files", read, write, id=f"files-{place}")
 
 
 # ── by hand ─────────────────────────────────────────────────────────────────────────────────────
@@ -124,65 +99,70 @@ def _file(place: int) -> Html:
 def _drag_form(place: int, tree: Taxonomy) -> Html:
     """What a value that is dropped on a group sends."""
     sent = {"column": place, "of": digest(tree), "do": "move", "value": "", "node": ""}
-    return form("shown/tree", *(hidden(name, value) for name, value in sent.items()),
-                id=f"drag-{place}")  # fmt: skip
+    fields = (ui.hidden(name, value) for name, value in sent.items())
+    return ui.form("shown/tree", fields, id=f"drag-{place}")
 
 
 def _by_hand(place: int, branches: Branches, sought: str) -> Html:
     tree = branches.tree
-    lister = _Lister(place, branches, sought)
-    shown = element("ul", *lister.lines(), class_="tree")
-    return form(
+    lines = html.ul(_Lister(place, branches, sought).lines(), class_="tree")
+    return ui.form(
         "shown/tree",
-        hidden("column", place),
-        hidden("of", digest(tree)),
+        ui.hidden("column", place),
+        ui.hidden("of", digest(tree)),
         _find(place, tree, sought),
-        element("div", shown, class_="branches", tabindex="0", role="group",
-                aria_label="tree of values"),
-        _tools(place, lister),
+        html.div(lines, class_="branches", tabindex="0", role="group", aria_label="tree of values"),
+        _tools(place, tree),
         _lacking(branches),
         class_="by-hand",
         id=f"tree-{place}",
-    )  # fmt: skip
+    )
+
+
+def _do(text: str, change: str, kind: str = "") -> Html:
+    """A button that changes the tree."""
+    return ui.button(text, name="do", value=change, kind=kind)
 
 
 def _find(place: int, tree: Taxonomy, sought: str) -> Html | None:
     if tree.leaf_count <= _MOST_IN_A_GROUP and not sought:
         return None
-    field = typed("find", sought, id=f"find-{place}", kind="search", label="find values",
-                  placeholder=f"Find among {tree.leaf_count:,} values")  # fmt: skip
-    return element("div", field, button("Find", name="do", value="find"), class_="row find")
+    field = ui.typed(
+        "find", sought, id=f"find-{place}", kind="search", label="find values",
+        placeholder=f"Find among {tree.leaf_count:,} values",
+    )  # fmt: skip
+    return html.div(field, _do("Find", "find"), class_="row find")
 
 
-def _tools(place: int, lister: "_Lister") -> Html:
+def _tools(place: int, tree: Taxonomy) -> Html:
     """What can be done with the ticked values: all of it works with the keyboard."""
-    tree = lister.tree
     groups = list(range(tree.root, tree.leaf_count - 1, -1))[:_MOST_GROUPS]
     options = ((str(node), _named(tree.labels[node])) for node in groups)
-    move = element(
-        "div",
-        chosen_from("node", options, "", id=f"node-{place}", label="group to move to"),
-        button("Move there", name="do", value="move"),
-        class_="row",
+    target = ui.chosen_from("node", options, "", id=f"node-{place}", label="group to move to")
+    name = ui.typed(
+        "label", id=f"label-{place}", label="name of a group", placeholder="Name of a group"
     )
-    group = element(
-        "div",
-        typed("label", id=f"label-{place}", label="name of a group", placeholder="Name of a group"),
-        button("New group", name="do", value="group"),
-        button("Rename", name="do", value="rename", kind="quiet"),
-        button("Dissolve", name="do", value="dissolve", kind="quiet"),
-        class_="row",
+    return html.div(
+        html.p(
+            "Tick values, then move them or make a group of them. You can also drag one onto a "
+            "group.",
+            class_="note",
+        ),
+        ui.row(target, _do("Move there", "move")),
+        ui.row(
+            name,
+            _do("New group", "group"),
+            _do("Rename", "rename", "quiet"),
+            _do("Dissolve", "dissolve", "quiet"),
+        ),
+        class_="tools",
     )
-    told = element("p", "Tick values, then move them or make a group of them. You can also drag "
-                   "one onto a group.", class_="note")  # fmt: skip
-    return element("div", told, move, group, class_="tools")
 
 
 def _lacking(branches: Branches) -> Html | None:
     if not branches.lacking:
         return None
-    text = f"Add {count(len(branches.lacking), 'value')} to the tree"
-    return element("p", button(text, name="do", value="complete"))
+    return html.p(_do(f"Add {count(len(branches.lacking), 'value')} to the tree", "complete"))
 
 
 def _named(label: str) -> str:
@@ -214,11 +194,11 @@ class _Lister:
         found = [node for node in range(self.tree.root) if self._sought in labels[node].casefold()]
         for node in found[:_MOST_FOUND]:
             above = labels[int(self.tree.parent[node])]
-            yield self._leaf(node, element("span", f" in {above}", class_="quiet"))
+            yield self._leaf(node, html.span(f" in {above}", class_="quiet"))
         if len(found) > _MOST_FOUND:
-            yield element("li", f"and {len(found) - _MOST_FOUND:,} more", class_="quiet")
+            yield _quiet(f"and {len(found) - _MOST_FOUND:,} more")
         if not found:
-            yield element("li", "No value has this in it.", class_="quiet")
+            yield _quiet("No value has this in it.")
 
     def _line(self, node: int, room: int) -> Html:
         if node < self.tree.leaf_count:
@@ -228,37 +208,36 @@ class _Lister:
         each = (room - len(shown)) // len(shown) if shown else 0
         lines = [self._line(child, each) for child in shown]
         if len(shown) < len(children):
-            more = f"and {len(children) - len(shown):,} more"
-            lines.append(element("li", more, class_="quiet"))
-        label = self.tree.labels[node]
-        unfolded = node == self.tree.root or self.tree.leaf_count <= _OPEN
-        folder = element(
-            "details",
-            element("summary", element("strong", element("bdi", _named(label))), self._size(node)),
-            element("ul", *lines),
-            open=unfolded,
+            lines.append(_quiet(f"and {len(children) - len(shown):,} more"))
+        label, is_root = self.tree.labels[node], node == self.tree.root
+        folder = ui.details(
+            (html.strong(html.bdi(_named(label))), self._size(node)),
+            html.ul(lines),
+            is_open=is_root or self.tree.leaf_count <= _OPEN,
             id=f"node-{self._place}-{zlib.crc32(label.encode())}",
         )
-        return element(
-            "li",
-            self._tick(node) if node != self.tree.root else None,
+        return html.li(
+            None if is_root else _tick(node, f"choose {label}"),
             folder,
             class_="branch",
             data_takes=str(node),
             data_form=f"drag-{self._place}",
-            draggable="true" if node != self.tree.root else None,
-            data_drags=str(node) if node != self.tree.root else None,
+            draggable=None if is_root else "true",
+            data_drags=None if is_root else str(node),
         )
 
     def _leaf(self, node: int, more: Part = None) -> Html:
-        box = element("input", type="checkbox", name="value", value=str(node))
-        name = element("bdi", self.tree.labels[node])
-        label = element("label", box, element("span", name, self._size(node), more))
-        return element("li", label, draggable="true", data_drags=str(node), class_="leaf")
-
-    def _tick(self, node: int) -> Html:
-        return element("input", type="checkbox", name="value", value=str(node),
-                       aria_label=f"choose {self.tree.labels[node]}")  # fmt: skip
+        name = html.span(html.bdi(self.tree.labels[node]), self._size(node), more)
+        label = element("label", _tick(node), name)
+        return html.li(label, draggable="true", data_drags=str(node), class_="leaf")
 
     def _size(self, node: int) -> Html:
-        return element("span", f" {self._rows[node]:,}", class_="quiet small")
+        return html.span(f" {self._rows[node]:,}", class_="quiet small")
+
+
+def _tick(node: int, label: str | None = None) -> Html:
+    return element("input", type="checkbox", name="value", value=str(node), aria_label=label)
+
+
+def _quiet(text: str) -> Html:
+    return html.li(text, class_="quiet")
