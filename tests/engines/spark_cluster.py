@@ -13,8 +13,9 @@ from pyspark.sql import SparkSession
 
 import covey
 from covey.engines import spark
+from engines.conftest import BRIEFLY, SUMS
 from engines.test_datasets import KEY, schema
-from engines.test_spark import BRIEFLY, PART_ROWS, SUMS, killing
+from engines.test_spark import PART_ROWS, killing
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])

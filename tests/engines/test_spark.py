@@ -1,11 +1,10 @@
 """Spark gives the release of one machine, whatever happens to its tasks, and leaves nothing."""
 
-import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,10 @@ import polars as pl
 import pytest
 
 import covey
-from covey import KAnonymity, LDiversity, PersonShare, Style, TCloseness
+from covey import KAnonymity
 from covey.engines import sessions
-from engines.test_datasets import KEY, REQUESTS, in_order, people, released, schema, spread
+from engines.conftest import BRIEFLY
+from engines.test_datasets import KEY, in_order, people, released, schema, spread
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 if shutil.which("java") is None:
@@ -28,19 +28,6 @@ from covey.engines import spark
 pytestmark = pytest.mark.slow
 K: dict[str, Any] = {"require": [KAnonymity(5, person=False)], "effort": "fast"}
 PART_ROWS = 300
-SUMS = 2  # tasks that add up: more would take longer, and add up the same
-# Java is to compile at once what it runs for a minute, and not to optimise it for hours.
-BRIEFLY = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Any]:
-    """One session for all tests: Spark takes seconds to start."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SPARK_SUBMIT_OPTS", BRIEFLY)
-        patch.setattr(spark, "_SUMS", SUMS)
-        with sessions.started() as found:
-            yield found
 
 
 def anonymize(source: Any, known: covey.Schema, to: str | Path, **more: Any) -> covey.Release:
@@ -61,51 +48,6 @@ def on_spark(source: Any, known: covey.Schema, to: Path, **more: Any) -> pl.Data
 # ── the same release ────────────────────────────────────────────────────────────────────────────
 
 
-MUCH: dict[str, Any] = {
-    "require": [
-        KAnonymity(4, "patient"),
-        PersonShare(10, "patient"),  # 4 would hold without being asked for
-        LDiversity(3, "diagnosis"),
-        TCloseness(0.4, "diagnosis"),
-    ],
-    "max_suppressed": 0.05,
-    "style": Style(categories="values", intervals="columns"),
-    "effort": "fast",
-}
-
-
-@pytest.mark.parametrize("asked", [MUCH, REQUESTS["another method"]], ids=["much", "a method"])
-def test_spark_gives_the_release_the_verdict_and_the_report_of_one_machine(
-    asked: dict[str, Any], session: Any, tmp_path: Path
-) -> None:
-    known, source = schema(), spread(people(), tmp_path / "in")
-    ours = anonymize(source, known, tmp_path / "ours", engine="spark", **asked)
-    theirs = anonymize(source, known, tmp_path / "theirs", **asked)
-    assert in_order(released(tmp_path / "ours")).equals(in_order(released(tmp_path / "theirs")))
-    assert ours.verdict == theirs.verdict
-    one, other = ours.report.to_dict(), theirs.report.to_dict()
-    for told in ("seconds", "output"):
-        assert one.pop(told) != other.pop(told)
-    assert one == other
-    assert json.dumps(one)
-
-
-def test_in_one_part_spark_gives_the_release_of_memory_and_warns_of_readable_files(
-    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sessions, "is_encrypted", lambda _: False)
-    frame, known = people(), schema(missing="drop-row")
-    gaps = pl.int_range(pl.len()) % 50 == 7
-    frame = frame.with_columns(pl.when(~gaps).then(pl.col("age")).alias("age"))
-    whole = covey.anonymize(frame, known, key=KEY, **K)
-    given = session.read.parquet(spread(frame, tmp_path / "in"))
-    asked = {"engine": "spark", "part_rows": 100_000, **K}
-    release = anonymize(given, known, tmp_path / "out", **asked)
-    assert in_order(released(tmp_path / "out")).equals(in_order(whole.table))
-    assert sessions.UNENCRYPTED in release.report.warnings
-    assert sessions.UNENCRYPTED not in whole.report.warnings
-
-
 def test_neither_order_nor_partitions_nor_lost_pieces_change_the_release(
     session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,8 +56,10 @@ def test_neither_order_nor_partitions_nor_lost_pieces_change_the_release(
     given = session.read.parquet(spread(frame, tmp_path / "others", files=5))
     monkeypatch.setattr(spark, "_SUMS", 8)
     monkeypatch.setattr(spark.SparkRun, "_keep", lambda _, pieces: pieces)  # all is computed again
-    again = on_spark(given.repartition(7), known, tmp_path / "again", **K)
-    assert again.equals(first)
+    monkeypatch.setattr(sessions, "is_encrypted", lambda _: False)
+    release = anonymize(given.repartition(7), known, tmp_path / "again", engine="spark", **K)
+    assert in_order(released(tmp_path / "again")).equals(first)
+    assert sessions.UNENCRYPTED in release.report.warnings
 
 
 def test_what_nobody_decided_is_refused_as_on_one_machine(session: Any, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,30 @@ from covey.errors import OutputError
 from covey.tables import files
 
 NAMES = ("t.csv", "r.json", "c.csv")  # the release and its companions
-OLD, NEW = "old", "new"
+PARTS = ("a.csv", "b.csv")  # of a release that is a folder
+OLD, NEW, EMPTY = "old", "new", "empty"
 CALLS = ("open", "stat", "lstat", "fstat", "fsync", "fchmod", "link", "replace", "unlink")
 CALLS_FOR_FOLDERS = (*CALLS, "mkdir", "rmdir", "chmod", "listdir")
-BEFORE = ("all", "none", "release", "companions")
+# What may be there before, by the kind of release.
+BEFORE: dict[str, dict[str, dict[str, str]]] = {
+    "file": {
+        "all": dict.fromkeys(NAMES, OLD),
+        "none": {},
+        "release": {"t.csv": OLD},
+        "companions": {"r.json": OLD, "c.csv": OLD},
+    },
+    "folder": {
+        "nothing": {},
+        "empty": {"out": EMPTY},
+        "report": {"r.json": OLD},
+        "both": {"out": EMPTY, "r.json": OLD},
+    },
+}
+ALL_NEW = {
+    "file": dict.fromkeys(NAMES, NEW),
+    "folder": {**{f"out/{part}": NEW for part in PARTS}, "r.json": NEW},
+}
+CASES = [(kind, before) for kind, befores in BEFORE.items() for before in befores]
 
 
 @pytest.fixture(autouse=True)
@@ -35,27 +55,46 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
-def prepare(folder: Path, before: str) -> dict[str, str]:
+def prepare(folder: Path, kind: str, before: str) -> dict[str, str]:
     """Old files of which there may be some, and what there is."""
     for path in folder.iterdir():
-        path.unlink()
-    names = {"all": NAMES, "none": (), "release": NAMES[:1], "companions": NAMES[1:]}[before]
-    for name in names:
-        (folder / name).write_text(OLD)
-    return dict.fromkeys(names, OLD)
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for name, content in BEFORE[kind][before].items():
+        (folder / name).mkdir() if content == EMPTY else (folder / name).write_text(content)
+    return BEFORE[kind][before]
 
 
-def publish(folder: Path, first: str = NAMES[0]) -> None:
+def opened(folder: Path, kind: str = "file", first: str = NAMES[0]) -> files.Outputs:
+    """The drafts of a release and its companions."""
+    if kind == "folder":
+        return files.Outputs(folder / "out", folder / "r.json", folders=[folder / "out"])
     paths = [first if first == files.STREAM else folder / first, *(folder / n for n in NAMES[1:])]
-    with files.Outputs(*paths) as outputs:
-        for path in paths:
-            outputs[path].write(NEW.encode())
+    return files.Outputs(*paths)
+
+
+def publish(folder: Path, kind: str = "file", first: str = NAMES[0]) -> None:
+    with opened(folder, kind, first) as outputs:
+        if kind == "folder":
+            for name in PARTS:
+                (outputs.folder(folder / "out").path / name).write_text(NEW)
+            outputs[folder / "r.json"].write(NEW.encode())
+        else:
+            for name in (first, *NAMES[1:]):
+                path = name if name == files.STREAM else folder / name
+                outputs[path].write(NEW.encode())
         outputs.publish()
 
 
 def state(folder: Path) -> dict[str, str]:
-    """What each visible file holds."""
-    return {p.name: p.read_text() for p in folder.iterdir() if not p.name.startswith(".")}
+    """What each visible file holds, and which folders are empty."""
+    found = {}
+    for path in folder.rglob("*"):
+        name = str(path.relative_to(folder))
+        if path.is_dir() and not any(path.iterdir()):
+            found[name] = EMPTY
+        elif path.is_file():
+            found[name] = path.read_text()
+    return {name: content for name, content in found.items() if not name.startswith(".")}
 
 
 def hidden(folder: Path) -> list[str]:
@@ -86,14 +125,11 @@ def fail(number: int) -> None:
     raise OSError(number, os.strerror(number))
 
 
-ALL_NEW = dict.fromkeys(NAMES, NEW)
-
-
-@pytest.mark.parametrize("before", BEFORE)
-def test_all_of_them_appear(tmp_path: Path, before: str) -> None:
-    prepare(tmp_path, before)
-    publish(tmp_path)
-    assert state(tmp_path) == ALL_NEW
+@pytest.mark.parametrize(("kind", "before"), CASES)
+def test_all_of_them_appear(tmp_path: Path, kind: str, before: str) -> None:
+    prepare(tmp_path, kind, before)
+    publish(tmp_path, kind)
+    assert state(tmp_path) == ALL_NEW[kind]
     assert not hidden(tmp_path)
 
 
@@ -103,31 +139,39 @@ def test_without_any_there_is_nothing_to_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "number"), [*((before, errno.EIO) for before in BEFORE), ("all", errno.EPERM)]
+    ("kind", "before", "number"),
+    [*((*case, errno.EIO) for case in CASES), ("file", "all", errno.EPERM)],
 )
 def test_whichever_call_fails_all_are_old_or_all_are_new(
-    tmp_path: Path, before: str, number: int
+    tmp_path: Path, kind: str, before: str, number: int
 ) -> None:
+    # Of a folder, the test itself makes some of the calls.
+    refusals, calls = (
+        (OutputError, CALLS) if kind == "file" else ((OutputError, OSError), CALLS_FOR_FOLDERS)
+    )
     outcomes = set()
-    for index in range(1, 200):
-        old = prepare(tmp_path, before)
+    for index in range(1, 300):
+        expected = prepare(tmp_path, kind, before)
         with pytest.MonkeyPatch.context() as patch:
-            made = at_call(patch, index, lambda: fail(number))
+            made = at_call(patch, index, lambda: fail(number), calls)
             try:
-                publish(tmp_path)
-            except OutputError:
+                publish(tmp_path, kind)
+            except refusals:
                 outcomes.add("refused")
-                assert state(tmp_path) == old
             else:
                 outcomes.add("published")
-                assert state(tmp_path) == ALL_NEW
+                expected = ALL_NEW[kind]
+        assert state(tmp_path) == expected, (index, made)
         leftovers = hidden(tmp_path)
-        publish(tmp_path)  # whatever could not be removed is removed by the next
+        if (tmp_path / "out" / PARTS[0]).exists():
+            shutil.rmtree(tmp_path / "out")
+        publish(tmp_path, kind)  # whatever could not be removed is removed by the next
         assert not hidden(tmp_path), leftovers
         if len(made) < index:
             break
     assert outcomes == {"refused", "published"}
     assert {"open", "fsync", "fchmod", "replace"} <= set(made)
+    assert kind == "file" or "mkdir" in made
 
 
 @pytest.mark.parametrize("before", ["all", "companions"])
@@ -137,13 +181,16 @@ def test_a_file_system_without_links_gets_all_or_none_too(tmp_path: Path, before
 
     with pytest.MonkeyPatch.context() as everywhere:
         everywhere.setattr(os, "link", no_link)
-        test_whichever_call_fails_all_are_old_or_all_are_new(tmp_path, before, errno.EIO)
+        test_whichever_call_fails_all_are_old_or_all_are_new(tmp_path, "file", before, errno.EIO)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("before", ["all", "none"])
+@pytest.mark.parametrize(
+    ("kind", "before"),
+    [("file", "all"), ("file", "none"), ("folder", "both"), ("folder", "nothing")],
+)
 def test_a_signal_at_any_call_leaves_all_old_or_all_new(
-    tmp_path: Path, before: str, sent: signal.Signals
+    tmp_path: Path, kind: str, before: str, sent: signal.Signals
 ) -> None:
     class Interrupted(BaseException):
         pass
@@ -151,25 +198,28 @@ def test_a_signal_at_any_call_leaves_all_old_or_all_new(
     def interrupt(*_: Any) -> None:
         raise Interrupted
 
+    calls = CALLS if kind == "file" else CALLS_FOR_FOLDERS
     handler, outcomes = signal.signal(sent, interrupt), set()
     try:
-        for index in range(1, 200):
-            old = prepare(tmp_path, before)
+        for index in range(1, 300):
+            old, is_interrupted = prepare(tmp_path, kind, before), False
             with pytest.MonkeyPatch.context() as patch:
-                made = at_call(patch, index, lambda: signal.raise_signal(sent))
+                made = at_call(patch, index, lambda: signal.raise_signal(sent), calls)
                 try:
-                    publish(tmp_path)
+                    publish(tmp_path, kind)
                 except Interrupted:
-                    outcomes.add("old" if state(tmp_path) == old else "new")
-                    assert state(tmp_path) in (old, ALL_NEW)
+                    is_interrupted = True
+            found = state(tmp_path)
+            assert found in (old, ALL_NEW[kind])
+            outcomes.add((is_interrupted, "old" if found == old else "new"))
             assert not hidden(tmp_path)
             assert signal.getsignal(sent) is interrupt
             if len(made) < index:
                 break
     finally:
         signal.signal(sent, handler)
-    assert outcomes == {"old", "new"}
-    assert state(tmp_path) == ALL_NEW
+    assert outcomes == {(True, "old"), (True, "new"), (False, "new")}
+    assert state(tmp_path) == ALL_NEW[kind]
 
 
 def test_signals_are_not_touched_where_none_arrive(tmp_path: Path) -> None:
@@ -186,7 +236,7 @@ def test_signals_are_not_touched_where_none_arrive(tmp_path: Path) -> None:
     thread.start()
     thread.join()
     assert not failed
-    assert state(tmp_path) == ALL_NEW
+    assert state(tmp_path) == ALL_NEW["file"]
 
 
 # ── killed ──────────────────────────────────────────────────────────────────────────────────────
@@ -198,26 +248,28 @@ from pathlib import Path
 import pytest
 import test_outputs as tests
 
-folder, before = Path(sys.argv[1]), sys.argv[2]
-first, links = sys.argv[3], sys.argv[4] == "links"
+folder, kind, before, first = Path(sys.argv[1]), *sys.argv[2:5]
+calls = tests.CALLS if kind == "file" else tests.CALLS_FOR_FOLDERS
 os.fsync = lambda _: None
 after = []
 for index in range(1, 300):
-    tests.prepare(folder, before)
+    tests.prepare(folder, kind, before)
     child = os.fork()
     if not child:
         patch = pytest.MonkeyPatch()
-        if not links:
+        if sys.argv[5] == "no links":
             patch.setattr(os, "link", lambda *_: tests.fail(1))
-        tests.at_call(patch, index, lambda: os._exit(9))
-        tests.publish(folder, first)
+        tests.at_call(patch, index, lambda: os._exit(9), calls)
+        tests.publish(folder, kind, first)
         os._exit(0)
     _, status = os.waitpid(child, 0)
-    found = tests.state(folder)
-    with tests.files.Outputs(*(first if n == "t.csv" and first == "-" else folder / n
-                               for n in tests.NAMES)):
-        pass  # the next run, which ends before it has anything to publish
-    after.append((found, tests.state(folder), tests.hidden(folder)))
+    found, message = tests.state(folder), ""
+    try:
+        with tests.opened(folder, kind, first):
+            pass  # the next run, which ends before it has anything to publish
+    except tests.OutputError as error:
+        message = str(error)
+    after.append((found, tests.state(folder), tests.hidden(folder), message))
     if not status:
         break
 print(json.dumps(after), file=sys.stderr)
@@ -225,29 +277,31 @@ print(json.dumps(after), file=sys.stderr)
 
 
 def killed_at_each_call(
-    folder: Path, before: str, first: str = NAMES[0], *, links: bool = True
-) -> list[tuple[dict[str, str], dict[str, str], list[str]]]:
-    """The visible files after a kill at each call, those after the next run, and hidden ones."""
+    folder: Path, kind: str, before: str, *, first: str = NAMES[0], links: bool = True
+) -> Iterator[tuple[dict[str, str], dict[str, str], str]]:
+    """The visible files after a kill at each call, those after the next run, and its refusal."""
+    work = [str(folder), kind, before, first, "links" if links else "no links"]
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(folder), before, first, "links" if links else "none"],
+        [sys.executable, "-c", KILLED, *work],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
         text=True,
         check=True,
     )
-    return [tuple(found) for found in json.loads(done.stderr.splitlines()[-1])]
+    for found, recovered, left, message in json.loads(done.stderr.splitlines()[-1]):
+        assert not left
+        yield found, recovered, message
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("before", "links"), [*((before, True) for before in BEFORE), ("all", False)]
+    ("before", "links"), [*((before, True) for before in BEFORE["file"]), ("all", False)]
 )
 def test_killed_at_any_call_no_companion_is_of_another_release(
     tmp_path: Path, before: str, links: bool
 ) -> None:
-    old = prepare(tmp_path, before)
-    seen = set()
-    for found, recovered, left in killed_at_each_call(tmp_path, before, links=links):
+    old, seen = prepare(tmp_path, "file", before), set()
+    for found, recovered, message in killed_at_each_call(tmp_path, "file", before, links=links):
         if found.get("t.csv") == NEW:
             seen.add("new")
             assert set(found.values()) == {NEW}
@@ -257,18 +311,38 @@ def test_killed_at_any_call_no_companion_is_of_another_release(
             assert set(found.values()) <= {OLD}
             assert "t.csv" in found or "t.csv" not in old or not links
             assert recovered == old  # nothing is lost
-        assert not left
+        assert not message
+    assert seen == {"old", "new"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("before", BEFORE["folder"])
+def test_killed_at_any_call_a_folder_is_whole_and_no_companion_is_of_another(
+    tmp_path: Path, before: str
+) -> None:
+    old, seen = prepare(tmp_path, "folder", before), set()
+    for found, recovered, message in killed_at_each_call(tmp_path, "folder", before):
+        assert recovered in (found, old)
+        if "out/a.csv" in found:
+            seen.add("new")
+            assert found.items() <= ALL_NEW["folder"].items()
+            assert {"out/a.csv", "out/b.csv"} <= found.keys()
+            assert "name a new folder" in message
+        else:
+            seen.add("old")
+            assert found.items() <= old.items()
+            assert recovered == old
+            assert not message
     assert seen == {"old", "new"}
 
 
 @pytest.mark.slow
 def test_killed_while_it_sends_no_old_companion_stays_beside_what_was_sent(tmp_path: Path) -> None:
-    results = killed_at_each_call(tmp_path, "companions", files.STREAM)
+    results = [*killed_at_each_call(tmp_path, "file", "companions", first=files.STREAM)]
     seen = set()
-    for found, recovered, left in results:
+    for found, recovered, _ in results:
         assert len(set(found.values())) <= 1
         assert set(recovered) <= set(found) or set(found.values()) <= {OLD}
-        assert not left
         seen |= set(found.values()) or {"missing"}
     assert seen == {OLD, NEW, "missing"}
     assert results[-1][0] == {"r.json": NEW, "c.csv": NEW}
@@ -327,13 +401,13 @@ def stdout_is(monkeypatch: pytest.MonkeyPatch, stream: io.BytesIO | io.BufferedW
 def test_a_reader_that_went_away_leaves_the_old_companions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old = prepare(tmp_path, "companions")
+    old = prepare(tmp_path, "file", "companions")
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb", buffering=0) as pipe:
         stdout_is(monkeypatch, pipe)  # type: ignore[arg-type]
         with pytest.raises(BrokenPipeError):
-            publish(tmp_path, files.STREAM)
+            publish(tmp_path, first=files.STREAM)
     assert state(tmp_path) == old
     assert not hidden(tmp_path)
 
@@ -341,7 +415,7 @@ def test_a_reader_that_went_away_leaves_the_old_companions(
 def test_companions_appear_once_everything_was_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prepare(tmp_path, "companions")
+    prepare(tmp_path, "file", "companions")
     seen: list[dict[str, str]] = []
 
     class Stream(io.BytesIO):
@@ -350,7 +424,7 @@ def test_companions_appear_once_everything_was_sent(
 
     stream = Stream()
     stdout_is(monkeypatch, stream)
-    publish(tmp_path, files.STREAM)
+    publish(tmp_path, first=files.STREAM)
     assert stream.getvalue() == NEW.encode()
     assert seen[0] == {}
     assert state(tmp_path) == {"r.json": NEW, "c.csv": NEW}
@@ -359,7 +433,7 @@ def test_companions_appear_once_everything_was_sent(
 def test_what_was_sent_leaves_no_old_companion_even_if_a_new_one_cannot_appear(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prepare(tmp_path, "companions")
+    prepare(tmp_path, "file", "companions")
     stdout_is(monkeypatch, io.BytesIO())
     with pytest.MonkeyPatch.context() as patch:
         real = os.replace
@@ -371,7 +445,7 @@ def test_what_was_sent_leaves_no_old_companion_even_if_a_new_one_cannot_appear(
 
         patch.setattr(os, "replace", replace)
         with pytest.raises(OutputError, match="Input/output error"):
-            publish(tmp_path, files.STREAM)
+            publish(tmp_path, first=files.STREAM)
     assert state(tmp_path) == {}
 
 
@@ -394,11 +468,11 @@ def test_one_that_another_writes_is_refused_with_all_of_them(tmp_path: Path) -> 
             publish(tmp_path)
         assert state(tmp_path) == {}
     publish(tmp_path)
-    assert state(tmp_path) == ALL_NEW
+    assert state(tmp_path) == ALL_NEW["file"]
 
 
 def test_private_ones_are_their_owners_alone_whatever_they_were(tmp_path: Path) -> None:
-    prepare(tmp_path, "all")
+    prepare(tmp_path, "file", "all")
     paths = [tmp_path / name for name in NAMES]
     for path in paths:
         path.chmod(0o644)
@@ -417,178 +491,6 @@ def test_costs_are_their_owners_alone(tmp_path: Path) -> None:
 
 
 # ── folders ─────────────────────────────────────────────────────────────────────────────────────
-
-PARTS = ("a.csv", "b.csv")
-WHOLE = {"out/a.csv": NEW, "out/b.csv": NEW, "r.json": NEW}
-FOLDERS_BEFORE: dict[str, dict[str, str]] = {
-    "nothing": {},
-    "empty": {"out": "empty"},
-    "report": {"r.json": OLD},
-    "both": {"out": "empty", "r.json": OLD},
-}
-
-
-def prepare_folder(folder: Path, before: str) -> dict[str, str]:
-    for path in folder.iterdir():
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    for name, content in FOLDERS_BEFORE[before].items():
-        if content == "empty":
-            (folder / name).mkdir()
-        else:
-            (folder / name).write_text(content)
-    return FOLDERS_BEFORE[before]
-
-
-def publish_folder(folder: Path) -> None:
-    out, report = folder / "out", folder / "r.json"
-    with files.Outputs(out, report, folders=[out]) as outputs:
-        for name in PARTS:
-            (outputs.folder(out).path / name).write_text(NEW)
-        outputs[report].write(NEW.encode())
-        outputs.publish()
-
-
-def tree(folder: Path) -> dict[str, str]:
-    """What each visible file holds, and which folders are empty."""
-    found = {}
-    for path in folder.rglob("*"):
-        name = str(path.relative_to(folder))
-        if path.is_dir() and not any(path.iterdir()):
-            found[name] = "empty"
-        elif path.is_file():
-            found[name] = path.read_text()
-    return {name: content for name, content in found.items() if not name.startswith(".")}
-
-
-@pytest.mark.parametrize("before", FOLDERS_BEFORE)
-def test_a_folder_appears_with_its_companions(tmp_path: Path, before: str) -> None:
-    prepare_folder(tmp_path, before)
-    publish_folder(tmp_path)
-    assert tree(tmp_path) == WHOLE
-    assert not hidden(tmp_path)
-
-
-@pytest.mark.parametrize("before", FOLDERS_BEFORE)
-def test_whichever_call_fails_a_folder_is_there_with_all_or_not_at_all(
-    tmp_path: Path, before: str
-) -> None:
-    outcomes = set()
-    for index in range(1, 300):
-        old = prepare_folder(tmp_path, before)
-        with pytest.MonkeyPatch.context() as patch:
-            made = at_call(patch, index, lambda: fail(errno.EIO), CALLS_FOR_FOLDERS)
-            try:
-                publish_folder(tmp_path)
-            except (OutputError, OSError):  # the test itself makes some of the calls
-                outcomes.add("refused")
-                expected = old
-            else:
-                outcomes.add("published")
-                expected = WHOLE
-        assert tree(tmp_path) == expected, (index, made)
-        leftovers = hidden(tmp_path)
-        if expected == WHOLE:
-            shutil.rmtree(tmp_path / "out")
-        publish_folder(tmp_path)
-        assert not hidden(tmp_path), leftovers
-        if len(made) < index:
-            break
-    assert outcomes == {"refused", "published"}
-    assert {"mkdir", "open", "fsync", "fchmod", "replace"} <= set(made)
-
-
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("before", ["both", "nothing"])
-def test_a_signal_at_any_call_leaves_a_folder_with_all_or_none(
-    tmp_path: Path, before: str, sent: signal.Signals
-) -> None:
-    class Interrupted(BaseException):
-        pass
-
-    def interrupt(*_: Any) -> None:
-        raise Interrupted
-
-    handler, outcomes = signal.signal(sent, interrupt), set()
-    try:
-        for index in range(1, 300):
-            old = prepare_folder(tmp_path, before)
-            with pytest.MonkeyPatch.context() as patch:
-                made = at_call(patch, index, lambda: signal.raise_signal(sent), CALLS_FOR_FOLDERS)
-                try:
-                    publish_folder(tmp_path)
-                    outcomes.add("published")
-                except Interrupted:
-                    outcomes.add("interrupted")
-            assert tree(tmp_path) in (old, WHOLE)
-            assert not hidden(tmp_path)
-            outcomes.add("old" if tree(tmp_path) == old else "new")
-            if len(made) < index:
-                break
-    finally:
-        signal.signal(sent, handler)
-    assert outcomes == {"old", "new", "published", "interrupted"}
-    assert tree(tmp_path) == WHOLE
-
-
-KILLED_FOLDER = """
-import json, os, sys
-from pathlib import Path
-
-import pytest
-import test_outputs as tests
-
-folder, before = Path(sys.argv[1]), sys.argv[2]
-os.fsync = lambda _: None
-after = []
-for index in range(1, 300):
-    tests.prepare_folder(folder, before)
-    child = os.fork()
-    if not child:
-        tests.at_call(pytest.MonkeyPatch(), index, lambda: os._exit(9), tests.CALLS_FOR_FOLDERS)
-        tests.publish_folder(folder)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    found, said = tests.tree(folder), ""
-    try:
-        with tests.files.Outputs(folder / "out", folder / "r.json", folders=[folder / "out"]):
-            pass  # the next run, which ends before it has anything to publish
-    except tests.OutputError as error:
-        said = str(error)
-    after.append((found, tests.tree(folder), tests.hidden(folder), said))
-    if not status:
-        break
-print(json.dumps(after), file=sys.stderr)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("before", FOLDERS_BEFORE)
-def test_killed_at_any_call_a_folder_is_whole_and_no_companion_is_of_another(
-    tmp_path: Path, before: str
-) -> None:
-    old = prepare_folder(tmp_path, before)
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED_FOLDER, str(tmp_path), before],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    seen = set()
-    for found, recovered, left, said in json.loads(done.stderr.splitlines()[-1]):
-        assert not left
-        assert recovered in (found, old)
-        if "out/a.csv" in found:
-            seen.add("new")
-            assert found.items() <= WHOLE.items()
-            assert {"out/a.csv", "out/b.csv"} <= found.keys()
-            assert "name a new folder" in said
-        else:
-            seen.add("old")
-            assert found.items() <= old.items()
-            assert recovered == old
-            assert not said
-    assert seen == {"old", "new"}
 
 
 @pytest.mark.parametrize("kind", ["full", "file", "link", "below a file"])
@@ -619,7 +521,7 @@ def test_a_folder_that_fills_meanwhile_is_not_replaced(tmp_path: Path) -> None:
         (out / "mine").write_text(OLD)
         with pytest.raises(OutputError, match="not empty"):
             outputs.publish()
-    assert tree(tmp_path) == {"out/mine": OLD}
+    assert state(tmp_path) == {"out/mine": OLD}
     assert not hidden(tmp_path)
 
 
@@ -672,9 +574,9 @@ def test_a_folder_that_another_writes_is_refused(tmp_path: Path) -> None:
     with files.Outputs(out, folders=[out]) as outputs:
         (outputs.folder(out).path / "a.csv").write_text(NEW)
         with pytest.raises(OutputError, match="another covey"):
-            publish_folder(tmp_path)
+            publish(tmp_path, "folder")
         outputs.publish()
-    assert tree(tmp_path) == {"out/a.csv": NEW}
+    assert state(tmp_path) == {"out/a.csv": NEW}
     assert not hidden(tmp_path)
 
 
@@ -687,7 +589,7 @@ def test_a_draft_that_another_user_made_is_not_used(
     path.mkdir(mode=0o777)
     monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
     with pytest.raises(OutputError, match="folder of yours"):
-        publish_folder(tmp_path)
+        publish(tmp_path, "folder")
     assert path.exists()
 
 
