@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress
-from math import isclose
+from math import isclose, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,13 +60,42 @@ class Stray:
     is_clear: bool
 
 
+@dataclass(frozen=True)
+class _Column:
+    """What a column holds in the rows that are not suspect."""
+
+    rows: int
+    present: int
+    words: int
+    totals: int
+    sum: float
+    top: float
+    longest: int
+
+    def __add__(self, other: "_Column") -> "_Column":
+        counts = (self.rows + other.rows, self.present + other.present, self.words + other.words)
+        total, top = self.sum + other.sum, max(self.top, other.top)
+        longest = max(self.longest, other.longest)
+        return _Column(*counts, self.totals + other.totals, total, top, longest)
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether nearly every row has a cell."""
+        return self.present >= max(_ENOUGH, _USUALLY * self.rows)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nearly all cells are numbers, dates and other cells without words."""
+        return self.present >= _ENOUGH and self.words <= _PLAIN * self.present
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Suspects:
     """What some rows show: those that may be strays, and what columns hold in the others."""
 
     rows: int
     dialect: Dialect
-    others: pl.DataFrame  # one line for each column: what the other rows hold
+    columns: Mapping[str, _Column]  # in the other rows
     frame: pl.DataFrame = field(repr=False)  # the cells as text, with their places
 
     @classmethod
@@ -81,17 +110,13 @@ class Suspects:
             pl.Series(_NUMBER, numbers + 1 if table.has_places else [None] * len(places), pl.Int64),
             pl.lit(table.source).alias(_SOURCE),
         )  # fmt: skip
-        return cls(frame.height, table.dialect, looked.others(), cells)
+        return cls(frame.height, table.dialect, looked.columns(), cells)
 
     def __add__(self, other: "Suspects") -> "Suspects":
         later = other.frame.with_columns(pl.col(_PLACE) + self.rows)
-        lines = pl.concat([self.others, other.others]).group_by("name", maintain_order=True)
-        others = lines.agg(
-            pl.col("rows", "present", "words", "totals", "sum").sum(),
-            pl.col("top", "longest").max(),
-        )
+        columns = {name: column + other.columns[name] for name, column in self.columns.items()}
         frame = pl.concat([self.frame, later])
-        return Suspects(self.rows + other.rows, self.dialect, others, frame)
+        return Suspects(self.rows + other.rows, self.dialect, columns, frame)
 
     @cached_property
     def found(self) -> tuple[Stray, ...]:
@@ -154,10 +179,10 @@ class _Looked:
         suspect: NDArray[np.bool_] = np.any(few, axis=0)
         return suspect
 
-    def others(self) -> pl.DataFrame:
+    def columns(self) -> dict[str, _Column]:
         """What each column holds in the rows that are not suspect."""
         kept = pl.Series(~self.suspect)
-        lines = []
+        found = {}
         for name in self.frame.columns:
             cells = self.frame[name].filter(kept)
             present = len(cells) - int(self.missing[name].filter(kept).sum())
@@ -170,13 +195,8 @@ class _Looked:
             finite = pl.Series([0.0]) if numbers is None else numbers.filter(numbers.is_finite())
             total, top = float(finite.sum()), float(finite.abs().max() or 0)  # type: ignore[arg-type]
             longest = int(cells.str.len_chars().max() or 0) if is_text else 0  # type: ignore[arg-type]
-            lines.append((name, len(cells), present, words, totals, total, top, longest))
-        return pl.DataFrame(lines, schema=_OTHERS, orient="row")
-
-
-_OTHERS = {"name": pl.String, "rows": pl.Int64, "present": pl.Int64, "words": pl.Int64,
-           "totals": pl.Int64, "sum": pl.Float64, "top": pl.Float64,
-           "longest": pl.Int64}  # fmt: skip
+            found[name] = _Column(len(cells), present, words, totals, total, top, longest)
+        return found
 
 
 def _number_of(flags: pl.DataFrame, rows: int) -> NDArray[np.int64]:
@@ -220,37 +240,14 @@ def _judged(suspects: Suspects) -> Iterator[Stray]:
 
 def _blank_by_chance(suspects: Suspects) -> bool:
     """Whether a row without any cell may be a person, as cells are missing in this table."""
-    present, rows = suspects.others["present"], suspects.others["rows"]
-    chance = float((1 - present / rows.clip(1)).product())
-    return len(present) < 3 or suspects.rows * chance > 0.01
-
-
-@dataclass(frozen=True)
-class _Column:
-    """What a column holds in the rows that are not suspect."""
-
-    rows: int
-    present: int
-    words: int
-    totals: int
-    sum: float
-    top: float
-    longest: int
-
-    @property
-    def is_usual(self) -> bool:
-        """Whether nearly every row has a cell."""
-        return self.present >= max(_ENOUGH, _USUALLY * self.rows)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether nearly all cells are numbers, dates and other cells without words."""
-        return self.present >= _ENOUGH and self.words <= _PLAIN * self.present
+    columns = suspects.columns.values()
+    chance = prod(1 - column.present / max(column.rows, 1) for column in columns)
+    return len(columns) < 3 or suspects.rows * chance > 0.01
 
 
 def _rows(suspects: Suspects) -> Iterator["_Row"]:
     """The suspect rows beside what their columns hold in the other rows."""
-    columns = {name: _Column(*line) for name, *line in suspects.others.iter_rows()}
+    columns = suspects.columns
     texts = suspects.frame.select(pl.col(*columns).str.strip_chars())
     missing = [*suspects.dialect.missing, "NaN"]
     present = texts.select(~(pl.all().is_null() | pl.all().is_in(missing))).rows()
