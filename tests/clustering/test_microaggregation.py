@@ -148,8 +148,9 @@ def test_fusion_finds_the_best_grouping_of_the_given_groups(
 # ── the method ──────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("effort", ["fast", "quick"])
-@pytest.mark.parametrize("k", [2, 3, 7, 100, 200])
+@pytest.mark.parametrize(
+    ("k", "effort"), [(2, "fast"), (3, "quick"), (7, "fast"), (100, "quick"), (200, "fast")]
+)
 def test_groups_are_better_than_those_of_mdav(k: int, effort: str) -> None:
     encoded = table(200)
     own = METHODS["covey"](encoded, k, seed=1, objective="sse", effort=effort)

@@ -357,10 +357,17 @@ def test_releases_and_reports_keep_tails_to_themselves(data: st.DataObject) -> N
         assert all(low <= end <= high for end in ends)
 
 
-@pytest.mark.parametrize("dialect", [POINT, COMMA])
-@pytest.mark.parametrize("style", [TEXT, ENDS])
-@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
-def test_files_come_back(tmp_path: Path, dialect: Dialect, style: Style, ending: str) -> None:
+@pytest.mark.parametrize(
+    ("ending", "style", "dialect"),
+    [
+        ("csv", TEXT, POINT),
+        ("csv", TEXT, COMMA),
+        ("csv.gz", ENDS, COMMA),
+        ("parquet", TEXT, POINT),
+        ("parquet", ENDS, POINT),
+    ],
+)
+def test_files_come_back(tmp_path: Path, ending: str, style: Style, dialect: Dialect) -> None:
     """A cell such as -5,5 and less is no formula, and read for what it says."""
     values = [-40.5, -30, -7.5, -5.5, -1, 0, 2, 3.5, 8, 9.5, 60, 99]
     source, out = tmp_path / "people.csv", tmp_path / f"released.{ending}"
@@ -377,8 +384,6 @@ def test_files_come_back(tmp_path: Path, dialect: Dialect, style: Style, ending:
         text = out.read_text()
         assert "'-5.5 and less".replace(".", dialect.decimal) in text
         assert "9.5 and more".replace(".", dialect.decimal) in text
-    if dialect is COMMA and ending == "parquet":
-        return  # how text in such a file was written, nobody has said
     assert covey.verify(out, schema, KAnonymity(2)).holds
     measured = covey.measure(source, out, schema)
     assert measured.total_il == pytest.approx(release.report.losses.total_il)
