@@ -33,10 +33,10 @@ from covey.tables import Table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from covey.reference.model import Column, Numeric
-from oracles.asked import asked_of
 from oracles.constrained import constrained_optimum, keeps
 from oracles.metrics import total_il
 from oracles.optimum import optimum
+from oracles.rules import rule_of
 
 SIZES = (2, 3, 4)
 
@@ -117,7 +117,7 @@ def under_requirements(number: int, require: list[Requirement]) -> float | None:
         require={"minimality": "accept"},
     )
     oracle = {name: Numeric(frame[name].to_list()) for name in ("x", "y")}
-    best = constrained_optimum(oracle, keeps([asked_of(frame, one) for one in require]))
+    best = constrained_optimum(oracle, keeps([rule_of(frame, one) for one in require]))
     if best is None:
         return None
     release = covey.anonymize(frame, schema, require=require, effort="best", register=False)

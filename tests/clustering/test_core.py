@@ -68,10 +68,10 @@ STUB = builds.CHECKOUT / "src" / "covey" / "_core" / "kernels.pyi"
 
 def parameters(function: ast.FunctionDef) -> list[tuple[str, bool]]:
     """The name of each parameter, and whether it has a default."""
-    asked = function.args
-    assert [asked.posonlyargs, asked.kwonlyargs, asked.vararg, asked.kwarg] == [[], [], None, None]
-    without = len(asked.args) - len(asked.defaults)
-    return [(one.arg, place >= without) for place, one in enumerate(asked.args)]
+    arguments = function.args
+    assert not any((arguments.posonlyargs, arguments.kwonlyargs, arguments.vararg, arguments.kwarg))
+    without = len(arguments.args) - len(arguments.defaults)
+    return [(one.arg, place >= without) for place, one in enumerate(arguments.args)]
 
 
 def parameters_of_compiled(function: Any) -> list[tuple[str, bool]]:

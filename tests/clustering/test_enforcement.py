@@ -41,9 +41,9 @@ from covey.schema import Column, Role
 from covey.schema.columns import Require
 from covey.schema.requirements import Requirement
 from examples import examples
-from oracles.asked import asked_of
-from oracles.constrained import Asked, constrained_optimum, is_feasible, keeps
+from oracles.constrained import Rule, constrained_optimum, is_feasible, keeps
 from oracles.metrics import total_il
+from oracles.rules import rule_of
 from tables_of_people import People, cells_of, people
 
 own = importlib.import_module("covey.clustering.covey")
@@ -117,9 +117,9 @@ class Patients:
     def rows(self) -> int:
         return self.frame.height
 
-    def asked(self, requirements: Sequence[Requirement]) -> list[Asked]:
+    def rules(self, requirements: Sequence[Requirement]) -> list[Rule]:
         """The same for the oracles."""
-        return [asked_of(self.frame, requirement, PARENT) for requirement in requirements]
+        return [rule_of(self.frame, requirement, PARENT) for requirement in requirements]
 
     def loss(self, labels: Sequence[int]) -> float:
         return total_il(self.oracle, labels, self.schema.loss)
@@ -202,13 +202,13 @@ def check(
     assert len(release.verdict.checks) == len(requirements)
     rows = release.rows.tolist()
     assert len(set(rows)) == len(rows) == release.table.height >= frame.height - left_out
-    behind = frame[rows]
+    originals = frame[rows]
     kept = schema.names(Role.SENSITIVE)
-    assert release.table.select(kept).equals(behind.select(kept))
+    assert release.table.select(kept).equals(originals.select(kept))
     classes: dict[tuple[object, ...], set[int]] = {}
     for place, cells in enumerate(release.table.select(list(schema.quasi)).rows()):
         classes.setdefault(cells, set()).add(place)
-    complies = keeps([asked_of(behind, requirement, PARENT) for requirement in requirements])
+    complies = keeps([rule_of(originals, requirement, PARENT) for requirement in requirements])
     assert all(complies(frozenset(members)) for members in classes.values())
 
 
@@ -222,13 +222,13 @@ def check_refusal(message: str, frame: pl.DataFrame, requirements: Sequence[Requ
     everyone = frozenset(range(frame.height))
     named = []
     for requirement in requirements:
-        asked = asked_of(frame, requirement, PARENT)
+        rule = rule_of(frame, requirement, PARENT)
         names = [requirement.name]
-        best = [asked.best(everyone)]
+        best = [rule.best(everyone)]
         if isinstance(requirement, KAnonymity):
             names.append(f"k = {requirement.k:,}")
             best.append(frame.height)
-        if not asked.holds(everyone) and any(name in message for name in names):
+        if not rule.holds(everyone) and any(name in message for name in names):
             named.append(best)
     assert named, message
     for best in named:
@@ -250,12 +250,12 @@ def test_what_can_be_had_is_released(
     method: Method, options: dict[str, Any], table: Patients, request_: list[Requirement]
 ) -> None:
     """And at no lower a loss than the least, where that can be computed."""
-    assume(is_feasible(table.asked(request_), table.rows))
+    assume(is_feasible(table.rules(request_), table.rows))
     release = covey.anonymize(table.frame, table.schema, require=request_, method=method, **options)
     assert release.table.height == table.rows
     check(release, table.frame, table.schema, request_)
     if table.rows <= 8:
-        best = constrained_optimum(table.oracle, keeps(table.asked(request_)), table.schema.loss)
+        best = constrained_optimum(table.oracle, keeps(table.rules(request_)), table.schema.loss)
         assert best is not None
         assert table.loss(release.groups.labels.tolist()) >= best[0] - 1e-9
         assert release.report.losses.total_il >= best[0] - 1e-9 or table.schema.loss != "height"
@@ -266,7 +266,7 @@ def test_what_can_be_had_is_released(
 def test_what_cannot_be_had_is_refused_before_any_clustering(
     table: Patients, request_: list[Requirement]
 ) -> None:
-    assume(not is_feasible(table.asked(request_), table.rows))
+    assume(not is_feasible(table.rules(request_), table.rows))
     called = []
 
     def recording(table: EncodedTable, k: int, *, seed: int, progress: Progress) -> Groups:
@@ -347,9 +347,9 @@ def test_groups_swap_rows_rather_than_go_together() -> None:
     """Two pairs of one illness each: a swap gives two mixed pairs, a union one group of four."""
     frame = pl.DataFrame({"age": [30, 30, 31, 31, 90, 90], "illness": list("aabbab")})
     schema = covey.Schema.of(quasi={"age": "numeric"}, sensitive=["illness"])
-    asked: list[Requirement] = [KAnonymity(2), LDiversity(2, "illness", "frequency")]
-    release = covey.anonymize(frame, schema, require=asked, method=sorted_blocks)
-    check(release, frame, schema, asked)
+    request_: list[Requirement] = [KAnonymity(2), LDiversity(2, "illness", "frequency")]
+    release = covey.anonymize(frame, schema, require=request_, method=sorted_blocks)
+    check(release, frame, schema, request_)
     assert sorted(release.groups.sizes.tolist()) == [2, 2, 2]
     assert release.report.losses.total_il == pytest.approx(4 / 60)
 
@@ -378,7 +378,7 @@ ENFORCED: list[list[Requirement]] = [
     [KAnonymity(4, "name"), TCloseness(0.15, "stay")],
 ]
 enforced = pytest.mark.parametrize(
-    "request_", ENFORCED, ids=lambda asked: ", ".join(r.name for r in asked)
+    "request_", ENFORCED, ids=lambda request_: ", ".join(one.name for one in request_)
 )
 
 
@@ -476,7 +476,7 @@ def test_no_more_rows_are_left_out_than_allowed(request_: list[Requirement]) -> 
 def test_rows_may_be_left_out_of_small_tables_too(
     table: Patients, request_: list[Requirement], share: float
 ) -> None:
-    assume(is_feasible(table.asked(request_), table.rows))
+    assume(is_feasible(table.rules(request_), table.rows))
     release = covey.anonymize(table.frame, table.schema, require=request_, max_suppressed=share)
     most = int(share * table.rows + 1e-9)
     check(release, table.frame, table.schema, request_, left_out=most)
@@ -505,7 +505,7 @@ def fewest(frame: pl.DataFrame, request_: Sequence[Requirement], k: int) -> int 
     for removed in range(frame.height - k + 1):
         for rows in combinations(range(frame.height), frame.height - removed):
             rest = frame[list(rows)]
-            if is_feasible([asked_of(rest, asked, PARENT) for asked in request_], rest.height):
+            if is_feasible([rule_of(rest, one, PARENT) for one in request_], rest.height):
                 return removed
     return None
 
@@ -569,10 +569,10 @@ def test_the_fewest_rows_are_left_out_that_make_it_possible(
 @given(small_tables, st.lists(st.one_of(alone, on_a_column("number", "ordered")), min_size=2))
 @examples(60)
 def test_rows_that_several_requirements_miss_by(
-    frame: pl.DataFrame, asked: list[Requirement]
+    frame: pl.DataFrame, requirements: list[Requirement]
 ) -> None:
     """Not the fewest, but what is told is enough, and nothing is promised that cannot be had."""
-    request_: list[Requirement] = [KAnonymity(2), *asked]
+    request_: list[Requirement] = [KAnonymity(2), *requirements]
     least = fewest(frame, request_, 2)
     if least is None:
         with pytest.raises(covey.InfeasibleError) as caught:
@@ -693,8 +693,8 @@ def test_every_class_holds_k_persons() -> None:
 @pytest.mark.parametrize("nobody", [0, 7])
 def test_fewer_persons_than_k_are_refused(nobody: int) -> None:
     """Forty rows of four persons, and some of nobody."""
-    whose = [PERSONS[row % 4] for row in range(40)] + [None] * nobody
-    frame = pl.DataFrame({"x": range(len(whose)), "who": whose})
+    persons = [PERSONS[row % 4] for row in range(40)] + [None] * nobody
+    frame = pl.DataFrame({"x": range(len(persons)), "who": persons})
     schema = covey.Schema.of(quasi={"x": "numeric"}, identifier=["who"])
     check(
         covey.anonymize(frame, schema, require=KAnonymity(4, "who")),
@@ -756,9 +756,9 @@ def test_a_refusal_names_the_requirement_and_the_best_that_is_possible(
     frame = clusters(120, words).with_columns(
         who=pl.Series([f"Zq7 {row // 2}" for row in range(120)])
     )
-    asked = [KAnonymity(3, person=False), requirement]
+    request_ = [KAnonymity(3, person=False), requirement]
     with pytest.raises(covey.InfeasibleError) as caught:
-        covey.anonymize(frame, CLUSTERED, require=asked)
+        covey.anonymize(frame, CLUSTERED, require=request_)
     message = str(caught.value)
     assert name in message
     assert "\n" not in message

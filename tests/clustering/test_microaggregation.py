@@ -91,7 +91,7 @@ def test_all_changes_happen_in_the_reference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"points": np.zeros((9, 3))}, "multiple of 4"),
         ({"points": np.full((9, 4), np.nan)}, "finite"),
@@ -101,7 +101,7 @@ def test_all_changes_happen_in_the_reference() -> None:
         ({"near": -1}, "near"),
     ],
 )
-def test_the_kernel_refuses_what_does_not_fit(change: dict[str, Any], said: str) -> None:
+def test_the_kernel_refuses_what_does_not_fit(change: dict[str, Any], message: str) -> None:
     fine: dict[str, Any] = {
         "points": np.zeros((9, 4)),
         "labels": np.zeros(9, dtype=np.int64),
@@ -109,7 +109,7 @@ def test_the_kernel_refuses_what_does_not_fit(change: dict[str, Any], said: str)
         "near": 5,
     }
     kernels.Annealing(**fine)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         kernels.Annealing(**fine | change)
 
 
@@ -257,16 +257,16 @@ def test_other_requirements_hold_too() -> None:
 
 
 def test_an_interruption_keeps_the_best_groups_so_far() -> None:
-    encoded, told = table(500), []
+    encoded, stages = table(500), []
 
     def progress(stage: str, share: float) -> None:
-        told.append(stage)
-        if stage == "clustering" and share > 0.2 and STOPPED not in told:
-            told.append(STOPPED)
+        stages.append(stage)
+        if stage == "clustering" and share > 0.2 and STOPPED not in stages:
+            stages.append(STOPPED)
             raise KeyboardInterrupt
 
     found = microaggregation.microaggregated(encoded, 3, seed=1, progress=progress)
     mdav = Groups(METHODS["mdav"](encoded, 3).labels)
     assert found.smallest >= 3
     assert sum_of_squares(encoded, found) <= sum_of_squares(encoded, mdav)
-    assert told.count(STOPPED) == 2  # raised here once, and reported once
+    assert stages.count(STOPPED) == 2  # raised here once, and reported once

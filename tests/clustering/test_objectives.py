@@ -74,9 +74,9 @@ def test_each_objective_is_better_at_what_it_was_asked_for(k: int) -> None:
 
 
 def test_weights_are_those_of_penalty_and_evenness() -> None:
-    asked = {"loss": 2, "classification": 1, "discernibility": 3}
+    aims = {"loss": 2, "classification": 1, "discernibility": 3}
     encoded = encode(Table(crowd()), schema(), class_column="pay")
-    by_name = METHODS["covey"](encoded, 5, objective=asked)
+    by_name = METHODS["covey"](encoded, 5, objective=aims)
     by_option = METHODS["covey"](encoded, 5, penalty=0.5, evenness=1.5)
     assert (by_name.labels == by_option.labels).all()
 
@@ -162,11 +162,11 @@ def _asked(objective: str, encoded: EncodedTable, groups: Groups) -> float:
 
 
 def test_the_report_says_what_was_optimised() -> None:
-    asked = {"loss": 1.0, "classification": 0.5}
+    aims = {"loss": 1.0, "classification": 0.5}
     found = covey.anonymize(
-        crowd(), schema(), k=5, objective=asked, class_column="pay", key=KEY, register=False
+        crowd(), schema(), k=5, objective=aims, class_column="pay", key=KEY, register=False
     )
-    assert found.report.options["objective"] == asked
+    assert found.report.options["objective"] == aims
     plain = covey.anonymize(crowd(), schema(), k=5, key=KEY, register=False)
     assert "objective" not in plain.report.options
 
@@ -175,7 +175,7 @@ def test_the_report_says_what_was_optimised() -> None:
 
 
 @pytest.mark.parametrize(
-    ("objective", "said"),
+    ("objective", "message"),
     [
         ("losss", "loss"),
         ({}, "objective"),
@@ -185,8 +185,8 @@ def test_the_report_says_what_was_optimised() -> None:
         ("classification", "class column"),
     ],
 )
-def test_what_is_no_objective_is_refused(objective: Any, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_what_is_no_objective_is_refused(objective: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         covey.anonymize(crowd(), schema(), k=5, objective=objective, key=KEY)
 
 

@@ -73,13 +73,13 @@ def test_a_function_becomes_a_method_of_this_process() -> None:
 @pytest.mark.slow
 def test_what_takes_a_method_takes_a_function_a_name_and_an_object() -> None:
     named = covey.method(name="sorted-blocks")(blocks)
-    asked: dict[str, Any] = {"require": covey.KAnonymity(3), "seed": 1}
+    request: dict[str, Any] = {"require": covey.KAnonymity(3), "seed": 1}
     for method, name in (
         (blocks, "blocks"),
         ("sorted-blocks", "sorted-blocks"),
         (named, named.name),
     ):
-        release = covey.anonymize(FRAME, SCHEMA, method=method, **asked)
+        release = covey.anonymize(FRAME, SCHEMA, method=method, **request)
         assert (release.report.method, release.verdict.k) == (name, 3)
         assert covey.curve(FRAME, SCHEMA, k=[2, 3], method=method, seed=1).method == name
     found = covey.compare(FRAME, SCHEMA, k=3, methods=[blocks, "mondrian", named], seed=1)
@@ -128,12 +128,12 @@ def test_a_name_of_one_s_own_can_be_given_again() -> None:
 def test_texts_handed_to_a_method_of_others_are_not_published() -> None:
     """They may be anything, such as a value of somebody in the table."""
 
-    @covey.method(name="told")
-    def told(table: Any, k: int, *, where: str, limit: int) -> Any:
+    @covey.method(name="limited")
+    def limited(table: Any, k: int, *, where: str, limit: int) -> Any:
         return blocks(table, k)
 
     own: dict[str, Any] = {"where": "secret", "limit": 4}
-    release = covey.anonymize(FRAME, SCHEMA, require=covey.KAnonymity(3), method="told", **own)
+    release = covey.anonymize(FRAME, SCHEMA, require=covey.KAnonymity(3), method="limited", **own)
     assert release.report.options == {"where": "…", "limit": 4}
 
 
@@ -258,9 +258,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.usefixtures("package")
 def test_packages_bring_methods_and_a_broken_one_does_not_break_others() -> None:
     own = [*METHODS.data]
-    with pytest.warns(UserWarning, match="covey-plug-in") as told:
+    with pytest.warns(UserWarning, match="covey-plug-in") as caught:
         assert [*METHODS] == [*own, "brought", "plain"]
-    texts = [str(one.message) for one in told]
+    texts = [str(one.message) for one in caught]
     assert len(texts) == 3
     for name, text in zip(("broken", "k-member", "number"), texts, strict=True):
         assert repr(name) in text
@@ -282,9 +282,9 @@ def test_nobody_looks_for_packages_before_they_are_needed(
 
     monkeypatch.setattr(METHODS, "_searched", False)
     monkeypatch.setattr(registry, "entry_points", looked)
-    asked: dict[str, Any] = {"require": covey.KAnonymity(3), "seed": 1}
-    covey.anonymize(FRAME, SCHEMA, method="mondrian", **asked)
-    covey.anonymize(FRAME, SCHEMA, method=blocks, **asked)
+    request: dict[str, Any] = {"require": covey.KAnonymity(3), "seed": 1}
+    covey.anonymize(FRAME, SCHEMA, method="mondrian", **request)
+    covey.anonymize(FRAME, SCHEMA, method=blocks, **request)
     covey.compare(FRAME, SCHEMA, k=3, methods=["mondrian", blocks])
     with pytest.raises(AssertionError):
         cluster("brought")

@@ -30,11 +30,11 @@ def test_progress_is_reported_and_changes_nothing(
     watch = kernels.Watch()
     monkeypatch.setattr(kernels, "Watch", lambda: watch)
     monkeypatch.setattr("covey.clustering.progress._SECONDS_BETWEEN_REPORTS", 0.0)
-    told: list[tuple[str, float]] = []
-    watched = METHODS[name](table, 10, seed=4, progress=lambda *share: told.append(share))
+    reports: list[tuple[str, float]] = []
+    watched = METHODS[name](table, 10, seed=4, progress=lambda *share: reports.append(share))
     assert np.array_equal(watched.labels, labels)
     assert watch.done == 1.0  # by the kernel's count
-    stages, shares = zip(*told, strict=True)
+    stages, shares = zip(*reports, strict=True)
     assert set(stages) == {"clustering"}
     assert shares[-1] == 1.0
     assert all(0.0 <= before <= after for before, after in pairwise(shares))

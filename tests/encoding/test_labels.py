@@ -100,7 +100,7 @@ def test_look_alikes_are_counted_by_spelling_value_and_row() -> None:
     assert (rows.spellings, rows.values, rows.rows) == (2, 1, 7)
 
 
-# ── what is asked of them ───────────────────────────────────────────────────────────────────────
+# ── what is required of them ───────────────────────────────────────────────────────────────────
 
 SCHEMA = covey.Schema.of(quasi={"age": "numeric"}, sensitive=["ill"])
 
@@ -125,19 +125,21 @@ def test_what_looks_like_a_missing_token_is_no_diagnosis(tmp_path: Path) -> None
         covey.anonymize(path, known, require=[KAnonymity(4), LDiversity(3, "ill")])
 
 
-@pytest.mark.parametrize("asked", ASKED, ids=lambda asked: asked.name)
-def test_one_illness_was_four_values(asked: Requirement, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("requirement", ASKED, ids=lambda requirement: requirement.name)
+def test_one_illness_was_four_values(
+    requirement: Requirement, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The attack, and the build against which it succeeds."""
     frame = four_spellings()
     with pytest.raises(covey.InfeasibleError):
-        covey.anonymize(frame, SCHEMA, require=[KAnonymity(4), asked])
+        covey.anonymize(frame, SCHEMA, require=[KAnonymity(4), requirement])
     released = frame.with_columns(pl.col("age").cast(pl.String))
-    judged = covey.verify(released, SCHEMA, asked)
+    judged = covey.verify(released, SCHEMA, requirement)
     assert judged.broken
     assert judged.achieved[0].merged == 7
     monkeypatch.setattr(labels, "seen", lambda cells, *_: cells)
-    assert covey.anonymize(frame, SCHEMA, require=[KAnonymity(4), asked]).verdict.holds
-    assert covey.verify(released, SCHEMA, asked).holds
+    assert covey.anonymize(frame, SCHEMA, require=[KAnonymity(4), requirement]).verdict.holds
+    assert covey.verify(released, SCHEMA, requirement).holds
 
 
 def respelled(value: str | None, dice: random.Random) -> str | None:
@@ -182,7 +184,7 @@ def test_how_a_value_is_spelled_changes_no_figure(
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "requirement",
     [
         LDiversity(3, "ill"),
         LDiversity(2, "ill", "frequency"),
@@ -191,9 +193,9 @@ def test_how_a_value_is_spelled_changes_no_figure(
         TCloseness(0.3, "ill"),
         DeltaDisclosure(1.5, "ill"),
     ],
-    ids=lambda asked: asked.name,
+    ids=lambda requirement: requirement.name,
 )
-def test_a_release_keeps_what_a_reader_sees(asked: Requirement) -> None:
+def test_a_release_keeps_what_a_reader_sees(requirement: Requirement) -> None:
     """Judged from outside: by the same words, each spelled in one way alone."""
     dice = random.Random(8)
     names = ["Angina", "Weak heart", "Asthma", "Flu", "Cold"]
@@ -205,9 +207,9 @@ def test_a_release_keeps_what_a_reader_sees(asked: Requirement) -> None:
         }
     )
     schema = covey.Schema.of(quasi={"age": "numeric"}, sensitive={"ill": {"taxonomy": TREE}})
-    release = covey.anonymize(frame, schema, require=[KAnonymity(4), asked])
+    release = covey.anonymize(frame, schema, require=[KAnonymity(4), requirement])
     plain = release.table.with_columns(ill=pl.Series([ills[row] for row in release.rows.tolist()]))
-    assert covey.verify(plain, schema, asked).holds
+    assert covey.verify(plain, schema, requirement).holds
     assert release.table["ill"].n_unique() > 5  # released as they are
 
 

@@ -253,17 +253,17 @@ def test_cells_hold_all_values_and_name_none_beyond(case: tuple[Table, Schema, l
     own = [v for v, label in zip(exact_of(table, schema), labels, strict=True) if label >= 0]
     is_date = column.type == "date"
     for value, cell in zip(own, released, strict=True):
-        told = meaning(cell, is_date=is_date, decimal=table.dialect.decimal)
+        ends = meaning(cell, is_date=is_date, decimal=table.dialect.decimal)
         if value is None:
             assert cell is None or cell == "*" or column.missing == "wildcard"
             continue
-        assert told is not None
-        assert told[0] <= value <= told[1]
-        named = [end for end in told if end.is_finite()]
+        assert ends is not None
+        assert ends[0] <= value <= ends[1]
+        named = [end for end in ends if end.is_finite()]
         assert all(bottom <= end <= top for end in named)
         # Whether somebody is beyond a bound, a cell does not tell.
-        assert told[0] > bottom or told[0] == EVERYTHING[0]
-        assert told[1] < top or told[1] == EVERYTHING[1]
+        assert ends[0] > bottom or ends[0] == EVERYTHING[0]
+        assert ends[1] < top or ends[1] == EVERYTHING[1]
 
 
 def read_rows(interval: Interval, released: Table) -> Ranges:
@@ -461,9 +461,9 @@ def proposed(
 ) -> dict[str, Any]:
     series = pl.Series(values)
     is_date = series.dtype == pl.Date
-    whose = None if persons is None else pl.Series(persons)
+    owners = None if persons is None else pl.Series(persons)
     found = tails.propose(
-        series.cast(pl.Int32) if is_date else series, k, is_date=is_date, persons=whose
+        series.cast(pl.Int32) if is_date else series, k, is_date=is_date, persons=owners
     )
     return {name: setting.value for name, setting in found.items()}
 

@@ -23,7 +23,7 @@ Predicate = Callable[[Rows], bool]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Rule:
     """One requirement: its model, its figure, and the values of its column, row by row.
 
     `l` is that of recursive diversity, whose figure is c; `listed` are the values that alpha is
@@ -103,25 +103,25 @@ class Asked:
         raise ValueError(f"unknown model {self.model!r}")
 
 
-def keeps(asked: Sequence[Asked]) -> Predicate:
+def keeps(rules: Sequence[Rule]) -> Predicate:
     """Return what tells of a group whether it keeps all requirements; each is judged once."""
     known: dict[Rows, bool] = {}
 
     def judge(group: Rows) -> bool:
         if group not in known:
-            known[group] = all(one.holds(group) for one in asked)
+            known[group] = all(one.holds(group) for one in rules)
         return known[group]
 
     return judge
 
 
-def is_feasible(asked: Sequence[Asked], n: int) -> bool:
+def is_feasible(rules: Sequence[Rule], n: int) -> bool:
     """Tell whether n rows can be grouped so that all requirements hold (E, last column).
 
     All models are closed under union, so that they can be had exactly if the whole table keeps
     them.
     """
-    return keeps(asked)(frozenset(range(n)))
+    return keeps(rules)(frozenset(range(n)))
 
 
 # ── all groupings ───────────────────────────────────────────────────────────────────────────────

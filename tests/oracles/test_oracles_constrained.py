@@ -9,7 +9,7 @@ import pytest
 
 from covey.reference.model import Categorical, Numeric, Table
 
-from .constrained import Asked, Predicate, constrained_optimum, is_feasible, keeps, partitions
+from .constrained import Predicate, Rule, constrained_optimum, is_feasible, keeps, partitions
 from .metrics import groups_of, total_il
 
 PARENT = {"a": "ab", "b": "ab", "ab": "top", "c": "cd", "d": "cd", "cd": "top"}
@@ -32,7 +32,7 @@ FIGURES = {
 ALWAYS = ("equal", "ordered", "hierarchical", "basic", "enhanced", "delta")
 
 
-def draw_asked(dice: random.Random, model: str, n: int) -> Asked:
+def draw_rule(dice: random.Random, model: str, n: int) -> Rule:
     """A requirement on a random column; persons and words may be missing."""
     pool = dice.choice(["ab", "aaab", "abc", "abcd", "abbcc"])
     values: list[object] = [dice.choice(pool) for _ in range(n)]
@@ -40,7 +40,7 @@ def draw_asked(dice: random.Random, model: str, n: int) -> Asked:
         values = [ord(str(value)) ** 2 for value in values]
     if dice.random() < 0.3:
         values[dice.randrange(n)] = None
-    return Asked(
+    return Rule(
         model,
         Fraction(dice.choice(FIGURES[model].split())),
         values,
@@ -67,7 +67,7 @@ def test_what_holds_for_two_groups_holds_for_both_together(model: str) -> None:
     held = 0
     for _ in range(40):
         n = dice.randint(2, 6)
-        complies = keeps([draw_asked(dice, model, n)])
+        complies = keeps([draw_rule(dice, model, n)])
         groups = [frozenset(g) for size in range(1, n) for g in combinations(range(n), size)]
         for one, other in combinations(filter(complies, groups), 2):
             if not one & other:
@@ -82,9 +82,9 @@ def test_a_requirement_can_be_had_exactly_if_the_whole_table_keeps_it(model: str
     found = []
     for _ in range(40):
         n = dice.randint(1, 6)
-        asked = [draw_asked(dice, model, n)]
-        found.append(is_feasible(asked, n))
-        assert found[-1] == some_grouping(keeps(asked), n)
+        rules = [draw_rule(dice, model, n)]
+        found.append(is_feasible(rules, n))
+        assert found[-1] == some_grouping(keeps(rules), n)
     assert any(found)
     assert all(found) == (model in ALWAYS)
 
@@ -95,9 +95,9 @@ def test_several_requirements_can_be_had_exactly_if_the_whole_table_keeps_them_a
     for _ in range(300):
         n = dice.randint(2, 6)
         chosen = ["rows", *dice.sample(list(FIGURES), dice.randint(1, 3))]
-        asked = [draw_asked(dice, model, n) for model in chosen]
-        found.append(is_feasible(asked, n))
-        assert found[-1] == some_grouping(keeps(asked), n)
+        rules = [draw_rule(dice, model, n) for model in chosen]
+        found.append(is_feasible(rules, n))
+        assert found[-1] == some_grouping(keeps(rules), n)
     assert 30 < sum(found) < 270
 
 
@@ -128,15 +128,15 @@ def test_the_optimum_is_that_of_all_groupings() -> None:
     for _ in range(60):
         n = dice.randint(2, 6)
         table = draw_table(dice, n)
-        asked = [draw_asked(dice, model, n) for model in dice.sample(list(FIGURES), 2)]
-        complies = keeps(asked)
+        rules = [draw_rule(dice, model, n) for model in dice.sample(list(FIGURES), 2)]
+        complies = keeps(rules)
         found = constrained_optimum(table, complies)
         losses = [
             total_il(table, [next(g for g, m in enumerate(groups) if r in m) for r in range(n)])
             for groups in partitions(range(n))
             if all(map(complies, groups))
         ]
-        assert (found is None) == (not losses) == (not is_feasible(asked, n))
+        assert (found is None) == (not losses) == (not is_feasible(rules, n))
         if found is not None:
             assert found[0] == pytest.approx(min(losses))
             assert found[0] == total_il(table, found[1])
@@ -149,27 +149,25 @@ def test_one_more_requirement_never_lowers_the_optimum() -> None:
     for _ in range(60):
         n = dice.randint(3, 7)
         table = draw_table(dice, n)
-        asked = [Asked("rows", Fraction(2), range(n))]
+        rules = [Rule("rows", Fraction(2), range(n))]
         least = -1.0
         for model in [*dice.sample(list(FIGURES), 3), None]:
-            found = constrained_optimum(table, keeps(asked))
+            found = constrained_optimum(table, keeps(rules))
             if found is None:
                 break
             assert found[0] >= least - 1e-9
             raised += 0 <= least < found[0] - 1e-9
             least = found[0]
             if model is not None:
-                asked.append(draw_asked(dice, model, n))
+                rules.append(draw_rule(dice, model, n))
     assert raised > 20
 
 
 def test_by_hand() -> None:
     """Two pairs of neighbours: with one word each, they have to mix."""
     table: Table = {"x": Numeric([0.0, 0.0, 10.0, 10.0])}
-    pairs = Asked("rows", Fraction(2), range(4))
+    pairs = Rule("rows", Fraction(2), range(4))
     assert constrained_optimum(table, keeps([pairs])) == (0.0, [0, 0, 1, 1])
-    mixed = [pairs, Asked("distinct", Fraction(2), "aabb")]
+    mixed = [pairs, Rule("distinct", Fraction(2), "aabb")]
     assert constrained_optimum(table, keeps(mixed)) == (4.0, [0, 1, 0, 1])
-    assert (
-        constrained_optimum(table, keeps([pairs, Asked("distinct", Fraction(3), "aabb")])) is None
-    )
+    assert constrained_optimum(table, keeps([pairs, Rule("distinct", Fraction(3), "aabb")])) is None

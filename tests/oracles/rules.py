@@ -16,31 +16,31 @@ from covey.schema.requirements import (
     TCloseness,
 )
 
-from .constrained import Asked
+from .constrained import Rule
 
 
-def asked_of(
+def rule_of(
     frame: pl.DataFrame, requirement: Requirement, parent: Mapping[str, str] | None = None
-) -> Asked:
+) -> Rule:
     """One requirement on the rows of a frame, by its definition; words have this tree."""
     if isinstance(requirement, KAnonymity):
         if not requirement.person:
-            return Asked("rows", Fraction(requirement.k), range(frame.height))
-        return Asked("persons", Fraction(requirement.k), frame[requirement.person].to_list())
+            return Rule("rows", Fraction(requirement.k), range(frame.height))
+        return Rule("persons", Fraction(requirement.k), frame[requirement.person].to_list())
     values = frame[str(requirement.column)].to_list()
     match requirement:
         case PersonShare(k=k):
-            return Asked("person share", Fraction(1, k), values)
+            return Rule("person share", Fraction(1, k), values)
         case LDiversity(kind="recursive", c=c, l=l):
-            return Asked("recursive", Fraction(str(c)), values, l=int(l))
+            return Rule("recursive", Fraction(str(c)), values, l=int(l))
         case LDiversity(kind=kind, l=l):
-            return Asked(kind, Fraction(str(l)), values)
+            return Rule(kind, Fraction(str(l)), values)
         case TCloseness(t=t, distance=distance, on=on):
             usual = "equal" if frame.schema[on] == pl.String else "ordered"
-            return Asked(distance or usual, Fraction(str(t)), values, parent=parent)
+            return Rule(distance or usual, Fraction(str(t)), values, parent=parent)
         case AlphaK(alpha=alpha, values=listed):
-            return Asked("alpha", Fraction(str(alpha)), values, listed=listed)
+            return Rule("alpha", Fraction(str(alpha)), values, listed=listed)
         case BetaLikeness(beta=beta, enhanced=enhanced):
-            return Asked("enhanced" if enhanced else "basic", Fraction(str(beta)), values)
+            return Rule("enhanced" if enhanced else "basic", Fraction(str(beta)), values)
         case DeltaDisclosure(delta=delta):
-            return Asked("delta", Fraction(str(delta)), values)
+            return Rule("delta", Fraction(str(delta)), values)
