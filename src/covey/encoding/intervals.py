@@ -437,7 +437,7 @@ class Ranges(_Numbers):
         interval = self.attribute
         series = pl.Series(interval.name + suffix, ends).fill_nan(None)
         if interval.is_date:
-            return _moments(series, hours=interval.has_hours)
+            return moments(series, hours=interval.has_hours)
         grid = interval.column.grid
         fractions = isinstance(grid, float) and not grid.is_integer()
         return series.cast(pl.Int64) if interval.step and not fractions else series
@@ -446,9 +446,9 @@ class Ranges(_Numbers):
         """Write ends as ISO dates, or as the shortest decimals that identify the number."""
         series = pl.Series(ends).fill_nan(None)
         if self.attribute.has_hours:
-            return _moments(series, hours=True).dt.strftime("%Y-%m-%dT%H")
+            return moments(series, hours=True).dt.strftime("%Y-%m-%dT%H")
         if self.attribute.is_date:
-            return _moments(series).cast(pl.String)
+            return moments(series).cast(pl.String)
         distinct = series.unique().drop_nulls()
         spelled = [spell_number(number, dialect) for number in distinct.to_list()]
         return series.replace_strict(distinct, pl.Series(spelled, dtype=pl.String), default=None)
@@ -514,7 +514,7 @@ class Centres(_Numbers):
         return [cells.cast(pl.Int64) if self.attribute.has_whole_centres else cells]
 
 
-def _moments(days: pl.Series, *, hours: bool = False) -> pl.Series:
+def moments(days: pl.Series, *, hours: bool = False) -> pl.Series:
     """Days since 1970-01-01 as dates, or as times on the hour."""
     if hours:
         return pl.select(pl.from_epoch((days * 24).round().cast(pl.Int64) * 3600)).to_series()

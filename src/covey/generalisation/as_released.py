@@ -31,7 +31,7 @@ def as_released(shown: Shown, rows: Longs, written: Sequence[pl.Series], dialect
         values = np.where(own.hidden, own.attribute.low, first)
         return replace(own, attribute=replace(own.attribute, values=values))
     assert isinstance(shown, Nodes)
-    tree = _tree(shown.attribute.column, written[0])
+    tree = tree_of_labels(shown.attribute.column, written[0])
     nodes = replace(shown.attribute, tree=tree).parse(written, dialect)
     return replace(nodes, attribute=replace(nodes.attribute, values=tree.first_leaf[nodes.node]))
 
@@ -39,7 +39,7 @@ def as_released(shown: Shown, rows: Longs, written: Sequence[pl.Series], dialect
 # ── trees ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _tree(column: Column, cells: pl.Series) -> Taxonomy:
+def tree_of_labels(column: Column, cells: pl.Series) -> Taxonomy:
     """The declared tree, or one over the values in the labels; missing is a leaf if it occurs."""
     values = _values(column, cells.cast(pl.String)) if column.has_own_tree else ()
     tree = column.taxonomy_over(values)
@@ -65,13 +65,13 @@ def _values(column: Column, cells: pl.Series) -> list[str]:
     return values if root is None else [*values, *_ELSEWHERE[kind](values)]
 
 
-_UNKNOWN = "\x00", "\x01"  # no table has the first, and no text shows either
+UNKNOWN = "\x00", "\x01"  # no table has the first, and no text shows either
 
 
 def _codes_under(label: str) -> list[str]:
     stem = label.rstrip(ROOT)
     stars = len(label) - len(stem)
-    return [stem + sign * stars for sign in _UNKNOWN] if stars else [label]
+    return [stem + sign * stars for sign in UNKNOWN] if stars else [label]
 
 
 def _numbers_under(label: str) -> list[str]:
@@ -99,8 +99,8 @@ _UNDER: dict[str, Callable[[str], list[str]]] = {
 }
 # Two values that are under no label except the root.
 _ELSEWHERE: dict[str, Callable[[list[str]], Sequence[str]]] = {
-    "flat": lambda _: _UNKNOWN,
-    "prefixes": lambda values: [sign * max(map(len, values), default=1) for sign in _UNKNOWN],
+    "flat": lambda _: UNKNOWN,
+    "prefixes": lambda values: [sign * max(map(len, values), default=1) for sign in UNKNOWN],
     "intervals": lambda _: (f"{-LARGEST:.0f}", f"{LARGEST:.0f}"),
     "dates": lambda _: ("0001-01-01", "9999-12-31"),
 }
