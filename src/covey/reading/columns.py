@@ -5,8 +5,8 @@ between two ends, a cell of categories for one of some labels. Each of them is e
 reader who knows the release alone.
 """
 
-import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -18,18 +18,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from covey._core.arrays import Floats, Longs
-from covey.encoding import MISSING_LEAF, Centres, Interval, Ranges
+from covey.encoding import MISSING_LEAF, Category, Centres, Interval, Ranges
 from covey.encoding.attributes import Mask
 from covey.encoding.categories import members_of
-from covey.encoding.intervals import HIDDEN, HIGH, LOW, SHOWN, moments
+from covey.encoding.intervals import HIGH, LOW, SHOWN, moments
 from covey.errors import UsageError
 from covey.generalisation.as_released import UNKNOWN, tree_of_labels
 from covey.schema import Column
+from covey.schema.taxonomy import Taxonomy
 from covey.tables import formulas
 from covey.tables.csv_files import Dialect
 
 _FINEST = 6  # decimals of the numbers that are drawn
-_ROUNDING = 1e-9  # of a step of the lattice
+_ROUNDING = 1e-9  # of a step between values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,19 +103,12 @@ class CoarseNumbers(CoarseColumn):
 
     @cached_property
     def step(self) -> float:
-        """The step of the lattice on which the values lie: one, a day or hour, or a decimal."""
+        """The step between values: one, a day or hour, or a decimal; 0 if they are finer."""
         if self.interval.is_date:
             return 1 / 24 if self.interval.has_hours else 1.0
         ends = np.unique(np.concatenate([self.low, self.high]))
-        decimals = (_decimals(end) for end in ends[np.isfinite(ends)].tolist())
-        return float(10.0 ** -min(max(decimals, default=0), _FINEST))
-
-    @cached_property
-    def _lattice(self) -> tuple[Longs, Longs]:
-        """The first and the last step in each cell; 0 if it is missing."""
-        low, high = np.nan_to_num(self.low) / self.step, np.nan_to_num(self.high) / self.step
-        first = np.ceil(low - _ROUNDING).astype(np.int64)
-        return first, np.maximum(np.floor(high + _ROUNDING).astype(np.int64), first)
+        decimals = max(map(_decimals, ends[np.isfinite(ends)].tolist()), default=0)
+        return 10.0**-decimals if decimals <= _FINEST else 0.0
 
     def _typed(self, values: Floats, name: str = "") -> pl.Series:
         """Numbers or dates, null if not a number."""
@@ -123,7 +117,7 @@ class CoarseNumbers(CoarseColumn):
             return moments(series, hours=self.interval.has_hours)
         if bool((series.drop_nulls() % 1 == 0).all()):
             return series.cast(pl.Int64)
-        return series.round(_FINEST + 1)
+        return series
 
     @property
     def bounds(self) -> list[pl.Series]:
@@ -139,28 +133,33 @@ class CoarseNumbers(CoarseColumn):
     @property
     def middle(self) -> pl.Series:
         """The number half-way between both ends, null if missing or not shown."""
-        middle = np.where(self.state == SHOWN, (self.low + self.high) / 2, np.nan)
+        middle = np.where(self.state == SHOWN, self.low + (self.high - self.low) / 2, np.nan)
         if self.interval.is_date:
-            middle = np.floor(middle / self.step) * self.step
+            middle = np.floor(middle / self.step + _ROUNDING) * self.step
         return self._typed(middle[self.cell])
 
     def draw(self, random: np.random.Generator) -> pl.Series:
         """A value between both ends; for a cell that matches anything, one of the domain."""
-        first, last = self._lattice
-        steps = random.integers(first[self.cell], last[self.cell], endpoint=True)
-        values = np.where(np.isnan(self.low), np.nan, 0.0)[self.cell] + steps * self.step
-        return self._typed(values if self.interval.has_hours else np.round(values, _FINEST))
+        low, high, step = self.low[self.cell], self.high[self.cell], self.step
+        if not step:
+            share: Floats = random.random(len(low))
+            return self._typed(low + share * (high - low))
+        first = np.ceil(np.nan_to_num(low) / step - _ROUNDING).astype(np.int64)
+        last = np.floor(np.nan_to_num(high) / step + _ROUNDING).astype(np.int64)
+        values = random.integers(first, np.maximum(first, last), endpoint=True) * step
+        values = np.where(low == high, low, np.where(np.isnan(low), np.nan, values))
+        return self._typed(values if self.interval.is_date else np.round(values, _FINEST))
 
     def share(self, wanted: Any) -> Floats:
         """The share of possible values that lie between both ends of `wanted`, or equal it."""
-        first, last = self._lattice
-        low, high = (self._number(end) for end in _both_ends(wanted, self.name))
-        begin = np.maximum(first, math.ceil(max(low / self.step, -(2.0**62)) - _ROUNDING))
-        end = np.minimum(last, math.floor(min(high / self.step, 2.0**62) + _ROUNDING))
-        found: Floats = np.maximum(end - begin + 1, 0) / (last - first + 1)
-        # A cell that matches anything may be missing, too, so nothing is sure of it.
-        found = np.where(self.state == HIDDEN, np.minimum(found, 1 - _ROUNDING), found)
-        of_rows: Floats = np.where(np.isnan(self.low), 0.0, found)[self.cell]
+        first, last = (self._number(end) for end in _both_ends(wanted, self.name))
+        common = np.minimum(self.high, last) - np.maximum(self.low, first)
+        with np.errstate(invalid="ignore", divide="ignore"):  # no width: all or nothing
+            share = (common + self.step) / (self.high - self.low + self.step)
+        possible = np.clip(np.nan_to_num(share), _ROUNDING, 1 - _ROUNDING)
+        # A cell that matches anything may be missing, so nothing is sure of it.
+        sure = (first <= self.low) & (self.high <= last) & (self.state == SHOWN)
+        of_rows: Floats = np.select([sure, common >= 0], [1.0, possible], 0.0)[self.cell]
         return of_rows
 
     def _number(self, end: Any) -> float:
@@ -182,6 +181,7 @@ class CoarseLabels(CoarseColumn):
 
     written: pl.Series  # the distinct cells
     labels: tuple[tuple[str | None, ...], ...]  # of each distinct cell; None for missing
+    is_open: Mask  # the distinct cells that may stand for labels that no cell shows, too
 
     @classmethod
     def of(
@@ -190,23 +190,16 @@ class CoarseLabels(CoarseColumn):
         """Read the distinct cells of a column."""
         text = written.cast(pl.String)
         tree = tree_of_labels(column, text)
+        nodes = Category(name, column, np.empty(0, np.int32), tree).parse([written], dialect).node
         known = text.drop_nulls().to_list()
         meant = dict(zip(known, formulas.meant(known, tree.node_of, dialect), strict=True))
-        below = [tree.first_leaf, tree.leaves_below]
-
-        def stands_for(written: str | None) -> tuple[str | None, ...]:
-            if written is None:
-                return (None,)
-            label = meant[written]
-            node = tree.node_of.get(label)
-            if node is None:
-                return tuple(members_of(label))
-            start, leaves = (int(each[node]) for each in below)
-            leaves_of = tree.labels[start : start + leaves]
-            found = [leaf for leaf in leaves_of if not any(sign in leaf for sign in UNKNOWN)]
-            return tuple(one if one != MISSING_LEAF else None for one in found) or (label,)
-
-        return cls(name, cell, written, tuple(map(stands_for, text)))
+        below = [
+            _members(meant.get(cell), tree) or _leaves_below(tree, int(node))
+            for cell, node in zip(text, nodes, strict=True)
+        ]
+        shown = [tuple(leaf for leaf in leaves if not _is_unknown(leaf)) for leaves in below]
+        is_open = np.array([len(a) < len(b) for a, b in zip(shown, below, strict=True)], np.bool_)
+        return cls(name, cell, written, tuple(map(_or_itself, shown, text)), is_open)
 
     @cached_property
     def _counts(self) -> Longs:
@@ -221,11 +214,10 @@ class CoarseLabels(CoarseColumn):
     def middle(self) -> pl.Series:
         """Of the labels that a cell may stand for, the one that most rows show exactly."""
         rows = np.bincount(self.cell, minlength=len(self.labels))
-        often: dict[str | None, int] = {}
+        often: Counter[str | None] = Counter()
         for labels, number in zip(self.labels, rows.tolist(), strict=True):
-            if len(labels) == 1:
-                often[labels[0]] = often.get(labels[0], 0) + number
-        likely = [max(labels, key=lambda label: often.get(label, 0)) for labels in self.labels]
+            often.update({labels[0]: number} if len(labels) == 1 else {})
+        likely = [max(labels, key=often.__getitem__) for labels in self.labels]
         return pl.Series(self.name, likely, dtype=pl.String).gather(self.cell)
 
     def draw(self, random: np.random.Generator) -> pl.Series:
@@ -236,13 +228,36 @@ class CoarseLabels(CoarseColumn):
         return every.gather(chosen)
 
     def share(self, wanted: Any) -> Floats:
-        """The share of possible labels that are wanted."""
+        """The share of possible labels that are wanted; all labels that no cell shows are one."""
         labels = {wanted} if wanted is None or isinstance(wanted, str) else wanted
         if not isinstance(labels, Collection) or not all(isinstance(x, str | None) for x in labels):
             raise UsageError(f"{self.name!r} needs a label, or a list of labels")
-        found = [sum(one in labels for one in some) / len(some) for some in self.labels]
-        of_rows: Floats = np.array(found, dtype=np.float64)[self.cell]
+        shown = {label for some in self.labels for label in some}
+        met = np.array([sum(one in labels for one in some) for some in self.labels])
+        met += self.is_open & any(label not in shown for label in labels)
+        of_rows: Floats = (met / (self._counts + self.is_open))[self.cell]
         return of_rows
+
+
+def _members(label: str | None, tree: Taxonomy) -> list[str | None]:
+    """The members of a set of values; none if the label is no set."""
+    if label is None or label in tree.node_of or members_of(label) == [label]:
+        return []
+    return [*members_of(label)]
+
+
+def _leaves_below(tree: Taxonomy, node: int) -> list[str | None]:
+    begin, leaves = int(tree.first_leaf[node]), int(tree.leaves_below[node])
+    return [leaf if leaf != MISSING_LEAF else None for leaf in tree.labels[begin : begin + leaves]]
+
+
+def _is_unknown(leaf: str | None) -> bool:
+    """Whether a leaf only holds the place of labels that the release does not show."""
+    return leaf is not None and any(sign in leaf for sign in UNKNOWN)
+
+
+def _or_itself(labels: tuple[str | None, ...], cell: str | None) -> tuple[str | None, ...]:
+    return labels or (cell,)
 
 
 def _both_ends(wanted: Any, name: str) -> tuple[Any, Any]:

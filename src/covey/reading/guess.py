@@ -5,7 +5,7 @@ Only a form that a value cannot have shows that a column was generalised: `[20, 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,8 +27,7 @@ def guessed(table: Table) -> tuple[Table, Schema, list[str]]:
     """The table, a schema of its columns, and what is doubtful about it."""
     frame, ends = table.frame, _ends(table.frame.columns)
     texts = {n: _distinct(frame[n]) for n in frame.columns if n not in ends}
-    if any(re.fullmatch(rf"\[{_NUMBER}; {_NUMBER}\]", c) for some in texts.values() for c in some):
-        table = replace(table, dialect=replace(table.dialect, decimal=","))
+    table = replace(table, dialect=replace(table.dialect, decimal=_decimal(table, texts)))
     columns: dict[str, dict[str, Any]] = {}
     for name in frame.columns:
         if name in ends:
@@ -49,6 +48,15 @@ def guessed(table: Table) -> tuple[Table, Schema, list[str]]:
         *_doubts_of(columns, "categorical", "a label may stand for others that are not listed"),
     ]
     return table, Schema.from_dict({"columns": columns}), doubts
+
+
+def _decimal(table: Table, texts: Mapping[str, list[str]]) -> str:
+    """The decimal sign: a comma if it cannot separate the ends of intervals."""
+    for between, sign in (("; ", ","), (", ", ".")):
+        wide = re.compile(rf"\[{_NUMBER}{between}{_NUMBER}\]")
+        if any(wide.fullmatch(cell) for cells in texts.values() for cell in cells):
+            return sign
+    return table.dialect.decimal
 
 
 def _doubts_of(columns: dict[str, dict[str, Any]], kind: str, doubt: str) -> list[str]:

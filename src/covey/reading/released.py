@@ -14,7 +14,7 @@ import polars as pl
 
 from covey import tables
 from covey._core.arrays import Floats
-from covey.errors import UsageError, nearest
+from covey.errors import TableError, UsageError, nearest
 from covey.generalisation.classes import ReleasedClasses, index_of_rows, written_cells
 from covey.reading.columns import CoarseColumn, CoarseLabels, CoarseNumbers
 from covey.reading.guess import guessed
@@ -77,13 +77,17 @@ class ReleasedTable:
     @cached_property
     def _coarse(self) -> dict[str, CoarseColumn]:
         """The generalised columns by their names."""
-        with self.table.locating():
-            cells = ReleasedClasses.of(self.table, [*self.schema.quasi]).cells
-            index = index_of_rows(self.table, cells)
-            return {
-                name: self._column(name, written, rows)
-                for name, written, rows in zip(self.schema.quasi, cells, index, strict=True)
-            }
+        cells = ReleasedClasses.of(self.table, [*self.schema.quasi]).cells
+        index = index_of_rows(self.table, cells)
+        columns = zip(self.schema.quasi, cells, index, strict=True)
+        try:
+            return {name: self._column(name, *read) for name, *read in columns}
+        except TableError:
+            rows = np.arange(len(self))
+            with self.table.locating():  # of its rows, not of its distinct cells
+                for name in self.schema.quasi:
+                    self._column(name, written_cells(self.table, name), rows)
+            raise
 
     def _column(self, name: str, written: Any, cell: Any) -> CoarseColumn:
         column, dialect = self.schema.columns[name], self.table.dialect
