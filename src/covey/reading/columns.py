@@ -146,9 +146,10 @@ class CoarseNumbers(CoarseColumn):
             return self._typed(low + share * (high - low))
         first = np.ceil(np.nan_to_num(low) / step - _ROUNDING).astype(np.int64)
         last = np.floor(np.nan_to_num(high) / step + _ROUNDING).astype(np.int64)
-        values = random.integers(first, np.maximum(first, last), endpoint=True) * step
-        values = np.where(low == high, low, np.where(np.isnan(low), np.nan, values))
-        return self._typed(values if self.interval.is_date else np.round(values, _FINEST))
+        steps = random.integers(first, np.maximum(first, last), endpoint=True)
+        between = steps * step if self.interval.is_date else np.round(steps * step, _FINEST)
+        values: Floats = np.where(low == high, low, between)
+        return self._typed(np.where(np.isnan(low), np.nan, values))
 
     def share(self, wanted: Any) -> Floats:
         """The share of possible values that lie between both ends of `wanted`, or equal it."""
