@@ -173,8 +173,8 @@ def _first_triples(apart: Floats, labels: NDArray[np.int64]) -> set[tuple[int, i
 
 
 def _prices(apart: Floats, triples: set[tuple[int, int, int]]) -> Floats:
-    from scipy.optimize import linprog  # type: ignore[import-untyped]
-    from scipy.sparse import csc_matrix  # type: ignore[import-untyped]
+    from scipy.optimize import linprog
+    from scipy.sparse import csc_matrix
 
     columns = np.array(sorted(triples))
     a, b, c = columns.T

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]
-from scipy.sparse import csc_array  # type: ignore[import-untyped]
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csc_array
 
 from covey.reference.model import Measure, Table, check_k, labels_of, record_loss, row_count
 

@@ -156,7 +156,7 @@ def earth_mover(classes: Classes, distance: Distance) -> float:
 
     By the definition: a linear program over all ways to move shares from value to value.
     """
-    from scipy.optimize import linprog  # type: ignore[import-untyped]
+    from scipy.optimize import linprog
 
     table = distribution(everyone(classes))
     names = list(table)

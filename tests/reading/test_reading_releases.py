@@ -16,7 +16,8 @@ from covey.demo import people as invented
 from covey.encoding.groups import Groups
 from covey.errors import TableError, UsageError
 from covey.generalisation import Style, generalise
-from covey.reading import ReleasedTable, combine, read_release
+from covey.measures.rubin import combine
+from covey.reading import ReleasedTable, read_release
 from covey.schema import ColumnType
 from covey.tables import Table
 from examples import examples

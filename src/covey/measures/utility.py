@@ -1,7 +1,7 @@
 """Is a release good enough? In the terms of those who will analyse it.
 
-All figures compare the original with tables drawn from the release, as a recipient draws them
-(`ReleasedTable.draw`). They are for the custodian: some are exact figures of the original.
+All figures compare the original with tables drawn from the release, as a recipient draws them.
+They are for the custodian: some are exact figures of the original.
 """
 
 import math
@@ -13,14 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from covey import tables
-from covey.errors import UsageError, count
 from covey.measures.marginals import Marginals, marginals
+from covey.measures.rubin import Combined, combine
 from covey.measures.uses import Estimate, Use, typed_levels
-from covey.reading import Combined, ReleasedTable, combine
-from covey.schema import ColumnType, Role, Schema
-from covey.tables import Table
-from covey.tables.cells import parse_dates, parse_numbers
 
 _NORMAL = 1.959964
 FEWEST = 10  # rows of a value that gets figures of its own
@@ -126,67 +121,23 @@ class Utility:
 
 
 def utility(
-    original: Any,
-    released: ReleasedTable,
-    *,
-    uses: Sequence[str] = (),
-    draws: int = 5,
-    seed: int = 0,
+    original: pl.DataFrame, drawn: Sequence[pl.DataFrame], uses: Sequence[str] = (), seed: int = 0
 ) -> Utility:
-    """Measure how good a release is: by its joint distributions, and by declared `uses`.
+    """Compare an original with tables drawn from its release, column by column of the same types.
 
     A use is a text such as "mean of age by sex"; `covey.measures.uses` has the grammar.
     """
-    if draws < 2:
-        raise UsageError("two draws or more show how much is unknown")
-    schema = released.schema
-    before = typed(tables.original(original, schema, Role.QUASI), schema)
-    after = [_alike(pl.DataFrame(one), before) for one in released.draw(draws, seed)]
-    before = before.select(after[0].columns)
-    if not before.height or not after[0].height:
-        raise UsageError("one of the tables has no rows")
-    levels = typed_levels(before, FEWEST)
-    figures = partial(_figures, before=before, after=after, levels=levels)
-    declared = [Use.of(text, before.columns) for text in uses]
+    declared = [Use.of(text, original.columns) for text in uses]
+    levels = typed_levels(original, FEWEST)
+    figures = partial(_figures, before=original, after=drawn, levels=levels)
     return Utility(
-        rows=after[0].height,
-        rows_original=before.height,
-        draws=draws,
-        marginals=marginals(before, after, seed),
-        pmse_ratio=_pmse_ratio(before, after[0], levels),
-        columns=tuple(figures(use) for use in _usual(before)),
+        rows=drawn[0].height,
+        rows_original=original.height,
+        draws=len(drawn),
+        marginals=marginals(original, drawn, seed),
+        pmse_ratio=_pmse_ratio(original, drawn[0], levels),
+        columns=tuple(map(figures, _usual(original))),
         uses=tuple(map(figures, declared)),
-    )
-
-
-def typed(table: Table, schema: Schema) -> pl.DataFrame:
-    """The columns of an original that its release shows, as numbers, dates and labels."""
-    names = [n for n in table.frame.columns if n in schema.columns]
-    columns = {n: schema.columns[n] for n in names if not schema.columns[n].is_removed}
-    with table.locating():
-        return pl.DataFrame([_typed(table, name, c.type, c.format) for name, c in columns.items()])
-
-
-def _typed(table: Table, name: str, kind: ColumnType | None, form: str | None) -> pl.Series:
-    cells = table.cells(name)
-    if kind is ColumnType.NUMERIC:
-        return parse_numbers(cells, table.dialect).alias(name)
-    if kind is ColumnType.DATE:
-        days = parse_dates(cells, form).floor().cast(pl.Int32)
-        return days.cast(pl.Date).alias(name)
-    return cells.alias(name) if cells.dtype.is_numeric() else cells.cast(pl.String).alias(name)
-
-
-def _alike(drawn: pl.DataFrame, original: pl.DataFrame) -> pl.DataFrame:
-    """A drawn table with the types of the original."""
-    absent = [name for name in original.columns if name not in drawn.columns]
-    if absent:
-        raise UsageError(
-            f"the release lacks {count(len(absent), 'column')} of the original, first "
-            f"{absent[0]!r}: is it a release of this table?"
-        )
-    return drawn.select(
-        pl.col(name).cast(dtype, strict=False) for name, dtype in original.schema.items()
     )
 
 

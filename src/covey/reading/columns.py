@@ -91,7 +91,7 @@ class CoarseNumbers(CoarseColumn):
         else:
             ranges = shown
         rows = np.bincount(cell, minlength=len(ranges)).astype(np.int64)
-        first, last = column.domain or ranges.domain(rows)
+        first, last = column.domain or ranges.usual(rows)
         bottom, top = column.bounds
         below, above = (ranges.low <= bottom), (ranges.high >= top)
         declared = column.domain is not None

@@ -133,11 +133,15 @@ class ReleasedTable:
 
         Estimate with each of them, and combine the results with `covey.combine`.
         """
+        return [self._given(frame) for frame in self.drawn(n, seed)]
+
+    def drawn(self, n: int, seed: int) -> Iterator[pl.DataFrame]:
+        """The same one after another, as frames of polars."""
         if n < 1:
             raise UsageError("draw at least one table")
         random = np.random.default_rng(seed)
-        drawn = [{name: [c.draw(random)] for name, c in self._coarse.items()} for _ in range(n)]
-        return [self._given(self._with(columns)) for columns in drawn]
+        for _ in range(n):
+            yield self._with({name: [c.draw(random)] for name, c in self._coarse.items()})
 
     def count(self, **conditions: Any) -> Counted:
         """Count the rows that meet all conditions, such as `age=(30, 40), sex={"f", "d"}`.

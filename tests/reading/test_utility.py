@@ -1,0 +1,218 @@
+"""What a release is good for: distributions, figures and uses, beside plain definitions."""
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import covey
+from covey.demo import people
+from covey.errors import UsageError
+from covey.measures.marginals import marginals
+from covey.measures.uses import OTHERS, Use, typed_levels
+from covey.measures.utility import Figure
+from covey.reading import read_release, utility
+from examples import examples
+
+# ── k-marginals ─────────────────────────────────────────────────────────────────────────────────
+
+
+def oracle(one: pl.DataFrame, other: pl.DataFrame, k: int) -> float:
+    """NIST's score: 1,000 less the mean distance of the distributions of k columns, in shares."""
+    distances = []
+    for names in combinations(one.columns, k):
+        a, b = (Counter(frame.select(names).rows()) for frame in (one, other))
+        cells = a.keys() | b.keys()
+        distances.append(
+            sum(abs(a[cell] / one.height - b[cell] / other.height) for cell in cells) / 2
+        )
+    return 1000 * (1 - statistics.fmean(distances))
+
+
+columns = st.lists(st.sampled_from(["a", "b", "c", None]), min_size=6, max_size=6)
+
+
+@given(st.lists(columns, min_size=2, max_size=4), st.lists(columns, min_size=2, max_size=4))
+@examples(100)
+def test_scores_are_those_of_the_definition(
+    ones: Sequence[list[Any]], others: Sequence[list[Any]]
+) -> None:
+    most = min(len(ones), len(others))
+    one, other = (
+        pl.DataFrame({str(j): cells for j, cells in enumerate(some[:most])}, pl.Schema(
+            {str(j): pl.String for j in range(most)})) for some in (ones, others)
+    )  # fmt: skip
+    found = marginals(one, [other])
+    assert found.score == pytest.approx(oracle(one, other, 2))
+    assert (found.triples is None) is (most == 2)
+    if found.triples is not None:
+        assert found.triples == pytest.approx(oracle(one, other, 3))
+    assert found.score == pytest.approx(1000 * (1 - statistics.fmean(found.distances.values())))
+
+
+def test_numbers_are_compared_in_bins_of_equally_many_rows() -> None:
+    one = pl.DataFrame({"x": np.arange(1000.0), "y": ["a"] * 1000})
+    low, high = one.with_columns(pl.col("x") + 0.3), one.with_columns(pl.col("x") + 500)
+    assert marginals(one, [low]).score > 990
+    assert marginals(one, [high]).score == pytest.approx(500, abs=10)
+
+
+def test_a_sample_is_as_good_as_a_sample_of_its_size() -> None:
+    frame = people(20_000).select("age", "sex", "education", "diagnosis")
+    for share in (0.05, 0.4):
+        found = marginals(frame, [frame.sample(fraction=share, seed=3)])
+        assert found.as_sample == pytest.approx(share, rel=0.25)
+    assert marginals(frame, [frame]).as_sample == 1
+
+
+def test_the_pair_that_lost_most_is_named_first() -> None:
+    frame = people(2_000).select("age", "sex", "education")
+    shuffled = frame.with_columns(pl.col("age").shuffle(seed=0), pl.lit("Male").alias("sex"))
+    assert "sex" in marginals(frame, [shuffled]).worst[0]
+
+
+# ── uses ────────────────────────────────────────────────────────────────────────────────────────
+
+FRAME = people(3_000).select("age", "sex", "education", "length_of_stay", "diagnosis")
+LEVELS = typed_levels(FRAME, 10)
+
+
+def estimates(text: str, frame: pl.DataFrame = FRAME) -> dict[str, tuple[float, float]]:
+    found = Use.of(text, frame.columns).estimates(frame, LEVELS)
+    return {one.label: (one.value, one.variance) for one in found}
+
+
+def test_means_medians_and_shares_are_those_of_the_rows() -> None:
+    women = FRAME.filter(pl.col("sex") == "Female")["length_of_stay"].to_list()
+    value, variance = estimates("mean of length_of_stay by sex")["Female"]
+    assert value == pytest.approx(statistics.fmean(women))
+    assert variance == pytest.approx(statistics.variance(women) / len(women))
+    old = FRAME.filter(pl.col("age") >= 65)["sex"].to_list()
+    share, of_share = estimates("share of sex = Female where age >= 65")[""]
+    assert share == pytest.approx(old.count("Female") / len(old))
+    assert of_share == pytest.approx(share * (1 - share) / len(old))
+    median, of_median = estimates("median of age")[""]
+    assert median == statistics.median(FRAME["age"])
+    resampled = stats.bootstrap(
+        (FRAME["age"].to_numpy(),),
+        np.median,
+        n_resamples=300,
+        method="percentile",
+        rng=np.random.default_rng(0),
+    )
+    assert math.sqrt(of_median) == pytest.approx(resampled.standard_error, abs=0.35)
+
+
+def test_counts_and_conditions_are_those_of_the_rows() -> None:
+    text = 'count by sex where age < 30 and diagnosis != "Back pain"'
+    part = FRAME.filter((pl.col("age") < 30) & (pl.col("diagnosis") != "Back pain"))
+    for sex, (value, _) in estimates(text).items():
+        assert value == part.filter(pl.col("sex") == sex).height
+
+
+def test_regressions_and_correlations_are_those_of_scipy() -> None:
+    one, other = FRAME["age"].to_numpy(), FRAME["length_of_stay"].to_numpy()
+    line = stats.linregress(one, other)
+    value, variance = estimates("regress length_of_stay on age")["age"]
+    assert (value, math.sqrt(variance)) == pytest.approx((line.slope, line.stderr))
+    value, variance = estimates("correlation of age and length_of_stay")[""]
+    low, high = stats.pearsonr(one, other).confidence_interval()
+    half = 1.959964 * math.sqrt(variance)
+    assert (math.tanh(value - half), math.tanh(value + half)) == pytest.approx((low, high))
+
+
+def test_a_regression_on_labels_compares_with_the_most_frequent_one() -> None:
+    found = estimates("regress length_of_stay on sex")
+    means = estimates("mean of length_of_stay by sex")
+    first, second = LEVELS["sex"]
+    assert found["constant"][0] == pytest.approx(means[first][0])
+    assert found[f"sex = {second}"][0] == pytest.approx(means[second][0] - means[first][0])
+
+
+def test_values_of_few_people_have_no_figures_of_their_own() -> None:
+    frame = pl.DataFrame({"x": [1.0] * 30, "g": ["a"] * 12 + ["b"] * 12 + [*"cdefgh"]})
+    levels = typed_levels(frame, 10)
+    assert levels["g"][2:] == [OTHERS]
+    found = Use.of("count by g", frame.columns).estimates(frame, levels)
+    assert {one.label: one.value for one in found} == {"a": 12, "b": 12, OTHERS: 6}
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("", "quote"),
+        ("average of age", "must begin"),
+        ("mean age", "'of'"),
+        ("mean of agee", "'age'"),
+        ("mean of age by", "at its end"),
+        ("count where age ~ 3", "not '~'"),
+        ("share of sex", "'='"),
+        ("regress age sex", "'on'"),
+        ("correlation of age and age", "two columns"),
+        ("mean of age with sex", "'with'"),
+        ('count where sex = "Male', "quote"),
+    ],
+)
+def test_a_use_that_cannot_be_read_says_why(text: str, word: str) -> None:
+    with pytest.raises(UsageError, match=word):
+        Use.of(text, FRAME.columns)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [("count where age = old", "'age' has numbers"), ("regress diagnosis on age", "two values")],
+)
+def test_a_use_that_does_not_fit_its_column_says_why(text: str, word: str) -> None:
+    with pytest.raises(UsageError, match=word):
+        estimates(text)
+
+
+# ── on a release ────────────────────────────────────────────────────────────────────────────────
+
+QUASI, KEPT = ["age", "sex", "education"], ["length_of_stay", "diagnosis"]
+USES = ("mean of length_of_stay by sex", "regress length_of_stay on age, sex")
+
+
+def test_columns_that_are_kept_lose_nothing_and_others_little() -> None:
+    release = covey.anonymize(FRAME, quasi=QUASI, sensitive=KEPT, k=5)
+    found = utility(FRAME, read_release(release.table, schema=release.schema), uses=USES)
+    by_text = {each.use: each for each in found.columns}
+    assert by_text["mean of length_of_stay"].overlap == pytest.approx(1)
+    assert by_text["mean of age"].overlap is not None
+    assert by_text["mean of age"].overlap > 0.5
+    assert [each.use for each in found.uses] == [*USES]
+    assert found.uses[0].is_kept
+    assert 700 < found.marginals.score < 1000
+    assert found.pmse_ratio is not None
+    plain = found.to_dict()
+    assert plain["k_marginal"]["pairs"] == found.marginals.score
+    assert plain["uses"][0]["figures"][0]["keeps_sign"]
+
+
+def test_another_table_is_refused() -> None:
+    release = covey.anonymize(FRAME, quasi=QUASI, sensitive=KEPT, k=5)
+    reader = read_release(release.table.drop("length_of_stay"), schema=release.schema)
+    with pytest.raises(UsageError, match="is it a release of this table"):
+        utility(FRAME, reader)
+    with pytest.raises(UsageError, match="two draws"):
+        utility(FRAME, reader, draws=1)
+
+
+def test_overlap_signs_and_significance_are_those_of_the_intervals() -> None:
+    alike = Figure("", 1.0, (0.0, 2.0), 1.5, (1.0, 2.0))
+    assert alike.overlap == pytest.approx((1 / 2 + 1 / 1) / 2)
+    assert alike.keeps_sign
+    assert not alike.keeps_significance
+    apart = Figure("", 1.0, (0.5, 1.5), -1.0, (-2.0, -0.5))
+    assert apart.overlap == 0
+    assert not apart.keeps_sign
+    assert apart.keeps_significance
