@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     )
     from covey.generalisation import Style
     from covey.inspection import inspect
+    from covey.measures.rubin import combine
     from covey.pipeline import anonymize, cluster, measure, report_on
+    from covey.reading import read_release, utility
     from covey.release import Release
     from covey.report import About, Report
     from covey.schema import Column, Schema
@@ -82,14 +84,17 @@ __all__ = [
     "__version__",
     "anonymize",
     "cluster",
+    "combine",
     "compare",
     "curve",
     "inspect",
     "measure",
     "method",
     "population_risks",
+    "read_release",
     "reference",
     "report_on",
+    "utility",
     "verify",
 ]
 
@@ -101,7 +106,9 @@ _HOMES = {
     "generalisation": ("Style",),
     "encoding.groups": ("Groups",),
     "inspection": ("inspect",),
+    "measures.rubin": ("combine",),
     "pipeline": ("anonymize", "cluster", "measure", "report_on"),
+    "reading": ("read_release", "utility"),
     "release": ("Release",),
     "report": ("About", "Report"),
     "schema.requirements": (

@@ -21,8 +21,8 @@ PUBLIC = {
     "InfeasibleError", "KAnonymity", "LDiversity", "OutputError", "PersonShare", "Release",
     "Report", "Schema", "SchemaError", "Style", "TCloseness", "TableError", "Taxonomy",
     "TaxonomyError", "UsageError", "Verdict", "ViolationError", "__version__", "anonymize",
-    "cluster", "compare", "curve", "inspect", "measure", "method",
-    "population_risks", "reference", "report_on", "verify",
+    "cluster", "combine", "compare", "curve", "inspect", "measure", "method",
+    "population_risks", "read_release", "reference", "report_on", "utility", "verify",
 }  # fmt: skip
 
 MODULES = {"covey.demo", "covey.html", "covey.methods", "covey.report"}  # public, one level down
@@ -72,6 +72,8 @@ COMMANDS = {
         "--class-column --count-rows --json --limit-share --method --option --output --person "
         "--schema --seed -O -k -o -s table"
     ),
+    "utility": "--draws --json --original --schema --seed --use -s released",
+    "read": "--as --output --schema --seed -n -o -s released",
     "studio": "--no-browser --port table",
     "methods": "--bibtex --json",
     "demo": "--output --rows -k -o",

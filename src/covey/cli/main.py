@@ -24,9 +24,11 @@ from covey.cli.commands.experiment import experiment
 from covey.cli.commands.inspect import inspect
 from covey.cli.commands.measure import measure
 from covey.cli.commands.methods import methods
+from covey.cli.commands.read import read
 from covey.cli.commands.releases import forget, releases
 from covey.cli.commands.report import report
 from covey.cli.commands.studio import studio
+from covey.cli.commands.utility import utility
 from covey.cli.commands.verify import verify
 from covey.cli.options import Commands, GroupedCommand
 from covey.cli.terminal import say, say_error
@@ -43,8 +45,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for command in (  # as `covey --help` lists them
-    studio, inspect, anonymize, releases, forget, verify, measure, report, compare, curve,
-    methods, demo, experiment,
+    studio, inspect, anonymize, releases, forget, verify, measure, utility, report, read, compare,
+    curve, methods, demo, experiment,
 ):  # fmt: skip
     app.command(cls=GroupedCommand)(command)
 

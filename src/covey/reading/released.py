@@ -19,8 +19,9 @@ from covey.generalisation.classes import ReleasedClasses, index_of_rows, written
 from covey.reading.columns import CoarseColumn, CoarseLabels, CoarseNumbers
 from covey.reading.guess import guessed
 from covey.schema import ColumnType, Schema
-from covey.tables import Table
+from covey.tables import Table, formulas
 from covey.tables.cells import as_numbers
+from covey.tables.csv_files import Dialect
 
 Form = Literal["text", "bounds", "middle"]
 
@@ -102,16 +103,7 @@ class ReleasedTable:
             cells.name for name in self.schema.quasi for cells in written_cells(self.table, name)
         }
         names = [name for name in self.table.frame.columns if name not in shown]
-        return {name: self._typed(self.table.cells(name)) for name in names}
-
-    def _typed(self, cells: pl.Series) -> pl.Series:
-        if cells.dtype != pl.String or cells.str.contains("^0[0-9]").any():
-            return cells
-        numbers = as_numbers(cells, self.table.dialect)
-        if cells.null_count() == len(cells) or numbers.null_count() > cells.null_count():
-            return cells
-        whole = bool((numbers.drop_nulls() % 1 == 0).all())
-        return numbers.cast(pl.Int64) if whole else numbers
+        return {name: plain(self.table.cells(name), self.table.dialect) for name in names}
 
     def frame(self, form: Form = "middle") -> Any:
         """The release as a dataframe of the kind that it came in, or else of polars.
@@ -187,3 +179,18 @@ class ReleasedTable:
 
     def _given(self, frame: pl.DataFrame) -> Any:
         return self.table.give_back(frame)
+
+
+def plain(cells: pl.Series, dialect: Dialect) -> pl.Series:
+    """Cells that are released as they are: as numbers if all are, else as the texts they mean."""
+    if cells.dtype != pl.String or cells.null_count() == len(cells):
+        return cells
+    numbers = as_numbers(cells, dialect)
+    are_codes = cells.str.contains("^0[0-9]").any()
+    if not are_codes and numbers.null_count() == cells.null_count():
+        whole = bool((numbers.drop_nulls() % 1 == 0).all())
+        return (numbers.cast(pl.Int64) if whole else numbers).alias(cells.name)
+    distinct = cells.drop_nulls().unique()
+    # Without the apostrophes that keep spreadsheets from running them.
+    meant = formulas.meant(distinct.to_list(), (), dialect)
+    return cells.replace_strict(distinct, pl.Series(meant, dtype=pl.String), default=None)

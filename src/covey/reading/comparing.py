@@ -9,7 +9,7 @@ from covey import tables
 from covey.errors import UsageError, count
 from covey.measures.utility import Utility
 from covey.measures.utility import utility as of_frames
-from covey.reading.released import ReleasedTable
+from covey.reading.released import ReleasedTable, plain
 from covey.schema import ColumnType, Role, Schema
 from covey.tables import Table
 from covey.tables.cells import parse_dates, parse_numbers
@@ -51,7 +51,8 @@ def _typed(table: Table, name: str, schema: Schema) -> pl.Series:
     if column.type is ColumnType.DATE:
         days = parse_dates(cells, column.format).floor().cast(pl.Int32)
         return days.cast(pl.Date).alias(name)
-    return cells if cells.dtype.is_numeric() else cells.cast(pl.String)
+    read = plain(cells, table.dialect)
+    return read if read.dtype.is_numeric() else read.cast(pl.String)
 
 
 def _alike(drawn: pl.DataFrame, original: pl.DataFrame) -> pl.DataFrame:
