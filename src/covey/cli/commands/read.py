@@ -2,8 +2,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, cast, get_args
 
-import polars as pl
-
 from covey.cli.files import refuse_overwriting
 from covey.cli.options import command
 from covey.cli.terminal import say
@@ -24,6 +22,8 @@ class Reading:
 
 @command("Read a release as numbers and labels: ends, middles, or tables drawn from it.")
 def read(*, released: str, schema: Path | None = None, reading: Reading) -> None:
+    import polars as pl
+
     from covey import tables
     from covey.reading import read_release
     from covey.reading.released import Form
