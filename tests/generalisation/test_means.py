@@ -21,6 +21,7 @@ from covey.measures import loss
 from covey.tables import Table
 from covey.tables.csv_files import Dialect
 from examples import examples
+from generalisation.test_generalisation import frame_of
 
 KEY = bytes(range(32))
 MEANS: dict[str, Callable[[Sequence[float]], float]] = {
@@ -54,10 +55,8 @@ def release(frame: pl.DataFrame, known: Schema, **more: Any) -> covey.Release:
 
 def shown(values: list[float | None], labels: list[int], **settings: Any) -> list[float | None]:
     """The cells of a single column in its groups, row by row."""
-    known = Schema.of(quasi={"x": {"type": "numeric", **settings}})
-    table = Table(pl.DataFrame({"x": values}, schema={"x": pl.Float64}))
-    found = generalise(table, encode(table, known), Groups(labels), Style())
-    return found.frame["x"].to_list()
+    frame = pl.DataFrame({"x": values}, schema={"x": pl.Float64})
+    return frame_of(frame, {"x": {"type": "numeric", **settings}}, labels)["x"].to_list()
 
 
 @given(
@@ -133,10 +132,9 @@ def test_cells_are_read_as_they_were_written(comma: bool) -> None:
 def test_whole_numbers_are_written_without_a_fraction(
     settings: dict[str, float], cells: list[str]
 ) -> None:
-    known = Schema.of(quasi={"x": {"type": "numeric", "render": "mean", **settings}})
-    table = Table(pl.DataFrame({"x": [4.0, 6.0, 250_002.0]}))
-    released = generalise(table, encode(table, known), Groups([0, 0, 1]), Style())
-    assert released.frame["x"].cast(pl.String).to_list() == cells
+    quasi = {"x": {"type": "numeric", "render": "mean", **settings}}
+    released = frame_of({"x": [4.0, 6.0, 250_002.0]}, quasi, [0, 0, 1])
+    assert released["x"].cast(pl.String).to_list() == cells
 
 
 @pytest.mark.parametrize("render", ["mean", "median"])
@@ -167,13 +165,6 @@ def test_sse_is_that_of_the_oracle(render: str) -> None:
         within = sum((values[i] - centres[labels[i]]) ** 2 for i in range(rows))
         shares.append(within / sum((v - statistics.fmean(values)) ** 2 for v in values))
     assert found.report.losses.sse == pytest.approx(sum(shares) / 2, rel=1e-3)
-
-
-def test_every_column_keeps_its_total() -> None:
-    frame = people()
-    table = release(frame, schema()).table
-    assert table["age"].sum() == pytest.approx(frame["age"].sum(), abs=300 * 1e-3 / 2)
-    assert table["income"].sum() == pytest.approx(frame["income"].sum(), abs=300 / 2)
 
 
 def test_two_groups_with_the_same_mean_are_one_class() -> None:

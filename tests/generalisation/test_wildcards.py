@@ -1,7 +1,6 @@
 """Missing cells as wildcards: k by both readings, cells, losses, and every method."""
 
 import datetime
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 
 import covey
 from covey import Groups, KAnonymity, LDiversity, Style
-from covey.cli import main as cli
 from covey.encoding import Category, encode
 from covey.encoding.groups import Rings
 from covey.encoding.imputation import without_gaps
@@ -27,6 +25,7 @@ from covey.schema import MissingPolicy, Schema
 from covey.tables import Table
 from covey.verification.classes import wildcards
 from examples import examples
+from generalisation.test_generalisation import frame_of
 from oracles.anonymity import smallest_class, smallest_match
 from oracles.metrics import groups_of, total_il
 from tables_of_people import CLASS, People, as_shown, labels_for, people
@@ -178,10 +177,8 @@ def test_losses_are_those_of_the_known_members(table: People, data: st.DataObjec
 
 def shown_of(cells: Sequence[Any], style: Style = STYLES[0], **column: Any) -> list[Any]:
     """The first row of one group of all."""
-    schema = Schema.of(quasi={"x": {"missing": "wildcard", **column}})
-    table = Table(pl.DataFrame({"x": cells}))
-    groups = Groups([0] * len(cells))
-    return list(generalise(table, encode(table, schema), groups, style).frame.row(0))
+    quasi = {"x": {"missing": "wildcard", **column}}
+    return list(frame_of({"x": cells}, quasi, [0] * len(cells), style=style).row(0))
 
 
 TREE = {"Europe": ["France", "Italy"], "Asia": ["Japan"]}
@@ -364,31 +361,3 @@ def test_measured_again_from_its_file_the_loss_is_the_same(tmp_path: Path) -> No
     again = covey.measure(PEOPLE, tmp_path / "released.csv", SCHEMA)
     assert again.total_il == release.report.losses.total_il
     assert covey.verify(tmp_path / "released.csv", SCHEMA, KAnonymity(4)).holds
-
-
-def test_on_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("people.csv").write_text(
-        "age,town,illness\n31,Ayr,a\n,Ayr,b\n33,?,c\n70,Bath,a\n72,Bath,b\n71,?,c\n"
-    )
-    columns = {"age": "numeric", "town": "categorical"}
-    Path("people.toml").write_text(
-        "[require]\nk = 3\n[columns.illness]\nrole = 'sensitive'\n"
-        + "".join(
-            f"[columns.{name}]\nrole = 'quasi'\ntype = '{kind}'\nmissing = 'wildcard'\n"
-            for name, kind in columns.items()
-        )
-    )
-    arguments = ["people.csv", "-s", "people.toml", "-o", "out.csv", "--report", "report.json"]
-    assert cli.run(["anonymize", *arguments]) == 0
-    assert "with a missing cell" in capfd.readouterr().err
-    cells = [line.rsplit(",", 1)[0] for line in Path("out.csv").read_text().splitlines()[1:]]
-    assert sorted(cells) == ['"[31, 33]",Ayr'] * 3 + ['"[70, 72]",Bath'] * 3
-    report = json.loads(Path("report.json").read_text())
-    assert report["verdict"]["k"] == report["verdict"]["k_wildcard"] == 3
-    assert cli.run(["verify", "out.csv", "-s", "people.toml"]) == 0
-    Path("people.toml").write_text(Path("people.toml").read_text().replace("wildcard", "joker", 1))
-    assert cli.run(["anonymize", *arguments[:4], "-o", "other.csv"]) == 2
-    assert not Path("other.csv").exists()

@@ -30,6 +30,7 @@ from covey.measures.histograms import (
 )
 from covey.tables import Table
 from examples import examples
+from views import encoded, view_of
 
 TREE = {"Europe": {"North": ["no", "se"], "South": ["it", "es", "gr"]}, "Asia": ["jp", "in"]}
 LEAVES = {"Europe": ["no", "se", "it", "es", "gr"], "North": ["no", "se"],
@@ -52,6 +53,7 @@ COUNTRIES = st.none() | st.sampled_from(LEAVES["Europe"] + LEAVES["Asia"])
 JOBS = st.none() | st.integers(0, 30).map(lambda number: f"job {number // 3}")
 PEOPLE = st.lists(st.tuples(AGES, HEIGHTS, DAYS, COUNTRIES, JOBS), min_size=6, max_size=60)
 NAMES = ("age", "height", "born", "country", "job")
+AGE: dict[str, Any] = {"age": "numeric"}
 
 
 def frame_of(people: list[tuple[Any, ...]]) -> pl.DataFrame:
@@ -244,11 +246,9 @@ def test_no_subtraction_tells_of_fewer_than_k(people: list[tuple[Any, ...]], k: 
 def told_of(
     frame: pl.DataFrame, shown: pl.DataFrame, k: int = 5, whose: pl.Series | None = None
 ) -> tuple[Bin, ...]:
-    encoded = encode(
-        Table(frame), covey.Schema.of(quasi=dict.fromkeys(frame.columns, "categorical"))
-    )
-    persons = None if whose is None else PersonCounts.of(whose, encoded)
-    (found,) = distributions(View.of(Table(shown), encoded), k, persons=persons)
+    quasi = dict.fromkeys(frame.columns, "categorical")
+    persons = None if whose is None else PersonCounts.of(whose, encoded(frame, quasi))
+    (found,) = distributions(view_of(frame, quasi, shown), k, persons=persons)
     return found.bins
 
 
@@ -277,10 +277,9 @@ def test_what_few_cells_hide_is_not_told_by_the_difference(
 def test_a_count_is_told_where_others_are_kept_back() -> None:
     rows = ["a"] * 30 + ["b"] * 20 + ["c"] * 20 + ["d"] * 20
     tree = {"cd": ["c", "d"], "a": [], "b": []}
-    schema = covey.Schema.of(quasi={"q": {"type": "categorical", "taxonomy": tree}})
-    shown = pl.DataFrame({"q": rows[:68] + ["cd"] * 5 + rows[73:]})
-    encoded = encode(Table(pl.DataFrame({"q": rows})), schema)
-    (found,) = distributions(View.of(Table(shown), encoded), 5)
+    quasi = {"q": {"type": "categorical", "taxonomy": tree}}
+    shown = {"q": rows[:68] + ["cd"] * 5 + rows[73:]}
+    (found,) = distributions(view_of({"q": rows}, quasi, shown), 5)
     assert {bin_.label: bin_.before for bin_ in found.bins} == {
         "a": 30, "b": 20, "c": None, "d": None
     }  # fmt: skip
@@ -293,35 +292,32 @@ def test_rows_of_one_person_do_not_make_several() -> None:
 
 
 def test_missing_cells_that_show_what_others_have_are_not_told_by_the_difference() -> None:
-    schema = covey.Schema.of(quasi={"sex": {"type": "categorical", "missing": "wildcard"}})
+    quasi = {"sex": {"type": "categorical", "missing": "wildcard"}}
     frame = pl.concat([sexes(20, 20), pl.DataFrame({"sex": [None] * 7})], how="vertical_relaxed")
-    encoded = encode(Table(frame), schema)
-    (found,) = distributions(View.of(Table(sexes(24, 23)), encoded), 5)
+    (found,) = distributions(view_of(frame, quasi, sexes(24, 23)), 5)
     assert [bin_.before for bin_ in found.bins] == [None] * len(found.bins)
 
 
 def test_a_bin_of_nobody_but_people_who_were_left_out_is_not_there() -> None:
-    everybody = pl.DataFrame({"sex": ["f"] * 20 + ["m"] * 20 + ["x"]})
-    encoded = encode(Table(everybody), covey.Schema.of(quasi={"sex": "categorical"}))
-    kept = encoded.take(np.arange(40))
+    everybody = encoded({"sex": ["f"] * 20 + ["m"] * 20 + ["x"]}, {"sex": "categorical"})
+    kept = everybody.take(np.arange(40))
     for hidden, rest in ((0, {}), (20, {ANYTHING: 20})):
         shown = Table(sexes(20 - hidden // 2, 20 - hidden // 2, hidden))
         (found,) = distributions(View.of(shown, kept), 5)
         assert {bin_.label: bin_.after for bin_ in found.bins} == {"f": 20, "m": 20}
         # Nor does anything but the release say what cells may stand for, if nobody knows who is in.
-        (found,) = distributions(View.of(shown, encoded), 5)
+        (found,) = distributions(View.of(shown, everybody), 5)
         told = {bin_.label: bin_.after for bin_ in found.bins}
         assert told == {"f": 20 - hidden // 2, "m": 20 - hidden // 2} | rest
         assert all(bin_.certain is None for bin_ in found.bins if bin_.label == ANYTHING)
-    (found,) = distributions(View.of(Table(sexes(0, 0, 40)), encoded), 5)
+    (found,) = distributions(View.of(Table(sexes(0, 0, 40)), everybody), 5)
     assert [bin_.label for bin_ in found.bins] == [EVERYTHING]
 
 
 def test_a_cell_that_leads_nowhere_keeps_all_back() -> None:
-    frame = pl.DataFrame({"age": [i // 4 for i in range(40)]})
-    schema = covey.Schema.of(quasi={"age": "numeric"})
-    shown = pl.DataFrame({"age": [None] + [str(i // 4) for i in range(1, 40)]})
-    (found,) = distributions(View.of(Table(shown), encode(Table(frame), schema)), 4)
+    ages = {"age": [i // 4 for i in range(40)]}
+    shown = {"age": [None] + [str(i // 4) for i in range(1, 40)]}
+    (found,) = distributions(view_of(ages, AGE, shown), 4)
     assert all(bin_.before is None for bin_ in found.bins)
 
 
@@ -333,8 +329,7 @@ def test_rare_values_and_exact_ends_are_not_named() -> None:
             "job": ["baker", "clerk"] * 95 + [f"rare {i}" for i in range(10)],
         }
     )
-    schema = covey.Schema.of(quasi={"age": "numeric", "job": "categorical"})
-    found = distributions(View.of(Table(frame), encode(Table(frame), schema)), 5)
+    found = distributions(view_of(frame, AGE | {"job": "categorical"}), 5)
     age, job = ({bin_.label: bin_.before for bin_ in d.bins} for d in found)
     assert job == {"baker": 95, "clerk": 95, OTHERS: 10}
     assert not {"7", "31", "70", "113"} & {n for label in age for n in re.findall(r"\d+", label)}
@@ -342,19 +337,16 @@ def test_rare_values_and_exact_ends_are_not_named() -> None:
 
 
 def test_few_missing_cells_are_told_with_others_and_many_on_their_own() -> None:
-    schema = covey.Schema.of(quasi={"age": "numeric"})
     for missing in (3, 8):
         ages = [20 + i % 50 for i in range(100)] + [None] * missing
-        frame = pl.DataFrame({"age": ages})
-        (found,) = distributions(View.of(Table(frame), encode(Table(frame), schema)), 5)
+        (found,) = distributions(view_of({"age": ages}, AGE), 5)
         assert found.bins[-1].label.endswith(MISSING)
         assert (found.bins[-1].label == MISSING) is (missing == 8)
         assert sum(bin_.before or 0 for bin_ in found.bins) == 100 + missing
-    frame = pl.DataFrame({"age": [None, None, 30, None, None]})
-    (found,) = distributions(View.of(Table(frame), encode(Table(frame), schema)), 2)
+    (found,) = distributions(view_of({"age": [None, None, 30, None, None]}, AGE), 2)
     assert [bin_.label for bin_ in found.bins] == [EVERYTHING]
-    frame = pl.DataFrame({"age": pl.Series([None] * 4, dtype=pl.Int64)})
-    (found,) = distributions(View.of(Table(frame), encode(Table(frame), schema)), 2)
+    nobody = {"age": pl.Series([None] * 4, dtype=pl.Int64)}
+    (found,) = distributions(view_of(nobody, AGE), 2)
     assert found.bins == (Bin(MISSING, 4, 4.0, 4),)
 
 
@@ -366,12 +358,10 @@ def test_few_missing_cells_are_told_with_others_and_many_on_their_own() -> None:
 def test_where_persons_count_every_bin_holds_k_of_them(
     rows: list[tuple[int, int | None]], k: int
 ) -> None:
-    frame = pl.DataFrame({"age": [age for age, _ in rows]})
-    schema = covey.Schema.of(quasi={"age": "numeric"})
-    whose = pl.Series([person for _, person in rows], dtype=pl.Int64)
-    encoded = encode(Table(frame), schema)
-    persons = PersonCounts.of(whose, encoded)
-    (found,) = distributions(View.of(Table(frame), encoded), k, persons=persons)
+    ages = {"age": [age for age, _ in rows]}
+    owners = pl.Series([person for _, person in rows], dtype=pl.Int64)
+    persons = PersonCounts.of(owners, encoded(ages, AGE))
+    (found,) = distributions(view_of(ages, AGE), k, persons=persons)
     labels = [bin_.label for bin_ in found.bins]
     for label in labels if len(labels) > 1 else []:
         inside = {p for age, p in rows if p is not None and holds(label, age, "age", labels)}
@@ -379,19 +369,16 @@ def test_where_persons_count_every_bin_holds_k_of_them(
 
 
 def test_nothing_is_told_of_an_original_that_holds_others_too() -> None:
-    frame = pl.DataFrame({"age": list(range(40))})
-    schema = covey.Schema.of(quasi={"age": "numeric"})
-    encoded = encode(Table(frame), schema)
-    (found,) = distributions(View.of(Table(frame[1:]), encoded), 4)
+    ages = [*range(40)]
+    (found,) = distributions(view_of({"age": ages}, AGE, {"age": ages[1:]}), 4)
     assert [bin_.before for bin_ in found.bins] == [None] * len(found.bins)
     assert sum(bin_.after or 0 for bin_ in found.bins) == 39
 
 
 @given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=20))
 def test_class_sizes_count_every_class_once(sizes: list[int]) -> None:
-    frame = pl.DataFrame({"age": [i for i, size in enumerate(sizes) for _ in range(size)]})
-    schema = covey.Schema.of(quasi={"age": "numeric"})
-    found = class_sizes(View.of(Table(frame), encode(Table(frame), schema)))
+    ages = [i for i, size in enumerate(sizes) for _ in range(size)]
+    found = class_sizes(view_of({"age": ages}, AGE))
     for told in found:
         inside = [size for size in sizes if told.least <= size <= told.most]
         assert (told.classes, told.rows) == (len(inside), sum(inside))

@@ -36,6 +36,7 @@ from covey.tables import Table
 from examples import examples
 from oracles import workload as oracle
 from tables_of_people import People, labels_for, people
+from views import encoded, table_of
 
 ANCESTORS, SETS, ENDS = Style(), Style(categories="values"), Style(intervals="columns")
 
@@ -46,13 +47,9 @@ def spans_of_rows(view: View) -> list[Spans]:
     return released_spans(view.columns, index_of_rows(view.row_by_row.released, view.classes.cells))
 
 
-def encoded(columns: Mapping[str, Any], quasi: Mapping[str, Any]) -> EncodedTable:
-    return encode(Table(pl.DataFrame(columns)), Schema.of(quasi=quasi))
-
-
 def counts(original: EncodedTable, released: Mapping[str, Any], *asked: Query) -> list[Any]:
     """What these queries count over a release."""
-    shown = Table(pl.DataFrame(released))
+    shown = table_of(released)
     rows = np.ones(shown.frame.height, dtype=np.int64)
     return list(answers(spans_of_rows(View.of(shown, original)), rows, asked))
 
@@ -158,7 +155,7 @@ def test_a_seed_asks_the_same_queries_again() -> None:
 def test_queries_that_make_no_sense(wrong: dict[str, Any]) -> None:
     original = encoded({"a": [1, 2]}, {"a": "numeric"})
     with pytest.raises(UsageError, match="queries"):
-        query_error(View.of(Table(pl.DataFrame({"a": ["1", "2"]})), original), **wrong)
+        query_error(View.of(table_of({"a": ["1", "2"]}), original), **wrong)
 
 
 # ── by hand ─────────────────────────────────────────────────────────────────────────────────────
@@ -224,7 +221,7 @@ def test_conditions_are_conjoined() -> None:
 
 def test_one_cell_for_everyone_counts_as_if_all_values_were_equally_frequent() -> None:
     """Which they are in the first table, and not in the second: 91 of 100 are 0."""
-    released = Table(pl.DataFrame({"x": ["[0, 9]"] * 100}))
+    released = table_of({"x": ["[0, 9]"] * 100})
     even = encoded({"x": [*range(10)] * 10}, {"x": "numeric"})
     found = query_error(View.of(released, even), queries=50)
     assert found.mean == approx(0, abs=1e-12)
@@ -239,7 +236,7 @@ def test_one_cell_for_everyone_counts_as_if_all_values_were_equally_frequent() -
 def test_small_answers_are_judged_by_a_thousandth_of_the_rows() -> None:
     """Asked for 4: 0.2 of 1, below the bound of 2. Asked for 0: 0.2 more than 1999."""
     original = encoded({"x": [0] * 1999 + [4]}, {"x": "numeric"})
-    released = Table(pl.DataFrame({"x": ["0"] * 1999 + ["[0, 4]"]}))
+    released = table_of({"x": ["0"] * 1999 + ["[0, 4]"]})
     found = query_error(View.of(released, original), queries=40, selectivity=0.5)
     four = random_queries(original, 40, 1, 0.5, 0).count(Query((0,), ((4, 4),)))
     assert 0 < four < 40
@@ -248,7 +245,7 @@ def test_small_answers_are_judged_by_a_thousandth_of_the_rows() -> None:
 
 def test_rows_that_are_not_released_are_missed() -> None:
     original = encoded({"x": [1, 2, 3, 4]}, {"x": "numeric"})
-    found = query_error(View.of(Table(pl.DataFrame({"x": ["1", "2"]})), original), selectivity=1)
+    found = query_error(View.of(table_of({"x": ["1", "2"]}), original), selectivity=1)
     assert (found.median, found.mean) == (0.5, 0.5)
 
 
@@ -406,7 +403,7 @@ def test_rare_leaves_share_a_feature(monkeypatch: pytest.MonkeyPatch) -> None:
     original = encoded({"town": towns}, {"town": "categorical"})
     exact = classifier.features(original, original_spans(original), np.arange(6))
     assert exact.tolist() == [[0, 0, 1], [1, 0, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 0]]
-    view = View.of(Table(pl.DataFrame({"town": ["*"] * 6})), original)
+    view = View.of(table_of({"town": ["*"] * 6}), original)
     shown = classifier.features(original, spans_of_rows(view), np.arange(6))
     assert shown.tolist() == [[0.25, 0.25, 0.5]] * 6
 

@@ -140,6 +140,7 @@ STRANGERS: list[Row] = [
 
 
 @pytest.mark.usefixtures("without_pictures")
+@pytest.mark.slow
 def test_pages_and_costs_do_not_tell_who_was_suppressed() -> None:
     pages, costs = set(), set()
     for stranger in STRANGERS:

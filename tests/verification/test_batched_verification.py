@@ -302,9 +302,3 @@ def test_lines_wait_in_a_private_folder_that_is_removed(
     with pytest.raises(RuntimeError):
         broken()
     assert not [*tmp_path.iterdir()]
-
-
-def test_sums_add_every_value_once() -> None:
-    for number in range(1, 40):
-        assert merged([value] for value in range(number)) == [*range(number)]
-    assert merged(iter(())) is None
