@@ -1,5 +1,6 @@
 """Encoded columns in plain Python, as `covey.reference` takes them."""
 
+import math
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -11,19 +12,15 @@ from covey.reference.model import Categorical, Column, Numeric
 
 def plain_columns(attributes: Iterable[Attribute]) -> dict[str, Column]:
     """Convert attributes to columns of lists: numbers from 0 to 1 or None, labels of leaves."""
-    columns: dict[str, Column] = {}
-    for attribute in attributes:
-        if isinstance(attribute, Interval):
-            columns[attribute.name] = _numbers(attribute)
-        elif isinstance(attribute, Category):
-            columns[attribute.name] = _leaves(attribute)
-    return columns
+    return {attribute.name: _column(attribute) for attribute in attributes}
 
 
-def _numbers(interval: Interval) -> Numeric:
-    cells = zip(interval.scaled.tolist(), interval.absent.tolist(), strict=True)
-    values = [None if absent else number for number, absent in cells]
-    return Numeric(values, interval.column.weight, domain=(0.0, 1.0))
+def _column(attribute: Attribute) -> Column:
+    if isinstance(attribute, Interval):
+        numbers = [None if math.isnan(number) else number for number in attribute.scaled.tolist()]
+        return Numeric(numbers, attribute.column.weight, domain=(0.0, 1.0))
+    assert isinstance(attribute, Category)
+    return _leaves(attribute)
 
 
 def _leaves(category: Category) -> Categorical:

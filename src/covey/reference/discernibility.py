@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from numpy.random import Generator, default_rng
 
-from covey.reference.covey import attributes_of
+from covey.reference.centres import lexicographic
 from covey.reference.model import (
     Numeric,
     Table,
@@ -27,12 +27,6 @@ DRAWS = 4
 FIRST, TIMES, TRIES = 32, 4, 6
 
 
-def in_order(table: Table) -> list[int]:
-    """Return the rows, sorted by their cells, attribute by attribute, then by number."""
-    places = [attribute.places for attribute in attributes_of(table, "height")]
-    return sorted(range(len(places[0])), key=lambda row: [*(own[row] for own in places), row])
-
-
 def members_of(labels: Sequence[int], order: Sequence[int]) -> list[list[int]]:
     """Return the rows of each group, in this order."""
     groups: list[list[int]] = [[] for _ in range(max(labels) + 1)]
@@ -43,7 +37,7 @@ def members_of(labels: Sequence[int], order: Sequence[int]) -> list[list[int]]:
 
 def evened(table: Table, labels: Sequence[int], k: int) -> list[int]:
     """Return groups of k rows, as many as there can be; rows left over make some larger by one."""
-    order = in_order(table)
+    order = lexicographic(table, range(len(labels)))
     pieces: list[list[int]] = []
     spare: set[int] = set()
     for rows in members_of(labels, order):
@@ -124,7 +118,8 @@ def passed_on(
 
 def apart(table: Table, labels: Sequence[int], seed: int) -> list[int]:
     """Return groups of the same sizes, of which fewer show the same cells."""
-    rng, order, together = default_rng((seed, DRAWS)), in_order(table), FIRST
+    order = lexicographic(table, range(len(labels)))
+    rng, together = default_rng((seed, DRAWS)), FIRST
     best = list(labels)
     while True:
         for _ in range(TRIES):
