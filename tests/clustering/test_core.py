@@ -472,6 +472,8 @@ def marks_of(**changes: Any) -> kernels.Marks:
         "bounds": np.ones((2, 3)),
         "above": np.zeros((3, 1), dtype=np.int32),
         "nodes": np.ones((2, 1)),
+        "atoms": np.empty(0, dtype=np.int64),
+        "enough": 0,
     }
     return kernels.Marks(**{**right, **changes})
 

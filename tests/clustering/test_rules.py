@@ -109,7 +109,9 @@ def excess(
 def marks_of(table: EncodedTable) -> kernels.Marks:
     assert table.constraints is not None
     nobody, sorts = np.empty(0, dtype=np.int32), np.arange(table.rows)
-    return kernels.Marks(nobody, 0.0, table.constraints.values, sorts, *table.constraints.rules)
+    values, rules = table.constraints.values, table.constraints.rules
+    no_atoms = np.empty(0, dtype=np.int64)
+    return kernels.Marks(nobody, 0.0, values, sorts, *rules, atoms=no_atoms, enough=0)
 
 
 def encoded(frame: pl.DataFrame, requirement: Requirement) -> EncodedTable:

@@ -35,6 +35,8 @@ def by_both(
     fast = METHODS["covey"](encoded, k, seed=seed, **options)
     if encoded.classes is not None:
         options["classes"] = encoded.classes.tolist()
+    if encoded.atoms is not None:
+        options["atoms"] = encoded.atoms.tolist()
     slow = reference.cluster(
         encoded.plain, k, method="covey", seed=seed, measure=encoded.measure, **options
     )
@@ -151,6 +153,75 @@ def test_any_groups_that_gather_rows_are_those_of_the_reference(
         for plans in (covey.PLANS, twin.EFFORTS):
             patch.setitem(plans, "quick", replace(plans["quick"], gathers=2))
         check(table, "quick", what, data)
+
+
+# ── rows that stay together ─────────────────────────────────────────────────────────────────────
+
+
+@st.composite
+def atoms(draw: st.DrawFn, rows: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The atom of each row, from none to nearly all of them in one."""
+    most = draw(st.integers(0, rows // 2), "most")
+    return np.array(draw(st.lists(st.integers(-1, most), min_size=rows, max_size=rows), "atoms"))
+
+
+@pytest.mark.parametrize("effort", ["fast", "quick", "balanced", "best"])
+@pytest.mark.parametrize("what", ["loss", "classes", "evenness", "all"])
+@given(people(least=4, most=30, columns=3), st.data())
+@examples(30)
+def test_labels_of_rows_that_stay_together_are_those_of_the_reference(
+    effort: str, what: str, table: People, data: st.DataObject
+) -> None:
+    options: dict[str, Any] = {"effort": effort, "reserve": data.draw(st.integers(0, 4))}
+    if what in ("evenness", "all"):
+        options["evenness"] = data.draw(evenness, "evenness")
+    if what in ("classes", "all"):
+        options["penalty"] = data.draw(penalties, "penalty")
+    k = data.draw(st.integers(1, table.rows // 2 + 1), "k")
+    encoded = table.encoded(classes="penalty" in options)
+    own = data.draw(atoms(table.rows))
+    encoded = replace(encoded, atoms=own)
+    with pytest.MonkeyPatch.context() as patch:
+        fewer_rounds(patch)
+        if data.draw(st.booleans(), "gathers"):
+            for plans in (covey.PLANS, twin.EFFORTS):
+                patch.setitem(plans, effort, replace(plans[effort], gathers=2))
+        fast, slow = by_both(encoded, k, data.draw(seeds, "seed"), **options)
+    assert fast == slow
+    for atom in {*own.tolist()} - {-1}:
+        assert len({fast[row] for row in np.flatnonzero(own == atom)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "k", "options"),
+    [
+        (900, 5, {"effort": "balanced", "reserve": 2}),
+        (700, 40, {"effort": "quick", "reserve": 3}),
+        (300, 150, {"effort": "fast"}),
+        (600, 6, {"effort": "quick", "penalty": 0.5, "reserve": 1}),
+    ],
+)
+def test_labels_of_large_atoms_are_those_of_the_reference(
+    rows: int, k: int, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two thirds of the rows are in groups of their own table."""
+    fewer_rounds(monkeypatch)
+    table = crowd(rows, k, classes="penalty" in options)
+    random = np.random.default_rng(k)
+    first = np.flatnonzero(random.random(rows) < 0.67)
+    before = METHODS["covey"](table.take(first), k, seed=3)
+    found = np.full(rows, -1)
+    found[first] = before.labels
+    fast, slow = by_both(replace(table, atoms=found), k, 11, **options)
+    assert fast == slow
+
+
+def test_without_atoms_nothing_changes() -> None:
+    table = crowd(700, 4)
+    alone = replace(table, atoms=np.full(table.rows, -1))
+    for effort in ("fast", "balanced"):
+        one, other = (METHODS["covey"](some, 5, effort=effort).labels for some in (table, alone))
+        assert (one == other).all()
 
 
 # ── larger tables ───────────────────────────────────────────────────────────────────────────────

@@ -59,7 +59,7 @@ template <bool Marked> void Gathering<Marked>::start(const Parts &parts, i64 see
         double now = parts.loss[group], most = std::min(now, limit_);
         if (now == 0.0 || least_loss(space, box(), parts.hull(group), most) >= most) continue;
         for (i64 row = parts.head[group]; row >= 0; row = parts.next[row])
-            if (space.loss(box(), rows.of(row), most) < most) candidates_.push_back({row, now});
+            if (!parts.is_atom(row) && space.loss(box(), rows.of(row), most) < most) candidates_.push_back({row, now});
     }
 }
 
@@ -185,7 +185,8 @@ template <bool Marked> void Gathering<Marked>::take_spare(Parts &parts, i64 plac
     for (size_t begin = 0, end = 0; begin < wanted_.size(); begin = end) {
         i64 group = parts.labels[wanted_[begin]], size = parts.size[group];
         while (end < wanted_.size() && parts.labels[wanted_[end]] == group) ++end;
-        i64 number = i64(end - begin), given = number == size ? number : std::min(number, size - parts.aim.k);
+        i64 number = i64(end - begin);
+        i64 given = number == size ? number : std::min(number, parts.counted(group) - parts.aim.k);
         for (size_t i = begin; i < begin + size_t(given); ++i) move(parts, wanted_[i], place);
         if (given > 0) parts.recount(group);
         if (given < number) donors_.push_back({group, number - given});
@@ -201,7 +202,7 @@ void Gathering<Marked>::dissolve(Parts &parts, const Donor &donor, i64 place, do
     homes_.clear();
     for (i64 row = parts.head[donor.group]; row >= 0; row = parts.next[row]) {
         i64 home = place;
-        if (!fits(*parts.rows, row)) {
+        if (parts.is_atom(row) || !fits(*parts.rows, row)) {
             auto offer = parts.cheapest(row, donor.group, left);
             if (offer.group < 0) return;
             left -= offer.rise, home = offer.group;

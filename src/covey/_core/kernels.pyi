@@ -148,6 +148,8 @@ class Marks:
         bounds: Floats,
         above: Ints,
         nodes: Floats,
+        atoms: Longs,  # of each row, -1 for a row by itself; empty if there are none
+        enough: int,  # the rows with which an atom may be a group by itself
     ) -> None: ...
     def excess(
         self, rule: int, members: Ints, less: int, more: int, size: int, final: int

@@ -10,18 +10,35 @@ void Block::take(const Space &whole, const Marks *known, const i64 *rows, i64 co
     space = &whole, marks = known, count = count_;
     int intervals = whole.intervals, categories = whole.categories, columns = known ? known->columns : 0;
     numbers.resize(count * intervals), codes.resize(count * categories);
-    classes.resize(known && known->classes ? count : 0);
-    values.resize(count * columns), sorts.resize(columns ? count : 0);
+    classes.clear(), values.clear(), sorts.resize(columns ? count : 0), begin.assign(known && known->atoms ? 1 : 0, 0);
     for (i64 i = 0; i < count; ++i) {
         std::copy_n(whole.cells.number(rows[i]), intervals, numbers.data() + i * intervals);
         std::copy_n(whole.cells.code(rows[i]), categories, codes.data() + i * categories);
-        if (!classes.empty()) classes[i] = known->classes[rows[i]];
-        if (columns) {
-            std::copy_n(known->values + rows[i] * columns, columns, values.data() + i * columns);
-            sorts[i] = known->sorts[rows[i]];
+    }
+    tops = begin.empty() ? std::vector<double>() : numbers, lasts = begin.empty() ? std::vector<i32>() : codes;
+    for (i64 i = 0; known && i < count; ++i) {
+        const i64 *first = known->first_of(rows[i]), *end = first + known->rows_of(rows[i]);
+        for (const i64 *row = first; row < end; ++row) {
+            if (known->classes) classes.push_back(known->classes[*row]);
+            values.insert(values.end(), known->values + *row * columns, known->values + (*row + 1) * columns);
+            if (!begin.empty()) widen(i, whole.of(*row));
         }
+        if (!begin.empty()) begin.push_back(begin.back() + (end - first));
+        // No other row is like an atom.
+        if (columns) sorts[i] = end - first == 1 ? known->sorts[rows[i]] : whole.cells.rows + rows[i];
     }
     number_sorts();
+}
+
+void Block::widen(i64 row, const Hull &other) {
+    for (int j = 0; j < space->intervals; ++j) {
+        double &low = numbers[row * space->intervals + j], &high = tops[row * space->intervals + j];
+        low = std::min(low, other.low[j]), high = std::max(high, other.high[j]);
+    }
+    for (int j = 0; j < space->categories; ++j) {
+        i32 &first = codes[row * space->categories + j], &last = lasts[row * space->categories + j];
+        first = std::min(first, other.first[j]), last = std::max(last, other.last[j]);
+    }
 }
 
 void Block::take(const Block &whole, const std::vector<i64> &rows) {
@@ -33,13 +50,17 @@ void Block::take(const Block &whole, const std::vector<i64> &rows) {
         std::copy_n(whole.code(rows[i]), categories, codes.data() + i * categories);
     }
     if (!marks) return;
-    classes.resize(whole.classes.empty() ? 0 : count), sorts.resize(whole.sorts.empty() ? 0 : count);
-    values.resize(count * marks->columns);
+    classes.clear(), values.clear(), sorts.clear(), begin.assign(whole.begin.empty() ? 0 : 1, 0);
+    tops = begin.empty() ? std::vector<double>() : numbers, lasts = begin.empty() ? std::vector<i32>() : codes;
     for (i64 i = 0; i < count; ++i) {
-        if (!classes.empty()) classes[i] = whole.classes[rows[i]];
-        if (!sorts.empty()) sorts[i] = whole.sorts[rows[i]];
-        std::copy_n(whole.values.data() + rows[i] * marks->columns, marks->columns,
-                    values.data() + i * marks->columns);
+        i64 first = whole.first_mark(rows[i]), end = first + whole.weight(rows[i]);
+        if (!whole.classes.empty()) classes.insert(classes.end(), &whole.classes[first], &whole.classes[0] + end);
+        if (!whole.sorts.empty()) sorts.push_back(whole.sorts[rows[i]]);
+        values.insert(values.end(), whole.values.data() + first * marks->columns,
+                      whole.values.data() + end * marks->columns);
+        if (begin.empty()) continue;
+        widen(i, whole.of(rows[i]));
+        begin.push_back(begin.back() + (end - first));
     }
     sort_count = whole.sort_count;
     if (sort_count > count) number_sorts();
@@ -65,6 +86,7 @@ void Partition<Marked>::reset(const Block &block, const Objective &objective, i6
     first_.resize(groups * block.space->categories), last_.resize(groups * block.space->categories);
     sieve_.reset(*block.space, groups);
     if constexpr (Marked) {
+        counted_.assign(groups, 0);
         counts_.resize(std::max<size_t>(counts_.size(), groups * block.marks->columns));
         for (Counts &counts : counts_) counts.clear();
         known_.assign(groups, 0), fits_.assign(groups, 0);
@@ -93,8 +115,9 @@ template <bool Marked> i64 Partition<Marked>::members(i64 group, std::vector<i64
 
 template <bool Marked> void Partition<Marked>::count(i64 group, i64 row, i32 sign) {
     if constexpr (Marked) {
+        counted_[group] += sign * rows->counted(row, aim.k);
         for (int column = 0; column < rows->marks->columns; ++column)
-            counts_[group * rows->marks->columns + column].add(rows->value(row, column), sign);
+            count(counts_[group * rows->marks->columns + column], row, column, sign);
         known_[group] = 0;
     }
 }
@@ -138,17 +161,16 @@ template <bool Marked> void Partition<Marked>::open(i64 group) {
 }
 
 template <bool Marked> void Partition<Marked>::include(i64 group, i64 row) {
-    const double *numbers = rows->number(row);
-    const i32 *codes = rows->code(row);
+    Hull own = rows->of(row);
     double *l = low(group), *h = high(group);
     i32 *f = first(group), *e = last(group);
     for (int j = 0; j < rows->space->intervals; ++j) {
-        l[j] = std::min(l[j], numbers[j]);
-        h[j] = std::max(h[j], numbers[j]);
+        l[j] = std::min(l[j], own.low[j]);
+        h[j] = std::max(h[j], own.high[j]);
     }
     for (int j = 0; j < rows->space->categories; ++j) {
-        f[j] = std::min(f[j], codes[j]);
-        e[j] = std::max(e[j], codes[j]);
+        f[j] = std::min(f[j], own.first[j]);
+        e[j] = std::max(e[j], own.last[j]);
     }
 }
 
@@ -162,7 +184,7 @@ template <bool Marked> void Partition<Marked>::weigh(i64 group) {
 template <bool Marked> void Partition<Marked>::recount(i64 group) {
     open(group);
     i64 found = 0;
-    for (i64 row = head[group]; row >= 0; row = next[row], ++found) include(group, row);
+    for (i64 row = head[group]; row >= 0; row = next[row]) include(group, row), found += weight(row);
     size[group] = found;
     weigh(group);
 }
@@ -170,7 +192,7 @@ template <bool Marked> void Partition<Marked>::recount(i64 group) {
 template <bool Marked> void Partition<Marked>::join(i64 group, i64 row) {
     attach(group, row);
     include(group, row);
-    size[group] += 1;
+    size[group] += weight(row);
     weigh(group);
 }
 
@@ -182,6 +204,7 @@ template <bool Marked> void Partition<Marked>::unite(i64 group, i64 other) {
         include(other, row);
     }
     size[other] += size[group], size[group] = 0;
+    if constexpr (Marked) counted_[group] = 0;
     head[group] = NOBODY;
     weigh(group), weigh(other);
 }
@@ -200,7 +223,9 @@ template <bool Marked> void Partition<Marked>::swap(i64 group, i64 row, i64 othe
 // ── costs ───────────────────────────────────────────────────────────────────────────────────────
 
 template <bool Marked> double Partition<Marked>::extra_of(i64 group, const Change &change) {
-    i64 number = size[group] - (change.leaving >= 0) + (change.joining >= 0);
+    i64 number = size[group];
+    if (change.leaving >= 0) number -= weight(change.leaving);
+    if (change.joining >= 0) number += weight(change.joining);
     double more = aim.evenness * double(number) * double(number - aim.k) / double(aim.k);
     if constexpr (Marked)
         if (rows->marks->penalty > 0.0 && number > 0)
@@ -211,9 +236,13 @@ template <bool Marked> double Partition<Marked>::extra_of(i64 group, const Chang
 // How many members are of the most frequent class.
 template <bool Marked> i64 Partition<Marked>::majority(i64 group, const Change &change) {
     seen_.clear();
+    auto see = [&](i64 row) {
+        for (i64 mark = rows->first_mark(row), end = mark + rows->weight(row); mark < end; ++mark)
+            seen_.push_back(rows->classes[mark]);
+    };
     for (i64 row = head[group]; row >= 0; row = next[row])
-        if (row != change.leaving) seen_.push_back(rows->classes[row]);
-    if (change.joining >= 0) seen_.push_back(rows->classes[change.joining]);
+        if (row != change.leaving) see(row);
+    if (change.joining >= 0) see(change.joining);
     std::sort(seen_.begin(), seen_.end());
     i64 most = 1, begin = 0;
     for (i64 i = 1; i < i64(seen_.size()); ++i) {
@@ -228,7 +257,9 @@ template <bool Marked> double Partition<Marked>::missed(i64 group, const Change 
     if constexpr (Marked) {
         const Rules &rules = rows->marks->rules;
         i64 columns = rows->marks->columns;
-        i64 now = size[group] - (change.leaving >= 0) + (change.joining >= 0);
+        i64 now = size[group];
+        if (change.leaving >= 0) now -= weight(change.leaving);
+        if (change.joining >= 0) now += weight(change.joining);
         if (change.uniting >= 0) now += size[change.uniting];
         for (i64 rule = 0; rule < rules.count;) {
             i64 column = rules.column(rule);
@@ -238,8 +269,16 @@ template <bool Marked> double Partition<Marked>::missed(i64 group, const Change 
                 found->merge(counts_[change.uniting * columns + column], scratch_);
                 found = &scratch_;
             }
-            if (change.leaving >= 0) shift.less = rows->value(change.leaving, column);
-            if (change.joining >= 0) shift.more = rows->value(change.joining, column);
+            auto shifts = [&](i64 row, i32 &single, i32 sign) {
+                if (row < 0) return;
+                if (!rows->is_atom(row)) {
+                    single = rows->value(rows->first_mark(row), column);
+                    return;
+                }
+                if (found != &shifted_) shifted_ = *found, found = &shifted_;
+                count(shifted_, row, column, sign);
+            };
+            shifts(change.leaving, shift.less, -1), shifts(change.joining, shift.more, 1);
             for (; rule < rules.count && rules.column(rule) == column; ++rule)
                 total += rules.excess(rule, *found, shift, now, std::max(now, change.final));
         }
@@ -251,6 +290,7 @@ template <bool Marked>
 typename Partition<Marked>::Offer Partition<Marked>::cheapest(i64 row, i64 own, double limit, bool minding) {
     Hull here = rows->of(row);
     Offer best{NOBODY, limit};
+    double own_weight = double(weight(row));
     const float *bounds = sieve_.on() ? sieve_.rises(here) : nullptr;
     // Groups that are known to refuse its sort need not be measured.
     u64 refused = minding && has_rules() && !safe_ && rows->sorts[row] < 64 ? u64(1) << rows->sorts[row] : 0;
@@ -258,15 +298,15 @@ typename Partition<Marked>::Offer Partition<Marked>::cheapest(i64 row, i64 own, 
         if (bounds && (group = Sieve::next(bounds, group, groups(), best.rise)) == groups()) break;
         if constexpr (Marked)
             if (known_[group] & ~fits_[group] & refused) continue;
-        double number = double(size[group]), before = loss[group], more = larger(group);
+        double number = double(size[group]), before = loss[group], more = larger(group, weight(row));
         // A row raises a group's loss at least by what it loses there itself.
-        if (size[group] == 0 || group == own || before + more >= best.rise) continue;
-        double most = (best.rise - more + number * before) / (number + 1);
+        if (size[group] == 0 || group == own || own_weight * before + more >= best.rise) continue;
+        double most = (best.rise - more + number * before) / (number + own_weight);
         double after = rows->space->loss(hull(group), here, most);
         if (after >= most) continue;
-        double rise = (number + 1) * after - number * before + more;
+        double rise = (number + own_weight) * after - number * before + more;
         if constexpr (Marked) {
-            if (minding && rise < best.rise) {
+            if (minding && rise < best.rise && rows->marks->judges()) {
                 rise += extra_of(group, {NOBODY, row}) - extra[group] - more;
                 if (rise < best.rise && !accepts(group, row)) continue;
             }

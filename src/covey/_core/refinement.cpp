@@ -38,14 +38,13 @@ void Extremes::clear(const Space &space, i64 rows) {
 }
 
 void Extremes::extend(const Block &rows, i64 row) {
-    const double *numbers = rows.number(row);
-    const i32 *codes = rows.code(row);
+    Hull own = rows.of(row);
     for (size_t j = 0; j < lows_.size(); ++j) {
-        lows_[j].extend(numbers[j], lower), highs_[j].extend(numbers[j], higher);
+        lows_[j].extend(own.low[j], lower), highs_[j].extend(own.high[j], higher);
         low_[j] = lows_[j].value(), high_[j] = highs_[j].value();
     }
     for (size_t j = 0; j < firsts_.size(); ++j) {
-        firsts_[j].extend(codes[j], lower), lasts_[j].extend(codes[j], higher);
+        firsts_[j].extend(own.first[j], lower), lasts_[j].extend(own.last[j], higher);
         first_[j] = firsts_[j].value(), last_[j] = lasts_[j].value();
     }
 }
@@ -67,43 +66,44 @@ template void Extremes::measure(Partition<true> &, i64);
 template <bool Marked> void Extremes::forget(Partition<Marked> &parts, i64 group, i64 row) {
     const Block &rows = *parts.rows;
     int many = kept(parts.size[group]);
-    auto update = [&](auto &low, auto &high, auto lowest, auto highest, auto cell) {
-        if (low.forget(cell(row)) & high.forget(cell(row))) return;
+    auto update = [&](auto &low, auto &high, auto lowest, auto highest, auto ends) {
+        auto own = ends(rows.of(row));
+        if (low.forget(own.first) & high.forget(own.second)) return;
         low.clear(lowest, many), high.clear(highest, many);
-        for (i64 member = parts.head[group]; member >= 0; member = parts.next[member])
-            low.extend(cell(member), lower), high.extend(cell(member), higher);
+        for (i64 member = parts.head[group]; member >= 0; member = parts.next[member]) {
+            own = ends(rows.of(member));
+            low.extend(own.first, lower), high.extend(own.second, higher);
+        }
     };
     for (size_t j = 0; j < lows_.size(); ++j) {
-        update(lows_[j], highs_[j], INF, -INF, [&](i64 member) { return rows.number(member)[j]; });
+        update(lows_[j], highs_[j], INF, -INF, [&](Hull one) { return std::pair(one.low[j], one.high[j]); });
         parts.low(group)[j] = low_[j] = lows_[j].value(), parts.high(group)[j] = high_[j] = highs_[j].value();
     }
     for (size_t j = 0; j < firsts_.size(); ++j) {
-        update(firsts_[j], lasts_[j], FAR, -1, [&](i64 member) { return rows.code(member)[j]; });
+        update(firsts_[j], lasts_[j], FAR, -1, [&](Hull one) { return std::pair(one.first[j], one.last[j]); });
         parts.first(group)[j] = first_[j] = firsts_[j].value(), parts.last(group)[j] = last_[j] = lasts_[j].value();
     }
 }
 
 void Extremes::leave(const Block &rows, i64 row, Extremes &into) const {
     into.resize(*rows.space);
-    const double *numbers = rows.number(row);
-    const i32 *codes = rows.code(row);
+    Hull own = rows.of(row);
     for (size_t j = 0; j < lows_.size(); ++j)
-        into.low_[j] = lows_[j].without(numbers[j]), into.high_[j] = highs_[j].without(numbers[j]);
+        into.low_[j] = lows_[j].without(own.low[j]), into.high_[j] = highs_[j].without(own.high[j]);
     for (size_t j = 0; j < firsts_.size(); ++j)
-        into.first_[j] = firsts_[j].without(codes[j]), into.last_[j] = lasts_[j].without(codes[j]);
+        into.first_[j] = firsts_[j].without(own.first[j]), into.last_[j] = lasts_[j].without(own.last[j]);
 }
 
 double Extremes::loss_without(const Block &rows, i64 row) const {
     const Space &space = *rows.space;
-    const double *numbers = rows.number(row);
-    const i32 *codes = rows.code(row);
+    Hull own = rows.of(row);
     double loss = 0.0;
     for (int j = 0; j < space.intervals; ++j) {
-        double low = lows_[j].without(numbers[j]), high = highs_[j].without(numbers[j]);
+        double low = lows_[j].without(own.low[j]), high = highs_[j].without(own.high[j]);
         if (high > low) loss += space.cells.weights[j] * std::min(high - low, 1.0);
     }
     for (int j = 0; j < space.categories; ++j) {
-        i32 first = firsts_[j].without(codes[j]), last = lasts_[j].without(codes[j]);
+        i32 first = firsts_[j].without(own.first[j]), last = lasts_[j].without(own.last[j]);
         if (last > first) loss += space.pair(j, first, last);
     }
     return loss;
@@ -127,11 +127,12 @@ template <bool Marked>
 void Moves<Marked>::grow(Parts &parts, i64 count, i64 goal, const Random &random, const Watch &watch) {
     const Block &rows = *parts.rows;
     i64 k = parts.aim.k;
-    goal_ = goal, free_.resize(count), left_ = count;
+    goal_ = goal, free_.resize(count), left_ = count, left_counted_ = 0;
     std::iota(free_.begin(), free_.end(), 0);
     sieve_.reset(*rows.space, rows.numbers.data(), rows.codes.data(), count);
     if (Marked) step_ = 0, looked_.assign(rows.sort_count, 0), fits_.assign(rows.sort_count, 0);
-    for (i64 group = 0; group < count / k && left_ >= k; ++group) {
+    for (i64 row : free_) left_counted_ += parts.counts_for(row);
+    for (i64 group = 0, most = left_counted_ / k; group < most && left_counted_ >= k; ++group) {
         parts.open(group);
         double own = 0.0, best = INF;
         i64 choice = random.below(left_);
@@ -139,10 +140,10 @@ void Moves<Marked>::grow(Parts &parts, i64 count, i64 goal, const Random &random
             watch.go_on();
             i64 row = free_[choice];
             take(parts, group, choice);
-            i64 size = parts.size[group];
+            i64 size = parts.counted(group);
             if (left_ == 0 || (size >= k && parts.complies(group))) break;
             double most = parts.missed(group, {NOBODY, NOBODY, NOBODY, goal_});
-            if (size >= goal_) most -= LEAST_GAIN;
+            if (parts.size[group] >= goal_) most -= LEAST_GAIN;
             if (best > own) {
                 own = parts.own_loss(group);
                 least_ = sieve_.least(parts.hull(group), left_);
@@ -165,8 +166,8 @@ void Moves<Marked>::grow(Parts &parts, i64 count, i64 goal, const Random &random
 template <bool Marked> void Moves<Marked>::take(Parts &parts, i64 group, i64 place) {
     parts.attach(group, free_[place]);
     parts.include(group, free_[place]);
-    parts.size[group] += 1;
-    left_ -= 1;
+    parts.size[group] += parts.weight(free_[place]);
+    left_ -= 1, left_counted_ -= parts.counts_for(free_[place]);
     free_[place] = free_[left_];
     sieve_.move(left_, place);
 }
@@ -177,7 +178,7 @@ double Moves<Marked>::loss_with(const Parts &parts, i64 group, i64 last, i64 row
     const Block &rows = *parts.rows;
     double paid = 0.0;
     if constexpr (Marked)
-        if (!rows.classes.empty() && rows.classes[row] != rows.classes[last])
+        if (!rows.classes.empty() && rows.classes[rows.first_mark(row)] != rows.classes[rows.first_mark(last)])
             paid = rows.marks->penalty / double(parts.size[group] + 1);
     return rows.space->loss(parts.hull(group), rows.of(row), most, paid);
 }
@@ -209,7 +210,7 @@ i64 Moves<Marked>::next_row(Parts &parts, i64 group, i64 last, i64 start, double
         i64 likely = minding ? NOBODY : RowSieve::lowest(least_, left_);
         look_around(sieve_.most(minding ? INF : loss_with(parts, group, last, free_[likely], INF)), minding);
         // If nobody keeps the rules, anyone will do the second time around.
-        if (!minding || choice >= 0 || parts.size[group] >= parts.aim.k) break;
+        if (!minding || choice >= 0 || parts.counted(group) >= parts.aim.k) break;
     }
     return choice;
 }
@@ -258,8 +259,8 @@ template <bool Marked> void Moves<Marked>::sweep(Parts &parts, i64 groups, const
     for (i64 group = 0; group < groups && !watch.stopped(); ++group) {
         if (parts.size[group] == 0 || parts.cost(group) == 0.0) continue;
         if (dissolve(parts, group, watch)) continue;
-        if (parts.size[group] > parts.aim.k) relocate(parts, group, watch);
-        if (Marked) exchange(parts, group, watch);
+        if (parts.counted(group) > parts.aim.k) relocate(parts, group, watch);
+        if (Marked && parts.rows->marks->judges()) exchange(parts, group, watch);
     }
 }
 
@@ -321,15 +322,16 @@ template <bool Marked> void Moves<Marked>::relocate(Parts &parts, i64 group, con
     double price = parts.aim.price;
     ends_.measure(parts, group);
     for (i64 i = 0; i < count && !watch.stopped(); ++i) {
-        i64 size = parts.size[group], row = members_[i];
-        if (size <= parts.aim.k || parts.cost(group) == 0.0) break;
-        double cost = double(size - 1) * ends_.loss_without(*parts.rows, row);
+        i64 row = members_[i], rest = parts.size[group] - parts.weight(row);
+        if (parts.counted(group) <= parts.aim.k || parts.cost(group) == 0.0) break;
+        if (!parts.can_spare(group, row)) continue;
+        double cost = double(rest) * ends_.loss_without(*parts.rows, row);
         double saved = parts.cost(group) - cost - parts.extra_of(group, {row}) - LEAST_GAIN;
         i64 choice = parts.cheapest(row, group, std::min(saved, price)).group;
         if (choice < 0 && price >= saved) continue;
         if (!parts.complies(group, {row})) continue;
         parts.detach(row);
-        parts.size[group] -= 1;
+        parts.size[group] = rest;
         ends_.forget(parts, group, row);
         parts.weigh(group);
         if (choice >= 0) parts.join(choice, row);
@@ -348,7 +350,7 @@ template <bool Marked> void Moves<Marked>::exchange(Parts &parts, i64 group, con
     for (i64 i = 0; i < count && !watch.stopped(); ++i) {
         i64 row = members_[i], size = parts.size[group];
         double saved = double(size) * (parts.loss[group] - ends_.loss_without(rows, row)) - LEAST_GAIN;
-        if (size < 2 || saved <= 0.0) continue;
+        if (size < 2 || saved <= 0.0 || parts.is_atom(row)) continue;
         i64 home = parts.cheapest(row, group, saved, false).group;
         if (home < 0) continue;
         ends_.leave(rows, row, without_);
@@ -358,7 +360,7 @@ template <bool Marked> void Moves<Marked>::exchange(Parts &parts, i64 group, con
         i64 choice = NOBODY, many = parts.size[home];
         for (i64 other = parts.head[home]; other >= 0; other = parts.next[other]) {
             double cost = double(size) * without_.loss_with(rows, other);
-            if (cost >= best) continue;
+            if (cost >= best || parts.is_atom(other)) continue;
             cost += double(many) * theirs_.loss_without(rows, other);
             cost += extra_of_swap(parts, group, home, row, other);
             if (cost < best && may_swap(parts, group, home, row, other)) best = cost, choice = other;
@@ -476,7 +478,7 @@ template <bool Marked> class BlockRefinery : public Refinery {
         i64 third = (how.neighbours + 1) / 3;
         for (i64 group = 0; group < parts_.groups() && !watch.stopped(); ++group) {
             if (done[group] || parts_.size[group] == 0 || parts_.cost(group) == 0.0) continue;
-            if (parts_.size[group] >= 2 * aim_.k) {
+            if (parts_.counted(group) >= 2 * aim_.k) {
                 regroup({group}, {}, how.tries, heat, random, watch);
                 if (parts_.size[group] == 0) continue;
             }
@@ -487,7 +489,11 @@ template <bool Marked> class BlockRefinery : public Refinery {
     }
 
   private:
-    void empty() { parts_.reset(block_, aim_, block_.count / aim_.k); }
+    void empty() {
+        i64 counted = 0;
+        for (i64 row = 0; row < block_.count; ++row) counted += block_.counted(row, aim_.k);
+        parts_.reset(block_, aim_, counted / aim_.k);
+    }
 
     static i64 filled(const Partition<Marked> &parts) {
         return parts.groups() - std::count(parts.size.begin(), parts.size.end(), 0);
@@ -505,7 +511,9 @@ template <bool Marked> class BlockRefinery : public Refinery {
             i64 place = std::find(parts_.size.begin(), parts_.size.end(), 0) - parts_.size.begin();
             if (place == parts_.groups()) return;
             i64 seed = parts_.head[group];
-            for (i64 i = random.below(parts_.size[group]); i > 0; --i) seed = parts_.next[seed];
+            own_.clear();
+            for (i64 i = random.below(parts_.members(group, own_)); i > 0; --i) seed = parts_.next[seed];
+            if (parts_.is_atom(seed)) continue;
             gathering_.gather(parts_, seed, place, allowed(heat, random));
         }
     }
@@ -550,18 +558,20 @@ template <bool Marked> class BlockRefinery : public Refinery {
                  const Random &random, const Watch &watch) {
         own_.clear(), stay_.clear();
         double before = 0.0;
+        places_ = 0;
         for (i64 group : chosen) {
             parts_.members(group, own_);
+            places_ += parts_.counted(group);
             before += parts_.cost(group);
         }
-        free_ = i64(own_.size());
+        free_ = i64(own_.size()), places_ /= aim_.k;
         stay_.assign(free_, NOBODY);
         for (size_t i = 0; i < hosts.size(); ++i) {
-            stay_.insert(stay_.end(), parts_.members(hosts[i], own_), free_ / aim_.k + i64(i));
+            stay_.insert(stay_.end(), parts_.members(hosts[i], own_), places_ + i64(i));
             before += parts_.cost(hosts[i]);
         }
         pool_.take(block_, own_);
-        start_.reset(pool_, parts_.aim, free_ / aim_.k + i64(hosts.size()));
+        start_.reset(pool_, parts_.aim, places_ + i64(hosts.size()));
         start_.load(stay_.data());
         double best = before + allowed(heat, random);
         labels_.clear();
@@ -591,14 +601,14 @@ template <bool Marked> class BlockRefinery : public Refinery {
             return trial_.has_rules() && trial_.total_cost(parts_.aim.price) > HOPELESS * before;
         };
         if (is_hopeless() || !pool_moves_.merge(trial_) || is_hopeless()) return INF;
-        pool_moves_.sweep(trial_, free_ / aim_.k, watch);
+        pool_moves_.sweep(trial_, places_, watch);
         return trial_.total_cost(parts_.aim.price);
     }
 
     // Put the rows of some groups into new ones, which take their places and empty ones. There are
     // places enough: no grouping into parts of k or more has more than n // k.
     void replace(const std::vector<i64> &chosen, const std::vector<i64> &hosts) {
-        i64 most = free_ / aim_.k, wanted = 0;
+        i64 most = places_, wanted = 0;
         for (i64 label : labels_)
             if (label < most) wanted = std::max(wanted, label + 1);
         std::vector<i64> places(chosen.begin(), chosen.begin() + std::min<i64>(wanted, i64(chosen.size())));
@@ -620,7 +630,7 @@ template <bool Marked> class BlockRefinery : public Refinery {
     Moves<Marked> moves_, pool_moves_;
     Gathering<Marked> gathering_;
     std::vector<i64> own_, stay_, labels_;  // rows of a pool; the groups of those that are in hosts
-    i64 free_ = 0;                          // rows of the pool that are in none
+    i64 free_ = 0, places_ = 0;  // rows of the pool that are in none, and the groups that they may form
 };
 
 }  // namespace
@@ -659,9 +669,22 @@ void require_rule(const Marks &marks, i64 rule, i64 rows, i64 leaves) {
     }
 }
 
+// Sort the rows of atoms by atom: counting keeps the order of their numbers.
+void know_atoms(Marks &marks, i64 rows, const Array1<i64> &atoms, i64 enough) {
+    require(has_shape(atoms, {rows}) && all_within(atoms, -1, double(rows)), "an atom or -1 for each row");
+    marks.atoms = atoms.data(), marks.enough = enough;
+    marks.begin.assign(*std::max_element(marks.atoms, marks.atoms + rows) + 2, 0);
+    for (i64 row = 0; row < rows; ++row) marks.begin[marks.atoms[row] + 1] += marks.atoms[row] >= 0;
+    std::partial_sum(marks.begin.begin(), marks.begin.end(), marks.begin.begin());
+    marks.members.resize(marks.begin.back());
+    std::vector<i64> at(marks.begin);
+    for (i64 row = 0; row < rows; ++row)
+        if (marks.atoms[row] >= 0) marks.members[at[marks.atoms[row]]++] = row;
+}
+
 BoundMarks make_marks(Array1<i32> classes, double penalty, Array2<i32> values, Array1<i64> sorts,
                       Array2<i64> places, Array2<double> asked, Array2<double> bounds, Array2<i32> above,
-                      Array2<double> nodes) {
+                      Array2<double> nodes, Array1<i64> atoms, i64 enough) {
     size_t rows = sorts.size();
     require(values.shape(0) == rows && (classes.size() == rows || !classes.size()), "marks of each row");
     require(penalty >= 0.0 && (penalty == 0.0 || classes.size()), "a penalty needs classes");
@@ -669,7 +692,7 @@ BoundMarks make_marks(Array1<i32> classes, double penalty, Array2<i32> values, A
     require(bounds.shape(0) == 2 && nodes.shape(0) == 2, "two bounds, and two figures of each node");
     BoundMarks marks;
     for (auto array : {nb::cast(classes), nb::cast(values), nb::cast(sorts), nb::cast(places), nb::cast(asked),
-                       nb::cast(bounds), nb::cast(above), nb::cast(nodes)})
+                       nb::cast(bounds), nb::cast(above), nb::cast(nodes), nb::cast(atoms)})
         marks.kept.push_back(array);
     marks.rows = i64(rows);
     marks.classes = classes.size() ? classes.data() : nullptr, marks.penalty = penalty;
@@ -681,6 +704,7 @@ BoundMarks make_marks(Array1<i32> classes, double penalty, Array2<i32> values, A
     rules.nodes = nodes.data(), rules.tree_nodes = i64(nodes.shape(1));
     require(all_within(above, -1, double(rules.tree_nodes)), "an ancestor is no node");
     for (i64 rule = 0; rule < rules.count; ++rule) require_rule(marks, rule, i64(rows), i64(above.shape(0)));
+    if (atoms.size()) know_atoms(marks, i64(rows), atoms, enough);
     return marks;
 }
 
@@ -694,6 +718,10 @@ double excess_of(const BoundMarks &marks, i64 rule, Array1<i32> members, i32 les
     for (size_t i = 0; i < members.size(); ++i) group.add(members.data()[i], 1);
     require(less < 0 || group.count(less) > 0, "nobody to leave");
     return marks.rules.excess(rule, group, {less, more}, size, final);
+}
+
+bool are_first(const Marks &marks, const Array1<i64> &rows) {
+    return std::all_of(rows.data(), rows.data() + rows.size(), [&](i64 row) { return *marks.first_of(row) == row; });
 }
 
 struct BoundBlock {
@@ -712,11 +740,13 @@ void bind_refinement(nb::module_ &m) {
             "__init__",
             [](BoundMarks *marks, Array1<i32> classes, double penalty, Array2<i32> values, Array1<i64> sorts,
                Array2<i64> places, Array2<double> asked, Array2<double> bounds, Array2<i32> above,
-               Array2<double> nodes) {
-                new (marks) BoundMarks(make_marks(classes, penalty, values, sorts, places, asked, bounds, above, nodes));
+               Array2<double> nodes, Array1<i64> atoms, i64 enough) {
+                new (marks) BoundMarks(make_marks(classes, penalty, values, sorts, places, asked, bounds, above,
+                                                  nodes, atoms, enough));
             },
             "classes"_a.noconvert(), "penalty"_a, "values"_a.noconvert(), "sorts"_a.noconvert(), "places"_a.noconvert(),
-            "asked"_a.noconvert(), "bounds"_a.noconvert(), "above"_a.noconvert(), "nodes"_a.noconvert())
+            "asked"_a.noconvert(), "bounds"_a.noconvert(), "above"_a.noconvert(), "nodes"_a.noconvert(),
+            "atoms"_a.noconvert(), "enough"_a)
         .def("excess", &excess_of, "rule"_a, "members"_a.noconvert(), "less"_a, "more"_a, "size"_a, "final"_a);
     nb::class_<BoundBlock>(m, "Block")
         .def(
@@ -725,6 +755,7 @@ void bind_refinement(nb::module_ &m) {
                double evenness, double price) {
                 require(all_within(rows, 0, double(space.cells.rows)), "a row outside of the table");
                 require(!marks || marks->rows == space.cells.rows, "marks of another table");
+                require(!marks || are_first(*marks, rows), "the first row of an atom stands for all of them");
                 require(k >= 1, "k is at least 1");
                 Objective aim{k, evenness, price};
                 auto block = unlocked(

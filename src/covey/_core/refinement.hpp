@@ -124,7 +124,7 @@ template <bool Marked> class Moves {
     Least cheapest_;  // while it takes many at once
     std::vector<std::int16_t> bounds_;
     std::vector<i64> places_;
-    i64 left_ = 0, goal_ = 0, step_ = 0;
+    i64 left_ = 0, left_counted_ = 0, goal_ = 0, step_ = 0;
     std::vector<i64> looked_;  // (sorts,) the step in which a sort was judged
     std::vector<char> fits_;   // (sorts,) whether it fitted then
 };

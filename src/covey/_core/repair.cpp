@@ -265,6 +265,7 @@ class Repair {
         steps_.forget();
         steps_.set(rows_.sorts[joining], INF);
         for (i64 row = parts_.head[group]; row >= 0; row = parts_.next[row]) {
+            if (rows_.is_atom(row)) continue;
             auto find = [&] { return parts_.missed(group, {row, joining}); };
             if (steps_.of(rows_.sorts[row], find) <= now) return true;
         }
@@ -290,7 +291,7 @@ class Repair {
         finder_.nearest(parts_.hull(group), 0, CANDIDATES, foreign, around_);
         auto [given, back] = surplus(group, missed);
         auto helpful = [&](i64 row) {
-            if (!foreign(row) || !helps(row)) return false;
+            if (!foreign(row) || rows_.is_atom(row) || !helps(row)) return false;
             i64 home = parts_.labels[row];
             return parts_.missed(home, {row, back}) <= missed_[home] + LEAST_GAIN;
         };
@@ -301,9 +302,10 @@ class Repair {
     std::pair<u64, i64> surplus(i64 group, double missed) {
         steps_.forget();
         u64 given = 0;
-        i64 choice = parts_.head[group];
+        i64 choice = NOBODY;
         double best = INF;
         for (i64 row = parts_.head[group]; row >= 0; row = parts_.next[row]) {
+            if (rows_.is_atom(row)) continue;
             auto find = [&] { return parts_.missed(group, {row}); };
             double rest = steps_.of(rows_.sorts[row], find);
             if (rest <= missed) given |= bit(rows_.sorts[row]);
@@ -360,7 +362,7 @@ class Repair {
         double theirs = missed_[home];
         Step best{INF, NOBODY, NOBODY};
         their_ends_.measure(parts_, home);
-        if (many > parts_.aim.k) {
+        if (parts_.can_spare(home, row)) {
             double step = removed(group, home, row, NOBODY, missed, theirs);
             double cost = double(size + 1) * ends_.loss_with(rows_, row) - before;
             cost += double(many - 1) * their_ends_.loss_without(rows_, row);
@@ -370,6 +372,7 @@ class Repair {
         steps_.forget();
         steps_.set(rows_.sorts[row], 0.0);
         for (i64 other = parts_.head[group]; other >= 0; other = parts_.next[other]) {
+            if (rows_.is_atom(other)) continue;
             auto find = [&] { return removed(group, home, row, other, missed, theirs); };
             double step = steps_.of(rows_.sorts[other], find);
             if (step <= 0.0) continue;

@@ -44,6 +44,7 @@ def covey(  # noqa: PLR0913 - the options of the method
     penalty: float = 1.0,
     evenness: float = 0.0,
     max_suppressed: float = 0.0,
+    reserve: int = 0,
     progress: Progress = silent,
 ) -> Groups:
     """Within blocks of similar rows, groups grow from random rows: each takes the k - 1 free rows
@@ -70,6 +71,9 @@ def covey(  # noqa: PLR0913 - the options of the method
     of loss. With `evenness` above 0, groups stay close to k: a row in a group of 2k costs that many
     units, a row in a group of 3k twice as many. `max_suppressed` is the largest share of rows that
     may be suppressed. A row is suppressed if it costs more in a group than as a total loss.
+
+    If the table has `atoms`, their rows stay together: an atom moves as one, and its group needs no
+    other rows if it has `k` itself. Groups of other rows have `k + reserve` or more.
     Time near-linear in n, memory O(n).
     """
     if effort not in (None, *get_args(Effort)):
@@ -80,15 +84,21 @@ def covey(  # noqa: PLR0913 - the options of the method
     _refuse_unless(
         _is_number(max_suppressed) and max_suppressed < 1, "max_suppressed", "from 0 to below 1"
     )
+    _refuse_unless(type(reserve) is int and reserve >= 0, "reserve", "0 or more, and whole")
     end = math.inf if budget is None else time.monotonic() + budget
     is_timed = effort is None and budget is not None
     effort = effort or ("balanced" if budget is None else "best")
+    enough, k = k, min(k + reserve, table.rows)
     plan = PLANS[effort].for_table(table.rows, k)
     if is_timed:
         plan = replace(plan, rounds=math.inf)
-    aim = LOSS
+    aim = LOSS if objective is None else Objective.of(objective)
+    if table.atoms is not None and (max_suppressed or aim.sse or aim.is_discernibility):
+        raise UsageError(
+            "rows that stay together are only for the loss and classification, and without "
+            "max_suppressed"
+        )
     if objective is not None:
-        aim = Objective.of(objective)
         if aim.sse:
             squares = microaggregation.PLANS[effort]
             groups = microaggregation.microaggregated(
@@ -98,7 +108,7 @@ def covey(  # noqa: PLR0913 - the options of the method
                 return groups
             return keep_constraints(table, k, groups, seed=seed, progress=progress)
         penalty, evenness = aim.penalty, aim.evenness
-    work = _Work(table, k, seed, penalty, evenness, max_suppressed, progress)
+    work = _Work(table, k, seed, penalty, evenness, max_suppressed, progress, enough)
     plan = plan.with_rounds if work.allowed else plan
     with ThreadPoolExecutor(workers()) as threads:
         work.start(threads, plan)
@@ -107,7 +117,7 @@ def covey(  # noqa: PLR0913 - the options of the method
         else:
             _form_constrained(work, threads, plan, end)
     progress("clustering", 1.0)
-    groups = Groups(_numbered(work.labels))
+    groups = work.groups
     if not aim.is_discernibility or groups.suppressed:
         return groups
     return refined(table, k, groups, objective=aim, seed=seed)
@@ -121,9 +131,10 @@ def _form_constrained(work: "_Work", threads: ThreadPoolExecutor, plan: Plan, en
     """
     going_on = _rounds(work, threads, plan.first, (time.monotonic() + end) / 2)
     before, cost = work.labels.copy(), work.cost
+    own = work.own_rows
     if not (work.comply() and going_on):
         return
-    if work.allowed or not work.points or _changed(before, work.labels) > _MOST_REPAIRED:
+    if work.allowed or not work.points or _changed(before[own], work.labels[own]) > _MOST_REPAIRED:
         _rounds(work, threads, plan.constrained, end)
         return
     work.start_again(before, cost)
@@ -149,7 +160,7 @@ def keep_constraints(
     """
     work = _Work(table, k, seed, progress=progress)
     work.take_over(groups)
-    return Groups(_numbered(work.labels))
+    return work.groups
 
 
 def refined(
@@ -166,7 +177,7 @@ def refined(
     work = _Work(table, k, seed, *weights, progress=progress)
     plan = PLANS["balanced"].for_table(table.rows, k)
     finished = work.take_over(groups)
-    before = Groups(_numbered(work.labels))
+    before = work.groups
     if not finished:
         return before
     if objective.sse:
@@ -177,7 +188,7 @@ def refined(
         plan = replace(plan, heat=0.0)  # which would cost some of the groups
     with ThreadPoolExecutor(workers()) as threads:
         _rounds(work, threads, plan, math.inf)
-    found = Groups(_numbered(work.labels))
+    found = work.groups
     if even:
         found = discernibility.apart(table, found, seed)
     # The loss that only decides between equals must not outweigh what was asked for.
@@ -245,7 +256,7 @@ class _Work:
     blocks, even if the time is up before some blocks of a round have begun.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the options of the method
         self,
         table: EncodedTable,
         k: int,
@@ -254,8 +265,12 @@ class _Work:
         evenness: float = 0.0,
         max_suppressed: float = 0.0,
         progress: Progress = silent,
+        enough: int | None = None,
     ) -> None:
         self.table, self.k, self.seed, self.progress = table, k, seed, progress
+        self.enough = enough or k  # rows with which an atom may be a group by itself
+        self.first = _first_rows(table)
+        self.own_rows = np.flatnonzero(self.first == np.arange(table.rows))
         self.space, self.watch = kernels.Space(table.core), kernels.Watch()
         self.labels = np.zeros(table.rows, dtype=np.int64)
         self.cost = 0.0
@@ -280,7 +295,7 @@ class _Work:
 
     def _marks(self, constraints: Constraints | None) -> kernels.Marks | None:
         """The rows' classes and constrained values; None if neither matters."""
-        if constraints is None and self.penalty == 0.0:
+        if constraints is None and self.penalty == 0.0 and self.table.atoms is None:
             return None
         classes = self.table.classes if self.penalty > 0.0 else None
         values = np.zeros((self.table.rows, 0), dtype=np.int32)
@@ -290,10 +305,19 @@ class _Work:
             for column in values.T:  # much faster than `unique` of whole rows
                 pairs = sorts * (int(column.max()) + 2) + column
                 sorts = np.unique(pairs, return_inverse=True)[1]
-        nobody = np.empty(0, dtype=np.int32)
+        if classes is None:
+            classes = np.empty(0, dtype=np.int32)
+        atoms = np.empty(0, dtype=np.int64)
+        if self.table.atoms is not None:
+            atoms = _numbered(np.where(self.table.atoms < 0, SUPPRESSED, self.first))
         return kernels.Marks(
-            nobody if classes is None else classes, self.penalty, values, sorts, *rules
+            classes, self.penalty, values, sorts, *rules, atoms=atoms, enough=self.enough
         )
+
+    @property
+    def groups(self) -> Groups:
+        """The groups of all rows."""
+        return Groups(_numbered(self.labels[self.first]))
 
     def random(self, *place: int) -> np.random.Generator:
         """Random numbers for one place in the work, independent of thread and time."""
@@ -305,7 +329,7 @@ class _Work:
 
     def start(self, threads: ThreadPoolExecutor, plan: Plan) -> None:
         """Grow groups in blocks of similar rows, and sweep them once. No row is suppressed yet."""
-        everyone = np.arange(self.table.rows, dtype=np.int32)
+        everyone = self.own_rows.astype(np.int32)
         most = max(plan.start, plan.room * self.k)
         blocks = large_enough(tiles(self.table.core, everyone, most), self.k)
 
@@ -338,7 +362,7 @@ class _Work:
         self.marks = self._marks(self.table.constraints)
         self._permit(self.allowed)
         self.stage = self.stages - 1
-        everyone = np.arange(self.table.rows)
+        everyone = self.own_rows
         block = self._load(everyone)
         finished = True
         if self.table.constraints is not None:
@@ -479,7 +503,7 @@ class _Work:
         between blocks differ in every round. A suppressed row represents itself.
         """
         random = self.random(self.round)
-        order = random.permutation(self.table.rows)
+        order = random.permutation(self.own_rows)
         places = np.where(self.labels < 0, np.arange(self.table.rows), self.labels)
         member = np.full(self.table.rows, -1, dtype=np.int32)
         member[places[order]] = order
@@ -489,9 +513,19 @@ class _Work:
         block_of = np.empty(self.table.rows, dtype=np.int64)
         for number_, own in enumerate(tiled):
             block_of[places[own]] = number_
-        numbers = block_of[places]
+        numbers = block_of[places[self.own_rows]]
         ends = np.cumsum(np.bincount(numbers, minlength=len(tiled)))
-        return np.split(np.argsort(numbers, kind="stable"), ends[:-1])
+        return np.split(self.own_rows[np.argsort(numbers, kind="stable")], ends[:-1])
+
+
+def _first_rows(table: EncodedTable) -> Longs:
+    """The row that stands for each row: the first of its atom, or itself."""
+    rows = np.arange(table.rows)
+    if table.atoms is None:
+        return rows
+    own = np.where(table.atoms < 0, -1 - rows, table.atoms)
+    _, first, number = np.unique(own, return_index=True, return_inverse=True)
+    return first[number]
 
 
 def _shaken(cells: Cells, forest: Forest, random: np.random.Generator) -> kernels.Table:

@@ -48,6 +48,7 @@ class EncodedTable:
     classes: Ints | None = None  # codes of the class column, if there is one
     sensitive: Mapping[str, Coded] = field(default_factory=dict)
     constraints: Constraints | None = None  # on groups, other than their size
+    atoms: Longs | None = None  # rows with the same number stay together; -1 for a row by itself
 
     @property
     def intervals(self) -> list[Interval]:
@@ -114,6 +115,7 @@ class EncodedTable:
             classes=None if self.classes is None else self.classes[rows],
             sensitive={name: column.take(rows) for name, column in self.sensitive.items()},
             constraints=None if self.constraints is None else self.constraints.take(rows),
+            atoms=None if self.atoms is None else self.atoms[rows],
         )
 
     @property

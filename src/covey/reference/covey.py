@@ -6,6 +6,9 @@ without the compiled kernel. It leaves out the time limit and requirements beyon
 
 Groups remember their ends and their loss, because the method asks for them all the time.
 
+Rows that must stay together form an atom. It moves as one, under the number of its first row: from
+there on, "row" stands for a whole atom, too.
+
 Cost: O(n²/k) evaluations of the loss in each round, and the work of all tries to regroup.
 """
 
@@ -124,10 +127,25 @@ class Terms:
     penalty: float
     evenness: float
     price: float  # of a suppressed row
+    atoms: Mapping[int, Sequence[int]]  # the rows of each atom by its first row
+    enough: int  # rows with which an atom may be a group by itself
+
+    def rows_of(self, members: Iterable[int]) -> list[int]:
+        """Return all rows that these stand for."""
+        return [row for member in members for row in self.atoms.get(member, [member])]
+
+    def weight(self, row: int) -> int:
+        """Return the number of rows that this one stands for."""
+        return len(self.atoms.get(row, [row]))
+
+    def counted(self, members: Iterable[int]) -> int:
+        """Return what members count towards k: an atom may be enough by itself."""
+        weights = [self.weight(row) for row in members]
+        return sum(max(w, self.k) if w > 1 and w >= self.enough else w for w in weights)
 
     def surcharge(self, members: Iterable[int]) -> float:
         """Return what members pay for the size of their group and for differing classes."""
-        counts = Counter(self.classes[row] for row in members)
+        counts = Counter(self.classes[row] for row in self.rows_of(members))
         size = counts.total()
         surcharge = self.evenness * size * (size - self.k) / self.k
         if self.penalty > 0 and size > 0:
@@ -138,7 +156,7 @@ class Terms:
         """Return the loss of each member: numbers first, then categories, in column order."""
         total = 0.0
         for attribute in self.attributes:
-            places = [attribute.places[row] for row in members]
+            places = [attribute.places[row] for row in self.rows_of(members)]
             total += attribute.loss(min(places), max(places))
         return total
 
@@ -153,15 +171,13 @@ class Group:
     def hold(self, rows: Iterable[int]) -> None:
         """Have these rows and no others."""
         self.rows = list(rows)
-        lines = [[a.places[row] for row in self.rows] for a in self.terms.attributes]
+        every = self.terms.rows_of(self.rows)
+        lines = [[a.places[row] for row in every] for a in self.terms.attributes]
         self.ends = [(min(line), max(line)) for line in lines if line]
         self.loss = self.terms.loss(self.rows) if self.rows else 0.0
         self.surcharge = self.terms.surcharge(self.rows)
-
-    @property
-    def size(self) -> int:
-        """The number of rows."""
-        return len(self.rows)
+        self.size = len(every)
+        self.counted = self.terms.counted(self.rows)
 
     @property
     def cost(self) -> float:
@@ -183,9 +199,10 @@ class Group:
     def loss_with(self, row: int, start: float = 0.0) -> float:
         """Return the loss of each member if the row joined, added to `start`."""
         total = start
+        own = self.terms.rows_of([row])
         for attribute, (low, high) in zip(self.terms.attributes, self.ends, strict=True):
-            place = attribute.places[row]
-            total += attribute.loss(min(low, place), max(high, place))
+            places = [attribute.places[one] for one in own]
+            total += attribute.loss(min(low, *places), max(high, *places))
         return total
 
     def rise(self, row: int, limit: float, *, by_class: bool = True) -> float:
@@ -193,14 +210,14 @@ class Group:
 
         Both comparisons are there to save work. But rounding lets them decide between equals.
         """
-        terms, size = self.terms, self.size
-        larger = terms.evenness / terms.k * (2 * size + 1 - terms.k)
-        if self.loss + larger >= limit:
+        terms, size, more = self.terms, self.size, self.terms.weight(row)
+        larger = terms.evenness / terms.k * (more * (2 * size + more - terms.k))
+        if more * self.loss + larger >= limit:
             return math.inf
         loss = self.loss_with(row)
-        if loss >= (limit - larger + size * self.loss) / (size + 1):
+        if loss >= (limit - larger + size * self.loss) / (size + more):
             return math.inf
-        rise = (size + 1) * loss - size * self.loss + larger
+        rise = (size + more) * loss - size * self.loss + larger
         if by_class and terms.penalty > 0:
             rise += terms.surcharge([row, *self.rows]) - self.surcharge - larger
         return rise
@@ -324,8 +341,7 @@ def merged(blocks: Iterable[list[int]], least: int) -> list[list[int]]:
         if len(waiting) >= least:
             ready.append(waiting)
             waiting = []
-    ready[-1].extend(waiting)
-    return ready
+    return [*ready[:-1], [*ready[-1], *waiting]] if ready else [waiting]
 
 
 # 2. Growth
@@ -356,7 +372,7 @@ def next_places(group: Group, free: Sequence[int], start: int) -> list[int]:
         if loss <= group.loss:
             return [place]
         found.append((loss, turn))
-    number = max(1, (terms.k - group.size) // MANY)
+    number = max(1, (terms.k - group.counted) // MANY)
     return sorted((around[turn] for _, turn in sorted(found)[:number]), reverse=True)
 
 
@@ -369,10 +385,10 @@ def grown(
     """
     free = list(rows)
     groups: list[Group] = []
-    while len(free) >= terms.k:
+    while terms.counted(free) >= terms.k:
         place = below(rng, len(free))
         group = Group(terms, [take(free, place)])
-        while group.size < terms.k:
+        while group.counted < terms.k:
             for place in next_places(group, free, place):  # noqa: B020 - the next search starts there
                 group.join(take(free, place))
         groups.append(group)
@@ -390,7 +406,7 @@ def grown(
 def first_groups(terms: Terms, rows: Sequence[int], effort: Effort, rng: Generator) -> "Block":
     """Grow groups from all rows of a block, and improve them. No row is suppressed yet."""
     keeping = replace(terms, price=math.inf)
-    block = Block(keeping, rows, grown(keeping, rows, rng))
+    block = Block(keeping, rows, with_empty(keeping, rows, grown(keeping, rows, rng)))
     if effort.at_once:
         refine(block, effort, 0.0, rng)
     improve(block)
@@ -496,10 +512,12 @@ def bring_back(block: Block, group: Group, moved: Iterable[tuple[int, Group | No
 def relocate(block: Block, group: Group) -> None:
     """Move members of a group where they cost less than their leaving saves, until it has k."""
     for row in list(group.rows):
-        if group.size <= block.terms.k or group.cost == 0.0:
+        if group.counted <= block.terms.k or group.cost == 0.0:
             return
-        rest = group.without(row)
-        saved = group.cost - len(rest) * group.terms.loss(rest) - group.terms.surcharge(rest)
+        rest = Group(group.terms, group.without(row))
+        if rest.counted < block.terms.k:
+            continue
+        saved = group.cost - rest.size * rest.loss - rest.surcharge
         there = destination(block, group, row, saved - LEAST_GAIN)
         if there is not None:
             group.leave(row)
@@ -509,10 +527,10 @@ def relocate(block: Block, group: Group) -> None:
 def exchange(block: Block, group: Group) -> None:
     """Exchange members for members of the group where they raise the loss least."""
     for row in list(group.rows):
-        if group.size < 2:
+        if len(group.rows) < 2:
             return
         saved = group.size * (group.loss - group.terms.loss(group.without(row))) - LEAST_GAIN
-        if saved <= 0:
+        if saved <= 0 or group.terms.weight(row) > 1:
             continue
         home, _ = cheapest(block.slots, row, saved, but=group, by_class=False)
         if home is None:
@@ -528,6 +546,8 @@ def best_exchange(group: Group, row: int, home: Group) -> int | None:
     terms = group.terms
     best, least = None, group.cost + home.cost - LEAST_GAIN
     for other in home.rows:
+        if terms.weight(other) > 1:
+            continue
         here, there = [other, *group.without(row)], [row, *home.without(other)]
         cost = group.size * terms.loss(here) + home.size * terms.loss(there)
         cost += terms.surcharge(here) + terms.surcharge(there)
@@ -623,7 +643,7 @@ def regroup(
     for _ in range(tries):
         staying = [Group(block.terms, block.slots[slot].rows) for slot in hosts]
         attempt = Block(block.terms, pool + guests, grown(block.terms, pool, rng, staying))
-        improve(attempt, len(pool) // block.terms.k)
+        improve(attempt, len(attempt.slots) - len(hosts))
         cost = attempt.cost(block.terms.price)
         if cost < least:
             best, least = attempt, cost
@@ -758,7 +778,7 @@ def gathered(block: Block, seed: int, limit: float) -> tuple[Box, list[int]]:
         (row, group.loss)
         for group in block.slots
         for row in group.rows
-        if box.loss_with(row) < min(group.loss, limit)
+        if block.terms.weight(row) == 1 and box.loss_with(row) < min(group.loss, limit)
     ]
     while True:
         candidates = [(row, now) for row, now in candidates if now > box.loss_with()]
@@ -801,7 +821,7 @@ def form_around(block: Block, seed: int, limit: float, new: Group, more: float) 
     donors: list[tuple[int, Group]] = []
     for group in [group for group in block.slots if group.rows]:
         rows = [row for row in group.rows if row in wanted]
-        spare = len(rows) if len(rows) == group.size else min(len(rows), group.size - k)
+        spare = len(rows) if len(rows) == group.size else min(len(rows), group.counted - k)
         for row in rows[:spare]:
             moves.move(row, group, new)
         if spare < len(rows):
@@ -822,7 +842,7 @@ def dissolve_for(
     homes: list[tuple[int, Group]] = []
     for row in group.rows:
         home: Group | None = new
-        if box.rises(row):
+        if box.rises(row) or group.terms.weight(row) > 1:
             home, rise = cheapest(block.slots, row, left, but=group)
             left -= rise
         if home is None:
@@ -837,8 +857,9 @@ def gather(block: Block, heat: float, rng: Generator) -> None:
     for group in block.slots:
         empty = next((other for other in block.slots if not other.rows), None)
         if group.loss > 0.0 and empty is not None:
-            seed = group.rows[below(rng, group.size)]
-            form_around(block, seed, group.loss, empty, allowed(heat, rng))
+            seed = group.rows[below(rng, len(group.rows))]
+            if block.terms.weight(seed) == 1:
+                form_around(block, seed, group.loss, empty, allowed(heat, rng))
 
 
 def mean_cost(block: Block) -> float:
@@ -863,7 +884,7 @@ def refine(block: Block, effort: Effort, heat: float, rng: Generator) -> None:
     for slot, group in enumerate(block.slots):
         if group.cost == 0.0 or slot in done:
             continue
-        if group.size >= 2 * block.terms.k:
+        if group.counted >= 2 * block.terms.k:
             regroup(block, [slot], [], effort.tries, heat, rng)
         if group.rows:
             chosen, hosts = neighbourhood(block, slot, effort, is_hot, rng)
@@ -876,9 +897,9 @@ def blocks_of_groups(
     terms: Terms, labels: Sequence[int], most: int, rng: Generator
 ) -> Iterator[Block]:
     """Split the table into blocks of whole groups, from one row for each."""
-    rows = range(len(labels))
-    own = [row if labels[row] == SUPPRESSED else labels[row] for row in rows]
-    representative = {own[row]: int(row) for row in rng.permutation(len(labels))}
+    rows = own_rows(terms.atoms, len(labels))
+    own = {row: row if labels[row] == SUPPRESSED else labels[row] for row in rows}
+    representative = {own[row]: row for row in rng.permutation(rows).tolist()}
     factors = 3.0 ** rng.uniform(-1.0, 1.0, len(terms.attributes))
     shaken = [a.shaken(float(f)) for a, f in zip(terms.attributes, factors, strict=True)]
     ordered = [representative[label] for label in sorted(representative)]
@@ -887,12 +908,21 @@ def blocks_of_groups(
         yield block_of(terms, [row for row in rows if own[row] in inside], labels)
 
 
+def with_empty(terms: Terms, rows: Sequence[int], groups: Sequence[Group]) -> list[Group]:
+    """Return the groups of a block, and empty ones: as many in all as the rows allow."""
+    return [*groups, *(Group(terms) for _ in range(terms.counted(rows) // terms.k - len(groups)))]
+
+
 def block_of(terms: Terms, rows: Sequence[int], labels: Sequence[int]) -> Block:
     """Return a block of whole groups, in the order of their labels."""
     numbers = sorted({labels[row] for row in rows} - {SUPPRESSED})
     slots = [Group(terms, [row for row in rows if labels[row] == number]) for number in numbers]
-    slots += [Group(terms) for _ in range(len(rows) // terms.k - len(slots))]
-    return Block(terms, rows, slots, {row for row in rows if labels[row] == SUPPRESSED})
+    return Block(
+        terms,
+        rows,
+        with_empty(terms, rows, slots),
+        {row for row in rows if labels[row] == SUPPRESSED},
+    )
 
 
 # 4. Rows return
@@ -976,7 +1006,8 @@ def labels_of(blocks: Iterable[Block]) -> list[int]:
     """Return the labels of all rows."""
     labels: dict[int, int] = {}
     for block in blocks:
-        labels.update(block.labels())
+        for row, label in block.labels().items():
+            labels.update(dict.fromkeys(block.terms.rows_of([row]), label))
     return [labels[row] for row in range(len(labels))]
 
 
@@ -995,6 +1026,21 @@ def attributes_of(table: Table, measure: Measure) -> list[Attribute]:
         else:
             attributes.append(line_of_leaves(column, measure))
     return attributes
+
+
+def rows_by_atom(atoms: Sequence[int]) -> dict[int, list[int]]:
+    """Return the rows of each atom by its first row."""
+    members: dict[int, list[int]] = {}
+    for row, atom in enumerate(atoms):
+        if atom >= 0:
+            members.setdefault(atom, []).append(row)
+    return {rows[0]: rows for rows in members.values()}
+
+
+def own_rows(atoms: Mapping[int, Sequence[int]], rows: int) -> list[int]:
+    """Return the rows that stand for themselves or for their atom."""
+    others = {row for members in atoms.values() for row in members[1:]}
+    return [row for row in range(rows) if row not in others]
 
 
 def beyond_all(table: Table) -> float:
@@ -1025,21 +1071,29 @@ def covey(  # noqa: PLR0913 - the options of the method
     penalty: float = 1.0,
     evenness: float = 0.0,
     max_suppressed: float = 0.0,
+    atoms: Sequence[int] | None = None,
+    reserve: int = 0,
     measure: Measure = "height",
 ) -> list[int]:
-    """Return the group of each row, numbered without gaps; -1 is a suppressed row."""
+    """Return the group of each row, numbered without gaps; -1 is a suppressed row.
+
+    Rows of the same atom stay together; -1 is a row by itself.
+    """
     n = check_k(table, k)
     attributes = attributes_of(table, measure)
     allowed = int(max_suppressed * n + LEAST_GAIN)
     if classes is None:
         classes, penalty = [0] * n, 0.0
+    together = rows_by_atom(atoms or [])
+    enough, k = k, min(k + reserve, n)
     price = total_weight(table) + penalty + evenness * (n - k) / k if allowed else math.inf
-    terms = Terms(attributes, k, classes, penalty, evenness, price)
+    terms = Terms(attributes, k, classes, penalty, evenness, price, together, enough)
 
     work = work_for(effort, n, k)
     if allowed:  # only rounds suppress rows
         work = replace(work, rounds=max(work.rounds, 1))
-    blocks = merged(split(attributes, range(n), max(GROWN_TOGETHER, work.room * k)), k)
+    rows, most = own_rows(together, n), max(GROWN_TOGETHER, work.room * k)
+    blocks = merged(split(attributes, rows, most), k)
     start = [
         first_groups(terms, rows, work, default_rng((seed, 0, place)))
         for place, rows in enumerate(blocks)
