@@ -12,7 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
+import numpy as np
+
 from covey import tables
+from covey._core.arrays import Longs
 from covey.choices import Keywords, Models, Wanted, taken
 from covey.clustering.progress import STOPPED, Progress, silent
 from covey.clustering.request import PLAIN, Request, Requirements, required
@@ -20,7 +23,7 @@ from covey.custody.keys import Key
 from covey.custody.ordering import People, Secret, people_as_read
 from covey.custody.register import Register
 from covey.encoding import encode
-from covey.encoding.groups import Groups, Rings
+from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.encoding.selection import Selection
 from covey.engines.memory import MemoryTable, losses_of, refuse_too_few
 from covey.engines.run import Order, Source, is_place
@@ -209,7 +212,7 @@ def _made(
         return shown.release(verdict, report, outputs)
 
 
-def cluster(
+def cluster(  # noqa: PLR0913 - what a researcher varies
     frame: Any,
     schema: Schema,
     *,
@@ -217,6 +220,8 @@ def cluster(
     method: str | Callable[..., Any] = "covey",
     seed: int = 0,
     class_column: str | None = None,
+    start: Groups | Sequence[int] | None = None,
+    fixed: Sequence[bool] | None = None,
     progress: Progress = silent,
     **options: Any,
 ) -> Groups | Rings:
@@ -225,6 +230,9 @@ def cluster(
     Rows are clustered in the input's order, as the papers describe; `anonymize` sorts them first.
     `progress` is called with each stage as it begins ("reading", "encoding", "clustering") and with
     the share of it that is done. The stage is `STOPPED` if an interrupt ends the work early.
+
+    `start` has the groups so far, -1 for a row in none. The rows of each stay together, or those of
+    them that are `fixed`: the covey method puts whole groups together and adds other rows.
     """
     request = Request.of(schema, [KAnonymity(k)], method, options, class_column=class_column)
     alone = replace(request, requirements=(KAnonymity(k, person=False),))  # groups have k rows
@@ -234,8 +242,20 @@ def cluster(
         refuse_too_few(people, alone)
     with stage("encoding"):
         encoded = encode(people.table, schema, class_column=class_column)
+        if start is not None:
+            atoms = _staying(start, fixed, people.selection.total)
+            encoded = replace(encoded, atoms=people.selection.of(atoms))
     with stage("clustering"):
         return people.selection.back(alone.cluster(encoded, seed, progress))
+
+
+def _staying(start: Groups | Sequence[int], fixed: Sequence[bool] | None, rows: int) -> Longs:
+    """The group in which each row stays, -1 for none."""
+    groups = start if isinstance(start, Groups) else Groups(start)
+    mask = np.ones(rows, dtype=np.bool_) if fixed is None else np.asarray(fixed, dtype=np.bool_)
+    if len(groups) != rows or len(mask) != rows:
+        raise UsageError(f"start and fixed must have one entry for each of the {rows:,} rows")
+    return np.where(mask, groups.labels, SUPPRESSED)
 
 
 def measure(

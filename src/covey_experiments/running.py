@@ -194,7 +194,9 @@ def _cluster(part: Part, method: str, k: int, seed: int, progress: Progress) -> 
     """The groups of a method, given with its options as in `cb:restarts=8`."""
     name, *written = method.split(":")
     pairs = (option.split("=") for option in written)
-    options = {option: int(value) if value.isdigit() else value for option, value in pairs}
+    options: dict[str, Any] = {
+        option: int(value) if value.isdigit() else value for option, value in pairs
+    }
     return covey.cluster(
         part.frame, part.schema, k=k, method=name, seed=seed, class_column=part.class_column,
         progress=progress, **options,

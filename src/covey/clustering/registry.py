@@ -15,6 +15,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from covey._core.arrays import Longs
 from covey.clustering.papers import cited
 from covey.clustering.progress import Progress, silent
 from covey.encoding import EncodedTable
@@ -76,6 +77,11 @@ class Method:
                 f"the method {self.name!r} formed a group of only "
                 f"{count(groups.smallest, 'row')}, but k = {k:,}"
             )
+        if table.atoms is not None and not _are_together(table.atoms, groups):
+            raise UsageError(
+                f"the method {self.name!r} separates rows that must stay together: use the method "
+                "covey"
+            )
         return groups
 
     def _labelled(self, found: Any) -> Groups:
@@ -106,6 +112,13 @@ def small_seed(seed: int) -> int:
     if 0 <= seed < 2**32:
         return seed
     return int(np.random.SeedSequence(seed).generate_state(1)[0])
+
+
+def _are_together(atoms: Longs, groups: Groups | Rings) -> bool:
+    """Whether all rows of each atom are in the same group."""
+    known = atoms >= 0
+    pairs = np.unique(np.stack([atoms[known], groups.labels[known]]), axis=1)
+    return len(np.unique(pairs[0])) == pairs.shape[1] and bool((pairs[1] >= 0).all())
 
 
 def _takes(function: Callable[..., Any], name: str) -> bool:
