@@ -83,6 +83,7 @@ ASKED = ["Respondent", "How old are you?", "Sex", "Your ZIP code?", "What ails y
         ([["", "years", "", "", "", "EUR"], *P], [("headers", 1)]),
         ([*P, GAP, GAP], [("blank", 61), ("blank", 62)]),
         ([*P, GAP, ["Quelle: KIS, 2024", *GAP[1:]]], [("blank", 61), ("notes", 62)]),
+        ([*P, ["", "n = 60", *GAP[2:]]], [("notes", 61)]),
         ([*P, ["* as exported by the ward for the study", *GAP[1:]]], [("notes", 61)]),
     ],
 )  # fmt: skip

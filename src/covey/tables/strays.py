@@ -318,6 +318,8 @@ class _Row:
         """Whether a nearly empty row holds a text that is none of its column's cells."""
         if self.has_note or any(not self.columns[name].words for name in self.misfits):
             return True
+        if all(self.columns[name].top and name not in self.numbers for name in self.cells):
+            return True  # no cell is a number where all others are: "n = 200"
         return any(len(t) > max(20, 2 * self.columns[n].longest) for n, t in self.cells.items())
 
     def by_sums(
