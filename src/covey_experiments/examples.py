@@ -144,21 +144,15 @@ def _theorem_3() -> Worked:
         rows.append((str(l), f"{len(tables):,}", f"{len(up):,}", f"{len(down):,}"))
         feasible, failed = feasible + len(tables), failed + len(up)
         divided += sum(sum(counts) % l == 0 for counts in up)
-    return Worked(
-        head=("l", "tables that could be split", "fail as printed", "fail rounded down"),
-        rows=tuple(rows),
-        verdict=Verdict(
-            (
-                Finding(
-                    f"As printed, {failed:,} of {feasible:,} tables of up to {_LARGEST} rows end "
-                    "with a group that is not 1/l-diverse. The smallest has three rows with three "
-                    "values, which l = 2 splits into one row and two rows. Of the tables whose "
-                    f"number of rows l divides, {divided:,} fail.",
-                    float(not failed),
-                ),
-            )
-        ),
+    finding = Finding(
+        f"As printed, {failed:,} of {feasible:,} tables of up to {_LARGEST} rows end with a group "
+        "that is not 1/l-diverse. The smallest has three rows with three values, which l = 2 "
+        "splits into one row and two rows. Of the tables whose number of rows l divides, "
+        f"{divided:,} fail.",
+        float(not failed),
     )
+    head = ("l", "tables that could be split", "fail as printed", "fail rounded down")
+    return Worked(head, tuple(rows), Verdict((finding,)))
 
 
 def _profiles(rows: int, most: int) -> Iterator[tuple[int, ...]]:
@@ -226,55 +220,20 @@ def _complexity() -> Worked:
         (f"{n:,}", f"{one:,}", f"{other:,}")
         for n, one, other in zip(sizes, anew, carried, strict=True)
     )
-    return Worked(
-        head=("n", "terms summed as in Equation 7", "terms summed with running sums"),
-        rows=rows,
-        verdict=Verdict(
-            (
-                Finding(
-                    f"The sum of Equation 7 grows like the power {powers[0]:.2f} of n, not 2: it "
-                    f"is about n³ / (6k²). Only with running sums, as in covey, is the power "
-                    f"{powers[1]:.2f}.",
-                    float(powers[0] < 2.5),
-                ),
-            )
-        ),
+    finding = Finding(
+        f"The sum of Equation 7 grows like the power {powers[0]:.2f} of n, not 2: it is about "
+        f"n³ / (6k²). Only with running sums, as in covey, is the power {powers[1]:.2f}.",
+        float(powers[0] < 2.5),
     )
+    head = ("n", "terms summed as in Equation 7", "terms summed with running sums")
+    return Worked(head, rows, Verdict((finding,)))
 
 
-EXAMPLES = (
-    Example(
-        "he-tables",
-        "Tables 1 and 2",
-        "Seven patients in groups of two",
-        "CB turns Table 1 into Table 2.",
-        "seven patients, chosen here to fit the names, the ranges and the result of the paper’s "
-        "Table 1, whose cells were not available",
-        _tables_1_and_2,
-    ),
-    Example(
-        "he-theorem",
-        "Theorem 3",
-        "Splitting by sensitive value",
-        "The splitting algorithm of Fig. 5 gives 1/l-diverse groups whenever no value is in more "
-        "than 1/l of the rows.",
-        f"every distribution of values over up to {_LARGEST} rows",
-        _theorem_3,
-    ),
-    Example(
-        "wang-1",
-        "Figure 1",
-        "Distances of work classes",
-        "Private and Local-gov are 18 apart, State-gov and Local-gov 0.4628.",
-        "the paper's tree of work classes",
-        _figure_1,
-    ),
-    Example(
-        "wang-complexity",
-        "Equations 7 to 9",
-        "The work of choosing centres",
-        "KACPC takes time O(n²).",
-        f"the terms of the paper's equations counted, k = {_COMPLEXITY_K}",
-        _complexity,
-    ),
-)
+# ── all of them ─────────────────────────────────────────────────────────────────────────────────
+
+WORK = {
+    "he-tables": _tables_1_and_2,
+    "he-theorem": _theorem_3,
+    "wang-1": _figure_1,
+    "wang-complexity": _complexity,
+}

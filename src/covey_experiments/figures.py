@@ -169,7 +169,9 @@ def _parts(check: str, each: Iterable[str] = (), **arguments: Any) -> Iterator[P
 
 
 FIGURES = tuple(_figure(shared | own) for shared in _DECLARED["sets"] for own in shared["figures"])
-EXAMPLES: tuple[Example, ...] = examples.EXAMPLES
+EXAMPLES = tuple(
+    Example(**example, work=examples.WORK[example["name"]]) for example in _DECLARED["examples"]
+)
 
 
 def chosen(names: Iterable[str]) -> tuple[list[Figure], list[Example]]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
@@ -55,9 +55,9 @@ def write(folder: Path, results: Results, progress: Progress = silent) -> Path:
     for done, drawn in enumerate(results.drawn):
         progress("drawing", done / len(results.drawn))
         if any(curve.x for curve in drawn.curves.values()):
-            told = _chart(drawn, titled=True)
+            chart = _chart(drawn, titled=True)
             for ending in charts.PICTURES:
-                files.write(folder / f"{drawn.figure.name}{ending}", charts.picture(told, ending))
+                files.write(folder / f"{drawn.figure.name}{ending}", charts.picture(chart, ending))
             pictures[drawn.figure.name] = charts.svg(_chart(drawn, titled=False))
     if results.drawn:
         files.write(folder / SUMMARY, summary(results.drawn).write_csv().encode())
@@ -125,12 +125,12 @@ def _has(results: Results, paper: str) -> bool:
 
 
 def _header(results: Results) -> html.Html:
-    told = results.circumstances
+    made = results.circumstances
     how = "a full run"
-    if told.quick:
+    if made.quick:
         how = "a quick run on small samples; its verdicts, above all those on time, are preliminary"
     brand = element(
-        "p", element("span", "covey · experiments"), element("span", told.date), class_="brand"
+        "p", element("span", "covey · experiments"), element("span", made.date), class_="brand"
     )
     lead = element(
         "p",
@@ -141,7 +141,7 @@ def _header(results: Results) -> html.Html:
     )
     note = element(
         "p",
-        f"This is {how}. Random methods run {told.runs} times: lines show the means, bands the "
+        f"This is {how}. Random methods run {made.runs} times: lines show the means, bands the "
         "range from minimum to maximum. Deterministic methods run once.",
         class_="quiet",
     )
@@ -156,7 +156,7 @@ def _counts(results: Results) -> Iterator[tuple[str, str, str]]:
     counts = Counter(verdict.outcome for verdict in verdicts)
     for outcome in Outcome:
         if counts[outcome]:
-            name = f"{_SIGNS[outcome]} {_OF_MANY[outcome]}"
+            name = f"{_LOOKS[outcome].sign} {_LOOKS[outcome].plural}"
             yield name, str(counts[outcome]), f"of {counts.total()} in all"
 
 
@@ -172,20 +172,19 @@ def _overview(results: Results) -> html.Html:
 
 
 def _contents(results: Results, paper: str) -> html.Html:
+    """Links to all of a paper, each with its outcome."""
+    shown: list[tuple[Example | Figure, Verdict]] = [
+        *((example, worked.verdict) for example, worked in results.worked),
+        *((drawn.figure, drawn.verdict) for drawn in results.drawn),
+    ]
     return _signed(
-        (verdict.outcome, html.together((element("a", number, href=f"#{name}"), f" {title}")))
-        for name, number, title, verdict in _entries(results, paper)
+        (
+            verdict.outcome,
+            html.together((element("a", item.number, href=f"#{item.name}"), f" {item.title}")),
+        )
+        for item, verdict in shown
+        if item.paper == paper
     )
-
-
-def _entries(results: Results, paper: str) -> Iterator[tuple[str, str, str, Verdict]]:
-    for example, worked in results.worked:
-        if example.paper == paper:
-            yield example.name, example.number, example.title, worked.verdict
-    for drawn in results.drawn:
-        if drawn.figure.paper == paper:
-            told = drawn.figure
-            yield told.name, told.number, told.title, drawn.verdict
 
 
 def _paper(key: str, results: Results, pictures: dict[str, str]) -> html.Html:
@@ -202,8 +201,8 @@ def _paper(key: str, results: Results, pictures: dict[str, str]) -> html.Html:
 
 
 def _drawn(drawn: Drawn, picture: str | None) -> html.Html:
-    told = drawn.figure
-    title = f"{told.number}: {told.title}"
+    figure = drawn.figure
+    title = f"{figure.number}: {figure.title}"
     data = "; ".join([f"Data: {drawn.origins[0]}", *drawn.origins[1:], drawn.setting])
     if drawn.left_out:
         places = ", ".join(f"{x:,}" for x in drawn.left_out)
@@ -213,8 +212,8 @@ def _drawn(drawn: Drawn, picture: str | None) -> html.Html:
     else:
         numbers = html.scrolled(_numbers(drawn), f"Numbers of {title}")
         shown = html.figure(picture, _in_words(drawn), _unbroken(data), numbers=numbers, wide=True)
-    more = " ".join(filter(None, (told.reason, standing(told, drawn.curves))))
-    return _article(told.name, title, shown, told.claim, drawn.verdict, more)
+    more = " ".join(filter(None, (figure.reason, standing(figure, drawn.curves))))
+    return _article(figure.name, title, shown, figure.claim, drawn.verdict, more)
 
 
 def _example(example: Example, worked: Worked) -> html.Html:
@@ -232,20 +231,20 @@ def _article(
     name: str, title: str, shown: html.Html, claim: str, verdict: Verdict, more: str = ""
 ) -> html.Html:
     outcome = verdict.outcome
-    badge = f"{_SIGNS[outcome]} {outcome.value}"
-    said = element(
+    badge, style = f"{_LOOKS[outcome].sign} {outcome.value}", _LOOKS[outcome].style
+    words = element(
         "div",
         element("h4", "The paper’s claim, in short"),
         element("p", claim, class_="claim"),
         element("h4", "What the points say"),
-        element("p", "The claim ", element("span", badge, class_=f"verdict {_CLASSES[outcome]}")),
+        element("p", "The claim ", element("span", badge, class_=f"verdict {style}")),
         _signed((finding.outcome, finding.says) for finding in verdict.findings),
         element("p", more, class_="own") if more else None,
     )
     return element(
         "article",
         element("h3", title, id=f"{name}-title"),
-        element("div", shown, said, class_="beside"),
+        element("div", shown, words, class_="beside"),
         id=name,
         aria_labelledby=f"{name}-title",
     )
@@ -254,10 +253,10 @@ def _article(
 def _signed(entries: Iterable[tuple[Outcome, html.Part]]) -> html.Html:
     """A list with a sign for each outcome, and words for readers who cannot see the signs."""
     return element("ul", *(
-        element("li", element("span", _SIGNS[outcome], class_="sign", aria_hidden="true"),
-                element("span", f"{outcome.value}: ", class_="unseen"), said,
-                class_=_CLASSES[outcome])
-        for outcome, said in entries
+        element("li", element("span", _LOOKS[outcome].sign, class_="sign", aria_hidden="true"),
+                element("span", f"{outcome.value}: ", class_="unseen"), entry,
+                class_=_LOOKS[outcome].style)
+        for outcome, entry in entries
     ), class_="signed")  # fmt: skip
 
 
@@ -303,39 +302,34 @@ def standing(figure: Figure, curves: Curves) -> str:
 
 def _in_words(drawn: Drawn) -> str:
     """Describe the picture for readers who cannot see it."""
-    told = drawn.figure
     ends = [
         f"{label} from {_value(curve.y[0])} to {_value(curve.y[-1])}"
         for label, curve in drawn.curves.items()
         if curve.y
     ]
-    return f"Lines of {told.y.title} over {told.x_title}: {'; '.join(ends)}."
+    return f"Lines of {drawn.figure.y.title} over {drawn.figure.x_title}: {'; '.join(ends)}."
 
 
-def _making(told: Circumstances) -> html.Html:
+def _making(made: Circumstances) -> html.Html:
     return element(
         "section",
         element("h2", "How it was made"),
         element(
             "p",
-            f"{told.date}, with ",
-            element("code", told.command),
-            f", {told.machine}. Times are processor seconds for forming groups only, one run at a "
-            "time. Every run is a line of ",
-            element("code", "points.csv"),
-            ", every point of a figure a line of ",
-            element("code", SUMMARY),
-            ".",
+            *(
+                f"{made.date}, with ",
+                element("code", made.command),
+                f", {made.machine}. Times are ",
+            ),
+            "processor seconds for forming groups only, one run at a time. Every run is a line of ",
+            *(element("code", "points.csv"), ", every point of a figure a line of "),
+            *(element("code", SUMMARY), "."),
         ),
         element(
             "p",
-            "A claim ",
-            element("em", "holds"),
-            " if all its parts hold everywhere, ",
-            element("em", "does not hold"),
-            " if none holds anywhere, and otherwise ",
-            element("em", "holds in part"),
-            ".",
+            *("A claim ", element("em", "holds"), " if all its parts hold everywhere, "),
+            *(element("em", "does not hold"), " if none holds anywhere, and otherwise "),
+            *(element("em", "holds in part"), "."),
         ),
     )
 
@@ -349,16 +343,17 @@ def _value(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
-_CLASSES = {
-    Outcome.HOLDS: "good",
-    Outcome.IN_PART: "mind",
-    Outcome.FAILS: "bad",
-    Outcome.OPEN: "open",
+class _Look(NamedTuple):
+    """How an outcome is shown."""
+
+    sign: str
+    plural: str
+    style: str
+
+
+_LOOKS = {
+    Outcome.HOLDS: _Look("✓", "hold", "good"),
+    Outcome.IN_PART: _Look("◐", "hold in part", "mind"),
+    Outcome.FAILS: _Look("✗", "do not hold", "bad"),
+    Outcome.OPEN: _Look("…", "not measured yet", "open"),
 }
-_OF_MANY = {
-    Outcome.HOLDS: "hold",
-    Outcome.IN_PART: "hold in part",
-    Outcome.FAILS: "do not hold",
-    Outcome.OPEN: "not measured yet",
-}
-_SIGNS = {Outcome.HOLDS: "✓", Outcome.IN_PART: "◐", Outcome.FAILS: "✗", Outcome.OPEN: "…"}
