@@ -90,6 +90,11 @@ def judge(parts: Sequence[Part], curves: Curves) -> Verdict:
 P = ParamSpec("P")
 
 
+def _counted(says: str, holds: Sequence[bool]) -> Finding:
+    """A finding that holds at some of several points; `says` gets their number and that of all."""
+    return Finding(says.format(sum(holds), len(holds)), sum(holds) / len(holds))
+
+
 def _part(look: Callable[Concatenate[Curves, P], Finding]) -> Callable[P, Part]:
     """Turn a check of curves into one whose lines are named first and checked later."""
 
@@ -116,26 +121,22 @@ def _beside(
     line: str,
     where: str,
     other: str,
-    so: Callable[[float, float], bool],
+    holds: Callable[[float, float], bool],
     of: Sequence[float] | None = None,
 ) -> Finding:
     one, two = _both(curves, line, other, of)
-    holds = sum(map(so, one, two))
-    return Finding(
-        f"{line} is {where} {other} at {holds} of {len(one)} points: {_apart(one, two)}.",
-        holds / len(one),
-    )
+    says = f"{line} is {where} {other} at {{}} of {{}} points: {_apart(one, two)}."
+    return _counted(says, [*map(holds, one, two)])
 
 
 @_part
 def near(curves: Curves, line: str, other: str, within: float) -> Finding:
     """Two lines lie within a share of each other at every x."""
     ratios = _gains(curves, line, other)
-    holds = sum(abs(ratio) <= within for ratio in ratios)
-    return Finding(
-        f"{line} is within {_percent(within)} of {other} at {holds} of "
-        f"{len(ratios)} points: it differs by {_span(ratios)}.",
-        holds / len(ratios),
+    return _counted(
+        f"{line} is within {_percent(within)} of {other} at {{}} of {{}} points: it differs by "
+        f"{_span(ratios)}.",
+        [abs(ratio) <= within for ratio in ratios],
     )
 
 
@@ -155,13 +156,10 @@ def holds_up(line: str) -> Part:
 
 
 @_part
-def _steps(curves: Curves, line: str, verb: str, so: Callable[[float, float], bool]) -> Finding:
+def _steps(curves: Curves, line: str, verb: str, holds: Callable[[float, float], bool]) -> Finding:
     y = curves[line].y
-    steps = [so(before, after) for before, after in pairwise(y)]
-    return Finding(
-        f"{line} {verb} in {sum(steps)} of {len(steps)} steps, {_ends(y)}.",
-        sum(steps) / len(steps),
-    )
+    steps = [holds(before, after) for before, after in pairwise(y)]
+    return _counted(f"{line} {verb} in {{}} of {{}} steps, {_ends(y)}.", steps)
 
 
 @_part
@@ -201,11 +199,10 @@ def power(curves: Curves, line: str, least: float, most: float) -> Finding:
 def groups_of_k(curves: Curves, line: str, within: float) -> Finding:
     """Groups have k rows on average, or slightly more; x must be k."""
     over = [size / k - 1 for k, size in zip(curves[line].x, curves[line].sizes, strict=True)]
-    holds = sum(excess <= within for excess in over)
-    return Finding(
-        f"Groups of {line} are on average at most {_percent(within)} larger than k at {holds} "
-        f"of {len(over)} points: by {_span(over)}.",
-        holds / len(over),
+    return _counted(
+        f"Groups of {line} are on average at most {_percent(within)} larger than k at {{}} of {{}} "
+        f"points: by {_span(over)}.",
+        [excess <= within for excess in over],
     )
 
 
@@ -213,12 +210,11 @@ def groups_of_k(curves: Curves, line: str, within: float) -> Finding:
 def ratio_below(curves: Curves, one: tuple[str, str], other: tuple[str, str]) -> Finding:
     """The ratio of two lines lies below that of two others at every x."""
     a, b = ([gain + 1 for gain in _gains(curves, *pair)] for pair in (one, other))
-    holds = sum(x < y for x, y in zip(a, b, strict=True))
-    return Finding(
+    return _counted(
         f"{one[0]} is {_number(min(a))} to {_number(max(a))} times {one[1]}, {other[0]} "
         f"{_number(min(b))} to {_number(max(b))} times {other[1]}; the first is less at "
-        f"{holds} of {len(a)} points.",
-        holds / len(a),
+        "{} of {} points.",
+        [x < y for x, y in zip(a, b, strict=True)],
     )
 
 
@@ -236,11 +232,10 @@ def at_most(curves: Curves, line: str, limit: float, unit: str) -> Finding:
 def gain(curves: Curves, line: str, other: str, least: float, most: float) -> Finding:
     """A line is higher, thus better, than another by a share between `least` and `most`."""
     gains = _gains(curves, line, other)
-    holds = sum(least <= gain <= most for gain in gains)
-    return Finding(
-        f"{line} is {_percent(least)} to {_percent(most)} better than {other} at "
-        f"{holds} of {len(gains)} points: it is better by {_span(gains)}.",
-        holds / len(gains),
+    return _counted(
+        f"{line} is {_percent(least)} to {_percent(most)} better than {other} at {{}} of {{}} "
+        f"points: it is better by {_span(gains)}.",
+        [least <= gain <= most for gain in gains],
     )
 
 
@@ -273,11 +268,8 @@ def gain_widens(curves: Curves, line: str, other: str) -> Finding:
     """The gain of a line over another increases from each point to the next."""
     gains = _gains(curves, line, other)
     steps = [after > before for before, after in pairwise(gains)]
-    return Finding(
-        f"The gain of {line} over {other} widens in {sum(steps)} of {len(steps)} steps, from "
-        f"{signed(gains[0])} to {signed(gains[-1])}.",
-        sum(steps) / len(steps),
-    )
+    ends = f"from {signed(gains[0])} to {signed(gains[-1])}"
+    return _counted(f"The gain of {line} over {other} widens in {{}} of {{}} steps, {ends}.", steps)
 
 
 def spread_shrinks(lines: Sequence[str]) -> Part:
@@ -292,20 +284,17 @@ def spread_widens(lines: Sequence[str]) -> Part:
 
 @_part
 def _spread(
-    curves: Curves, lines: Sequence[str], verb: str, so: Callable[[float, float], bool]
+    curves: Curves, lines: Sequence[str], verb: str, holds: Callable[[float, float], bool]
 ) -> Finding:
     ends = [[curves[line].y[place] for line in lines] for place in (0, -1)]
     first, last = (max(values) - min(values) for values in ends)
-    named = (
-        " and ".join(lines)
-        if len(lines) == 2
-        else "the highest and the lowest of the paper’s methods"
-    )
-    how = verb if so(first, last) else "does not " + verb.removesuffix("s")
+    every = "the highest and the lowest of the paper’s methods"
+    named = " and ".join(lines) if len(lines) == 2 else every
+    how = verb if holds(first, last) else "does not " + verb.removesuffix("s")
     return Finding(
         f"The gap between {named} {how}: {_number(first)} at the first point, {_number(last)} at "
         "the last.",
-        float(so(first, last)),
+        float(holds(first, last)),
     )
 
 

@@ -11,7 +11,7 @@ import inspect
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -40,8 +40,7 @@ from covey.tables import Table
 from covey.verification import Verdict
 from covey.verification.rounding import rounded
 
-FORMATS = (".csv", ".json")
-Asked = str | Callable[..., Any]  # a name with options, a function, or a Method
+Named = str | Callable[..., Any]  # a name with options, a function, or a Method
 
 
 @dataclass(frozen=True)
@@ -144,9 +143,9 @@ class Comparison(Written):
         }
 
     def _repr_html_(self) -> str:
-        told = [(run.method, f"{run.k:,}", *_written(run)) for run in self.runs]
+        rows = [(run.method, f"{run.k:,}", *_written(run)) for run in self.runs]
         head = ("method", "k", "Total-IL", "GCP", "classes", "seconds", "refused")
-        return pages.snippet("Methods compared", pages.table(head, told, numbers=range(1, 6)))
+        return pages.snippet("Methods compared", pages.table(head, rows, numbers=range(1, 6)))
 
 
 def _written(run: Run) -> tuple[str, ...]:
@@ -189,7 +188,7 @@ def compare(
     schema: Schema | None = None,
     *,
     k: int | Sequence[int],
-    methods: Asked | Sequence[Asked] = "all",
+    methods: Named | Sequence[Named] = "all",
     workload: bool = False,
     progress: Progress = silent,
     **choices: Unpack[Trial],
@@ -206,10 +205,10 @@ def compare(
     the error, and the others continue. Memory is the peak while the groups are formed, above what
     was in use before; None if the system does not report it.
     """
-    said: dict[str, Any] = {**choices}
-    models = taken(said, ("l", "t", "person"))
-    columns = taken(said, Described.__annotations__)
-    setting = Setting(workload=workload, **said)
+    rest: dict[str, Any] = {**choices}
+    models = taken(rest, ("l", "t", "person"))
+    columns = taken(rest, Described.__annotations__)
+    setting = Setting(workload=workload, **rest)
     frame, known, _ = described_by(frame, schema, columns)
     known = known.requiring(**models)
     return Comparison(
@@ -222,7 +221,7 @@ def runs(
     schema: Schema,
     *,
     k: int | Sequence[int],
-    methods: Asked | Sequence[Asked] = "all",
+    methods: Named | Sequence[Named] = "all",
     setting: Setting = _PLAIN,
     progress: Progress = silent,
 ) -> Iterator[Run]:
@@ -253,29 +252,23 @@ def _requirements(
 ) -> tuple[list[KAnonymity], tuple[Requirement, ...]]:
     """A requirement for each k, and the other requirements of the schema."""
     sizes = k if isinstance(k, Sequence) else [k]
-    asked = [KAnonymity(size, schema.require.person) for size in sizes]
-    _refuse_none("k", asked)
-    _refuse_repeated(f"k = {requirement.k}" for requirement in asked)
+    required = [KAnonymity(size, schema.require.person) for size in sizes]
+    _refuse_none_or_repeated("k", [f"k = {requirement.k}" for requirement in required])
     besides = [r for r in schema.requirements() if not isinstance(r, KAnonymity | PersonShare)]
-    return asked, tuple(besides)
+    return required, tuple(besides)
 
 
 def _contenders(
-    methods: Asked | Sequence[Asked], schema: Schema, class_column: str | None
+    methods: Named | Sequence[Named], schema: Schema, class_column: str | None
 ) -> list[_Contender]:
     listed = methods.split(",") if isinstance(methods, str) else methods
-    asked = [
-        _contender(one, class_column)
-        for item in (listed if isinstance(listed, Sequence) else [listed])
-        for one in (_all(schema, class_column) if _is_all(item) else [item])
-    ]
-    _refuse_none("method", asked)
-    _refuse_repeated(contender.label for contender in asked)
-    return asked
-
-
-def _is_all(asked: Asked) -> bool:
-    return isinstance(asked, str) and asked.strip() == "all"
+    found: list[_Contender] = []
+    for item in listed if isinstance(listed, Sequence) else [listed]:
+        is_all = isinstance(item, str) and item.strip() == "all"
+        named = _all(schema, class_column) if is_all else [item]
+        found += [_contender(method, class_column) for method in named]
+    _refuse_none_or_repeated("method", [contender.label for contender in found])
+    return found
 
 
 def _all(schema: Schema, class_column: str | None) -> list[str]:
@@ -289,14 +282,14 @@ def _all(schema: Schema, class_column: str | None) -> list[str]:
     return [*METHODS, *(label for label in known if variants[label])]
 
 
-def _contender(asked: Asked, class_column: str | None) -> _Contender:
+def _contender(named: Named, class_column: str | None) -> _Contender:
     """A method with its options; without one about classes, it must ignore them."""
-    if isinstance(asked, str):
-        label = asked.strip()
+    if isinstance(named, str):
+        label = named.strip()
         name, *written = label.split(":")
         options, method = parse_options(written), as_method(name)
     else:
-        options, method = {}, as_method(asked)
+        options, method = {}, as_method(named)
         label = method.name
     refuse_wrong_options(method, options)
     minds = "penalty" in inspect.signature(method.function).parameters
@@ -328,15 +321,12 @@ def parse_options(written: Iterable[str]) -> dict[str, Any]:
     return parsed
 
 
-def _refuse_none(what: str, asked: list[Any]) -> None:
-    if not asked:
+def _refuse_none_or_repeated(what: str, given: Sequence[str]) -> None:
+    if not given:
         raise UsageError(f"no {what} given to compare")
-
-
-def _refuse_repeated(asked: Iterable[Hashable]) -> None:
-    for what, times in Counter(asked).items():
+    for name, times in Counter(given).items():
         if times > 1:
-            raise UsageError(f"{what} is given {times} times: give it once")
+            raise UsageError(f"{name} is given {times} times: give it once")
 
 
 # ── runs ────────────────────────────────────────────────────────────────────────────────────────
@@ -354,25 +344,22 @@ class _Task:
     besides: tuple[Requirement, ...]  # requirements other than k
 
     def release(
-        self, contender: _Contender, requirement: KAnonymity, progress: Progress
+        self, method: Method, requirement: KAnonymity, progress: Progress = silent, **options: Any
     ) -> Release:
-        """The release that the contender makes of the table."""
+        """The release that the method makes of the table."""
+        k, person = requirement.k, requirement.person
+        share = [PersonShare(k, person)] if self.schema.require.limit_share else []
         return pipeline.anonymize(
             self.table,
             self.schema,
-            require=[*self.sized(requirement), *self.besides],
-            method=contender.method,
+            require=[requirement, *share, *self.besides],
+            method=method,
             seed=self.setting.seed,
             class_column=self.setting.class_column,
             register=False,
             progress=progress,
-            **contender.options,
+            **options,
         )
-
-    def sized(self, requirement: KAnonymity) -> list[Requirement]:
-        """What depends on k: it, and the share that goes with it."""
-        k, person = requirement.k, requirement.person
-        return [requirement, *([PersonShare(k, person)] if self.schema.require.limit_share else [])]
 
     def worth(self, release: Release, **settings: int) -> Workload | None:
         """How useful the release is, if that is wanted."""
@@ -382,15 +369,8 @@ class _Task:
 
     def check(self) -> None:
         """Raise errors in the request before the first run."""
-        release = pipeline.anonymize(
-            self.table,
-            self.schema,
-            require=[*self.sized(KAnonymity(2, self.schema.require.person)), *self.besides],
-            method=_together,
-            seed=self.setting.seed,
-            class_column=self.setting.class_column,
-            register=False,
-        )
+        smallest = KAnonymity(2, self.schema.require.person)
+        release = self.release(as_method(_together), smallest)
         self.worth(release, queries=1)
 
 
@@ -405,7 +385,7 @@ def _run(task: _Task, contender: _Contender, requirement: KAnonymity, tell: Prog
     gc.collect()
     watch = _Watch(tell)
     try:
-        release = task.release(contender, requirement, watch)
+        release = task.release(contender.method, requirement, watch, **contender.options)
         worth = task.worth(release)
     except ViolationError:
         raise  # not a fault of the request but of covey, which must not hide it
