@@ -182,52 +182,44 @@ def not_contiguous(array: Any) -> Any:
 
 
 KINDS = [
-    ("numbers", as_type("float32"), TypeError),
-    ("numbers", as_type("int64"), TypeError),
-    ("numbers", not_contiguous, TypeError),
-    ("numbers", lambda array: array[0], TypeError),
-    ("numbers", lambda array: array.tolist(), TypeError),
-    ("numbers", lambda _: None, TypeError),
-    ("codes", as_type("int64"), TypeError),
-    ("codes", not_contiguous, TypeError),
-    ("codes", lambda array: np.asfortranarray(array), TypeError),
-    ("weights", as_type("float32"), TypeError),
-    ("ancestors", as_type("uint32"), TypeError),
+    ("numbers", as_type("float32")),
+    ("numbers", as_type("int64")),
+    ("numbers", not_contiguous),
+    ("numbers", lambda array: array[0]),
+    ("numbers", lambda array: array.tolist()),
+    ("numbers", lambda _: None),
+    ("codes", as_type("int64")),
+    ("codes", not_contiguous),
+    ("codes", lambda array: np.asfortranarray(array)),
+    ("weights", as_type("float32")),
+    ("ancestors", as_type("uint32")),
 ]
 SHAPES = [
-    ("numbers", shortened, ValueError),
-    ("numbers", widened, ValueError),
-    ("weights", shortened, ValueError),
-    ("weights", widened, ValueError),
-    ("codes", shortened, ValueError),
-    ("codes", widened, ValueError),
-    *((name, shortened, ValueError) for name in ("ancestors", "depth", "loss", "begin", "end")),
-    ("first", shortened, ValueError),
-    ("leaves", shortened, ValueError),
+    *((name, shortened) for name in ("numbers", "weights", "codes", "ancestors", "depth", "loss")),
+    *((name, shortened) for name in ("begin", "end", "first", "leaves")),
+    *((name, widened) for name in ("numbers", "weights", "codes")),
 ]
 FIGURES = [
-    ("numbers", replaced((0, 0), np.nan), ValueError),
-    ("numbers", replaced((0, 0), np.inf), ValueError),
-    ("codes", replaced((-1, -1), -1), ValueError),
-    ("codes", replaced((-1, -1), 10**6), ValueError),
-    ("codes", replaced((0, 1), 0), ValueError),  # of another tree
-    ("first", replaced(0, -1), ValueError),
-    ("leaves", replaced(-1, 10**6), ValueError),
-    ("depth", replaced(0, 99), ValueError),
-    ("ancestors", replaced((0, 0), 10**6), ValueError),
-    ("ancestors", replaced((0, 0), -2), ValueError),
-    ("begin", replaced(0, -1), ValueError),
-    ("end", replaced(0, 10**6), ValueError),
+    ("numbers", replaced((0, 0), np.nan)),
+    ("numbers", replaced((0, 0), np.inf)),
+    ("codes", replaced((-1, -1), -1)),
+    ("codes", replaced((-1, -1), 10**6)),
+    ("codes", replaced((0, 1), 0)),  # of another tree
+    ("first", replaced(0, -1)),
+    ("leaves", replaced(-1, 10**6)),
+    ("depth", replaced(0, 99)),
+    ("ancestors", replaced((0, 0), 10**6)),
+    ("ancestors", replaced((0, 0), -2)),
+    ("begin", replaced(0, -1)),
+    ("end", replaced(0, 10**6)),
 ]
 
 
-@pytest.mark.parametrize(("name", "change", "error"), [*KINDS, *SHAPES, *FIGURES])
-def test_a_table_of_wrong_arrays_is_refused(
-    table: EncodedTable, name: str, change: Change, error: type[Exception]
-) -> None:
+@pytest.mark.parametrize(("name", "change"), [*KINDS, *SHAPES, *FIGURES])
+def test_a_table_of_wrong_arrays_is_refused(table: EncodedTable, name: str, change: Change) -> None:
     arrays = copied(table)
     kernels.Table(**arrays)
-    with pytest.raises(error):
+    with pytest.raises(TypeError if (name, change) in KINDS else ValueError):
         kernels.Table(**{**arrays, name: change(arrays[name])})
 
 
@@ -264,64 +256,58 @@ def test_what_a_kernel_needs_lives_as_long_as_it() -> None:
     assert costs == [whole.cost] * 2
 
 
-class Calls:
-    """A right call of each kernel, by name."""
-
-    def __init__(self, table: EncodedTable) -> None:
-        core, forest, rows, k = table.core, table.forest, table.rows, 3
-        intervals, trees = table.cells.numbers.shape[1], table.cells.codes.shape[1]
-        levels, nodes = forest.ancestors.shape[1], len(forest.depth)
-        pairs = np.ones((nodes, levels, levels))
-        none = np.empty(0, dtype=np.int32)
-        watch = {"table": core, "k": k, "watch": kernels.Watch()}
-        random = {**watch, "random": np.random.default_rng(1)}
-        missing = np.zeros(intervals)
-        places = np.zeros((rows, intervals + trees), dtype=np.int32)
-        values, rank = np.arange(rows, dtype=np.int32), np.arange(rows)
-        priced = {
-            "space": kernels.Space(core), "k": k, "rows": np.arange(rows),
-            "counts": np.ones(rows, dtype=np.int64), "prices": np.ones(rows), "floor": 0.0,
-            "work": 1_000,
-        }  # fmt: skip
-        self.arguments: dict[str, dict[str, Any]] = {
-            "tile": {"table": core, "rows": np.arange(rows, dtype=np.int32), "most": 4},
-            "k_member": {
-                **watch, "rule": 0, "start": 0, "picks": np.zeros(rows // k),
-                "order": np.arange(rows % k), "classes": none, "penalty": 0.0,
-                "penalise_leftovers": False,
-            },
-            "systematic": {**watch, "seeds": np.arange(rows // k)},
-            "gaa_cp": {**watch, "picks": np.zeros(rows // k)},
-            "kaca": {
-                **random, "classes": np.arange(rows), "climb": np.ones((trees, levels, levels))
-            },
-            "mdav": {**watch, "caps": np.ones(intervals), "missing": missing},
-            "oka": {**random, "missing": missing},
-            "wf_c_means": {
-                **random, "iterations": 2, "missing": missing,
-                "weights": np.ones(intervals + trees), "losses": forest.loss,
-            },
-            "kacpc": {
-                **watch, "pairs": pairs, "numbers": table.cells.numbers[0].copy(),
-                "codes": table.cells.codes[0].copy(),
-            },
-            "ikac": {**watch, "pairs": pairs, "start": 0},
-            "mondrian": {
-                **watch, "places": places, "weights": np.ones(intervals + trees), "relaxed": False
-            },
-            "cb": {
-                **random, "missing": 2.0, "tries": 1, "restarts": 1, "l": 2, "values": values,
-                "rank": rank,
-            },
-            "nh": random,
-            "overpriced": priced,
-            "groups_above": {**priced, "most": 10},
-        }  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def calls(table: EncodedTable) -> dict[str, dict[str, Any]]:
-    return Calls(table).arguments
+    """A right call of each kernel, by name."""
+    core, forest, rows, k = table.core, table.forest, table.rows, 3
+    intervals, trees = table.cells.numbers.shape[1], table.cells.codes.shape[1]
+    levels, nodes = forest.ancestors.shape[1], len(forest.depth)
+    pairs = np.ones((nodes, levels, levels))
+    none = np.empty(0, dtype=np.int32)
+    watch = {"table": core, "k": k, "watch": kernels.Watch()}
+    random = {**watch, "random": np.random.default_rng(1)}
+    missing = np.zeros(intervals)
+    places = np.zeros((rows, intervals + trees), dtype=np.int32)
+    values, rank = np.arange(rows, dtype=np.int32), np.arange(rows)
+    priced = {
+        "space": kernels.Space(core), "k": k, "rows": np.arange(rows),
+        "counts": np.ones(rows, dtype=np.int64), "prices": np.ones(rows), "floor": 0.0,
+        "work": 1_000,
+    }  # fmt: skip
+    return {
+        "tile": {"table": core, "rows": np.arange(rows, dtype=np.int32), "most": 4},
+        "k_member": {
+            **watch, "rule": 0, "start": 0, "picks": np.zeros(rows // k),
+            "order": np.arange(rows % k), "classes": none, "penalty": 0.0,
+            "penalise_leftovers": False,
+        },
+        "systematic": {**watch, "seeds": np.arange(rows // k)},
+        "gaa_cp": {**watch, "picks": np.zeros(rows // k)},
+        "kaca": {
+            **random, "classes": np.arange(rows), "climb": np.ones((trees, levels, levels))
+        },
+        "mdav": {**watch, "caps": np.ones(intervals), "missing": missing},
+        "oka": {**random, "missing": missing},
+        "wf_c_means": {
+            **random, "iterations": 2, "missing": missing,
+            "weights": np.ones(intervals + trees), "losses": forest.loss,
+        },
+        "kacpc": {
+            **watch, "pairs": pairs, "numbers": table.cells.numbers[0].copy(),
+            "codes": table.cells.codes[0].copy(),
+        },
+        "ikac": {**watch, "pairs": pairs, "start": 0},
+        "mondrian": {
+            **watch, "places": places, "weights": np.ones(intervals + trees), "relaxed": False
+        },
+        "cb": {
+            **random, "missing": 2.0, "tries": 1, "restarts": 1, "l": 2, "values": values,
+            "rank": rank,
+        },
+        "nh": random,
+        "overpriced": priced,
+        "groups_above": {**priced, "most": 10},
+    }  # fmt: skip
 
 
 def functions() -> list[str]:
