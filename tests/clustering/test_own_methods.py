@@ -19,7 +19,9 @@ import covey
 from covey import demo
 from covey.clustering import METHODS, Method, as_method, bibliography, method_named, registry
 from covey.clustering.papers import PAPERS, cited
+from covey.encoding import encode
 from covey.methods import EncodedTable
+from covey.tables import Table
 
 ROOT = Path(__file__).parents[2]
 FRAME = pl.DataFrame({"age": [1, 2, 3, 11, 12, 13, 40], "job": [*"aabbabc"]})
@@ -190,7 +192,7 @@ def test_seeds_fit_scikit_learn_and_covey_s_own_stay_whole() -> None:
         seen.append(seed)
         return blocks(table, k)
 
-    encoded = demo_table()
+    encoded = encode(Table(demo.people(20)), demo.schema())
     large = 2**127 + 5
     for method in (Method("of others", recording), Method("covey's", recording, is_own=True)):
         for seed in (7, large, large, large + 1):
@@ -201,17 +203,6 @@ def test_seeds_fit_scikit_learn_and_covey_s_own_stay_whole() -> None:
     assert all(0 <= seed < 2**32 for seed in seen[:4])
     assert seen[4:] == [7, large, large, large + 1]
     assert all(method.is_own for method in METHODS.values())
-
-
-def demo_table() -> EncodedTable:
-    seen: list[EncodedTable] = []
-
-    def method(table: EncodedTable, k: int) -> list[int]:
-        seen.append(table)
-        return [0] * table.rows
-
-    covey.cluster(demo.people(20), demo.schema(), k=2, method=method)
-    return seen[0]
 
 
 # ── packages ────────────────────────────────────────────────────────────────────────────────────
