@@ -344,7 +344,7 @@ class Release:
         self,
         path: str | Path,
         *,
-        outputs: files.Outputs | None = None,
+        outputs: files.Drafts | None = None,
         **writing: Unpack[Writing],
     ) -> Report:
         """Write the release and the files beside it, after verifying its bytes; see `Writing`.
@@ -358,7 +358,7 @@ class Release:
         self._refuse_impossible(to)
         if outputs is not None:
             return self.published(to, outputs)
-        with files.Outputs(path, *to.beside, private=to.private) as made:
+        with files.Drafts(path, *to.beside, private=to.private) as made:
             return self.published(to, made)
 
     def published(self, to: Destination, outputs: Outputs) -> Report:

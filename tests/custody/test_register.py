@@ -443,11 +443,11 @@ def test_a_release_that_may_have_been_published_is_remembered_and_counted(
 ) -> None:
     release().write(tmp_path / "out.csv")
 
-    def interrupt(outputs: files.Outputs) -> None:
+    def interrupt(outputs: files.Drafts) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(files.Outputs, "publish", interrupt)
+        patch.setattr(files.Drafts, "publish", interrupt)
         with pytest.raises(KeyboardInterrupt):
             release(k=6).write(tmp_path / "out.csv")
     assert [(entry.k, entry.published) for entry in remembered()] == [(4, True), (6, False)]

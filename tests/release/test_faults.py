@@ -227,7 +227,7 @@ def test_while_another_writes_one_of_the_outputs_none_is_begun(
     out = folder / "out.csv"
     out.write_text("old")
     command = ["anonymize", "people.csv", *REQUEST, "--report", "out.json"]
-    with files.Draft(folder / taken):
+    with files.FileDraft(folder / taken):
         assert cli.run(command) == 2
         err = capfd.readouterr().err
         assert "another covey" in err

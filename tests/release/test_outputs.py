@@ -64,12 +64,12 @@ def prepare(folder: Path, kind: str, before: str) -> dict[str, str]:
     return BEFORE[kind][before]
 
 
-def opened(folder: Path, kind: str = "file", first: str = NAMES[0]) -> files.Outputs:
+def opened(folder: Path, kind: str = "file", first: str = NAMES[0]) -> files.Drafts:
     """The drafts of a release and its companions."""
     if kind == "folder":
-        return files.Outputs(folder / "out", folder / "r.json", folders=[folder / "out"])
+        return files.Drafts(folder / "out", folder / "r.json", folders=[folder / "out"])
     paths = [first if first == files.STREAM else folder / first, *(folder / n for n in NAMES[1:])]
-    return files.Outputs(*paths)
+    return files.Drafts(*paths)
 
 
 def publish(folder: Path, kind: str = "file", first: str = NAMES[0]) -> None:
@@ -134,7 +134,7 @@ def test_all_of_them_appear(tmp_path: Path, kind: str, before: str) -> None:
 
 
 def test_without_any_there_is_nothing_to_do() -> None:
-    with files.Outputs() as outputs:
+    with files.Drafts() as outputs:
         outputs.publish()
 
 
@@ -354,7 +354,7 @@ from covey.tables import files
 
 print("ready", flush=True)
 for turn in itertools.count():
-    with files.Outputs(*sys.argv[1:]) as outputs:
+    with files.Drafts(*sys.argv[1:]) as outputs:
         for path in sys.argv[1:]:
             outputs[path].write(b"%08d" % turn)
         outputs.publish()
@@ -378,15 +378,15 @@ def test_stopped_at_any_time_there_is_one_generation(tmp_path: Path, sent: signa
 def test_what_was_put_aside_for_one_release_is_not_given_back_to_another(tmp_path: Path) -> None:
     """Its report was put aside and the release replaced: another release shares the report."""
     (tmp_path / "r.json").write_text(OLD)
-    with files.Outputs(tmp_path / "t.csv", tmp_path / "r.json") as outputs:
+    with files.Drafts(tmp_path / "t.csv", tmp_path / "r.json") as outputs:
         aside = outputs[tmp_path / "r.json"]._old
     (tmp_path / "r.json").rename(aside)
     (tmp_path / "t.csv").write_text(NEW)
-    with files.Outputs(tmp_path / "other.csv", tmp_path / "r.json"):
+    with files.Drafts(tmp_path / "other.csv", tmp_path / "r.json"):
         assert state(tmp_path) == {"t.csv": NEW}
-    with files.Outputs(tmp_path / "r.json"):
+    with files.Drafts(tmp_path / "r.json"):
         assert state(tmp_path) == {"t.csv": NEW}
-    with files.Outputs(tmp_path / "t.csv", tmp_path / "r.json"):
+    with files.Drafts(tmp_path / "t.csv", tmp_path / "r.json"):
         assert state(tmp_path) == {"t.csv": NEW}
     assert not hidden(tmp_path)
 
@@ -456,14 +456,14 @@ def test_one_that_cannot_be_written_leaves_no_draft_of_the_others(tmp_path: Path
     (tmp_path / "r.json").mkdir()
     with (
         pytest.raises(OutputError, match="folder or a device"),
-        files.Outputs(tmp_path / "t.csv", tmp_path / "r.json"),
+        files.Drafts(tmp_path / "t.csv", tmp_path / "r.json"),
     ):
         pass
     assert not hidden(tmp_path)
 
 
 def test_one_that_another_writes_is_refused_with_all_of_them(tmp_path: Path) -> None:
-    with files.Draft(tmp_path / "r.json"):
+    with files.FileDraft(tmp_path / "r.json"):
         with pytest.raises(OutputError, match="another covey"):
             publish(tmp_path)
         assert state(tmp_path) == {}
@@ -476,7 +476,7 @@ def test_private_ones_are_their_owners_alone_whatever_they_were(tmp_path: Path) 
     paths = [tmp_path / name for name in NAMES]
     for path in paths:
         path.chmod(0o644)
-    with files.Outputs(*paths, private=[paths[2]]) as outputs:
+    with files.Drafts(*paths, private=[paths[2]]) as outputs:
         outputs.publish()
     assert [path.stat().st_mode & 0o777 for path in paths] == [0o644, 0o644, 0o600]
 
@@ -508,7 +508,7 @@ def test_a_folder_replaces_nothing(tmp_path: Path, kind: str) -> None:
         case _:
             out.write_text(OLD)
             out /= "out"
-    with pytest.raises(OutputError), files.Outputs(out, tmp_path / "r.json", folders=[out]):
+    with pytest.raises(OutputError), files.Drafts(out, tmp_path / "r.json", folders=[out]):
         pass
     assert not hidden(tmp_path)
     assert not hidden(tmp_path / "mine")
@@ -516,7 +516,7 @@ def test_a_folder_replaces_nothing(tmp_path: Path, kind: str) -> None:
 
 def test_a_folder_that_fills_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with files.Outputs(out, folders=[out]) as outputs:
+    with files.Drafts(out, folders=[out]) as outputs:
         out.mkdir()
         (out / "mine").write_text(OLD)
         with pytest.raises(OutputError, match="not empty"):
@@ -533,7 +533,7 @@ def test_a_folder_is_its_owners_until_it_appears_with_the_usual_permissions(tmp_
             if name == "set":
                 out.mkdir()
                 out.chmod(0o2770)
-            with files.Outputs(out, folders=[out], private=[out] if private else []) as outputs:
+            with files.Drafts(out, folders=[out], private=[out] if private else []) as outputs:
                 draft = outputs.folder(out)
                 (draft.path / "a.csv").write_text(NEW)
                 (draft.path / "b.csv").touch(mode=0o600)
@@ -553,25 +553,25 @@ def test_what_a_killed_process_left_is_resumed_or_removed(tmp_path: Path) -> Non
     out = tmp_path / "out"
     program = (
         "import os, sys\nfrom covey.tables import files\n"
-        "made = files.Outputs(sys.argv[1], folders=[sys.argv[1]])\n"
+        "made = files.Drafts(sys.argv[1], folders=[sys.argv[1]])\n"
         "(made.folder(sys.argv[1]).path / 'a.csv').write_text('left')\n"
         "(made.folder(sys.argv[1]).path / 'spool').mkdir()\nos._exit(9)"
     )
     for resume in (True, False):
         subprocess.run([sys.executable, "-c", program, str(out)], check=False)
         assert hidden(tmp_path)
-        with files.Outputs(out, folders=[out], resume=resume) as outputs:
+        with files.Drafts(out, folders=[out], resume=resume) as outputs:
             draft = outputs.folder(out)
             assert sorted(p.name for p in draft.path.iterdir()) == ["a.csv", "spool"] * resume
             assert draft.path.stat().st_mode & 0o777 == 0o700
         assert not hidden(tmp_path)
-    with files.Outputs(out, folders=[out], resume=True) as outputs:
+    with files.Drafts(out, folders=[out], resume=True) as outputs:
         assert not [*outputs.folder(out).path.iterdir()]
 
 
 def test_a_folder_that_another_writes_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with files.Outputs(out, folders=[out]) as outputs:
+    with files.Drafts(out, folders=[out]) as outputs:
         (outputs.folder(out).path / "a.csv").write_text(NEW)
         with pytest.raises(OutputError, match="another covey"):
             publish(tmp_path, "folder")
@@ -584,7 +584,7 @@ def test_a_draft_that_another_user_made_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    with files.Outputs(out, folders=[out]) as outputs:
+    with files.Drafts(out, folders=[out]) as outputs:
         path = outputs.folder(out).path
     path.mkdir(mode=0o777)
     monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)

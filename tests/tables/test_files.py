@@ -29,7 +29,7 @@ OLD, NEW = b"the old release\n", b"the new release\n" * 10_000
 
 def write(path: str | Path, data: bytes = NEW) -> None:
     """As the pipeline does it."""
-    with files.Draft(path) as draft:
+    with files.FileDraft(path) as draft:
         with files.output_errors():
             draft.file.write(data)
         assert draft.read() == data
@@ -63,7 +63,7 @@ def test_a_file_appears_when_it_is_published_and_not_before(
     path = tmp_path / "t.csv"
     if old is not None:
         path.write_bytes(old)
-    with files.Draft(path) as draft:
+    with files.FileDraft(path) as draft:
         draft.file.write(NEW)
         assert draft.read() == NEW
         assert (path.read_bytes() if path.exists() else None) == old
@@ -86,7 +86,7 @@ def test_a_new_file_has_the_users_permissions_and_its_draft_the_owners(
     tmp_path: Path, mask: int
 ) -> None:
     with umask(mask):
-        with files.Draft(tmp_path / "t.csv") as draft:
+        with files.FileDraft(tmp_path / "t.csv") as draft:
             (hidden,) = tmp_path.iterdir()
             assert mode(hidden) == 0o600
             draft.publish()
@@ -104,7 +104,7 @@ def test_a_failure_leaves_what_was_there(
         path.write_bytes(old)
 
     def fail() -> None:
-        with files.Draft(path) as draft:
+        with files.FileDraft(path) as draft:
             draft.file.write(NEW)
             raise failure
 
@@ -128,7 +128,7 @@ def test_standard_output_gets_everything_at_once_or_nothing(
 ) -> None:
     stream = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(stream))
-    with files.Draft("-") as draft:
+    with files.FileDraft("-") as draft:
         draft.file.write(NEW)
         assert draft.read() == NEW
     assert stream.getvalue() == b""
@@ -173,7 +173,7 @@ def test_a_link_that_takes_the_name_meanwhile_is_replaced_and_not_followed(tmp_p
     path, target = tmp_path / "t.csv", tmp_path / "target"
     target.write_bytes(OLD)
     target.chmod(0o666)
-    with umask(0o077), files.Draft(path) as draft:
+    with umask(0o077), files.FileDraft(path) as draft:
         draft.file.write(NEW)
         path.symlink_to(target)
         draft.publish()
@@ -193,7 +193,7 @@ def test_a_folder_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     (tmp_path / "near").symlink_to("far")
     write(tmp_path / "near" / "t.csv")
-    with files.Draft(tmp_path / "near" / "t.csv"), pytest.raises(OutputError, match="another"):
+    with files.FileDraft(tmp_path / "near" / "t.csv"), pytest.raises(OutputError, match="another"):
         write(tmp_path / "far" / "t.csv")
     assert names_in(tmp_path / "far") == ["t.csv"]
 
@@ -261,7 +261,7 @@ def test_a_place_that_cannot_hold_a_file_is_refused(
 
 def test_a_folder_that_takes_the_name_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    with files.Draft(path) as draft:
+    with files.FileDraft(path) as draft:
         path.mkdir()
         with pytest.raises(OutputError, match="Is a directory"):
             draft.publish()
@@ -323,7 +323,7 @@ def test_whichever_call_fails_the_file_is_the_old_or_the_new_one(
 
 
 def test_the_bytes_are_on_the_disk_before_they_get_the_name(tmp_path: Path) -> None:
-    with pytest.MonkeyPatch.context() as patch, files.Draft(tmp_path / "t.csv") as draft:
+    with pytest.MonkeyPatch.context() as patch, files.FileDraft(tmp_path / "t.csv") as draft:
         made = with_fault_at(patch, 0, 0)
         draft.file.write(NEW)
         draft.publish()
@@ -358,7 +358,7 @@ def test_a_disk_that_fills_up_leaves_what_was_there(tmp_path: Path, old: bytes |
 def test_a_draft_that_somebody_removes_is_not_published(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(OLD)
-    with files.Draft(path) as draft:
+    with files.FileDraft(path) as draft:
         (hidden,) = tmp_path.glob(".*")
         hidden.unlink()
         with pytest.raises(OutputError, match="No such file"):
@@ -374,7 +374,7 @@ WRITER = """
 import sys
 from covey.tables import files
 
-with files.Draft(sys.argv[1]) as draft:
+with files.FileDraft(sys.argv[1]) as draft:
     draft.file.write(b"half")
     draft.file.flush()
     print("ready", flush=True)
@@ -431,7 +431,7 @@ def test_of_many_writers_at_once_one_writes_and_the_others_are_refused(tmp_path:
     def race() -> None:
         ready.wait()
         try:
-            made = files.Draft(path)
+            made = files.FileDraft(path)
         except OutputError as error:
             refused.append(str(error))
             ready.wait()
@@ -473,7 +473,7 @@ def test_a_draft_that_is_swept_before_it_is_locked_is_made_again(
     def flock(file: Any, operation: int) -> None:
         if not raced:
             raced.append(True)
-            with files.Draft(path):
+            with files.FileDraft(path):
                 pass
         real(file, operation)
 
@@ -489,12 +489,12 @@ def test_a_writer_that_is_overtaken_leaves_the_others_draft_alone(
 ) -> None:
     path = tmp_path / "t.csv"
     real = fcntl.flock
-    others: list[files.Draft] = []
+    others: list[files.FileDraft] = []
 
     def flock(file: Any, operation: int) -> None:
         if not others:
             monkeypatch.setattr(fcntl, "flock", real)
-            others.append(files.Draft(path))
+            others.append(files.FileDraft(path))
             others[0].file.write(OLD)
         real(file, operation)
 
@@ -538,7 +538,7 @@ from covey.tables import files
 for folder in sys.argv[1:]:
     paths = [f"{folder}/t.csv", f"{folder}/r.json"]
     try:
-        with files.Outputs(*paths) as outputs:
+        with files.Drafts(*paths) as outputs:
             for path in paths:
                 outputs[path].write(b"the new release\\n" * 10_000)
             outputs.publish()
@@ -554,7 +554,7 @@ from covey.tables import files
 
 print("ready", flush=True)
 for turn in itertools.count():
-    with files.Draft(sys.argv[1]) as draft:
+    with files.FileDraft(sys.argv[1]) as draft:
         draft.file.write(b"%08d" % turn * 50_000)
         draft.publish()
 """

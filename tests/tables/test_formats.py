@@ -911,14 +911,14 @@ def test_a_database_with_other_tables_is_not_replaced(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE patients (name TEXT)")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(OutputError, match="other tables"), files.Outputs(path):
+    with pytest.raises(OutputError, match="other tables"), files.Drafts(path):
         pass
     assert path.read_bytes() == before
     own = tmp_path / "released.db"
     with sqlite3.connect(own) as connection:
         connection.execute("CREATE TABLE release (age INTEGER)")
     connection.close()
-    with files.Outputs(own):
+    with files.Drafts(own):
         pass
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from covey.studies.curves import Curve
     from covey.tables import Table
     from covey.tables.batches import Batches
-    from covey.tables.files import Outputs
+    from covey.tables.files import Drafts
 
 
 def read(
@@ -86,7 +86,7 @@ def register_at(path: Path | None, key: "Key | Path | None" = None) -> "Register
     return found
 
 
-def publish(result: "Report | Curve | Comparison", paths: list[Path], outputs: "Outputs") -> None:
+def publish(result: "Report | Curve | Comparison", paths: list[Path], outputs: "Drafts") -> None:
     """Write a result to each path, in the format of its name."""
     for path in paths:
         outputs[path].write(result.written_as(path))

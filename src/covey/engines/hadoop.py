@@ -96,9 +96,9 @@ class AtAddress:
 
     draft: Folder
     to: str
-    beside: files.Outputs
+    beside: files.Drafts
 
-    def __getitem__(self, path: str | Path) -> files.Draft:
+    def __getitem__(self, path: str | Path) -> files.FileDraft:
         return self.beside[path]
 
     def folder(self, _: str | Path) -> Folder:
@@ -119,7 +119,7 @@ class AtAddress:
 def outputs(session: "SparkSession", to: Destination) -> Iterator[Any]:
     """Drafts of all outputs, removed at the end unless they were published."""
     if not sources.is_address(str(to.path)):
-        with files.Outputs(to.path, *to.beside, folders=[to.path]) as on_disk:
+        with files.Drafts(to.path, *to.beside, folders=[to.path]) as on_disk:
             yield on_disk
         return
     if to.certificate:
@@ -133,7 +133,7 @@ def outputs(session: "SparkSession", to: Destination) -> Iterator[Any]:
     if not draft.is_empty:
         raise OutputError("a release is being written there, or was stopped: remove its draft, "
                           f"the folder {hidden.rpartition('/')[2]} beside it")  # fmt: skip
-    with files.Outputs(*to.beside) as beside:
+    with files.Drafts(*to.beside) as beside:
         try:
             yield AtAddress(draft, place, beside)
         finally:

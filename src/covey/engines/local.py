@@ -53,7 +53,7 @@ class LocalTable:
         """Drafts of all outputs, removed at the end unless they were published."""
         assert order.to is not None
         path = order.to.path
-        return files.Outputs(path, *order.to.beside, folders=[path], resume=order.resume)
+        return files.Drafts(path, *order.to.beside, folders=[path], resume=order.resume)
 
     @contextlib.contextmanager
     def running(self, order: Order, progress: Progress) -> Iterator["Local"]:

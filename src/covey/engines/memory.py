@@ -62,7 +62,7 @@ class MemoryTable:
         if to is None:
             return nullcontext()
         tables.writer_of(Path(to.path).name)
-        return files.Outputs(to.path, *to.beside, private=to.private)
+        return files.Drafts(to.path, *to.beside, private=to.private)
 
     @contextlib.contextmanager
     def running(self, order: Order, progress: Progress) -> Iterator["Memory"]:

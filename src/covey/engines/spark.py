@@ -39,7 +39,7 @@ from covey.tables import codes, formats, sources
 from covey.tables.batches import LOOKED_AT, Typed
 from covey.tables.csv_files import Dialect
 from covey.tables.merging import merged, total
-from covey.tables.sources import Source
+from covey.tables.sources import Location
 from covey.tables.strays import Stray, notes_of
 from covey.verification import Verdict
 from covey.verification.verifying import LINES
@@ -78,7 +78,7 @@ def opened(source: Any, schema: Schema) -> Iterator["SparkTable"]:
         yield table
 
 
-def _parquet(source: Any) -> Source:
+def _parquet(source: Any) -> Location:
     """The place of Parquet files."""
     if not isinstance(source, str | Path):
         raise UsageError("the engine spark reads Parquet files or a DataFrame of Spark")
@@ -91,7 +91,7 @@ def _parquet(source: Any) -> Source:
     return place
 
 
-def _read(session: "SparkSession", place: Source) -> "DataFrame":
+def _read(session: "SparkSession", place: Location) -> "DataFrame":
     if place.is_address:
         return session.read.parquet(place.place)
     paths = [_local(path) for path in place.files()]

@@ -211,7 +211,7 @@ def save(studio: Studio, folder: Path, names: tuple[str, ...], *, replace: bool)
             f"already in that folder: {', '.join(existing)}; tick “replace” to replace them"
         )
     files.refuse_overwriting(targets, [studio.work.opened.place])
-    with files.Outputs(*targets) as drafts:
+    with files.Drafts(*targets) as drafts:
         for name, path in zip(names, targets, strict=True):
             drafts[path].write((release.folder / name).read_bytes())
         drafts.publish()

@@ -19,7 +19,7 @@ from covey.tables.csv_files import Dialect
 from covey.tables.folders import CsvFiles
 from covey.tables.formats.arrow import ParquetFiles
 from covey.tables.formats.common import are_whole, as_whole
-from covey.tables.sources import STREAM, Source
+from covey.tables.sources import STREAM, Location
 from covey.tables.strays import Stray
 from covey.tables.table import Table
 
@@ -136,7 +136,7 @@ def batches(
             return _of_table(table.read(source, schema, declared=declared), files, rows)
 
 
-def _kind(place: Source, files: Sequence[str]) -> str:
+def _kind(place: Location, files: Sequence[str]) -> str:
     if place.is_many:
         if place.part is not None:
             raise TableError("a folder or pattern of files has no parts: name one file")
@@ -163,7 +163,7 @@ def _of_table(whole: Table, files: tuple[str, ...], rows: int) -> Batches:
 
 
 def _of_parquet(
-    found: ParquetFiles, place: Source, schema: Schema | None, declared: TableFormat, rows: int
+    found: ParquetFiles, place: Location, schema: Schema | None, declared: TableFormat, rows: int
 ) -> Batches:
     types = dataframes.plain(pl.DataFrame(schema=found.types)).schema
     whole = _whole(found, codes.floats(types, schema), rows)
@@ -191,7 +191,7 @@ def _whole(found: ParquetFiles, names: Sequence[str], rows: int) -> list[str]:
 # ── CSV ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _of_csv(found: CsvFiles, place: Source, rows: int) -> Batches:
+def _of_csv(found: CsvFiles, place: Location, rows: int) -> Batches:
     dialect = found.form.dialect
 
     def read(names: Sequence[str]) -> Iterator[Table]:

@@ -1,6 +1,6 @@
 """CSV files: strict about their form, exact about their content.
 
-Cells stay text, as written. Anything that parsers read differently is refused, with the line and
+Records stay text, as written. Anything that parsers read differently is refused, with the line and
 the number of rows: rows of different length, stray quotes and carriage returns, NUL bytes, wrong
 encodings. What is not declared (delimiter, encoding, missing tokens, decimal sign) is detected and
 reported.
@@ -124,7 +124,7 @@ _OR_NO_HEADER = ", or pass --no-header (header = false under [table]) if line 1 
 
 def read(
     data: bytes, declared: TableFormat, schema: Schema | None, *, is_cut: bool = False
-) -> "tuple[Cells, Form, str]":
+) -> "tuple[Records, Form, str]":
     """Read a CSV file: its cells as text, its form, and a note on what was detected.
 
     If the data `is_cut`, they are the beginning of a longer file, and a last part of a record is
@@ -173,7 +173,7 @@ def read(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Cells:
+class Records:
     """The cells of some records, and where blank lines were among them."""
 
     frame: pl.DataFrame
@@ -268,7 +268,7 @@ class Form:
             raise TableError("the table is empty")
         yield Piece(data, line, is_first)
 
-    def rows(self, piece: Piece) -> Cells:
+    def rows(self, piece: Piece) -> Records:
         """The cells of a piece."""
         data, header = self.layout.without_spaces(piece.data), self.header
         _refuse_nul(data, piece.line)
@@ -291,7 +291,7 @@ class Form:
         for place, name in header.nameless.items():
             if not _is_empty_or_index(frame[name], place):
                 check_names(header.fields)
-        return Cells(frame.drop(header.nameless.values()), before - headed)
+        return Records(frame.drop(header.nameless.values()), before - headed)
 
     def _has_header(self, data: bytes) -> bool:
         """Whether a file begins with a header; refuse one with other columns."""

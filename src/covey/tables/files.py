@@ -62,11 +62,15 @@ class _Discarding(contextlib.AbstractContextManager[Any]):
         raise NotImplementedError
 
 
-class Draft(_Discarding):
+class FileDraft(_Discarding):
     """Bytes written for a destination that is locked against other writers."""
 
     def __init__(
-        self, path: str | Path, *, private: bool = False, first: "Draft | Folder | None" = None
+        self,
+        path: str | Path,
+        *,
+        private: bool = False,
+        first: "FileDraft | FolderDraft | None" = None,
     ) -> None:
         if str(path).endswith(("/", os.sep)):
             raise OutputError("the output is a folder or a device, not a regular file")
@@ -184,7 +188,7 @@ class Draft(_Discarding):
         return _hidden(self.destination, _OLD, str(self._first.destination))
 
 
-class Folder(_Discarding):
+class FolderDraft(_Discarding):
     """Files written for a folder that is locked against other writers.
 
     They are written into `path`, which is the owner's alone until it gets its name. With `resume`,
@@ -289,7 +293,7 @@ class Folder(_Discarding):
 
 
 def working_folder(path: str | Path) -> Path:
-    """The folder for working files of an output, beside it; whoever holds the draft may use it."""
+    """The folder for working files of an output. Only who holds the draft's lock may use it."""
     return _hidden(_place(path), "covey-work")
 
 
@@ -302,7 +306,7 @@ def remove_folder(path: Path) -> None:
 
 def write(path: str | Path, data: bytes, *, private: bool = False) -> None:
     """Write a file completely or not at all; only the owner can read a private one."""
-    with Draft(path, private=private) as made:
+    with FileDraft(path, private=private) as made:
         made.write(data)
         made.publish()
 
@@ -310,7 +314,10 @@ def write(path: str | Path, data: bytes, *, private: bool = False) -> None:
 # ── several files in one step ───────────────────────────────────────────────────────────────────
 
 
-class Outputs(_Discarding):
+_Draft = FileDraft | FolderDraft
+
+
+class Drafts(_Discarding):
     """Drafts that get their names in one step: a release and its companions.
 
     At the end of a `with` block, those that were not published are removed. With `resume`, drafts
@@ -324,14 +331,14 @@ class Outputs(_Discarding):
         folders: Collection[str | Path] = (),
         resume: bool = False,
     ) -> None:
-        self._drafts: dict[str, Draft | Folder] = {}
+        self._drafts: dict[str, _Draft] = {}
         try:
             for path in paths:
                 first, hide = next(iter(self._drafts.values()), None), path in private
                 self._drafts[str(path)] = (
-                    Folder(path, private=hide, resume=resume)
+                    FolderDraft(path, private=hide, resume=resume)
                     if path in folders
-                    else Draft(path, private=hide, first=first)
+                    else FileDraft(path, private=hide, first=first)
                 )
             # The release last: what it has put aside shows whether it was replaced.
             for made in reversed(self._drafts.values()):
@@ -340,15 +347,15 @@ class Outputs(_Discarding):
             self.discard()
             raise
 
-    def __getitem__(self, path: str | Path) -> Draft:
+    def __getitem__(self, path: str | Path) -> FileDraft:
         made = self._drafts[str(path)]
-        assert isinstance(made, Draft)
+        assert isinstance(made, FileDraft)
         return made
 
-    def folder(self, path: str | Path) -> Folder:
+    def folder(self, path: str | Path) -> FolderDraft:
         """The draft of a folder."""
         made = self._drafts[str(path)]
-        assert isinstance(made, Folder)
+        assert isinstance(made, FolderDraft)
         return made
 
     def publish(self) -> None:
@@ -362,7 +369,7 @@ class Outputs(_Discarding):
             made.discard()
 
 
-def _publish(drafts: Sequence[Draft | Folder]) -> None:
+def _publish(drafts: Sequence[_Draft]) -> None:
     with output_errors():
         for made in drafts:
             made.settle()
@@ -375,7 +382,7 @@ def _publish(drafts: Sequence[Draft | Folder]) -> None:
             _complete(drafts, undo)
 
 
-def _send(drafts: Sequence[Draft | Folder]) -> None:
+def _send(drafts: Sequence[_Draft]) -> None:
     """Write the release to standard output, which may take long and cannot be undone."""
     with contextlib.ExitStack() as undo:
         with _signals_held():
@@ -386,13 +393,13 @@ def _send(drafts: Sequence[Draft | Folder]) -> None:
         _complete(drafts, undo)
 
 
-def _put_aside(drafts: Sequence[Draft | Folder], undo: contextlib.ExitStack) -> None:
+def _put_aside(drafts: Sequence[_Draft], undo: contextlib.ExitStack) -> None:
     if len(drafts) > 1:
         for made in drafts:
             made.put_aside(undo)
 
 
-def _complete(drafts: Sequence[Draft | Folder], undo: contextlib.ExitStack) -> None:
+def _complete(drafts: Sequence[_Draft], undo: contextlib.ExitStack) -> None:
     for made in drafts[1:]:
         made.appear()
         undo.callback(made.vanish)

@@ -40,7 +40,7 @@ def kind_of(paths: Sequence[str]) -> str:
     return kind
 
 
-class Part(NamedTuple):
+class CsvRows(NamedTuple):
     """Some rows of a CSV file."""
 
     path: str
@@ -83,7 +83,7 @@ class CsvFiles:
         """The columns without rows."""
         return pl.DataFrame(schema=dict.fromkeys(self.names, pl.String()))
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[CsvRows]:
         """All rows, in the order of the files."""
         for path in self.paths:
             keys = arrow.keys_of(path, self.place)
@@ -98,7 +98,7 @@ class CsvFiles:
                     rows = self.form.rows(piece)
                 frame = rows.frame.with_columns(cells) if cells else rows.frame
                 line_of = partial(rows.line_of, self.form.first_line(piece), before)
-                yield Part(path, before, line_of, frame)
+                yield CsvRows(path, before, line_of, frame)
                 before += frame.height
 
     def _pieces(self, path: str) -> Iterator[Piece]:

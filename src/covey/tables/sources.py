@@ -23,7 +23,7 @@ QUERY = re.compile(r"\s*(SELECT|WITH|FROM|VALUES|TABLE)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Source:
+class Location:
     """The place of a table, and its part if one is named."""
 
     place: str = field(repr=False)  # a path, a pattern, `-`, or the address of a database
@@ -99,21 +99,21 @@ class Source:
         return str(Path(*itertools.takewhile(lambda part: not _PATTERN.search(part), parts)))
 
 
-def of(source: str | Path) -> Source:
+def of(source: str | Path) -> Location:
     """Split a path or an address and its part."""
     text = str(source)
     if _SEPARATOR not in text or _exists(text):
-        return Source(text)
+        return Location(text)
     if is_address(text):
         # The host may be an IPv6 address, and a password anything: the part comes after both.
         host = text.index("://") + 3
         after = re.search("[/?]", text[host:])
         begin = len(text) if after is None else host + after.start()
         place, _, part = text[begin:].partition(_SEPARATOR)
-        return Source(text[:begin] + place, part or None)
+        return Location(text[:begin] + place, part or None)
     ends = [found.start() for found in re.finditer("(?=::)", text)]
     end = next((end for end in reversed(ends) if _exists(text[:end])), ends[0])
-    return Source(text[:end], text[end + len(_SEPARATOR) :] or None)
+    return Location(text[:end], text[end + len(_SEPARATOR) :] or None)
 
 
 def typed(source: str) -> str:

@@ -61,7 +61,7 @@ class Stray:
 
 
 @dataclass(frozen=True)
-class _Column:
+class _Contents:
     """What a column holds in the rows that are not suspect."""
 
     rows: int
@@ -72,11 +72,11 @@ class _Column:
     top: float
     longest: int
 
-    def __add__(self, other: "_Column") -> "_Column":
+    def __add__(self, other: "_Contents") -> "_Contents":
         counts = (self.rows + other.rows, self.present + other.present, self.words + other.words)
         total, top = self.sum + other.sum, max(self.top, other.top)
         longest = max(self.longest, other.longest)
-        return _Column(*counts, self.totals + other.totals, total, top, longest)
+        return _Contents(*counts, self.totals + other.totals, total, top, longest)
 
     @property
     def is_usual(self) -> bool:
@@ -95,7 +95,7 @@ class Suspects:
 
     rows: int
     dialect: Dialect
-    columns: Mapping[str, _Column]  # in the other rows
+    columns: Mapping[str, _Contents]  # in the other rows
     frame: pl.DataFrame = field(repr=False)  # the cells as text, with their places
 
     @classmethod
@@ -179,7 +179,7 @@ class _Looked:
         suspect: NDArray[np.bool_] = np.any(few, axis=0)
         return suspect
 
-    def columns(self) -> dict[str, _Column]:
+    def columns(self) -> dict[str, _Contents]:
         """What each column holds in the rows that are not suspect."""
         kept = pl.Series(~self.suspect)
         found = {}
@@ -195,7 +195,7 @@ class _Looked:
             finite = pl.Series([0.0]) if numbers is None else numbers.filter(numbers.is_finite())
             total, top = float(finite.sum()), float(finite.abs().max() or 0)  # type: ignore[arg-type]
             longest = int(cells.str.len_chars().max() or 0) if is_text else 0  # type: ignore[arg-type]
-            found[name] = _Column(len(cells), present, words, totals, total, top, longest)
+            found[name] = _Contents(len(cells), present, words, totals, total, top, longest)
         return found
 
 
@@ -275,7 +275,7 @@ class _Row:
     """A suspect row beside what its columns hold in the other rows."""
 
     cells: Mapping[str, str]  # those that are present
-    columns: Mapping[str, _Column]
+    columns: Mapping[str, _Contents]
     words: Collection[str]  # the columns in which it has a word
     totals: Collection[str]  # in which it has a word for totals
     has_note: bool

@@ -29,7 +29,7 @@ from covey.tables.csv_files import MISSING_TOKENS, Dialect
 from covey.tables.dataframes import Back
 from covey.tables.formats import archives, arrow, databases, json_lines, spreadsheets, statistical
 from covey.tables.mending import Mended, mended
-from covey.tables.sources import STREAM, Source
+from covey.tables.sources import STREAM, Location
 from covey.tables.strays import Stray, Suspects
 
 Longs = NDArray[np.int64]
@@ -144,7 +144,7 @@ def read(
     return table.without(strays.to_drop(table, declared)) if declared.drop_rows else table
 
 
-def _opened(place: Source, schema: Schema | None, declared: TableFormat) -> Table:
+def _opened(place: Location, schema: Schema | None, declared: TableFormat) -> Table:
     if place.is_address:
         return _typed(databases.read_address(place.place, place.part), schema, declared)
     if place.is_many:
@@ -160,7 +160,7 @@ def _opened(place: Source, schema: Schema | None, declared: TableFormat) -> Tabl
     return from_bytes(read_bytes(place.place), schema, declared, place.part)
 
 
-def _together(place: Source, schema: Schema | None, declared: TableFormat) -> Table:
+def _together(place: Location, schema: Schema | None, declared: TableFormat) -> Table:
     """The table in all files of a folder or pattern."""
     files = place.files()
     if folders.kind_of(files) == "parquet":

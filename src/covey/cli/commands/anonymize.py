@@ -333,7 +333,7 @@ def _in_memory(
         request = {**request, "register": False}
     # If a place cannot be written, the user should know before the work, not after.
     with (
-        files.Outputs(*output, *companions, private=private) as outputs,
+        files.Drafts(*output, *companions, private=private) as outputs,
         progress_bar() as progress,
     ):
         table = read(paths.table, schema) if table is None else table

@@ -46,7 +46,7 @@ def compare(
         raise UsageError("no k given: pass -k, or set k under [require] in the schema")
     refuse_overwriting(paths, source.table, path, schema=schema)
     finished: list[Run] = []
-    with files.Outputs(*paths) as outputs:
+    with files.Drafts(*paths) as outputs:
         try:
             with progress_bar() as progress:
                 table = read(source.table, schema)

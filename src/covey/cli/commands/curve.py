@@ -47,7 +47,7 @@ def curve(
     ks, person = sizes(k), counted(trial.person, count_rows=trial.count_rows)
     refuse_overwriting(paths, source.table, *described, schema=schema)
     finished: list[Point] = []
-    with files.Outputs(*paths) as outputs:
+    with files.Drafts(*paths) as outputs:
         with progress_bar() as progress:
             options = comparison.parse_options(trial.option or [])
             options |= {"method": trial.method, "class_column": trial.class_column}

@@ -30,7 +30,7 @@ def report(
     about = described.about()
     schema = required.applied(format.schema(path := tables.schema_file))
     refuse_overwriting(output, tables.original, tables.released, path, schema=schema)
-    with files.Outputs(*output) as outputs, progress_bar() as progress:
+    with files.Drafts(*output) as outputs, progress_bar() as progress:
         source = original(tables.original, schema, whole=curve)
         found = pipeline.report_on(
             *(source, tables.released, schema),
