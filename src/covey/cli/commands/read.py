@@ -44,7 +44,7 @@ def read(*, released: str, schema: Path | None = None, reading: Reading) -> None
         frame = pl.concat(one.insert_column(0, pl.lit(place).alias(DRAW)) for place, one in drawn)
     else:
         frame = release.frame(cast("Form", reading.form))
-    with files.Outputs(path) as outputs:
+    with files.Drafts(path) as outputs:
         # Texts as they are written have their apostrophes already.
         tables.write(Table(frame), outputs[path].file, path, defuse=reading.form != "text")
         outputs.publish()
