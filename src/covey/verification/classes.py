@@ -52,11 +52,6 @@ class Classes:
         return pairs.group_by("class", "person").agg(pl.len().cast(pl.Int64).alias(ROWS))
 
 
-def numbered(columns: Sequence[pl.Series]) -> pl.DataFrame:
-    """Name columns by their position."""
-    return pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
-
-
 def quasi_columns(present: Sequence[str], schema: Schema) -> list[str]:
     """The released columns of the quasi-identifiers: the column, or its low and high ends."""
     shown: list[str] = []
