@@ -187,28 +187,23 @@ def ends(cell: str) -> tuple[float, float]:
     return float(low), float(high or low)
 
 
-def outlier() -> tuple[pl.DataFrame, Schema]:
-    ages = [str(20 + i % 60) for i in range(120)] + ["112.73125"]
-    return pl.DataFrame({"age": ages}), Schema.of(quasi={"age": "numeric"})
-
-
 def without_the_oldest(table: EncodedTable, k: int, *, seed: int, progress: Progress) -> Groups:
     ages = table.intervals[0].values
     labels = np.empty(len(ages), dtype=np.int64)
     labels[np.argsort(ages, kind="stable")] = np.arange(len(ages)) // 10
-    return Groups(np.where(ages > 100, -1, labels))
+    return Groups(np.where(ages > 110, -1, np.minimum(labels, 11)))
 
 
 def whole_range(monkeypatch: pytest.MonkeyPatch, low: float, high: float) -> None:
     """A build that divides by the range of the whole table, and publishes every digit."""
 
-    monkeypatch.setattr("covey.encoding.Ranges.domain", lambda *_: (low, high))
+    monkeypatch.setattr("covey.encoding.Ranges.usual", lambda *_: (low, high))
     monkeypatch.setattr("covey.measures.loss.rounded", lambda figures: figures)
 
 
-def oldest(frame: pl.DataFrame, schema: Schema, method: Any) -> tuple[float, float]:
+def oldest(frame: pl.DataFrame, schema: Schema) -> tuple[float, float]:
     """The highest age that is shown, and that of the oldest person as the losses tell it."""
-    release = covey.anonymize(frame, schema, require=KAnonymity(10), method=method)
+    release = covey.anonymize(frame, schema, require=KAnonymity(10), method=without_the_oldest)
     cells = [ends(cell) for cell in release.table["age"]]
     width = implied_width(
         json.loads(release.report.to_json()), "age", [high - low for low, high in cells]
@@ -216,42 +211,24 @@ def oldest(frame: pl.DataFrame, schema: Schema, method: Any) -> tuple[float, flo
     return max(high for _, high in cells), min(low for low, _ in cells) + width
 
 
-def test_losses_tell_no_range_that_the_release_does_not_show() -> None:
-    shown, found = oldest(*outlier(), without_the_oldest)
-    assert shown == 79
+@pytest.mark.parametrize(
+    ("age", "settings", "shown"),
+    [
+        (112.73125, {}, 79),  # suppressed
+        (103, {"grid": 10}, 110),  # shown no finer than the grid
+    ],
+)
+def test_losses_tell_no_range_that_the_release_does_not_show(
+    age: float, settings: dict[str, Any], shown: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But they tell the age of the oldest where they are scaled by it."""
+    frame = pl.DataFrame({"age": [str(20 + i % 60) for i in range(120)] + [str(age)]})
+    schema = Schema.of(quasi={"age": {"type": "numeric", **settings}})
+    highest, found = oldest(frame, schema)
+    assert highest == shown
     assert found == pytest.approx(shown, abs=0.1)
-
-
-def test_losses_tell_a_suppressed_age_where_they_are_scaled_by_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    whole_range(monkeypatch, 20, 112.73125)
-    assert oldest(*outlier(), without_the_oldest)[1] == pytest.approx(112.73125, abs=1e-9)
-
-
-def together(table: EncodedTable, k: int, *, seed: int, progress: Progress) -> Groups:
-    ages = table.intervals[0].values
-    labels = np.empty(len(ages), dtype=np.int64)
-    labels[np.argsort(ages, kind="stable")] = np.minimum(np.arange(len(ages)) // 10, 11)
-    return Groups(labels)
-
-
-def on_a_grid() -> tuple[pl.DataFrame, Schema]:
-    frame = pl.DataFrame({"age": [str(20 + i % 60) for i in range(120)] + ["103"]})
-    return frame, Schema.of(quasi={"age": {"type": "numeric", "grid": 10}})
-
-
-def test_losses_tell_no_range_finer_than_the_grid() -> None:
-    shown, found = oldest(*on_a_grid(), together)
-    assert shown == 110
-    assert found == pytest.approx(110, abs=0.1)
-
-
-def test_losses_tell_the_exact_range_where_they_are_scaled_by_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    whole_range(monkeypatch, 20, 103)
-    assert oldest(*on_a_grid(), together)[1] == pytest.approx(103, abs=1e-9)
+    whole_range(monkeypatch, 20, age)
+    assert oldest(frame, schema)[1] == pytest.approx(age, abs=1e-9)
 
 
 def stars(release: Any) -> set[int]:
