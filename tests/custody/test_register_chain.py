@@ -375,6 +375,18 @@ def test_a_loss_is_accepted_with_a_reason_and_remembered(name: str, shelf: Shelf
         shelf.register.accept_loss("again")
 
 
+def test_a_file_that_cannot_be_read_has_a_way_on(shelf: Shelf) -> None:
+    shelf.path.write_bytes(shelf.path.read_bytes()[:6_000])
+    for act in (lambda: shelf.publish(6), shelf.register.problems, shelf.register.releases):
+        with pytest.raises(covey.UsageError, match=r"move the file away.*--accept-loss") as told:
+            act()
+        assert "--no-register" not in str(told.value)  # this would compare nothing
+    shelf.path.rename(shelf.folder / "damaged")
+    assert shelf.register.accept_loss("the disk failed")
+    assert shelf.publish(6) == Composition(6)
+    assert shelf.register.problems(thorough=True) == []
+
+
 def test_what_is_lost_after_a_loss_was_accepted_is_noticed_again(shelf: Shelf) -> None:
     before = shelf.copied("before")
     shelf.restore(shelf.folder / "first")

@@ -659,6 +659,10 @@ def _complaint(error: Exception) -> str:
         case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
             return f"the register cannot be written: the disk is full or failing; {_OTHERWISE}"
         case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
-            return f"the register is damaged; restore it from a backup, or {_OTHERWISE}"
+            return (
+                "the register is damaged and cannot be read: restore the latest copy of it. If "
+                "there is none, move the file away, and go on with: covey releases "
+                '--accept-loss "reason"'
+            )
         case _:
             return f"the register cannot be used; {_OTHERWISE}"
