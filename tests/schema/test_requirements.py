@@ -709,21 +709,8 @@ def test_settings_are_read(model: str, setting: object, requirement: Requirement
 @pytest.mark.parametrize(
     "setting",
     [
-        "",
-        ":",
-        "x",
-        "x:3",
-        "3:",
-        "1,5",
-        "-3",
-        "nan",
-        "inf",
-        "１２",
-        "1_0",
-        True,
-        None,
-        [3],
-        {"l": 3},
+        *("", ":", "x", "x:3", "3:", "1,5", "-3", "nan", "inf", "１２", "1_0", True, None, [3]),
+        *({"l": 3}, "1/0", "/3", "2/", "2/3/4", "-1/2", "1.5/2", "x/y"),
     ],
 )
 def test_settings_that_cannot_be_read_are_refused(model: str, setting: object) -> None:

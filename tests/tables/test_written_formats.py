@@ -420,9 +420,10 @@ def test_what_is_read_back_is_the_same_or_it_is_not_published(ending: str) -> No
 # ── labels ──────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.fixture
-def coded(tmp_path: Path) -> Path:
-    """Invented people with a codebook that knows more than the table shows."""
+@pytest.fixture(scope="module")
+def coded(tmp_path_factory: pytest.TempPathFactory) -> covey.Release:
+    """People from a file whose codebook knows more than its table shows."""
+    path = tmp_path_factory.mktemp("coded") / "coded.sav"
     frame = pl.DataFrame(
         {
             "person": [float(n) for n in range(40)],
@@ -434,7 +435,7 @@ def coded(tmp_path: Path) -> Path:
     )
     pyreadstat.write_sav(
         frame,
-        str(tmp_path / "coded.sav"),
+        str(path),
         column_labels={"person": f"Person {SECRET}", "sex": "Sex", "illness": "Illness"},
         variable_value_labels={
             "person": {3: SECRET},
@@ -443,22 +444,19 @@ def coded(tmp_path: Path) -> Path:
             "illness": {1: "flu", 2: "cold", 3: "cough", 4: f"{SECRET}-illness"},
         },
     )
-    return tmp_path / "coded.sav"
-
-
-SCHEMA = covey.Schema.of(
-    quasi={"age": {"type": "numeric", "grid": 10}, "sex": "categorical", "ward": "categorical"},
-    sensitive=["illness"],
-    identifier=["person"],
-)
+    schema = covey.Schema.of(
+        quasi={"age": {"type": "numeric", "grid": 10}, "sex": "categorical", "ward": "categorical"},
+        sensitive=["illness"],
+        identifier=["person"],
+    )
+    return covey.anonymize(path, schema, require=covey.KAnonymity(8), key=bytes(32))
 
 
 @pytest.mark.parametrize("ending", ["sav", "zsav", "dta", "xpt"])
 def test_labels_of_what_is_released_travel_and_no_others(
-    ending: str, coded: Path, tmp_path: Path
+    ending: str, coded: covey.Release, tmp_path: Path
 ) -> None:
-    made = covey.anonymize(coded, SCHEMA, require=covey.KAnonymity(8), key=bytes(32))
-    made.write(tmp_path / f"r.{ending}", register=False)
+    coded.write(tmp_path / f"r.{ending}", register=False)
     data = (tmp_path / f"r.{ending}").read_bytes()
     assert SECRET.encode() not in data
     found = read(data)
@@ -481,10 +479,9 @@ def test_long_labels_are_cut(ending: str) -> None:
     assert ending == "xpt" or found.values["a"]["1"].startswith("yüü")
 
 
-def test_a_release_holds_no_label_of_others(coded: Path) -> None:
-    made = covey.anonymize(coded, SCHEMA, require=covey.KAnonymity(8), key=bytes(32))
-    assert made._kept is not None
-    book = made._kept.released.codebook
+def test_a_release_holds_no_label_of_others(coded: covey.Release) -> None:
+    assert coded._kept is not None
+    book = coded._kept.released.codebook
     assert book.values["illness"]["2"] == "cold"
     assert SECRET not in repr(book)
 
