@@ -16,7 +16,6 @@ from covey.clustering.objectives import Objective, read
 from covey.clustering.points import points_of
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups
-from covey.encoding.released import classes_of
 from covey.measures.loss import Losses
 from covey.reference import discernibility as reference
 from covey.tables import Table
@@ -123,7 +122,7 @@ def _some_groups(rows: int, k: int, data: st.DataObject) -> Groups:
 
 
 def _discernibility(encoded: EncodedTable, groups: Groups) -> int:
-    sizes = np.bincount(classes_of(encoded, groups), groups.sizes)
+    sizes = np.bincount(encoded.classes_of(groups), groups.sizes)
     return int((sizes * sizes).sum())
 
 
@@ -153,7 +152,7 @@ def _asked(objective: str, encoded: EncodedTable, groups: Groups) -> float:
         return float(_discernibility(encoded, groups))
     if objective == "classification":
         assert encoded.classes is not None
-        own = classes_of(encoded, groups)[groups.labels]
+        own = encoded.classes_of(groups)[groups.labels]
         marks = encoded.classes.tolist()
         within = [[marks[i] for i in np.flatnonzero(own == one)] for one in np.unique(own)]
         return float(sum(len(part) - max(map(part.count, part)) for part in within))

@@ -11,7 +11,6 @@ import numpy as np
 from covey._core.arrays import Longs
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
-from covey.encoding.released import classes_of
 
 _DRAWS = 4  # makes these random numbers independent of others
 _FIRST, _TIMES = 32, 4  # groups that pass rows around, at first; then so many times as many
@@ -48,14 +47,14 @@ def apart(table: EncodedTable, groups: Groups, seed: int) -> Groups:
     """
     random = np.random.default_rng((seed, _DRAWS))
     order = table.lexicographic
-    together, cost = _FIRST, _discernibility(groups, classes_of(table, groups))
+    together, cost = _FIRST, _discernibility(groups, table.classes_of(groups))
     while True:
         for _ in range(_TRIES):
-            alike = _alike(groups, classes_of(table, groups), order)
+            alike = _alike(groups, table.classes_of(groups), order)
             if not len(alike):
                 return groups
             passed = _passed_on(groups, alike, order, together, random)
-            found = _discernibility(passed, classes_of(table, passed))
+            found = _discernibility(passed, table.classes_of(passed))
             if found < cost:
                 groups, cost = passed, found
         if together >= len(alike):

@@ -13,7 +13,6 @@ import numpy as np
 
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
-from covey.encoding.released import classes_of
 from covey.errors import UsageError, nearest
 
 Name = Literal["loss", "sse", "discernibility", "classification"]
@@ -71,7 +70,7 @@ class Objective:
         total = 0.0
         if self.loss:
             total += self.loss * float(groups.sizes @ table.losses(groups))
-        own = classes_of(table, groups)
+        own = table.classes_of(groups)
         sizes = np.bincount(own, groups.sizes)
         total += self.discernibility * float(sizes @ sizes)
         if self.classification and table.classes is not None:

@@ -132,6 +132,11 @@ class Shown(ABC):
     def places(self) -> tuple[Longs, Longs]:
         """The first place that each cell covers, and the place after the last."""
 
+    @property
+    @abstractmethod
+    def keys(self) -> list[NDArray[Any]]:
+        """Arrays in which two cells are equal only if they show the same."""
+
     @abstractmethod
     def losses(self, measure: Measure) -> Floats:
         """The loss of each cell, from 0 to 1, by the domain or tree of the attribute."""

@@ -8,9 +8,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from covey._core.arrays import Floats, Ints, Longs
 from covey.encoding.attributes import Attribute, Mask, Shown, Style
@@ -151,6 +153,11 @@ class Nodes(Shown):
         tree = self.attribute.tree
         first = tree.first_leaf[self.node].astype(np.int64)
         return first, first + tree.leaves_below[self.node]
+
+    @property
+    def keys(self) -> list[NDArray[Any]]:
+        """The nodes."""
+        return [self.node]
 
     def losses(self, measure: Measure) -> Floats:
         """The loss of each node."""

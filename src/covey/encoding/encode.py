@@ -161,6 +161,13 @@ class EncodedTable:
         losses = [attribute.fold(groups).losses(self.measure) for attribute in self.attributes]
         return np.asarray(self.weights @ np.array(losses))
 
+    def classes_of(self, groups: Groups) -> Longs:
+        """The class of each group, from 0: groups that show the same cells are one class."""
+        keys = [key for attribute in self.attributes for key in attribute.fold(groups).keys]
+        cells = pl.DataFrame({str(place): key for place, key in enumerate(keys)})
+        ranks = cells.select(pl.struct(pl.all()).rank("dense") - 1).to_series()
+        return ranks.cast(pl.Int64).to_numpy()
+
     def objective(self, groups: Groups) -> float:
         """What methods minimise: the loss of all rows; a suppressed row loses everything.
 

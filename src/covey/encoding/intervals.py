@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -383,6 +383,11 @@ class Ranges(_Numbers):
         last = np.searchsorted(known, self.high, side="right")
         return first, np.select(states, [len(known) + 1] * 2, last)
 
+    @property
+    def keys(self) -> list[NDArray[Any]]:
+        """Both ends, and whether they are shown."""
+        return [np.nan_to_num(self.low), np.nan_to_num(self.high), self.state]
+
     def losses(self, _measure: Measure) -> Floats:
         """The width divided by that of the domain, by any measure."""
         return self._losses
@@ -488,6 +493,11 @@ class Centres(_Numbers):
         known, missing = len(self.attribute.known), self.state == MISSING
         end = np.select([missing, self.hidden], [known + 1] * 2, known)
         return np.where(missing, known, 0), end
+
+    @property
+    def keys(self) -> list[NDArray[Any]]:
+        """The centres, and whether they are shown."""
+        return [np.nan_to_num(self.centre), np.isnan(self.centre)]
 
     def losses(self, _measure: Measure) -> Floats:
         """The width of the range of the values behind each cell, divided by that of the domain."""

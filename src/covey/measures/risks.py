@@ -7,7 +7,6 @@ import polars as pl
 
 from covey.encoding import EncodedTable
 from covey.encoding.groups import Groups
-from covey.encoding.released import classes_of
 from covey.schema.requirements import Requirement
 from covey.verification import Risks
 from covey.verification.checks import risks_of
@@ -25,7 +24,7 @@ def risks_of_groups(
 
     `persons` identify the person of each row of the original, if a requirement counts persons.
     """
-    label = classes_of(original, groups)[groups.labels[groups.labels >= 0]]
+    label = original.classes_of(groups)[groups.labels[groups.labels >= 0]]
     order = np.argsort(label, kind="stable")
     classes = Classes(order, np.bincount(label))
     kept = pl.Series(groups.labels >= 0)
