@@ -58,7 +58,7 @@ class Models(TypedDict, total=False):
     minimality: Literal["refuse", "accept"] | None
 
 
-class Method(TypedDict, total=False):
+class MethodChoices(TypedDict, total=False):
     """How groups are formed.
 
     `method` is a name in `METHODS` or such a function; `effort` ("fast", "quick", "balanced" or
@@ -96,7 +96,7 @@ class Method(TypedDict, total=False):
     iterations: int
 
 
-class Choices(Described, Models, Method, total=False):
+class Choices(Described, Models, MethodChoices, total=False):
     """All about the released rows.
 
     `require` takes requirements as objects. `keep_order` releases the rows in the input's order,
@@ -123,38 +123,39 @@ _SETTINGS = ("class_column", "objective", "refine", "style", "keep_order")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Wanted:
+class TableRequest:
     """A checked request for a release of a table."""
 
     table: Any  # as it was given, or as read for a draft of its schema
     schema: Schema
     request: Request
-    doubts: list[str]
+    notes: list[str]
 
     @classmethod
-    def of(cls, table: Any, schema: Schema | None, choices: Mapping[str, Any]) -> "Wanted":
+    def of(cls, table: Any, schema: Schema | None, choices: Mapping[str, Any]) -> "TableRequest":
         """Check the choices; what is not known is an option of the method."""
-        said = dict(choices)
-        method, require = said.pop("method", "covey"), said.pop("require", None)
-        settings = taken(said, _SETTINGS)
-        roles, models = taken(said, Described.__annotations__), taken(said, Models.__annotations__)
+        rest = dict(choices)
+        method, require = rest.pop("method", "covey"), rest.pop("require", None)
+        settings = popped(rest, _SETTINGS)
+        roles = popped(rest, Described.__annotations__)
+        models = popped(rest, Models.__annotations__)
         own = options_among(method, models | (roles if schema is not None else {}))
         roles, models = (
-            {name: value for name, value in some.items() if name not in own}
-            for some in (roles, models)
+            {name: value for name, value in given.items() if name not in own}
+            for given in (roles, models)
         )
-        table, known, doubts = described_by(table, schema, roles, models.get("k"))
-        options = {name: value for name, value in (said | own).items() if value is not None}
+        table, known, notes = described_by(table, schema, roles, models.get("k"))
+        options = {name: value for name, value in (rest | own).items() if value is not None}
         requirements = known.requirements(require, **models)
         known = known.requiring(**models)
         return cls(
-            table, known, Request.of(known, requirements, method, options, **settings), doubts
+            table, known, Request.of(known, requirements, method, options, **settings), notes
         )
 
 
-def taken(said: dict[str, Any], names: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
-    """Take these names out of what was said."""
-    return {name: said.pop(name) for name in names if name in said}
+def popped(given: dict[str, Any], names: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
+    """Take the values with these names out of those that were given."""
+    return {name: given.pop(name) for name in names if name in given}
 
 
 def described_by(
@@ -165,7 +166,7 @@ def described_by(
 ) -> tuple[Any, Schema, list[str]]:
     """The table and its schema, drafted from the roles of its columns if there is none."""
     roles = dict(columns)
-    rows = taken(roles, ("drop_rows", "keep_rows"))
+    rows = popped(roles, ("drop_rows", "keep_rows"))
     form = Schema.from_dict({"columns": {}, "table": rows}).table
     if schema is None:
         return described(tables.read(table, declared=form), **{"quasi": None, **roles}, k=k)

@@ -16,7 +16,7 @@ import numpy as np
 
 from covey import tables
 from covey._core.arrays import Longs
-from covey.choices import Keywords, Models, Wanted, taken
+from covey.choices import Keywords, Models, TableRequest, popped
 from covey.clustering.progress import STOPPED, Progress, silent
 from covey.clustering.request import PLAIN, Request, Requirements, required
 from covey.custody.keys import Key
@@ -26,7 +26,7 @@ from covey.encoding import encode
 from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.encoding.selection import Selection
 from covey.engines.memory import MemoryTable, losses_of, refuse_too_few
-from covey.engines.run import Order, Source, is_place
+from covey.engines.run import OpenTable, Order, is_place
 from covey.errors import SchemaError, UsageError, count
 from covey.generalisation import Originals, View, generalise
 from covey.measures import loss
@@ -73,16 +73,16 @@ def anonymize(
     the table in memory at any time; original rows wait on the disk beside `to`, encrypted under
     the key. For a DataFrame of Spark it is "spark". A table in parts needs a schema.
     """
-    said: dict[str, Any] = {**choices}
-    writing = taken(said, Writing.__annotations__)
-    drawn, parts = taken(said, ("key", "seed")), taken(said, ("part_rows", "resume"))
+    rest: dict[str, Any] = {**choices}
+    writing = popped(rest, Writing.__annotations__)
+    drawn, parts = popped(rest, ("key", "seed")), popped(rest, ("part_rows", "resume"))
     engine = engine or engine_for(source, to)
     _refuse_unfit(engine, schema, to, {n for n, v in (writing | parts).items() if v})
-    wanted = Wanted.of(source, schema, said)
+    checked = TableRequest.of(source, schema, rest)
     key = Key.of(drawn.get("key"))
     order = Order(
-        wanted.request,
-        wanted.schema,
+        checked.request,
+        checked.schema,
         key,
         Secret(key, drawn.get("seed")),
         place=source,
@@ -91,8 +91,8 @@ def anonymize(
         **{"part_rows": PART_ROWS, "resume": False, **parts},
     )
     _refuse_outputs(order)
-    with opened(wanted.table, order.schema, engine) as table:
-        return _released(table, order, wanted.doubts, Stages(progress))
+    with opened(checked.table, order.schema, engine) as table:
+        return _released(table, order, checked.notes, Clock(progress))
 
 
 def engine_for(source: Any, to: str | Path | None) -> Engine:
@@ -127,7 +127,7 @@ def _memory() -> float:
     return float("inf")
 
 
-def opened(source: Any, schema: Schema, engine: str) -> AbstractContextManager[Source]:
+def opened(source: Any, schema: Schema, engine: str) -> AbstractContextManager[OpenTable]:
     """The table, opened by an engine."""
     if engine == "memory":
         return nullcontext(MemoryTable(source))
@@ -174,42 +174,42 @@ def _refuse_outputs(order: Order) -> None:
         refuse_uncertain(order.request.method)
     register = Register.of(order.to.register)
     kept = () if register is None else (register.path,)
-    files.refuse_overwriting([order.to.path, *order.to.beside], [*order.inputs, *kept])
+    files.refuse_overwriting([order.to.path, *order.to.companions], [*order.inputs, *kept])
 
 
-def _released(source: Source, order: Order, doubts: list[str], stage: "Stages") -> Release:
+def _released(table: OpenTable, order: Order, notes: list[str], stage: "Clock") -> Release:
     """Make a release, and publish it if it has a destination."""
-    with source.outputs(order) as outputs:
-        made = _made(source, order, doubts, stage, outputs)
+    with table.outputs(order) as outputs:
+        made = _made(table, order, notes, stage, outputs)
         if order.to is None or outputs is None or made.is_published:
             return made
         return replace(made, report=made.published(order.to, outputs))
 
 
 def _made(
-    source: Source, order: Order, doubts: list[str], stage: "Stages", outputs: Outputs | None
+    table: OpenTable, order: Order, notes: list[str], stage: "Clock", outputs: Outputs | None
 ) -> Release:
     """Make a release, stage by stage; all that this needed in memory is free at the end."""
-    with source.running(order, stage.tell) as run:
+    with table.running(order, stage.tell) as stages:
         with stage("reading"):
-            unsaid = run.survey()
-            unsaid = unsaid._replace(notes=(*doubts, *unsaid.notes))
+            doubts = stages.survey()
+            doubts = doubts._replace(notes=(*notes, *doubts.notes))
         with stage("encoding"):
-            run.divide()
+            stages.divide()
         with stage("clustering"):
-            run.form()
+            stages.form()
         with stage("generalising"):
-            shown = run.show(outputs)
+            made = stages.show(outputs)
         with stage("verifying"):
-            verdict = shown.verdict()
+            verdict = made.verdict()
             verdict.raise_if_violated()
         with stage("measuring"):
-            findings = shown.measure().findings(order, verdict, unsaid, timed=stage.stopped)
-            report = findings.report(shown.dialect, stage.seconds)
+            findings = made.measure().findings(order, verdict, doubts, timed=stage.stopped)
+            report = findings.report(made.dialect, stage.seconds)
         if order.remember:
             with stage("remembering"):
-                shown.remember()
-        return shown.release(verdict, report, outputs)
+                made.remember()
+        return made.release(verdict, report, outputs)
 
 
 def cluster(  # noqa: PLR0913 - what a researcher varies
@@ -236,7 +236,7 @@ def cluster(  # noqa: PLR0913 - what a researcher varies
     """
     request = Request.of(schema, [KAnonymity(k)], method, options, class_column=class_column)
     alone = replace(request, requirements=(KAnonymity(k, person=False),))  # groups have k rows
-    stage = Stages(progress)
+    stage = Clock(progress)
     with stage("reading"):
         people = people_as_read(tables.original(frame, schema, Role.QUASI), schema)
         refuse_too_few(people, alone)
@@ -272,14 +272,14 @@ def measure(
     `released` may also be the groups from `cluster`: then the release of these groups is measured.
     With a number of `queries`, the error of counts over the release is measured too.
     """
-    asked = schema.require.k if k is None else KAnonymity(k).k
+    size = schema.require.k if k is None else KAnonymity(k).k
     if isinstance(released, Groups | Rings):
         people = people_as_read(tables.original(original, schema, Role.QUASI), schema)
-        view, losses = _shown_by(released, people, schema, asked, class_column)
+        view, losses = _shown_by(released, people, schema, size, class_column)
     else:
-        both = _opened(original, released, schema, whole=queries is not None)
-        view = both.compared(schema, class_column=class_column).view
-        losses = loss.measure(view, k=asked)
+        tables_ = _opened(original, released, schema, whole=queries is not None)
+        view = tables_.compared(schema, class_column=class_column).view
+        losses = loss.measure(view, k=size)
     if queries is None:
         return losses
     return replace(losses, queries=query_error(view, queries=queries))
@@ -327,26 +327,26 @@ def report_on(
     `require` are the requirements; by default, those of the schema. The report says whether they
     hold. It begins with what the custodian says `about` the release.
     """
-    said: dict[str, Any] = {"class_column": None, "curve": None, "about": None, **choices}
-    class_column, curve, about = (said.pop(name) for name in ("class_column", "curve", "about"))
-    require = schema.requirements(said.pop("require", None), **said)
-    asked = Requirements(requirements=required(schema, require), class_column=class_column)
-    stage = Stages(progress)
+    rest: dict[str, Any] = {"class_column": None, "curve": None, "about": None, **choices}
+    class_column, curve, about = (rest.pop(name) for name in ("class_column", "curve", "about"))
+    require = schema.requirements(rest.pop("require", None), **rest)
+    required_ = Requirements(requirements=required(schema, require), class_column=class_column)
+    stage = Clock(progress)
     with stage("reading"):
-        both = _opened(original, released, schema)
+        tables_ = _opened(original, released, schema)
     with stage("verifying"):
-        verdict = verify(both.released, schema, require=asked.requirements)
+        verdict = verify(tables_.released, schema, require=required_.requirements)
     with stage("measuring"):
-        found = both.compared(schema, class_column=class_column, persons=asked.persons)
-        losses = loss.measure(found.view, k=asked.k)
+        found = tables_.compared(schema, class_column=class_column, persons=required_.persons)
+        losses = loss.measure(found.view, k=required_.k)
         rows = Rows.counted(found.read, found.view.original.rows, losses.suppressed)
         findings = Findings(
-            *(asked, schema, found.view, found.carried, verdict, losses, rows),
+            *(required_, schema, found.view, found.carried, verdict, losses, rows),
             persons=found.persons,
         )
         refuse_curve_of_others(curve, rows)
-        more = {"output": both.output, "curve": curve, "about": about}
-        return findings.report(both.released.dialect, stage.seconds, **more)
+        more = {"output": tables_.output, "curve": curve, "about": about}
+        return findings.report(tables_.released.dialect, stage.seconds, **more)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -415,7 +415,7 @@ def _read_release(released: Any, schema: Schema, dialect: Dialect) -> tuple[Tabl
 # ── stages ──────────────────────────────────────────────────────────────────────────────────────
 
 
-class Stages:
+class Clock:
     """Time the stages and report each as it begins."""
 
     def __init__(self, progress: Progress) -> None:

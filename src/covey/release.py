@@ -92,10 +92,10 @@ class Destination:
     @classmethod
     def of(cls, path: str | Path, **writing: Unpack[Writing]) -> "Destination":
         """Check the names of all files."""
-        said: dict[str, Any] = {**writing}
-        report = said.pop("report", None)
+        rest: dict[str, Any] = {**writing}
+        report = rest.pop("report", None)
         reports = [report] if isinstance(report, str | Path) else report or []
-        made = cls(path, tuple(reports), **said)
+        made = cls(path, tuple(reports), **rest)
         for name in made.reports:
             refuse_format(name)
         if made.costs is not None and Path(made.costs).suffix.lower() != ".csv":
@@ -103,7 +103,7 @@ class Destination:
         return made
 
     @property
-    def beside(self) -> list[str | Path]:
+    def companions(self) -> list[str | Path]:
         """The files beside the release."""
         more = [certificates.path_for(self.path)] if self.certificate else []
         return [*self.reports, *self.private, *more]
@@ -127,7 +127,7 @@ class Outputs(Protocol):
         """Give all drafts their names, or none."""
 
 
-class Written(Protocol):
+class WrittenRelease(Protocol):
     """The files of a release in their drafts."""
 
     @property
@@ -153,7 +153,7 @@ class Proven:
     trace: Footprint | None  # what the register records; None if it records nothing
     costs: pl.DataFrame | None = None
 
-    def publish(self, written: Written, to: Destination, outputs: Outputs) -> Report:
+    def publish(self, written: WrittenRelease, to: Destination, outputs: Outputs) -> Report:
         """Write the files beside a release, and give all of them their names."""
         trace = self.trace
         if trace is not None and not trace.incomparable and trace.rows != self.verdict.rows:
@@ -183,7 +183,7 @@ class Proven:
         return report
 
     def _statement(
-        self, report: Report, pages: Mapping[str | Path, bytes], written: Written
+        self, report: Report, pages: Mapping[str | Path, bytes], written: WrittenRelease
     ) -> bytes:
         """The certificate."""
         return certificates.statement(
@@ -216,7 +216,7 @@ class Kept:
 
     groups: Groups | Rings
     people: Selection  # the rows of the input that no missing-value policy dropped
-    behind: Selection  # the input row of each released row
+    origins: Selection  # the input row of each released row
     losses: RowLosses  # of each released cell
     released: Table
     schema: Schema
@@ -283,7 +283,7 @@ class Release:
     @property
     def rows(self) -> Longs:
         """The input row of each released row; for the custodian only."""
-        return self._own.behind.rows
+        return self._own.origins.rows
 
     @property
     def gap(self) -> float | None:
@@ -308,7 +308,7 @@ class Release:
         own = self._own
         weights = own.losses.weights  # the loss of a suppressed row
         losses = np.tile(list(weights.values()), (own.people.total, 1))
-        losses[own.behind.rows] = own.losses.each(own.released)
+        losses[own.origins.rows] = own.losses.each(own.released)
         every = pl.DataFrame(
             {
                 "row": np.arange(own.people.total, dtype=np.int64),
@@ -358,7 +358,7 @@ class Release:
         self._refuse_impossible(to)
         if outputs is not None:
             return self.published(to, outputs)
-        with files.Drafts(path, *to.beside, private=to.private) as made:
+        with files.Drafts(path, *to.companions, private=to.private) as made:
             return self.published(to, made)
 
     def published(self, to: Destination, outputs: Outputs) -> Report:
@@ -382,7 +382,7 @@ class Release:
         refuse_curve_of_others(to.curve, self.report.rows)
         register = Register.of(to.register)
         kept = () if register is None else (register.path,)
-        files.refuse_overwriting([to.path, *to.beside], [*own.inputs, *kept])
+        files.refuse_overwriting([to.path, *to.companions], [*own.inputs, *kept])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

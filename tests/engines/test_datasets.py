@@ -657,10 +657,10 @@ def test_samples_do_not_depend_on_batches(tmp_path: Path, monkeypatch: pytest.Mo
         secret.hasher(known),
         secret.person_hasher([]),
     )
-    whole = steps.Survey.over(table, task)
+    whole = steps.InputSurvey.over(table, task)
     for rows in (7, 64):
         mixed = frame.sample(fraction=1, shuffle=True, seed=rows)
-        parts = steps.Survey.over(batches.batches(mixed, known, rows=rows), task)
+        parts = steps.InputSurvey.over(batches.batches(mixed, known, rows=rows), task)
         assert parts.sample.frame.equals(whole.sample.frame)
         assert parts.content == whole.content
         assert parts.repeating.limits == whole.repeating.limits

@@ -207,9 +207,9 @@ class Head:
 
 def heads(key: Key) -> dict[bytes, Head]:
     """All heads beside a key, by the salt of their register."""
-    beside = _path(key, b"")
+    any_head = _path(key, b"")
     found = {}
-    for path in sorted(beside.parent.glob(f"{_escaped(beside.name)}*")):
+    for path in sorted(any_head.parent.glob(f"{_escaped(any_head.name)}*")):
         data = path.read_bytes()
         salt = data[:16]
         if path != _path(key, salt):

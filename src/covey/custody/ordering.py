@@ -85,8 +85,8 @@ class Secret:
             )
             for name in sorted(schema.quasi)
         ]
-        asked = json.dumps([settings, schema.loss, request], default=str).encode()
-        return int.from_bytes(self.digest("seed", asked, content.digest)[:16])
+        text = json.dumps([settings, schema.loss, request], default=str).encode()
+        return int.from_bytes(self.digest("seed", text, content.digest)[:16])
 
     def hasher(self, schema: Schema) -> "RowHasher":
         """The hash of rows by their quasi-identifiers."""
@@ -125,8 +125,8 @@ class PersonHasher:
 def _hashed(cells: pl.Series, secret: bytes) -> pl.Series:
     """Each distinct cell as a number of 64 bits."""
     known = cells.drop_nulls().unique()
-    told = known.cast(pl.String).cast(pl.Binary).to_list()
-    data = b"".join([blake2b(one, digest_size=8, key=secret).digest() for one in told])
+    texts = known.cast(pl.String).cast(pl.Binary).to_list()
+    data = b"".join([blake2b(one, digest_size=8, key=secret).digest() for one in texts])
     hashes = pl.Series(np.frombuffer(data, dtype="<u8"), dtype=pl.UInt64)
     return cells.replace_strict(known, hashes, default=None, return_dtype=pl.UInt64)
 

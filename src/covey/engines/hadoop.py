@@ -24,7 +24,7 @@ _SENT = re.compile(r"part-(\d{5})-.*\.parquet")
 
 
 @dataclass(frozen=True, eq=False)
-class Folder:
+class HadoopFolder:
     """A folder, by the file system of Spark."""
 
     session: "SparkSession"
@@ -94,14 +94,14 @@ class Folder:
 class AtAddress:
     """The draft of a release at an address, and drafts of the files beside it on this machine."""
 
-    draft: Folder
+    draft: HadoopFolder
     to: str
-    beside: files.Drafts
+    companions: files.Drafts
 
     def __getitem__(self, path: str | Path) -> files.FileDraft:
-        return self.beside[path]
+        return self.companions[path]
 
-    def folder(self, _: str | Path) -> Folder:
+    def folder(self, _: str | Path) -> HadoopFolder:
         """The draft of the folder."""
         return self.draft
 
@@ -109,9 +109,9 @@ class AtAddress:
         """Give all drafts their names, or none."""
         self.draft.become(self.to)
         try:
-            self.beside.publish()
+            self.companions.publish()
         except BaseException:
-            Folder(self.draft.session, self.to).become(self.draft.path)
+            HadoopFolder(self.draft.session, self.to).become(self.draft.path)
             raise
 
 
@@ -119,7 +119,7 @@ class AtAddress:
 def outputs(session: "SparkSession", to: Destination) -> Iterator[Any]:
     """Drafts of all outputs, removed at the end unless they were published."""
     if not sources.is_address(str(to.path)):
-        with files.Drafts(to.path, *to.beside, folders=[to.path]) as on_disk:
+        with files.Drafts(to.path, *to.companions, folders=[to.path]) as on_disk:
             yield on_disk
         return
     if to.certificate:
@@ -127,14 +127,14 @@ def outputs(session: "SparkSession", to: Destination) -> Iterator[Any]:
     place = str(to.path).rstrip("/")
     above, _, name = place.rpartition("/")
     hidden = f"{above}/.{hashlib.sha256(name.encode()).hexdigest()[:16]}.{files.DRAFT}"
-    draft = Folder(session, hidden)
-    if not Folder(session, place).is_empty:
+    draft = HadoopFolder(session, hidden)
+    if not HadoopFolder(session, place).is_empty:
         raise OutputError("the output is a folder with files in it: name a new folder")
     if not draft.is_empty:
         raise OutputError("a release is being written there, or was stopped: remove its draft, "
                           f"the folder {hidden.rpartition('/')[2]} beside it")  # fmt: skip
-    with files.Drafts(*to.beside) as beside:
+    with files.Drafts(*to.companions) as companions:
         try:
-            yield AtAddress(draft, place, beside)
+            yield AtAddress(draft, place, companions)
         finally:
             draft.remove()

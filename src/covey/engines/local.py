@@ -29,7 +29,16 @@ from covey.engines import steps
 from covey.engines.part import Grouping, Outcome
 from covey.engines.parts import InParts, task_of
 from covey.engines.run import Order
-from covey.engines.steps import PART, Gathered, Job, Rows, Shown, Sizes, Summary, Survey
+from covey.engines.steps import (
+    PART,
+    Gathered,
+    InputSurvey,
+    Job,
+    PartRows,
+    ShownRows,
+    Sizes,
+    Summary,
+)
 from covey.engines.written import LocalFiles
 from covey.errors import UsageError
 from covey.release import Outputs
@@ -53,7 +62,7 @@ class LocalTable:
         """Drafts of all outputs, removed at the end unless they were published."""
         assert order.to is not None
         path = order.to.path
-        return files.Drafts(path, *order.to.beside, folders=[path], resume=order.resume)
+        return files.Drafts(path, *order.to.companions, folders=[path], resume=order.resume)
 
     @contextlib.contextmanager
     def running(self, order: Order, progress: Progress) -> Iterator["Local"]:
@@ -82,9 +91,11 @@ class Local(InParts):
 
     # ── the input ───────────────────────────────────────────────────────────────────────────────
 
-    def scanned(self) -> Survey:
+    def scanned(self) -> InputSurvey:
         """Go through the input once."""
-        return self.once("survey", lambda: Survey.over(self._batches("reading", None), self.task))
+        return self.once(
+            "survey", lambda: InputSurvey.over(self._batches("reading", None), self.task)
+        )
 
     def divided(self) -> Job:
         """Give every row its part; the returned job knows the final parts."""
@@ -144,7 +155,7 @@ class Local(InParts):
 
     # ── parts ───────────────────────────────────────────────────────────────────────────────────
 
-    def rows_of(self, number: int) -> Rows:
+    def rows_of(self, number: int) -> PartRows:
         """The rows of a part."""
         some = [
             frame
@@ -152,7 +163,7 @@ class Local(InParts):
             if f"rows-{old}" in self._known
             for frame in frames(self.spool, f"rows-{old}")
         ]
-        return Rows.of(pl.concat(some, how="vertical_relaxed"), self.job)
+        return PartRows.of(pl.concat(some, how="vertical_relaxed"), self.job)
 
     @cached_property
     def _known(self) -> set[str]:
@@ -161,7 +172,7 @@ class Local(InParts):
     def grouped(self, request: Request) -> Grouping[str]:
         """The groups of all parts, by their name in the spool."""
 
-        def form(rows: Rows, number: int, progress: Progress) -> Grouping[Groups | Rings]:
+        def form(rows: PartRows, number: int, progress: Progress) -> Grouping[Groups | Rings]:
             return steps.group(rows, number, self.job, request, progress)
 
         return self._each("groups" if request.suppresses else "whole", form)
@@ -169,14 +180,14 @@ class Local(InParts):
     def settled(self, first: Grouping[str]) -> Grouping[str]:
         """The same groups, repaired by the frequencies of all released rows."""
 
-        def settle(rows: Rows, number: int, progress: Progress) -> Grouping[Groups | Rings]:
+        def settle(rows: PartRows, number: int, progress: Progress) -> Grouping[Groups | Rings]:
             groups = self._groups(first.groups, number)
             return steps.settle(rows, groups, number, self.job, first.outcome.released, progress)
 
         return self._each("settled", settle)
 
     def _each(
-        self, name: str, work: Callable[[Rows, int, Progress], Grouping[Groups | Rings]]
+        self, name: str, work: Callable[[PartRows, int, Progress], Grouping[Groups | Rings]]
     ) -> Grouping[str]:
         """Groups of each part, kept in the spool."""
 
@@ -245,7 +256,7 @@ class Local(InParts):
     def gathered(self, place: int) -> Gathered:
         """The sorted rows of a bucket."""
         two = frames(self.spool, f"bucket-{place}")
-        return steps.gather([Shown(classes, next(two)) for classes in two], self.shown_by)
+        return steps.gather([ShownRows(classes, next(two)) for classes in two], self.shown_by)
 
     def written(self, folder: Path) -> LocalFiles:
         """Write each bucket as a file, and read it back."""

@@ -62,7 +62,7 @@ class MemoryTable:
         if to is None:
             return nullcontext()
         tables.writer_of(Path(to.path).name)
-        return files.Drafts(to.path, *to.beside, private=to.private)
+        return files.Drafts(to.path, *to.companions, private=to.private)
 
     @contextlib.contextmanager
     def running(self, order: Order, progress: Progress) -> Iterator["Memory"]:
@@ -89,10 +89,10 @@ class Memory:
         read = tables.read(self.place, schema)
         refuse_undecided(read.strays, schema.table)
         self.table = tables.original(read, schema, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
-        unsaid = refuse_unsaid(with_dropped(self.table, read, schema), schema, requirements)
+        doubts = refuse_unsaid(with_dropped(self.table, read, schema), schema, requirements)
         self.persons = whose_rows(self.table, schema, self.order.request.persons)
         self.read = read if self.order.remember else None
-        return unsaid._replace(notes=(*notes_of(read.left_out), *unsaid.notes))
+        return doubts._replace(notes=(*notes_of(read.left_out), *doubts.notes))
 
     def divide(self) -> None:
         """Encode the rows, as one part."""
@@ -104,71 +104,113 @@ class Memory:
         """Form the groups."""
         self.formed = form_groups(self.people, self.order.request, self.progress)
 
-    def show(self, _: Outputs | None) -> "Drafted":
+    def show(self, _: Outputs | None) -> "TableDraft":
         """Generalise the groups."""
-        schema, request = self.order.schema, self.order.request
-        draft = _draft(self.people, self.table, schema, self.formed, request)
-        return Drafted(self, draft, _judge(schema, request, draft, self.persons))
+        return TableDraft.of(self)
 
 
 @dataclass(eq=False, repr=False)
-class Drafted:
-    """A released table that is not yet published."""
+class TableDraft:
+    """Released rows, not yet published; of suppressed rows it holds only the number."""
 
     run: Memory
-    draft: "_Draft"
-    judge: Callable[[Table], Verdict]
+    encoded: EncodedTable
+    groups: Groups | Rings
+    people: Selection  # the input row of each encoded row
+    origins: Selection  # the input row of each released row
+    released: Table
+    judge: Callable[[Table], Verdict] = field(init=False)
     measured: Measured = field(init=False)
     trace: Footprint | None = None
+
+    @classmethod
+    def of(cls, run: Memory) -> "TableDraft":
+        """Generalise; from here on, no label, scale or frequency depends on unreleased rows."""
+        encoded, selection, table = run.people.encoded, run.people.selection, run.table
+        schema, request = run.order.schema, run.order.request
+        if run.formed.suppressed:
+            kept = Selection.released(run.formed)
+            encoded = encoded.take(kept.rows).within(schema, table.dialect)
+            selection = selection.then(kept)
+        groups = run.formed.released()
+        cells = cells_of(encoded, groups, table.dialect, request.style)
+        place = np.full(selection.total, SUPPRESSED, dtype=np.int64)  # of each input row
+        place[selection.rows] = groups.place
+        carried = table.frame.select(schema.names(Role.SENSITIVE, Role.INSENSITIVE))
+        shown = pl.DataFrame([column for columns in cells.values() for column in columns])
+        if request.keep_order:
+            rows = np.flatnonzero(place >= 0)
+        else:
+            # So that not even the custodian's numbers of equal rows follow the input.
+            ties = np.random.default_rng((run.people.seed, _TIES)).permutation(len(place))
+            rows = leaving_order(shown, place, carried, ties)
+        released = table.with_frame(with_cells(table.frame[rows], cells, place[rows]))
+        origins = Selection(rows, selection.total)
+        return cls(run, encoded, groups, selection, origins, released)
+
+    def __post_init__(self) -> None:
+        self.judge = self._judge()
+
+    def _judge(self) -> Callable[[Table], Verdict]:
+        """The verifier: from the cells alone, or with the original if rows form no classes."""
+        schema, request = self.run.order.schema, self.run.order.request
+        if isinstance(self.groups, Groups):
+            owners = _of(self.origins, self.run.persons)
+            numbers = {name: _numbered(cells) for name, cells in owners.items()}
+            return partial(verify, schema=schema, require=request.requirements, persons=numbers)
+        if request.constrained:
+            raise UsageError("this method can meet only k: remove the other requirements")
+        return partial(
+            rings.verify_rings,
+            schema=schema,
+            original=self.encoded,
+            rings=self.groups,
+            rows=np.searchsorted(self.people.rows, self.origins.rows),
+            k=request.k,
+        )
 
     @property
     def dialect(self) -> Dialect:
         """How the table is written."""
-        return self.run.table.dialect
+        return self.released.dialect
+
+    @property
+    def _alike(self) -> bool:
+        return isinstance(self.groups, Groups)
 
     def verdict(self) -> Verdict:
         """Judge the rows by their cells."""
-        return self.judge(self.draft.released)
+        return self.judge(self.released)
 
     def measure(self) -> Measured:
         """Measure what the rows have lost."""
-        run, draft = self.run, self.draft
-        table, request, encoded = run.table, run.order.request, draft.encoded
-        rows = Rows.counted(
-            table.frame.height, len(run.people.selection.rows), run.formed.suppressed
-        )
-        originals = Originals.of(encoded, draft.groups)
-        view = View.of(
-            draft.released, encoded, class_column=request.class_column, originals=originals
-        )
-        whose = next(iter(_of(draft.people, run.persons).values()), None)
+        run, request = self.run, self.run.order.request
+        read, kept = run.table.frame.height, len(run.people.selection.rows)
+        rows = Rows.counted(read, kept, run.formed.suppressed)
+        originals = Originals.of(self.encoded, self.groups)
+        target = request.class_column
+        view = View.of(self.released, self.encoded, class_column=target, originals=originals)
+        people = next(iter(_of(self.people, run.persons).values()), None)
         self.measured = Measured(
             view,
-            Carried.of(draft.released, run.order.schema, _of(draft.behind, run.persons)),
-            losses_of(view, encoded, draft.groups, rows.suppressed, k=request.k),
+            Carried.of(self.released, run.order.schema, _of(self.origins, run.persons)),
+            losses_of(view, self.encoded, self.groups, rows.suppressed, k=request.k),
             rows,
-            None if whose is None else PersonCounts.of(whose, encoded),
-            {a.name: filled_in(a, draft.groups) for a in encoded.attributes},
-            [each.note(draft.behind.rows, request.k) for each in table.mended],
+            None if people is None else PersonCounts.of(people, self.encoded),
+            {a.name: filled_in(a, self.groups) for a in self.encoded.attributes},
+            [each.note(self.origins.rows, request.k) for each in run.table.mended],
             self._alike,
         )
         return self.measured
 
-    @property
-    def _alike(self) -> bool:
-        return isinstance(self.draft.groups, Groups)
-
     def remember(self) -> None:
         """Make the hashes for the register: a release holds no cell of the original."""
-        run, order = self.run, self.run.order
-        assert run.read is not None
-        columns = run.read.frame.columns
-        tracer = Tracer(order.key, order.schema, order.request.size, columns)
-        draft = self.draft
-        self.trace = tracer.footprint(
-            run.read, draft.released.frame, draft.behind.rows, alike=self._alike
-        )
-        run.read = None
+        read, order = self.run.read, self.run.order
+        assert read is not None
+        tracer = Tracer(order.key, order.schema, order.request.size, read.frame.columns)
+        shown, rows = self.released.frame, self.origins.rows
+        self.trace = tracer.footprint(read, shown, rows, alike=self._alike)
+        self.run.read = None
 
     def release(self, verdict: Verdict, report: Report, _: Outputs | None) -> Release:
         """The release, not yet published."""
@@ -176,14 +218,14 @@ class Drafted:
         kept = Kept(
             groups=selection.back(self.run.formed),
             people=selection,
-            behind=self.draft.behind,
+            origins=self.origins,
             losses=RowLosses.of(self.measured.view),
-            released=self.draft.released,
+            released=self.released,
             schema=order.schema,
             requirements=order.request.requirements,
             judge=self.judge,
             trace=self.trace,
-            gap=_gap(order.request, self.draft.encoded, self.draft.groups, self.measured.losses),
+            gap=_gap(order.request, self.encoded, self.groups, self.measured.losses),
             inputs=tuple(order.inputs),
         )
         return Release(verdict, report, kept)
@@ -237,10 +279,12 @@ def prepared(
     values = Values.of(people.table, schema, request.seen(schema))
     content = Content.of(secret.hasher(schema)(values))
     seed = secret.seed_of(content, schema, request.seeded if seeded is None else seeded)
-    whose = secret.person_hasher(list(persons))(_of(people.selection, persons))
+    owners = secret.person_hasher(list(persons))(_of(people.selection, persons))
     with people.table.locating():
         domain = domain_of(values, schema, table.dialect)
-        encoded = encode_values(values, domain, schema, require=request.requirements, persons=whose)
+        encoded = encode_values(
+            values, domain, schema, require=request.requirements, persons=owners
+        )
     if request.class_column is not None:
         codes = class_codes(people.table, request.class_column)
         encoded = replace(encoded, classes=codes)
@@ -248,7 +292,7 @@ def prepared(
     carried = sorted({*frame.columns} - {*schema.quasi} - {*identifiers})
     # Identifiers come last: they order people who are equal in everything else.
     others = [frame[name] for name in carried]
-    others += [cells.alias(f"\0{name}") for name, cells in whose.items()]
+    others += [cells.alias(f"\0{name}") for name, cells in owners.items()]
     others += [frame[name] for name in sorted({*identifiers} & {*frame.columns})]
     return Prepared(encoded, pl.DataFrame(others), people.selection, seed)
 
@@ -275,17 +319,6 @@ def form_groups(people: Prepared, request: Request, progress: Progress) -> Group
     return part.chosen(request, form, settle).groups
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Draft:
-    """The released rows, not yet verified; of suppressed rows it holds only the number."""
-
-    encoded: EncodedTable
-    groups: Groups | Rings
-    people: Selection  # the input row of each encoded row
-    behind: Selection  # the input row of each released row
-    released: Table
-
-
 def _slim(table: Table, schema: Schema) -> Table:
     """The table without what is encoded or never released: such columns are now placeholders."""
     carried = schema.names(Role.SENSITIVE, Role.INSENSITIVE)
@@ -296,54 +329,8 @@ def _slim(table: Table, schema: Schema) -> Table:
     return replace(table, frame=table.frame.select(shown).with_columns(encoded))
 
 
-def _draft(
-    people: Prepared, table: Table, schema: Schema, formed: Groups | Rings, request: Request
-) -> _Draft:
-    """Generalise; from here on, no label, scale or frequency depends on unreleased rows."""
-    encoded, selection = people.encoded, people.selection
-    if formed.suppressed:
-        kept = Selection.released(formed)
-        encoded = encoded.take(kept.rows).within(schema, table.dialect)
-        selection = selection.then(kept)
-    groups = formed.released()
-    cells = cells_of(encoded, groups, table.dialect, request.style)
-    place = np.full(selection.total, SUPPRESSED, dtype=np.int64)  # of each input row
-    place[selection.rows] = groups.place
-    carried = table.frame.select(schema.names(Role.SENSITIVE, Role.INSENSITIVE))
-    shown_cells = pl.DataFrame([column for columns in cells.values() for column in columns])
-    if request.keep_order:
-        behind = np.flatnonzero(place >= 0)
-    else:
-        # So that not even the custodian's numbers of equal rows follow the input.
-        ties = np.random.default_rng((people.seed, _TIES)).permutation(len(place))
-        behind = leaving_order(shown_cells, place, carried, ties)
-    shown = with_cells(table.frame[behind], cells, place[behind])
-    return _Draft(
-        encoded, groups, selection, Selection(behind, selection.total), table.with_frame(shown)
-    )
-
-
 _TIES = 2  # makes these random numbers independent of those that the method draws
 _RELEASED = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
-
-
-def _judge(
-    schema: Schema, request: Request, draft: _Draft, persons: Mapping[str, pl.Series]
-) -> Callable[[Table], Verdict]:
-    """The verifier: from the cells alone, or with the original if rows form no classes."""
-    if isinstance(draft.groups, Groups):
-        whose = {name: _numbered(cells) for name, cells in _of(draft.behind, persons).items()}
-        return partial(verify, schema=schema, require=request.requirements, persons=whose)
-    if request.constrained:
-        raise UsageError("this method can meet only k: remove the other requirements")
-    return partial(
-        rings.verify_rings,
-        schema=schema,
-        original=draft.encoded,
-        rings=draft.groups,
-        rows=np.searchsorted(draft.people.rows, draft.behind.rows),
-        k=request.k,
-    )
 
 
 def _of(rows: Selection, persons: Mapping[str, pl.Series]) -> dict[str, pl.Series]:

@@ -22,7 +22,7 @@ from covey.encoding import Scan, Tally
 from covey.engines import part
 from covey.engines.part import Grouping
 from covey.engines.run import Measured, Order
-from covey.engines.steps import Job, Summary, Survey, Task, planned
+from covey.engines.steps import InputSurvey, Job, Summary, Task, planned
 from covey.errors import SchemaError, UsageError, ViolationError
 from covey.generalisation import View
 from covey.inspection.persons import Doubts, refuse_repeats
@@ -81,7 +81,7 @@ class InParts(ABC):
     task: Task
     order: Order
     progress: Progress
-    surveyed: Survey = field(init=False)
+    surveyed: InputSurvey = field(init=False)
     job: Job = field(init=False)  # what is known of the whole table
     shown_by: Job = field(init=False)  # the same, with the domain of the released rows
     summary: Summary = field(init=False)
@@ -92,10 +92,10 @@ class InParts(ABC):
         self.surveyed = found = self.scanned()
         refuse_undecided(found.suspects.found, order.schema.table)
         repeats = found.repeating.found(order.schema, self.task.dialect)
-        unsaid = refuse_repeats(repeats, order.request.requirements)
+        doubts = refuse_repeats(repeats, order.request.requirements)
         seed = order.secret.seed_of(found.content, order.schema, order.request.seeded)
         self.job = planned(self.task, found, seed, order.part_rows)
-        return unsaid._replace(notes=(*self.doubts, *unsaid.notes))
+        return doubts._replace(notes=(*self.doubts, *doubts.notes))
 
     def divide(self) -> None:
         """Give every row its part; then the job knows the final parts."""
@@ -136,7 +136,7 @@ class InParts(ABC):
         """What the custodian must know about this way of working."""
 
     @abstractmethod
-    def scanned(self) -> Survey:
+    def scanned(self) -> InputSurvey:
         """Go through the input once."""
 
     @abstractmethod

@@ -51,7 +51,7 @@ class Order:
     @property
     def inputs(self) -> list[str | Path]:
         """The files that no output may replace."""
-        return [one for one in (self.place, self.key.path) if is_place(one)]
+        return [place for place in (self.place, self.key.path) if is_place(place)]
 
 
 def is_place(source: Any) -> TypeGuard[str | Path]:
@@ -72,28 +72,28 @@ class Measured:
     mended: Iterable[str | None]
     alike: bool = True  # whether the rows of a group are equal in the release
 
-    def findings(self, order: Order, verdict: Verdict, unsaid: Doubts, *, timed: bool) -> Findings:
+    def findings(self, order: Order, verdict: Verdict, doubts: Doubts, *, timed: bool) -> Findings:
         """All that was found out about the release."""
-        doubts = [*unsaid.notes, *filter(None, self.mended)]
-        made = Made(order.request, self.alike, self.filled_in, order.drawn_under, timed, doubts)
+        notes = [*doubts.notes, *filter(None, self.mended)]
+        made = Made(order.request, self.alike, self.filled_in, order.drawn_under, timed, notes)
         return Findings(
             *(order.request, order.schema, self.view, self.carried, verdict),
             *(self.losses, self.rows, self.persons, made),
-            clauses=tuple(map(Clause, unsaid.headline)),
+            clauses=tuple(map(Clause, doubts.headline)),
         )
 
 
-class Source(Protocol):
+class OpenTable(Protocol):
     """A table that an engine has opened."""
 
     def outputs(self, order: Order) -> AbstractContextManager[Outputs | None]:
         """Drafts of all outputs, removed at the end unless they were published."""
 
-    def running(self, order: Order, progress: Progress) -> AbstractContextManager["Run"]:
+    def running(self, order: Order, progress: Progress) -> AbstractContextManager["Stages"]:
         """The stages over this table; at the end, nothing is left of what they kept."""
 
 
-class Run(Protocol):
+class Stages(Protocol):
     """The stages of a release, one after another."""
 
     def survey(self) -> Doubts:
@@ -105,11 +105,11 @@ class Run(Protocol):
     def form(self) -> None:
         """Form the groups of all parts."""
 
-    def show(self, outputs: Outputs | None) -> "Shown":
+    def show(self, outputs: Outputs | None) -> "Unpublished":
         """Generalise the groups; an engine of parts writes them into drafts."""
 
 
-class Shown(Protocol):
+class Unpublished(Protocol):
     """Released rows that are not yet published."""
 
     @property

@@ -22,12 +22,12 @@ from covey.clustering.request import Request
 from covey.custody.ordering import Content
 from covey.encoding import Scan, Tally
 from covey.engines import hadoop, sessions, steps, tasks
-from covey.engines.hadoop import Folder
+from covey.engines.hadoop import HadoopFolder
 from covey.engines.part import Grouping
 from covey.engines.parts import InParts, PartFiles, task_of
 from covey.engines.run import Order
-from covey.engines.steps import Job, Summary, Survey
-from covey.engines.tasks import ERROR, FILE, PIECE, ROW, SUM, Owned, Part, Seen
+from covey.engines.steps import InputSurvey, Job, Summary
+from covey.engines.tasks import ERROR, FILE, PIECE, ROW, SUM, Owned, Seen, ShownPart
 from covey.errors import CoveyError, UsageError, ViolationError
 from covey.generalisation import View
 from covey.measures.histograms import PersonCounts
@@ -287,10 +287,10 @@ class SparkRun(InParts):
 
     # ── the input ───────────────────────────────────────────────────────────────────────────────
 
-    def scanned(self) -> Survey:
+    def scanned(self) -> InputSurvey:
         """Go through the input once."""
         with _spark("scanning"):
-            found: Survey | None = _total(self._over_input(tasks.survey, self.task))
+            found: InputSurvey | None = _total(self._over_input(tasks.survey, self.task))
         if found is None:
             raise UsageError("the table has no rows to release")
         return found
@@ -341,7 +341,7 @@ class SparkRun(InParts):
         with _spark("clustering"):
             work = (tasks.show, self.job, self.shown_by, self.buckets)
             self._shown = self._keep(_pieces(pieces, *work))
-            parts: list[Part] = _values(self._shown, "summary")
+            parts: list[ShownPart] = _values(self._shown, "summary")
         self._content, self._types = total([one.content for one in parts]), parts[0].types
         return total([one.summary for one in parts])
 
@@ -353,7 +353,7 @@ class SparkRun(InParts):
 
         assert self._shown is not None
         at_address = isinstance(folder, str)
-        place = Folder(self.table.session, folder if at_address else _local(folder))
+        place = HadoopFolder(self.table.session, folder if at_address else _local(folder))
         buckets = _placed(_only(self._shown, "shown"), self.buckets)
         with _spark("writing"):
             work = _task(tasks.gather, self.shown_by)
@@ -378,7 +378,7 @@ class SparkFiles(PartFiles):
     """The files of a release in its draft, before they are published."""
 
     run: SparkRun
-    folder: Folder
+    folder: HadoopFolder
     shown: "DataFrame"  # the released rows with their owners, each in the place of its file
 
     @property

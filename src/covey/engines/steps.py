@@ -108,7 +108,7 @@ SAMPLED = 50_000  # rows with different quasi-identifiers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sample:
+class RowSample:
     """The rows with the lowest hashes: a random choice that does not depend on their order.
 
     Rows that are equal in all that counts are one entry, with their number.
@@ -118,7 +118,7 @@ class Sample:
     keys: tuple[str, ...] = (HASH,)  # columns that decide whether two entries are equal
 
     @classmethod
-    def of(cls, values: Values, hashes: Hashes, limit: int | None = None) -> "Sample":
+    def of(cls, values: Values, hashes: Hashes, limit: int | None = None) -> "RowSample":
         """The sample of a batch; hashes above the `limit` are known not to be among the lowest."""
         columns = [*values.quasi.values(), *values.sensitive.values()]
         frame = pl.DataFrame([*columns, pl.Series(HASH, hashes)])
@@ -127,9 +127,9 @@ class Sample:
         keys = (HASH, *values.sensitive)
         return cls(_lowest(some.with_columns(pl.lit(1, pl.Int64).alias(ROWS)), keys), keys)
 
-    def __add__(self, other: "Sample") -> "Sample":
+    def __add__(self, other: "RowSample") -> "RowSample":
         both = pl.concat([self.frame, other.frame], how="vertical_relaxed")
-        return Sample(_lowest(both, self.keys), self.keys)
+        return RowSample(_lowest(both, self.keys), self.keys)
 
     def values(self, task: Task) -> Values:
         """The values of the entries."""
@@ -156,19 +156,19 @@ def _lowest(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Survey:
+class InputSurvey:
     """What the first pass finds out: surveys of batches add up."""
 
     read: int
     scan: Scan
     content: Content
-    sample: Sample
+    sample: RowSample
     repeating: Repeating
     mended: frozenset[tuple[str, str]]  # columns with mended cells, and how these were mended
     suspects: Suspects  # rows that may be no people
 
     @classmethod
-    def of(cls, batch: Table, task: Task, limits: "Limits | None" = None) -> "Survey":
+    def of(cls, batch: Table, task: Task, limits: "Limits | None" = None) -> "InputSurvey":
         """The survey of a batch; what was sampled of other batches limits its samples."""
         limits = limits or Limits()
         table, kept = task.read(batch)
@@ -178,7 +178,7 @@ class Survey:
             table.frame.height,
             Scan.of(values),
             Content.of(hashes),
-            Sample.of(values, hashes[0], limits.rows),
+            RowSample.of(values, hashes[0], limits.rows),
             # There is nothing to find out if it is declared whom k counts.
             Repeating()
             if task.request.person
@@ -189,8 +189,8 @@ class Survey:
             Suspects.of(batch),
         )
 
-    def __add__(self, other: "Survey") -> "Survey":
-        return Survey(
+    def __add__(self, other: "InputSurvey") -> "InputSurvey":
+        return InputSurvey(
             self.read + other.read,
             self.scan + other.scan,
             self.content + other.content,
@@ -201,7 +201,7 @@ class Survey:
         )
 
     @classmethod
-    def over(cls, batches: Iterable[Table], task: Task) -> "Survey":
+    def over(cls, batches: Iterable[Table], task: Task) -> "InputSurvey":
         """The survey of batches, one after another."""
         found = merged(cls._each(batches, task))
         if found is None:
@@ -209,7 +209,7 @@ class Survey:
         return found
 
     @classmethod
-    def _each(cls, batches: Iterable[Table], task: Task) -> Iterator["Survey"]:
+    def _each(cls, batches: Iterable[Table], task: Task) -> Iterator["InputSurvey"]:
         limits = Limits()
         for batch in batches:
             found = cls.of(batch, task, limits)
@@ -225,7 +225,7 @@ class Limits:
     identifiers: Mapping[str, int] = field(default_factory=dict)
     _lowest: Mapping[str, Hashes] = field(default_factory=dict)
 
-    def after(self, found: Survey) -> "Limits":
+    def after(self, found: InputSurvey) -> "Limits":
         """The limits after one more batch."""
         known = {HASH: found.sample.frame[HASH].unique().to_numpy()}
         known |= {name: hashes.to_numpy() for name, hashes in found.repeating.hashes.items()}
@@ -272,7 +272,7 @@ class Job:
         return replace(self, domain=domain)
 
 
-def planned(task: Task, survey: Survey, seed: int, part_rows: int) -> Job:
+def planned(task: Task, survey: InputSurvey, seed: int, part_rows: int) -> Job:
     """Learn from the survey how to divide the table."""
     if not survey.scan.rows:
         raise UsageError("the table has no rows to release")
@@ -438,7 +438,7 @@ def final_parts(job: Job, sizes: Sizes) -> tuple[Cuts, list[list[int]]]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rows:
+class PartRows:
     """The rows of a part, encoded by the domain of the whole table."""
 
     encoded: EncodedTable
@@ -447,7 +447,7 @@ class Rows:
     carried: Sequence[pl.Series]
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, job: Job) -> "Rows":
+    def of(cls, rows: pl.DataFrame, job: Job) -> "PartRows":
         """From divided rows."""
         task = job.task
         attributes = tuple(
@@ -490,7 +490,7 @@ def _attribute(name: str, values: pl.Series, job: Job) -> Attribute:
 
 
 def group(
-    rows: Rows, number: int, job: Job, request: Request, progress: Progress
+    rows: PartRows, number: int, job: Job, request: Request, progress: Progress
 ) -> Grouping[Groups | Rings]:
     """The groups of a part."""
     seed = part_seed(job.seed, number)
@@ -498,7 +498,7 @@ def group(
 
 
 def settle(
-    rows: Rows,
+    rows: PartRows,
     groups: Groups,
     number: int,
     job: Job,
@@ -511,7 +511,7 @@ def settle(
     return part.settle(table, rows.others, groups, job.task.request, seed, progress)
 
 
-def released_scan(rows: Rows, groups: Groups) -> Scan:
+def released_scan(rows: PartRows, groups: Groups) -> Scan:
     """The counts of the released rows of a part."""
     kept = rows.encoded.take(np.flatnonzero(groups.labels != SUPPRESSED))
     return kept.scan
@@ -529,7 +529,7 @@ class Summary:
     originals: Originals
 
     @classmethod
-    def of(cls, rows: Rows, groups: Groups, job: Job) -> "Summary":
+    def of(cls, rows: PartRows, groups: Groups, job: Job) -> "Summary":
         """The summary of a part."""
         kept = np.flatnonzero(groups.labels != SUPPRESSED)
         table = rows.encoded if len(kept) == rows.encoded.rows else rows.encoded.take(kept)
@@ -559,13 +559,13 @@ class Summary:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Shown:
+class ShownRows:
     """Released rows: the cells of their classes, and for each row its class and what it carries."""
 
     classes: pl.DataFrame
     rows: pl.DataFrame  # the class, and columns p, h and c as in divided rows
 
-    def buckets(self, number: int) -> list["Shown"]:
+    def buckets(self, number: int) -> list["ShownRows"]:
         """The same rows in so many buckets, by their cells: a class is in one of them."""
         if number == 1:
             return [self]
@@ -573,11 +573,11 @@ class Shown:
         own = place[self.rows[CLASS].to_numpy()]
         return [self._some(place == one, own == one) for one in range(number)]
 
-    def _some(self, classes: "np.ndarray", rows: "np.ndarray") -> "Shown":
+    def _some(self, classes: "np.ndarray", rows: "np.ndarray") -> "ShownRows":
         new = np.cumsum(classes) - 1
         some = self.rows.filter(pl.Series(rows))
         renumbered = pl.Series(CLASS, new[some[CLASS].to_numpy()], dtype=pl.UInt32)
-        return Shown(self.classes.filter(pl.Series(classes)), some.with_columns(renumbered))
+        return ShownRows(self.classes.filter(pl.Series(classes)), some.with_columns(renumbered))
 
 
 def _hashes(cells: pl.DataFrame) -> Hashes:
@@ -587,7 +587,7 @@ def _hashes(cells: pl.DataFrame) -> Hashes:
     return np.frombuffer(data, dtype="<u8")
 
 
-def show(rows: Rows, groups: Groups, job: Job) -> Shown:
+def show(rows: PartRows, groups: Groups, job: Job) -> ShownRows:
     """The released rows of a part; labels and ranges are those of the job's domain."""
     kept = np.flatnonzero(groups.labels != SUPPRESSED)
     encoded = rows.encoded.take(kept).encoded_within(job.domain)
@@ -597,7 +597,7 @@ def show(rows: Rows, groups: Groups, job: Job) -> Shown:
     place = pl.Series(CLASS, own.labels, dtype=pl.UInt32)
     carried = [cells.alias(f"c{i}") for i, cells in enumerate(rows.carried)]
     others = [one.gather(kept) for one in (*rows.attached, *carried)]
-    return Shown(classes, pl.DataFrame([place, *others]))
+    return ShownRows(classes, pl.DataFrame([place, *others]))
 
 
 # ── gather ──────────────────────────────────────────────────────────────────────────────────────
@@ -612,7 +612,7 @@ class Gathered:
     traces: Sequence[pl.Series]
 
 
-def gather(shown: Sequence[Shown], job: Job) -> Gathered:
+def gather(shown: Sequence[ShownRows], job: Job) -> Gathered:
     """Sort released rows by their cells."""
     task = job.task
     before = np.cumsum([0, *(one.classes.height for one in shown)])

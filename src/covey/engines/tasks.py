@@ -25,7 +25,17 @@ from covey.custody.ordering import Content
 from covey.encoding.groups import Groups, Rings
 from covey.engines import steps
 from covey.engines.part import Grouping
-from covey.engines.steps import CLASS, PART, Job, Rows, Shown, Sizes, Summary, Survey, Task
+from covey.engines.steps import (
+    CLASS,
+    PART,
+    InputSurvey,
+    Job,
+    PartRows,
+    ShownRows,
+    Sizes,
+    Summary,
+    Task,
+)
 from covey.errors import CoveyError, ViolationError
 from covey.generalisation import ReleasedClasses
 from covey.report.carried import Carried
@@ -71,8 +81,8 @@ def done(work: bytes, batches: Arrow) -> Arrow:
 
 def raised(error: tuple[str, tuple[str, ...]]) -> CoveyError:
     """The error that a task has sent."""
-    kind, told = error
-    found: CoveyError = getattr(errors, kind)(*told)
+    kind, message = error
+    found: CoveyError = getattr(errors, kind)(*message)
     return found
 
 
@@ -174,7 +184,7 @@ def survey(batches: Arrow, typed: Typed, task: Task) -> Iterator[Piece]:
     """Survey some rows."""
     read = map(typed.table, _frames(batches))
     for first in read:
-        yield 0, SUM, Survey.over(chain([first], read), task)
+        yield 0, SUM, InputSurvey.over(chain([first], read), task)
 
 
 def divide(batches: Arrow, typed: Typed, job: Job, most: int) -> Iterator[Piece]:
@@ -193,7 +203,7 @@ def divide(batches: Arrow, typed: Typed, job: Job, most: int) -> Iterator[Piece]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Part:
+class _Partition:
     """All rows of a part, and their groups if they were formed before."""
 
     number: int
@@ -201,7 +211,7 @@ class _Part:
     labels: Longs | None
 
     @classmethod
-    def all_in(cls, batches: Arrow) -> Iterator["_Part"]:
+    def all_in(cls, batches: Arrow) -> Iterator["_Partition"]:
         """The part of a partition; none if it is empty."""
         number, frames, labels = 0, [], None
         for place, what, value in _pieces(batches):
@@ -228,43 +238,43 @@ class _Part:
 
 def form(batches: Arrow, job: Job, request: Request) -> Iterator[Piece]:
     """Form the groups of a part."""
-    for own in _Part.all_in(batches):
-        rows = Rows.of(own.frame, job)
+    for own in _Partition.all_in(batches):
+        rows = PartRows.of(own.frame, job)
         yield from own.with_groups(steps.group(rows, own.number, job, request, silent))
 
 
 def settle(batches: Arrow, job: Job, released: Mapping[str, Longs]) -> Iterator[Piece]:
     """Repair the groups of a part by the frequencies of all released rows."""
-    for own in _Part.all_in(batches):
-        rows = Rows.of(own.frame, job)
+    for own in _Partition.all_in(batches):
+        rows = PartRows.of(own.frame, job)
         found = steps.settle(rows, own.groups, own.number, job, released, silent)
         yield from own.with_groups(found)
 
 
 def scan(batches: Arrow, job: Job) -> Iterator[Piece]:
     """Count the released rows of a part."""
-    for own in _Part.all_in(batches):
-        yield 0, SUM, steps.released_scan(Rows.of(own.frame, job), own.groups)
+    for own in _Partition.all_in(batches):
+        yield 0, SUM, steps.released_scan(PartRows.of(own.frame, job), own.groups)
 
 
 def show(batches: Arrow, job: Job, shown_by: Job, count: int) -> Iterator[Piece]:
     """Show a part, in so many buckets of classes; form its groups first if there are none."""
-    for own in _Part.all_in(batches):
-        rows = Rows.of(own.frame, job)
+    for own in _Partition.all_in(batches):
+        rows = PartRows.of(own.frame, job)
         if own.labels is None:
             formed = steps.group(rows, own.number, job, job.task.request, silent).groups
             groups = Groups(formed.labels)
         else:
             groups = own.groups
         shown = steps.show(rows, groups, shown_by)
-        yield own.number, "summary", Part.of(rows, groups, shown, shown_by)
+        yield own.number, "summary", ShownPart.of(rows, groups, shown, shown_by)
         for place, some in enumerate(shown.buckets(count)):
             if some.rows.height:
                 yield place, "shown", some
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Part:
+class ShownPart:
     """What is known of a part that was shown."""
 
     summary: Summary
@@ -272,9 +282,9 @@ class Part:
     types: pa.Schema  # of the released columns
 
     @classmethod
-    def of(cls, rows: Rows, groups: Groups, shown: Shown, job: Job) -> "Part":
+    def of(cls, rows: PartRows, groups: Groups, shown: ShownRows, job: Job) -> "ShownPart":
         """From the rows of a part."""
-        none = Shown(shown.classes.clear(), shown.rows.clear())
+        none = ShownRows(shown.classes.clear(), shown.rows.clear())
         types = as_stored(steps.gather([none], job).table.frame).schema
         carried = {f"c{i}": name for i, name in enumerate(job.task.carried)}
         cells = shown.rows.select([*carried]).rename(carried)
@@ -485,13 +495,13 @@ def code_owned(
     changed = ViolationError("a file is not as it was written: nothing is published")
     if not cells or known is None:
         raise changed
-    whose, meant = known
+    owners, meant = known
     frame = pl.concat([cells[row] for row in sorted(cells)])
-    if frame.height != whose.height or any(
+    if frame.height != owners.height or any(
         (one != other).any() for one, other in zip(_row_hashes(frame, task), meant, strict=True)
     ):
         raise changed
-    given = {name: whose[f"p{place}"] for place, name in enumerate(task.request.persons)}
+    given = {name: owners[f"p{place}"] for place, name in enumerate(task.request.persons)}
     return _by_class([_coded(typed.table(frame), survey, requirements, given)], number)
 
 

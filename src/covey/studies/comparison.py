@@ -22,7 +22,7 @@ import polars as pl
 
 from covey import html as pages
 from covey import pipeline, tables
-from covey.choices import Described, described_by, taken
+from covey.choices import Described, described_by, popped
 from covey.clustering import METHODS, Method, as_method
 from covey.clustering.progress import STOPPED, Progress, part_of, silent
 from covey.clustering.request import KEYWORDS, refuse_wrong_options
@@ -206,8 +206,8 @@ def compare(
     was in use before; None if the system does not report it.
     """
     rest: dict[str, Any] = {**choices}
-    models = taken(rest, ("l", "t", "person"))
-    columns = taken(rest, Described.__annotations__)
+    models = popped(rest, ("l", "t", "person"))
+    columns = popped(rest, Described.__annotations__)
     setting = Setting(workload=workload, **rest)
     frame, known, _ = described_by(frame, schema, columns)
     known = known.requiring(**models)

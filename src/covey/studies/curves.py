@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import polars as pl
 
 from covey import tables
-from covey.choices import Described, Method, Wanted, taken
+from covey.choices import Described, MethodChoices, TableRequest, popped
 from covey.clustering import as_method
 from covey.clustering.progress import Progress, part_of, silent
 from covey.clustering.request import Request
@@ -151,7 +151,7 @@ refuse_format = Curve.refuse_format
 # ── finding it ──────────────────────────────────────────────────────────────────────────────────
 
 
-class Drawn(Described, Method, total=False):
+class Drawn(Described, MethodChoices, total=False):
     """What `curve` takes of the keywords of `anonymize`; the first two say what k counts."""
 
     person: str | Literal[False] | None
@@ -179,7 +179,7 @@ def curve(
     """
     sizes = [k] if isinstance(k, int) else None if k is None else list(k)
     said: dict[str, Any] = {**choices}
-    drawn = taken(said, ("key", "seed"))
+    drawn = popped(said, ("key", "seed"))
     task = prepare(wanted(frame, schema, sizes, said), ks=sizes, progress=progress, **drawn)
     return task.curve(tuple(task.points(progress)))
 
@@ -270,7 +270,7 @@ class Task:
 
 def wanted(
     frame: Any, schema: Schema | None, ks: Sequence[int] | None, choices: Mapping[str, Any]
-) -> Wanted:
+) -> TableRequest:
     """The request for the largest k, or an error if anything about it is wrong."""
     sizes = [KAnonymity(k).k for k in (KS[:1] if ks is None else ks)]
     if not sizes:
@@ -278,14 +278,14 @@ def wanted(
     said = {**choices, "k": max(sizes)}
     if said.get("method", "covey") == "covey":
         said = {"effort": EFFORT, **said}
-    found = Wanted.of(frame, schema, said)
+    found = TableRequest.of(frame, schema, said)
     refuse_method(found.request.method)
     asked = [r for r in found.request.requirements if isinstance(r, KAnonymity | PersonShare)]
     return replace(found, request=replace(found.request, requirements=tuple(asked)))
 
 
 def prepare(
-    wanted: Wanted,
+    wanted: TableRequest,
     *,
     ks: Sequence[int] | None,
     key: Key | bytes | str | Path | None = None,

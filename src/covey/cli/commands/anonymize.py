@@ -69,7 +69,7 @@ class Beside(AboutRelease):
         from covey.release import Destination, refuse_uncertain
         from covey.studies import curves
 
-        found = Destination.of(output, **self.writing()).beside
+        found = Destination.of(output, **self.writing()).companions
         has_report = bool(self.report) or self.as_json
         if self.certificate:
             refuse_uncertain(method)
