@@ -4,7 +4,9 @@ import base64
 import hashlib
 import json
 import re
+import tomllib
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,14 @@ def test_every_colour_of_the_pictures_is_known_to_the_style(folder: Path) -> Non
     used = set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]{3,6}|white|black)"', body))
     assert used
     assert {colour for colour in used if f'"{colour}"]' not in style} == set()
+
+
+@pytest.mark.parametrize("module", ["page", "caveats"])
+def test_every_sentence_is_in_use(module: str) -> None:
+    code, texts = (files("covey.report").joinpath(module + end) for end in (".py", ".toml"))
+    found = tomllib.loads(texts.read_text(encoding="utf-8"))
+    names = {*found, *(name for section in found.values() if module == "page" for name in section)}
+    assert [name for name in names if f'"{name}"' not in code.read_text(encoding="utf-8")] == []
 
 
 def test_pages_escape_what_is_not_markup() -> None:

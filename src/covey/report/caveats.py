@@ -87,7 +87,8 @@ def _of_values(verdict: Verdict) -> Iterator[str]:
         name, share = achieved.column, percent(achieved.certain)
         if achieved.certain:
             text = _text("certain", column=name, share=share)
-            yield text if name in required else f"{text}. {_text('certain_mend', column=name)}"
+            mend = _text("certain_mend", column=name)
+            yield text if name in required else f"{text}. {mend}"
         elif name not in required:
             yield _text("unprotected", column=name, least=achieved.distinct_l)
 

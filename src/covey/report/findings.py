@@ -27,7 +27,6 @@ from covey.verification.rounding import rounded
 
 BY_CONTENT = "by released content"
 AS_READ = "as in the input: positions may reveal whose row is whose"
-UNKNOWN = "unknown: the release was made elsewhere"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,16 +97,8 @@ class Findings:
     def _making(self) -> dict[str, Any]:
         """How the release was made, as far as known."""
         if self.made is None:
-            classes = class_sizes(self.view)
-            return {
-                "method": None,
-                "options": {},
-                "key": None,
-                "order": UNKNOWN,
-                "classes": classes,
-            }
-        request, key = self.made.request, self.made.key
-        alike = self.made.alike
+            return {"classes": class_sizes(self.view)}
+        request, key, alike = self.made.request, self.made.key, self.made.alike
         return {
             "method": request.method.name,
             "options": request.published,

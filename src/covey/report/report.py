@@ -103,7 +103,7 @@ class Costs(Protocol):
         """The curve as a chart, with a mark at the chosen k."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Report(Written):
     """A release in numbers."""
 
@@ -114,10 +114,10 @@ class Report(Written):
     rows: Rows
     verdict: Verdict
     losses: Losses
-    method: str | None  # None if the release was made elsewhere
-    options: dict[str, Any]
-    key: str | None  # the fingerprint of the key that random choices were drawn with
-    order: str
+    method: str | None = None  # None if the release was made elsewhere
+    options: dict[str, Any] = field(default_factory=dict)
+    key: str | None = None  # the fingerprint of the key that random choices were drawn with
+    order: str = "unknown: the release was made elsewhere"
     configuration: dict[str, Any]
     warnings: tuple[str, ...]
     seconds: dict[str, float]

@@ -170,7 +170,8 @@ class Verdict:
         """The highest risk in a sentence, and why it is higher than 1 in k; empty if unknown."""
         if self.risks.prosecutor is None or not self.alike:
             return ""
-        return f"highest risk of re-identification: {percent(self.risks.prosecutor)}{self._why}"
+        why = f" ({self.why_higher})" if self.why_higher else ""
+        return f"highest risk of re-identification: {percent(self.risks.prosecutor)}{why}"
 
     @property
     def why_higher(self) -> str:
@@ -185,10 +186,6 @@ class Verdict:
             f"more than 1 in {most:,.0f}, since a person with several rows of a class is found by "
             "any of them"
         )
-
-    @property
-    def _why(self) -> str:
-        return f" ({self.why_higher})" if self.why_higher else ""
 
     def complaints(self, *, judged: bool = False) -> list[str]:
         """Describe all that does not hold, or only what was judged."""
