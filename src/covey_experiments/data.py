@@ -5,9 +5,11 @@ Only a fingerprint of the table is stored, to recognise points that were measure
 """
 
 import hashlib
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -117,39 +119,18 @@ def _shuffled(frame: pl.DataFrame) -> pl.DataFrame:
 
 # ── SAL and INCOME ──────────────────────────────────────────────────────────────────────────────
 
-# The names that each column of He's tables may have in a file, the preferred name first. Names of
-# IPUMS that end in D are detailed versions.
-_IPUMS = {
-    "sal": {
-        "age": ("AGE",), "gender": ("SEX",), "education": ("EDUCD", "EDUC"), "marital": ("MARST",),
-        "race": ("RACE",), "workclass": ("CLASSWKRD", "CLASSWKR"), "country": ("BPL",),
-    },
-    "income": {
-        "age": ("AGE",), "occupation": ("OCC",), "birthplace": ("BPLD", "BPL"), "gender": ("SEX",),
-        "education": ("EDUCD", "EDUC"), "race": ("RACE",), "workclass": ("CLASSWKRD", "CLASSWKR"),
-        "marital": ("MARST",),
-    },
-}  # fmt: skip
-# The census has no birthplace; Hispanic origin comes closest.
-_CENSUS = {
-    "sal": {
-        "age": ("age",), "gender": ("gender",), "education": ("education",),
-        "marital": ("marital",), "race": ("race",), "workclass": ("workclass",),
-    },
-    "income": {
-        "age": ("age",), "occupation": ("occupation",), "hispanic origin": ("hispanic_origin",),
-        "gender": ("gender",), "education": ("education",), "race": ("race",),
-    },
-}  # fmt: skip
+_COLUMNS: dict[str, dict[str, dict[str, list[str]]]] = tomllib.loads(
+    resources.files("covey_experiments").joinpath("columns.toml").read_text(encoding="utf-8")
+)
 
 
 def _he(places: Places, name: str) -> Source:
     """The user's own extract, or else the census, or else invented people."""
     if places.ipums is not None:
-        frame = _coded(places.ipums, _IPUMS[name], "the IPUMS extract")
+        frame = _coded(places.ipums, _COLUMNS["ipums"][name], "the IPUMS extract")
         origin = f"{name.upper()} from the user’s IPUMS extract"
     elif places.census is not None:
-        frame = _coded(places.census, _CENSUS[name], "the census")
+        frame = _coded(places.census, _COLUMNS["census"][name], "the census")
         origin = f"American Community Survey 2024 in place of {name.upper()}"
     else:
         frame = (demo.sal if name == "sal" else demo.income)(HE_ROWS)

@@ -3,7 +3,9 @@
 Results go to standard output, everything else to standard error.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich import box
@@ -214,7 +216,8 @@ def show_runs(k: int, runs: "list[Run]") -> None:
     # A method without classes guarantees less, so it loses less: it is listed last.
     rows.sort(key=lambda row: (row["classes"] is None, row["total_il"]))
     out.print(f"k = {k:,}", style="bold")
-    for columns in _blocks([_column(name, rows) for name in _shown(rows)], _labels(rows)):
+    labels = "method", [Text(row["method"]) for row in rows]
+    for columns in _blocks([_column(name, rows) for name in _shown(rows)], labels):
         titles = [title for title, _ in columns]
         grid = light_grid(titles, right=titles[1:], overflow="fold")
         for cells in zip(*(cells for _, cells in columns), strict=True):
@@ -234,10 +237,6 @@ def show_runs(k: int, runs: "list[Run]") -> None:
 _Column = tuple[str, list[Text]]
 
 
-def _labels(rows: list[dict[str, Any]]) -> _Column:
-    return "method", [Text(row["method"]) for row in rows]
-
-
 def _shown(rows: list[dict[str, Any]]) -> list[str]:
     """The figures that any run has; those with a title of their own first."""
     numbers = {n: v for row in rows for n, v in row.items() if isinstance(v, int | float)}
@@ -252,11 +251,10 @@ def _column(name: str, rows: list[dict[str, Any]]) -> _Column:
     """One figure of every run, the best in bold."""
     figure = _FIGURES.get(name) or _Figure(name.replace("_", " "))
     values = [row.get(name) for row in rows]
-    comparable = [row.get(name) for row in rows if row["classes"] is not None]
-    best = figure.best((v for v in comparable if v is not None), default=None)
-    some = [value != best for value in values]
+    best = figure.best_of(row.get(name) for row in rows if row["classes"] is not None)
+    differ = any(value != best for value in values)
     return figure.title, [
-        Text(figure.written(value), style="bold" if value == best and any(some) else "")
+        Text(figure.written(value), style="bold" if value == best and differ else "")
         for value in values
     ]
 
@@ -283,43 +281,26 @@ class _Figure(NamedTuple):
 
     title: str
     form: str = ".4f"
-    best: Callable[..., float | None] = min
+    best: str = "min"
     unit: int = 1
 
     def written(self, value: float | None) -> str:
-        return (
-            ""
-            if value is None
-            else format(value if self.unit == 1 else value / self.unit, self.form)
-        )
+        """The value in the unit; nothing if there is none. Counts stay whole."""
+        if value is None:
+            return ""
+        return format(value if self.unit == 1 else value / self.unit, self.form)
+
+    def best_of(self, values: Iterable[float | None]) -> float | None:
+        """The lowest or the highest value that is known."""
+        known = [value for value in values if value is not None]
+        return (max if self.best == "max" else min)(known, default=None)
 
 
 _FIGURES = {
-    "clustering_seconds": _Figure("seconds", ",.2f"),
-    "peak_memory": _Figure("MB", ",.1f", unit=10**6),
-    "total_il": _Figure("Total-IL", ",.1f"),
-    "gcp": _Figure("GCP"),
-    "gcp_lm": _Figure("GCP by LM"),
-    "precision": _Figure("precision", best=max),
-    "average_class_size": _Figure("C_AVG", ".3f"),
-    "discernibility": _Figure("DM", ","),
-    "classification": _Figure("CM"),
-    "classes": _Figure("classes", ",", best=max),
-    "largest_class": _Figure("largest", ","),
-    "suppressed": _Figure("suppressed", ","),
-    "entropy": _Figure("entropy"),
-    "entropy_share": _Figure("share"),
-    "monotone_entropy": _Figure("monotone"),
-    "monotone_entropy_share": _Figure("share"),
-    "non_uniform_entropy": _Figure("non-uniform"),
-    "non_uniform_entropy_share": _Figure("share"),
-    "information": _Figure("inf. lost"),
-    "query_error_median": _Figure("query error"),
-    "query_error_mean": _Figure("mean"),
-    "accuracy": _Figure("accuracy", best=max),
-    "accuracy_original": _Figure("of original", best=max),
-    "accuracy_majority": _Figure("by majority", best=max),
-    "seconds": _Figure("total s", ",.2f"),
+    name: _Figure(**figure)
+    for name, figure in tomllib.loads(
+        files("covey.cli").joinpath("figures.toml").read_text(encoding="utf-8")
+    ).items()
 }
 
 

@@ -6,9 +6,11 @@ the custodian has chosen a k. A curve holds numbers, never cells.
 """
 
 import time
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
+from importlib.resources import files
 from math import exp, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -47,23 +49,9 @@ if TYPE_CHECKING:
 KS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200)
 EFFORT = "quick"  # default of the covey method here: a curve needs many runs
 
-DEFINITIONS = {
-    "k": "Minimum number of rows in a group, or of persons.",
-    "highest_risk": "Chance that someone who knows a person's quasi-identifiers picks a row of "
-    "theirs, for the person most at risk: 1 divided by the rows of the smallest class. If k counts "
-    "persons, the largest share that a person has of the rows of a class.",
-    "average_risk": "The same, on average over all rows: classes divided by rows, if k counts "
-    "rows.",
-    "total_il": "Total-IL of the groups, including suppressed rows.",
-    "loss": "Mean loss of a cell: Total-IL divided by that of a table with every cell lost.",
-    "loss_without": "Mean loss of a cell without the limit on the share of a person.",
-    "gcp": "GCP of the same groups.",
-    "groups": "Number of groups.",
-    "largest": "Rows in the largest group.",
-    "suppressed": "Rows in no group.",
-    "found_for": "The k that the groups were formed for: a larger one if that lost less.",
-    "seconds": "Time to form groups for this k.",
-}
+DEFINITIONS: dict[str, str] = tomllib.loads(
+    files("covey.studies").joinpath("definitions.toml").read_text(encoding="utf-8")
+)
 
 
 @dataclass(frozen=True)
