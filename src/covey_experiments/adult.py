@@ -4,10 +4,8 @@ The papers use the rows without missing cells, 30,162 of the first 32,561.
 """
 
 import hashlib
-import tomllib
 import urllib.request
 from http.client import HTTPException
-from importlib import resources
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
@@ -27,9 +25,7 @@ _PATIENCE = 60  # seconds without a byte
 SALARY = "salary"
 _OTHER_NAMES = {"gender": "sex", "income": SALARY, "salary-class": SALARY, "class": SALARY}
 _MISSING = ("?", "")
-_DECLARED: dict[str, Any] = tomllib.loads(
-    resources.files("covey_experiments").joinpath("adult.toml").read_text(encoding="utf-8")
-)
+_DECLARED: dict[str, Any] = files.declared("adult.toml")
 _UCI: list[str] = _DECLARED["columns"]
 _SCHOOLING: list[str] = _DECLARED["schooling"]
 TREES: dict[str, dict[str, Any]] = _DECLARED["trees"]

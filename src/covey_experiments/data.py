@@ -5,11 +5,9 @@ Only a fingerprint of the table is stored, to recognise points that were measure
 """
 
 import hashlib
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -119,9 +117,7 @@ def _shuffled(frame: pl.DataFrame) -> pl.DataFrame:
 
 # ── SAL and INCOME ──────────────────────────────────────────────────────────────────────────────
 
-_COLUMNS: dict[str, dict[str, dict[str, list[str]]]] = tomllib.loads(
-    resources.files("covey_experiments").joinpath("columns.toml").read_text(encoding="utf-8")
-)
+_COLUMNS: dict[str, dict[str, dict[str, list[str]]]] = files.declared("columns.toml")
 
 
 def _he(places: Places, name: str) -> Source:

@@ -1,13 +1,11 @@
 """The papers' figures and claims, as `figures.toml` declares them."""
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
 from covey import UsageError
-from covey_experiments import examples, judging
+from covey_experiments import examples, files, judging
 from covey_experiments.examples import Example
 from covey_experiments.judging import Part
 
@@ -138,9 +136,7 @@ class Figure:
 
 # ── reading them ────────────────────────────────────────────────────────────────────────────────
 
-_DECLARED: dict[str, Any] = tomllib.loads(
-    files("covey_experiments").joinpath("figures.toml").read_text(encoding="utf-8")
-)
+_DECLARED: dict[str, Any] = files.declared("figures.toml")
 PAPERS = {name: Paper(**paper) for name, paper in _DECLARED["papers"].items()}
 
 

@@ -2,10 +2,13 @@
 
 import contextlib
 import gzip
+import tomllib
 import zlib
 from collections.abc import Iterator
+from importlib import resources
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -46,6 +49,12 @@ def _parsed(data: bytes) -> pl.DataFrame:
         encoding="utf8-lossy",
     )
     return frame.with_columns(pl.all().str.strip_chars())  # UCI has spaces after its commas
+
+
+def declared(name: str) -> dict[str, Any]:
+    """What a TOML file beside this module declares."""
+    folder = resources.files("covey_experiments")
+    return tomllib.loads(folder.joinpath(name).read_text(encoding="utf-8"))
 
 
 def write(path: Path, data: bytes) -> None:

@@ -4,11 +4,9 @@ A group is a dataclass of options. A command takes it as one parameter, and `com
 for the command line. The words of all options are in `options.toml`.
 """
 
-import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import wraps
-from importlib.resources import files
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -18,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from covey.cli import terminal
 from covey.cli.terminal import say
+from covey.declared import declared
 from covey.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,9 +25,7 @@ if TYPE_CHECKING:
 
 Command = Callable[..., None]
 
-_WORDS: dict[str, dict[str, Any]] = tomllib.loads(
-    files("covey.cli").joinpath("options.toml").read_text(encoding="utf-8")
-)
+_WORDS: dict[str, dict[str, Any]] = declared("covey.cli", "options.toml")
 
 
 def command(help: str) -> Callable[[Command], Command]:

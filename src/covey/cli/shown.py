@@ -3,9 +3,7 @@
 Results go to standard output, everything else to standard error.
 """
 
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich import box
@@ -15,6 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from covey.cli.terminal import out, visible
+from covey.declared import declared
 from covey.errors import THIN_SPACE, count, percent
 
 if TYPE_CHECKING:
@@ -297,10 +296,7 @@ class _Figure(NamedTuple):
 
 
 _FIGURES = {
-    name: _Figure(**figure)
-    for name, figure in tomllib.loads(
-        files("covey.cli").joinpath("figures.toml").read_text(encoding="utf-8")
-    ).items()
+    name: _Figure(**figure) for name, figure in declared("covey.cli", "figures.toml").items()
 }
 
 

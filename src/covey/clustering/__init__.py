@@ -7,9 +7,7 @@ entry here. `registry` has the code that all methods share, and loads methods fr
 packages.
 """
 
-import tomllib
 from collections.abc import Callable
-from importlib.resources import files
 from typing import Any
 
 from covey.clustering.cb import cb, diversity_of
@@ -35,6 +33,7 @@ from covey.clustering.registry import (
 )
 from covey.clustering.systematic import systematic
 from covey.clustering.wf_c_means import wf_c_means
+from covey.declared import declared
 
 __all__ = [
     "METHODS",
@@ -63,7 +62,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "wf-c-means": wf_c_means,
     "systematic": systematic,
 }
-_FACTS = tomllib.loads(files(__package__).joinpath("methods.toml").read_text("utf-8"))
+_FACTS = declared(__package__, "methods.toml")
 for _name, _function in _FUNCTIONS.items():
     METHODS.add(
         Method(

@@ -7,14 +7,13 @@ numbers that merely have the right length apart from numbers of accounts and of 
 
 import importlib
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 import polars as pl
 
+from covey.declared import declared
 from covey.inspection.words import folded
 from covey.schema import Role
 
@@ -22,11 +21,7 @@ Test = Callable[[pl.Series], pl.Series]  # which of these texts match
 Check = Callable[[str], bool]
 
 
-def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads(files("covey.inspection").joinpath(name).read_text(encoding="utf-8"))
-
-
-_VALUES = _read("values.toml")
+_VALUES = declared("covey.inspection", "values.toml")
 NAMES = frozenset(
     folded(name) for name in f"{_VALUES['first_names']} {_VALUES['surnames']}".split()
 )
@@ -142,7 +137,7 @@ _CHECKS: dict[str, Check] = {"band": _is_band, "name": _is_name}
 # ── the registry ────────────────────────────────────────────────────────────────────────────────
 
 
-def _declared(entry: Mapping[str, Any]) -> Iterator[Recogniser]:
+def _recognisers(entry: Mapping[str, Any]) -> Iterator[Recogniser]:
     """The recognisers of an entry of `recognisers.toml`: one for each of several forms."""
     names = ("kind", "share", "fewest", "concept")
     settings = {name: entry[name] for name in names if name in entry}
@@ -160,9 +155,8 @@ def _test(pattern: str, entry: Mapping[str, Any]) -> Test:
     return _numbered(pattern, entry["numbers"]) if "numbers" in entry else _form(pattern)
 
 
-RECOGNISERS = tuple(
-    known for entry in _read("recognisers.toml")["recognisers"] for known in _declared(entry)
-)
+_ENTRIES = declared("covey.inspection", "recognisers.toml")["recognisers"]
+RECOGNISERS = tuple(known for entry in _ENTRIES for known in _recognisers(entry))
 # Kinds that are told by their check digits.
 CHECKED = ("numbers of people", "IBANs", "credit card numbers")
 

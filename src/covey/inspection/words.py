@@ -6,11 +6,10 @@ by word: `PatientID`, `patient-id` and `PATIENT_ID` are the same, and so are `Gr
 
 import functools
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable
-from importlib.resources import files
 
+from covey.declared import declared
 from covey.schema import Role
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt", "pl")
@@ -51,8 +50,7 @@ def words(name: str) -> str:
 @functools.cache
 def vocabulary() -> dict[str, dict[str, str]]:
     """The words of each concept, by language."""
-    text = files("covey.inspection").joinpath("vocabulary.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return declared("covey.inspection", "vocabulary.toml")
 
 
 @functools.cache

@@ -7,10 +7,8 @@ values among the released rows, and the information lost in groups needs the gro
 rows, only their number counts: each loses everything.
 """
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 
 from covey import html as pages
 from covey._core.arrays import Floats, Longs
+from covey.declared import declared
 from covey.encoding import EncodedTable, Tally
 from covey.encoding.groups import Groups, Rings
 from covey.errors import TableError, percent
@@ -29,8 +28,7 @@ from covey.schema.taxonomy import Measure
 from covey.tables import Table
 from covey.verification.rounding import rounded
 
-_TEXTS = files("covey.measures").joinpath("definitions.toml").read_text(encoding="utf-8")
-DEFINITIONS: dict[str, str] = tomllib.loads(_TEXTS)  # of each figure
+DEFINITIONS: dict[str, str] = declared("covey.measures", "definitions.toml")  # of each figure
 
 
 @dataclass(frozen=True)

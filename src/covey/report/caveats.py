@@ -1,13 +1,12 @@
 """Warnings for the custodian before a release is published: when `caveats.toml` applies."""
 
-import tomllib
 from collections.abc import Iterator
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from covey.declared import declared
 from covey.encoding import Category
 from covey.errors import count, percent
 from covey.generalisation import View
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from covey.clustering.request import Request
     from covey.report.findings import Made
 
-_TEXTS = tomllib.loads(files("covey.report").joinpath("caveats.toml").read_text(encoding="utf-8"))
+_TEXTS = declared("covey.report", "caveats.toml")
 
 
 def _text(name: str, **values: object) -> str:

@@ -5,11 +5,10 @@ custodian's first question in plain words. The rest explains, and gives the numb
 anyone who wants them.
 """
 
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from covey.declared import declared
 from covey.errors import THIN_SPACE, count, percent
 from covey.html import (
     Html,
@@ -38,7 +37,7 @@ from covey.verification.sensitive import SIMILAR
 if TYPE_CHECKING:
     from covey.report import Report
 
-_WORDS = tomllib.loads(files("covey.report").joinpath("page.toml").read_text(encoding="utf-8"))
+_WORDS = declared("covey.report", "page.toml")
 
 
 def _words(section: str, name: str, **values: object) -> str:

@@ -6,11 +6,9 @@ the custodian has chosen a k. A curve holds numbers, never cells.
 """
 
 import time
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
-from importlib.resources import files
 from math import exp, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -24,6 +22,7 @@ from covey.clustering.progress import Progress, part_of, silent
 from covey.clustering.request import Request
 from covey.custody.keys import Key
 from covey.custody.ordering import Secret
+from covey.declared import declared
 from covey.encoding import EncodedTable
 from covey.encoding.constraints import constraints_of
 from covey.encoding.groups import Groups
@@ -49,9 +48,7 @@ if TYPE_CHECKING:
 KS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200)
 EFFORT = "quick"  # default of the covey method here: a curve needs many runs
 
-DEFINITIONS: dict[str, str] = tomllib.loads(
-    files("covey.studies").joinpath("definitions.toml").read_text(encoding="utf-8")
-)
+DEFINITIONS: dict[str, str] = declared("covey.studies", "definitions.toml")
 
 
 @dataclass(frozen=True)

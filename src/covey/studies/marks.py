@@ -6,9 +6,9 @@ smallest k with 1/k at most r.
 """
 
 import math
-import tomllib
 from dataclasses import dataclass
-from importlib.resources import files
+
+from covey.declared import declared
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,7 @@ class Mark:
         return f"{self.publisher}, {self.year or 'undated'}"
 
 
-def _read() -> tuple[Mark, ...]:
-    text = files("covey.studies").joinpath("marks.toml").read_text(encoding="utf-8")
-    return tuple(Mark(**mark) for mark in tomllib.loads(text)["marks"])
-
-
-MARKS = _read()
+MARKS = tuple(Mark(**mark) for mark in declared("covey.studies", "marks.toml")["marks"])
 THRESHOLDS = tuple(mark for mark in MARKS if mark.risk is not None)
 
 
