@@ -73,25 +73,33 @@ def _labelled(cells: pl.Series, column: Column) -> pl.Series:
 
 def _missing(cells: pl.Series, column: Column, dialect: Dialect) -> Iterator[tuple[pl.Series, str]]:
     """The cells to be read as missing, and why."""
+    is_changed = column.missing_values or column.unreadable == "missing"
+    values = _values(cells, column, dialect) if is_changed and column.is_ordered else None
     if column.missing_values:
         listed = pl.Series([str(value) for value in column.missing_values], dtype=pl.String)
-        yield _is_listed(cells, listed, column, dialect), "hold a value that means missing"
-    if column.unreadable == "missing" and column.is_ordered:
+        found = _is_listed(cells, values, listed, column, dialect)
+        yield found, "hold a value that means missing"
+    if column.unreadable == "missing" and values is not None:
         what = "date" if column.type is ColumnType.DATE else "number"
         known = cells.fill_nan(None) if cells.dtype.is_float() else cells
-        odd = _values(cells, column, dialect).is_null() & known.is_not_null()
+        odd = values.is_null() & known.is_not_null()
         if cells.dtype == pl.String:
             odd &= ~cells.is_in(list(dialect.missing))
         yield odd, f"are no {what} and count as missing"
 
 
-def _is_listed(cells: pl.Series, listed: pl.Series, column: Column, dialect: Dialect) -> pl.Series:
+def _is_listed(
+    cells: pl.Series,
+    values: pl.Series | None,
+    listed: pl.Series,
+    column: Column,
+    dialect: Dialect,
+) -> pl.Series:
     """Whether a cell is one of these values: by what it means, or as it is written."""
     text = cells.cast(pl.String).str.strip_chars(" ")
     found = text.is_in(listed.implode())
-    if column.is_ordered:
+    if values is not None:
         # The schema writes numbers with a point and dates as ISO, or like the column.
-        values = _values(cells, column, dialect)
         meant = [_values(listed, column, written) for written in (dialect, Dialect())]
         if column.type is ColumnType.DATE:
             meant.append(as_days(listed, None))
