@@ -197,6 +197,15 @@ def test_names_and_dates_may_repeat_by_chance(name: str, cells: list[object]) ->
     assert not any(number in warning for number in "0123456789")  # it is going to be published
 
 
+def test_long_numbers_of_one_width_are_asked_about_without_a_name_or_facts() -> None:
+    dice = random.Random(4)
+    given, earned = [[dice.randrange(10**5, 10**6) for _ in range(60)] for _ in range(2)]
+    frame = pl.DataFrame({"x": given * 5, "step": [*range(300)]})
+    assert covey.inspect(frame).people.is_open
+    rounded = frame.with_columns(x=pl.Series([value // 500 * 500 for value in earned] * 5))
+    assert not covey.inspect(rounded).people.is_open
+
+
 def test_identifiers_that_repeat_together_are_no_chance() -> None:
     frame = stays(name=twice(NAMES), born=twice(DATES[:5]))
     with pytest.raises(covey.GuaranteeError, match=r"'name', 'born' repeat together: 19 rows of 5"):

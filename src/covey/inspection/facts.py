@@ -214,7 +214,7 @@ class Facts:
             return False
         code = r"^\S*[A-Za-z]\S*[0-9]{4,}\S*$|^\S*[0-9]{4,}\S*[A-Za-z]\S*$|^0[0-9]{6,}$"
         # Long numbers of one width are given; measured ones are of many, and often round.
-        long = self.texts.filter(self.texts.str.contains(r"^[1-9][0-9]{6,}$"))
+        long = self.texts.filter(self.texts.str.contains(r"^[1-9][0-9]{5,}$"))
         given = long.str.len_chars().n_unique() == 1 and long.str.ends_with("00").mean() < 0.1  # type: ignore[operator]
         numbers = len(long) if given else 0
         coded = int(self.texts.str.contains(code).sum()) + numbers
