@@ -87,9 +87,8 @@ class ValueCounts(NamedTuple):
     @classmethod
     def of(cls, attribute: Attribute) -> "ValueCounts":
         """Count the values of a quasi-identifier."""
-        counts = pl.Series(VALUE, attribute.values).value_counts(name=ROWS).sort(VALUE)
-        distinct = replace(attribute, values=counts[VALUE].to_numpy())
-        return cls(distinct, counts[ROWS].to_numpy().astype(np.int64))
+        values, rows = np.unique(attribute.values, return_counts=True)
+        return cls(replace(attribute, values=values), rows.astype(np.int64))
 
     @property
     def frame(self) -> pl.DataFrame:

@@ -102,7 +102,7 @@ class Interval(Attribute):
     @cached_property
     def known(self) -> Floats:
         """The distinct values."""
-        return pl.Series(self.values[~self.absent]).unique().sort().to_numpy()
+        return np.unique(self.values[~self.absent])
 
     @cached_property
     def places(self) -> Longs:
