@@ -76,9 +76,7 @@ def _missing(cells: pl.Series, column: Column, dialect: Dialect) -> Iterator[tup
     is_changed = column.missing_values or column.unreadable == "missing"
     values = _values(cells, column, dialect) if is_changed and column.is_ordered else None
     if column.missing_values:
-        listed = pl.Series([str(value) for value in column.missing_values], dtype=pl.String)
-        found = _is_listed(cells, values, listed, column, dialect)
-        yield found, "hold a value that means missing"
+        yield _is_listed(cells, values, column, dialect), "hold a value that means missing"
     if column.unreadable == "missing" and values is not None:
         what = "date" if column.type is ColumnType.DATE else "number"
         known = cells.fill_nan(None) if cells.dtype.is_float() else cells
@@ -89,13 +87,10 @@ def _missing(cells: pl.Series, column: Column, dialect: Dialect) -> Iterator[tup
 
 
 def _is_listed(
-    cells: pl.Series,
-    values: pl.Series | None,
-    listed: pl.Series,
-    column: Column,
-    dialect: Dialect,
+    cells: pl.Series, values: pl.Series | None, column: Column, dialect: Dialect
 ) -> pl.Series:
-    """Whether a cell is one of these values: by what it means, or as it is written."""
+    """Whether a cell is one of the missing values: by what it means, or as it is written."""
+    listed = pl.Series(map(str, column.missing_values or ()), dtype=pl.String)
     text = cells.cast(pl.String).str.strip_chars(" ")
     found = text.is_in(listed.implode())
     if values is not None:
