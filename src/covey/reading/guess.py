@@ -36,7 +36,7 @@ def guessed(table: Table) -> tuple[Table, Schema, list[str]]:
                 kind = "date"
             columns[ends[name]] = {"role": "quasi", "type": kind}
         else:
-            columns[name] = _column(texts[name])
+            columns[name] = column_of(texts[name])
     found = [name for name, column in columns.items() if column["role"] == "quasi"]
     if not found:
         raise TableError(
@@ -76,7 +76,8 @@ def _ends(names: Iterable[str]) -> dict[str, str]:
     return {name + suffix: name for name in both for suffix in (LOW, HIGH)}
 
 
-def _column(texts: list[str]) -> dict[str, Any]:
+def column_of(texts: list[str]) -> dict[str, Any]:
+    """What a column with these distinct cells is, as a schema says it."""
     for kind in ("numeric", "date"):
         if _is_generalised(kind, texts):
             return {"role": "quasi", "type": kind, **_bounds(kind, texts)}
