@@ -35,7 +35,7 @@ _DRAWS = 3  # makes these random numbers independent of others
 
 
 @dataclass(frozen=True)
-class Plan:
+class AnnealingPlan:
     """The amount of work of an effort: how often a row is looked at."""
 
     sweeps: int  # over a block of any size
@@ -43,15 +43,15 @@ class Plan:
     runs: int = 1  # that the sweeps over a single block are divided into, from hot to cold
 
     def over(self, rows: int, runs: int) -> int:
-        """Sweeps of each of these runs over a block with so many rows."""
+        """AnnealingPlan of each of these runs over a block with so many rows."""
         return max(max(self.sweeps, self.steps // rows) // runs, 1)
 
 
-PLANS: dict[Effort, Plan] = {
-    "fast": Plan(sweeps=30, steps=100_000),
-    "quick": Plan(sweeps=250, steps=1_000_000),
-    "balanced": Plan(sweeps=1_500, steps=6_500_000, runs=2),
-    "best": Plan(sweeps=20_000, steps=420_000_000, runs=4),
+PLANS: dict[Effort, AnnealingPlan] = {
+    "fast": AnnealingPlan(sweeps=30, steps=100_000),
+    "quick": AnnealingPlan(sweeps=250, steps=1_000_000),
+    "balanced": AnnealingPlan(sweeps=1_500, steps=6_500_000, runs=2),
+    "best": AnnealingPlan(sweeps=20_000, steps=420_000_000, runs=4),
 }
 _PARTS = 64  # of the work, between which progress is reported and the clock is looked at
 
@@ -61,7 +61,7 @@ def microaggregated(
     k: int,
     *,
     seed: int = 0,
-    plan: Plan = PLANS["balanced"],
+    plan: AnnealingPlan = PLANS["balanced"],
     end: float = math.inf,
     start: Groups | None = None,
     progress: Progress = silent,

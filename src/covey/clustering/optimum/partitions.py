@@ -19,7 +19,7 @@ import numpy as np
 
 from covey._core import kernels
 from covey._core.arrays import Floats, Longs
-from covey.clustering.optimum.simplex import Simplex, Work
+from covey.clustering.optimum.simplex import Simplex, Steps
 from covey.encoding import EncodedTable
 
 _WORK = 40_000_000  # steps: two or three seconds
@@ -38,7 +38,7 @@ def least_of_partitions(table: EncodedTable, k: int, proven: Floats, losses: Flo
     classes = _Classes.of(table, k)
     if len(classes.rows) > _MOST_CLASSES:
         return math.fsum(proven)
-    work, known = Work(_WORK), math.fsum(losses)
+    work, known = Steps(_WORK), math.fsum(losses)
     low, high = classes.each(np.minimum, proven), classes.each(np.maximum, losses)
     prices = _highest_prices(classes, low, high, work)
     return _branched(classes, prices, known, work) * (1 - _EQUAL)  # all sums are rounded
@@ -70,7 +70,7 @@ class _Classes:
     def total(self, prices: Floats) -> float:
         return math.fsum(self.counts * prices)
 
-    def overpriced(self, prices: Floats, tiny: float, work: Work) -> tuple[Floats, Longs, Floats]:
+    def overpriced(self, prices: Floats, tiny: float, work: Steps) -> tuple[Floats, Longs, Floats]:
         """Proven prices, and groups that cost less than the given ones, with their costs."""
         excess, members, ends, work.left = kernels.overpriced(
             self.space, self.k, self.rows, self.counts, prices, tiny, work.left
@@ -79,7 +79,7 @@ class _Classes:
         return prices - excess, groups, _sums(prices, groups) - excess[groups[:, 0]]
 
     def nearest(
-        self, prices: Floats, above: float, most: int, work: Work
+        self, prices: Floats, above: float, most: int, work: Steps
     ) -> tuple[Longs, Floats, float] | None:
         """All groups that cost less than so much above the prices, and their costs.
 
@@ -111,7 +111,7 @@ def _sums(prices: Floats, groups: Longs) -> Floats:
     return np.asarray(np.append(prices, 0.0)[groups].sum(axis=1))
 
 
-def _highest_prices(classes: _Classes, proven: Floats, losses: Floats, work: Work) -> Floats:
+def _highest_prices(classes: _Classes, proven: Floats, losses: Floats, work: Steps) -> Floats:
     """Proven prices with the highest total, as far as the work goes.
 
     The prices of the simplex method are far too high at first. So what is tried is between them and
@@ -136,7 +136,7 @@ def _highest_prices(classes: _Classes, proven: Floats, losses: Floats, work: Wor
     return proven
 
 
-def _branched(classes: _Classes, prices: Floats, known: float, work: Work) -> float:
+def _branched(classes: _Classes, prices: Floats, known: float, work: Steps) -> float:
     """A bound of at most the known loss: the total of proven prices, raised by branch and bound.
 
     A partition into groups that are not offered costs as much above the prices as one of them. So
@@ -170,7 +170,7 @@ class _Tree:
     """
 
     def __init__(
-        self, classes: _Classes, groups: Longs, costs: Floats, limit: float, work: Work
+        self, classes: _Classes, groups: Longs, costs: Floats, limit: float, work: Steps
     ) -> None:
         self.k, self.limit, self.work = classes.k, limit, work
         self.numbers = count()

@@ -14,7 +14,7 @@ from covey._core.arrays import Floats, Longs
 _NONE = 1e-9  # numbers nearer to 0 are rounding
 
 
-class Work:
+class Steps:
     """A number of steps. They are counted, not timed, so that a bound does not depend on speed."""
 
     def __init__(self, left: int) -> None:
@@ -28,7 +28,7 @@ class Simplex:
     classes. At first each class is a group of its own, which costs its ceiling.
     """
 
-    def __init__(self, needed: Longs, ceilings: Floats, width: int, work: Work) -> None:
+    def __init__(self, needed: Longs, ceilings: Floats, width: int, work: Steps) -> None:
         count = len(needed)
         self.work = work
         self.members = np.full((count, width), count)

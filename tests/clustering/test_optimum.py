@@ -20,7 +20,7 @@ from covey.cli import main as cli
 from covey.clustering.objectives import LOSS
 from covey.clustering.optimum import least_loss, partitions
 from covey.clustering.optimum.rows import least_of_rows
-from covey.clustering.optimum.simplex import Simplex, Work
+from covey.clustering.optimum.simplex import Simplex, Steps
 from covey.encoding import EncodedTable, encode
 from covey.encoding.groups import Groups
 from covey.reference.model import record_loss
@@ -205,7 +205,7 @@ def test_the_simplex_method_finds_the_cheapest_cover(count: int, more: int, seed
     random = np.random.default_rng(seed)
     needed, ceilings = random.integers(1, 4, count), random.random(count) * 5
     members, costs = random.integers(0, count + 1, (more, 3)), random.random(more) * 5
-    method = Simplex(needed, ceilings, 3, Work(10**9))
+    method = Simplex(needed, ceilings, 3, Steps(10**9))
     method.offer(members, costs)
     method.lower()
 
