@@ -54,14 +54,46 @@ class Inside:
     def opening(self, path: Path | str) -> httpx.Response:
         return self.post("open/path", {"path": str(path)})
 
-    def ask(self, job: str, *arguments: Any) -> Any:
-        """Let the reader do a job."""
-        assert self.client.portal is not None
-        return self.client.portal.call(self.studio.reader.ask, job, *arguments)
+    def page(self, path: str) -> str:
+        """A page that is there."""
+        return _sound(self.get(path))
 
-    def wait(self, until: Callable[[], Any]) -> Any:
-        """Wait until something is the case; return it."""
-        return wait(until)
+    def send(self, path: str, /, **fields: Any) -> str:
+        """Post to an action; the page that it leads to, which is there."""
+        return _sound(self.post(path, fields))
+
+    def until(self, path: str, text: str) -> str:
+        """Look at a page until it has this text; return it."""
+        return str(wait(lambda: page if text in (page := self.page(path)) else None))
+
+    def make(self, k: int) -> None:
+        """Make a release as quickly as possible."""
+        self.send("price/k", k=k)
+        self.send("make/options", effort="fast")
+        self.send("make/start")
+        self.until("make", "Make it again")
+
+    def write(self) -> None:
+        """Write the release."""
+        self.send("answer/write")
+        self.until("answer", "Print or save as PDF")
+
+    def downloads(self, step: str) -> dict[str, bytes]:
+        """The files that a page offers, by their names."""
+        found = {}
+        for address in re.findall(r'href="(files/[0-9a-f]+)"', self.page(step)):
+            answer = self.get(address)
+            assert answer.status_code == 200
+            name = re.search(r'filename="(.+?)"', answer.headers["content-disposition"])
+            assert name is not None
+            found[name[1]] = answer.content
+        return found
+
+
+def _sound(answer: httpx.Response) -> str:
+    assert answer.status_code == 200
+    assert "internal error" not in answer.text
+    return str(answer.text)
 
 
 @contextlib.contextmanager

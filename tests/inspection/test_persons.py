@@ -23,7 +23,7 @@ from covey.release import WrittenTable
 from covey.schema import Require
 from covey.schema.requirements import KAnonymity, PersonShare
 from covey.tables import Table
-from studios import inside
+from studios import inside, wait
 
 CANARY = "Zq7canary"
 
@@ -534,7 +534,7 @@ def test_an_open_question_about_people_leads_to_its_answer(
     with inside(tmp_path / "studio") as studio:
         studio.opening(tmp_path / "t.csv")
         studio.post("make/start")
-        way = studio.wait(lambda: studio.get("make").text.partition("in the way")[2])
+        way = wait(lambda: studio.get("make").text.partition("in the way")[2])
         way = way.partition("</section>")[0]
         assert [p in way for p in ('href="roles"', "--person", "Use k")] == [True, False, False]
 

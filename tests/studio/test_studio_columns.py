@@ -333,175 +333,157 @@ def test_changes_that_make_no_tree_are_refused(wrong: Any) -> None:
 # ── the pages ───────────────────────────────────────────────────────────────────────────────────
 
 
-class Visitor:
-    """A browser without a script."""
-
-    def __init__(self, studio: Inside) -> None:
-        self.studio = studio
-
-    def get(self, address: str) -> str:
-        answer = self.studio.get(address)
-        assert answer.status_code == 200
-        return str(answer.text)
-
-    def post(self, address: str, **sent: Any) -> str:
-        answer = self.studio.post(address, sent)
-        assert answer.status_code == 200
-        assert "internal error" not in answer.text
-        return str(answer.text)
-
-    @property
-    def schema(self) -> Schema:
-        return Schema.from_dict(tomllib.loads(self.get("files/covey.toml")))
-
-    @property
-    def person(self) -> Any:
-        return self.schema.require.person
-
-    def column(self, name: str) -> Column:
-        return self.schema.columns[name]
-
-
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
     with inside(tmp_path_factory.mktemp("own")) as studio:
-        yield Visitor(studio)
+        yield studio
 
 
 @pytest.fixture
-def visitor(opened: Visitor, table: str) -> Visitor:
-    assert "301 rows" in opened.post("open/path", path=table)
+def visitor(opened: Inside, table: str) -> Inside:
+    assert "301 rows" in opened.send("open/path", path=table)
     return opened
+
+
+def schema_of(visitor: Inside) -> Schema:
+    """The schema that is offered for download."""
+    return Schema.from_dict(tomllib.loads(visitor.page("files/covey.toml")))
+
+
+def column_of(visitor: Inside, name: str) -> Column:
+    return schema_of(visitor).columns[name]
 
 
 def place(name: str) -> str:
     return str(NAMES.index(name))
 
 
-def test_a_role_is_switched_and_taken_back(visitor: Visitor) -> None:
-    drafted = visitor.schema
-    visitor.post("roles/set", column=place("diagnosis"), role="quasi")
-    assert visitor.column("diagnosis").role is Role.QUASI
-    assert visitor.column("diagnosis").type == "categorical"
-    visitor.post("open/undo", step="roles")
-    assert visitor.schema == drafted
+def test_a_role_is_switched_and_taken_back(visitor: Inside) -> None:
+    drafted = schema_of(visitor)
+    visitor.send("roles/set", column=place("diagnosis"), role="quasi")
+    assert column_of(visitor, "diagnosis").role is Role.QUASI
+    assert column_of(visitor, "diagnosis").type == "categorical"
+    visitor.send("open/undo", step="roles")
+    assert schema_of(visitor) == drafted
 
 
-def test_who_knows_a_column_decides_its_role(visitor: Visitor) -> None:
+def test_who_knows_a_column_decides_its_role(visitor: Inside) -> None:
     for who, role in (("neighbour", Role.QUASI), ("nobody", Role.SENSITIVE)):
-        visitor.post("roles/knows", column=place("sex"), knows=who)
-        assert visitor.column("sex").role is role
+        visitor.send("roles/knows", column=place("sex"), knows=who)
+        assert column_of(visitor, "sex").role is role
 
 
-def test_a_requirement_goes_with_the_role_of_its_column(visitor: Visitor) -> None:
-    studio = visitor.studio.studio
+def test_a_requirement_goes_with_the_role_of_its_column(visitor: Inside) -> None:
+    studio = visitor.studio
     studio.history.change(schema=studio.schema.requiring(l={"diagnosis": 2}))
-    visitor.post("roles/set", column=place("diagnosis"), role="insensitive")
-    assert visitor.column("diagnosis").role is Role.INSENSITIVE
-    assert not visitor.schema.require.requirements()[1:]
+    visitor.send("roles/set", column=place("diagnosis"), role="insensitive")
+    assert column_of(visitor, "diagnosis").role is Role.INSENSITIVE
+    assert not schema_of(visitor).require.requirements()[1:]
 
 
-def test_the_number_of_unique_people_is_told(visitor: Visitor) -> None:
+def test_the_number_of_unique_people_is_told(visitor: Inside) -> None:
     for name in NAMES:
         role = "quasi" if name in ("age", "town <b>") else "drop"
-        visitor.post("roles/set", column=place(name), role=role)
+        visitor.send("roles/set", column=place(name), role=role)
     unique = sum(times == 1 for times in Counter(zip(AGES, TOWNS, strict=True)).values())
-    page = visitor.get("roles")
+    page = visitor.page("roles")
     assert f"{unique:,} of 301 people" in page
     assert "<bdi>age</bdi> and <bdi>town &lt;b&gt;</bdi>" in page
 
 
-def test_no_column_turns_the_table_safer_by_being_called_harmless(visitor: Visitor) -> None:
+def test_no_column_turns_the_table_safer_by_being_called_harmless(visitor: Inside) -> None:
     def figures() -> tuple[int, int]:
-        found = re.search(r"([0-9,]+) of 301 people", visitor.get("roles"))
+        found = re.search(r"([0-9,]+) of 301 people", visitor.page("roles"))
         assert found is not None
-        lone = visitor.get("roles").count("Why can nobody outside know")
+        lone = visitor.page("roles").count("Why can nobody outside know")
         return int(found[1].replace(",", "")), lone
 
     before, _ = figures()
     for name in ("zip", "admitted"):
-        visitor.post("roles/set", column=place(name), role="insensitive")
+        visitor.send("roles/set", column=place(name), role="insensitive")
     assert figures() == (before, 1)
-    assert "say why nobody outside can know" in visitor.post("roles/confirm")
-    assert "in a few words" in visitor.post("roles/why", why=" ")
-    visitor.post("roles/why", why="drawn at random")
-    assert {visitor.column(name).confirmed for name in ("zip", "admitted")} == {"drawn at random"}
+    assert "say why nobody outside can know" in visitor.send("roles/confirm")
+    assert "in a few words" in visitor.send("roles/why", why=" ")
+    visitor.send("roles/why", why="drawn at random")
+    assert {column_of(visitor, name).confirmed for name in ("zip", "admitted")} == {
+        "drawn at random"
+    }
     assert figures() == (before, 0)
-    assert "How may it be shown?</h1>" in visitor.post("roles/confirm")
-    visitor.post("roles/set", column=place("zip"), role="quasi")
-    assert visitor.column("zip").confirmed is None
+    assert "How may it be shown?</h1>" in visitor.send("roles/confirm")
+    visitor.send("roles/set", column=place("zip"), role="quasi")
+    assert column_of(visitor, "zip").confirmed is None
 
 
-def test_roles_need_the_custodian_until_they_are_confirmed(visitor: Visitor) -> None:
+def test_roles_need_the_custodian_until_they_are_confirmed(visitor: Inside) -> None:
     stop = r'class="stop (\w+)"><a href="roles"'
-    assert re.findall(stop, visitor.get("roles")) == ["needs"]
-    assert "How may it be shown?</h1>" in visitor.post("roles/confirm")
-    assert re.findall(stop, visitor.get("roles")) == ["done"]
+    assert re.findall(stop, visitor.page("roles")) == ["needs"]
+    assert "How may it be shown?</h1>" in visitor.send("roles/confirm")
+    assert re.findall(stop, visitor.page("roles")) == ["done"]
     for name in NAMES:
-        visitor.post("roles/set", column=place(name), role="insensitive")
-    assert re.findall(stop, visitor.get("roles")) == ["needs"]
-    assert "at least one column" in visitor.post("roles/confirm")
+        visitor.send("roles/set", column=place(name), role="insensitive")
+    assert re.findall(stop, visitor.page("roles")) == ["needs"]
+    assert "at least one column" in visitor.send("roles/confirm")
 
 
-def test_k_counts_persons_by_a_column(visitor: Visitor) -> None:
-    visitor.post("roles/set", column=place("diagnosis"), role="identifier")
-    visitor.post("roles/person", person=place("diagnosis"))
-    assert visitor.person == "diagnosis"
-    visitor.post("roles/person", person="rows")
-    assert visitor.person is False
-    visitor.post("roles/person", person=place("diagnosis"))
-    visitor.post("roles/set", column=place("diagnosis"), role="quasi")
-    assert visitor.person is None
+def test_k_counts_persons_by_a_column(visitor: Inside) -> None:
+    visitor.send("roles/set", column=place("diagnosis"), role="identifier")
+    visitor.send("roles/person", person=place("diagnosis"))
+    assert schema_of(visitor).require.person == "diagnosis"
+    visitor.send("roles/person", person="rows")
+    assert schema_of(visitor).require.person is False
+    visitor.send("roles/person", person=place("diagnosis"))
+    visitor.send("roles/set", column=place("diagnosis"), role="quasi")
+    assert schema_of(visitor).require.person is None
 
 
-def test_a_scale_is_typed_and_slid(visitor: Visitor) -> None:
+def test_a_scale_is_typed_and_slid(visitor: Inside) -> None:
     age = place("age")
-    page = visitor.post(
+    page = visitor.send(
         "shown/scale", column=age, grid="10", bottom="30", top="70", least="", most=""
     )
-    column = visitor.column("age")
+    column = column_of(visitor, "age")
     assert (column.grid, column.bottom, column.top) == (10, 30, 70)
     assert "99</bdi></span>" in page
     assert "70 and more" in page
-    at = re.search(rf'max="(\d+)" value="(\d+)" id="slide-top-{age}"', visitor.get("shown"))
+    at = re.search(rf'max="(\d+)" value="(\d+)" id="slide-top-{age}"', visitor.page("shown"))
     assert at is not None
-    visitor.post("shown/slide", column=age, which="top", position=at[2])
-    assert visitor.column("age").top == 70
-    visitor.post("shown/slide", column=age, which="top", position=at[1])
-    assert visitor.column("age").top is None
-    page = visitor.post("shown/scale", column=age, grid="10", bottom="70", top="30")
+    visitor.send("shown/slide", column=age, which="top", position=at[2])
+    assert column_of(visitor, "age").top == 70
+    visitor.send("shown/slide", column=age, which="top", position=at[1])
+    assert column_of(visitor, "age").top is None
+    page = visitor.send("shown/scale", column=age, grid="10", bottom="70", top="30")
     assert 'class="told bad"' in page
-    assert visitor.column("age").bottom == 30
+    assert column_of(visitor, "age").bottom == 30
 
 
-def test_means_are_chosen_and_left_with_the_type(visitor: Visitor) -> None:
+def test_means_are_chosen_and_left_with_the_type(visitor: Inside) -> None:
     age = place("age")
-    visitor.post("roles/set", column=age, role="quasi")
-    assert 'id="objective"' not in visitor.get("make")
-    page = visitor.post("shown/scale", column=age, grid="5", render="mean")
-    assert visitor.column("age").render == "mean"
+    visitor.send("roles/set", column=age, role="quasi")
+    assert 'id="objective"' not in visitor.page("make")
+    page = visitor.send("shown/scale", column=age, grid="5", render="mean")
+    assert column_of(visitor, "age").render == "mean"
     assert '<option value="mean" selected>' in page
     assert 'Undo<span class="what">: <bdi>age</bdi>' in page
-    visitor.post("price/k", k="5")
-    assert 'id="objective"' in visitor.get("make")
-    visitor.post("shown/set", column=age, type="categorical")
-    assert visitor.column("age").render is None
+    visitor.send("price/k", k="5")
+    assert 'id="objective"' in visitor.page("make")
+    visitor.send("shown/set", column=age, type="categorical")
+    assert column_of(visitor, "age").render is None
 
 
-def test_a_large_number_is_shown_as_it_was_typed(visitor: Visitor) -> None:
+def test_a_large_number_is_shown_as_it_was_typed(visitor: Inside) -> None:
     sent = {"grid": "0.25", "bottom": "-1234567.75", "top": "12345678.5", "least": "", "most": ""}
-    page = visitor.post("shown/scale", column=place("age"), **sent)
+    page = visitor.send("shown/scale", column=place("age"), **sent)
     for text in ("0.25", "-1234567.75", "12345678.5"):
         assert f'value="{text}"' in page
 
 
-def test_one_undo_takes_a_slide_back(visitor: Visitor) -> None:
-    before = visitor.schema
+def test_one_undo_takes_a_slide_back(visitor: Inside) -> None:
+    before = schema_of(visitor)
     for position in (1, 2, 3):
-        visitor.post("shown/slide", column=place("age"), which="bottom", position=position)
-    assert visitor.column("age").bottom != before.columns["age"].bottom
-    visitor.post("open/undo", step="shown")
-    assert visitor.schema == before
+        visitor.send("shown/slide", column=place("age"), which="bottom", position=position)
+    assert column_of(visitor, "age").bottom != before.columns["age"].bottom
+    visitor.send("open/undo", step="shown")
+    assert schema_of(visitor) == before
 
 
 def boxes(page: str, label: str) -> str:
@@ -510,62 +492,62 @@ def boxes(page: str, label: str) -> str:
     return found[1]
 
 
-def test_a_tree_is_changed_by_hand_and_goes_through_a_file(visitor: Visitor) -> None:
+def test_a_tree_is_changed_by_hand_and_goes_through_a_file(visitor: Inside) -> None:
     town = place("town <b>")
-    visitor.post("roles/set", column=town, role="quasi")
-    page = visitor.get("shown")
+    visitor.send("roles/set", column=town, role="quasi")
+    page = visitor.page("shown")
     part = page[page.index(f'id="tree-{town}"') - 200 :]
     of = re.search(r'name="of" value="(\d+)"', part)
     assert of is not None
     two = [boxes(part, "Bonn"), boxes(part, "Köln")]
     sent = {"column": town, "of": of[1], "do": "group", "value": two, "label": "Germany"}
-    visitor.post("shown/tree", **sent)
+    visitor.send("shown/tree", **sent)
     expected = {("Bonn", "Germany", "*"), ("Köln", "Germany", "*"), ("Lyon", "*"), ("Paris", "*")}
-    assert outline(visitor.column("town <b>").taxonomy_over([])) == expected
-    assert "changed in the meantime" in visitor.post("shown/tree", **sent)
-    file = visitor.studio.post("shown/write", {"column": town})
+    assert outline(column_of(visitor, "town <b>").taxonomy_over([])) == expected
+    assert "changed in the meantime" in visitor.send("shown/tree", **sent)
+    file = visitor.post("shown/write", {"column": town})
     assert "Bonn;Germany;*" in file.text
     assert file.headers["content-disposition"].startswith("attachment")
-    visitor.post("shown/build", column=town, build="flat")
-    assert visitor.column("town <b>").taxonomy is None
+    visitor.send("shown/build", column=town, build="flat")
+    assert column_of(visitor, "town <b>").taxonomy is None
     sent = {"column": town}
-    answer = visitor.studio.post("shown/read", sent, files={"file": ("x.csv", file.content)})
+    answer = visitor.post("shown/read", sent, files={"file": ("x.csv", file.content)})
     assert answer.status_code == 200
-    assert outline(visitor.column("town <b>").taxonomy_over([])) == expected
+    assert outline(column_of(visitor, "town <b>").taxonomy_over([])) == expected
 
 
-def test_other_settings_of_a_column(visitor: Visitor) -> None:
+def test_other_settings_of_a_column(visitor: Inside) -> None:
     code = place("zip")
-    visitor.post("roles/set", column=code, role="quasi")
-    visitor.post("shown/set", column=code, missing="wildcard")
-    visitor.post("shown/set", column=code, weight="4")
-    visitor.post("shown/set", column=code, labels="yes", normalise="on")
-    visitor.post("shown/build", column=code, build="prefixes", lengths="yes", length=["3", "1"])
-    column = visitor.column("zip")
+    visitor.send("roles/set", column=code, role="quasi")
+    visitor.send("shown/set", column=code, missing="wildcard")
+    visitor.send("shown/set", column=code, weight="4")
+    visitor.send("shown/set", column=code, labels="yes", normalise="on")
+    visitor.send("shown/build", column=code, build="prefixes", lengths="yes", length=["3", "1"])
+    column = column_of(visitor, "zip")
     assert (column.missing, column.weight) == ("wildcard", 4)
     assert column.normalise
     assert column.taxonomy.lengths == (1, 3)  # type: ignore[union-attr]
-    visitor.post("shown/set", column=code, type="numeric")
-    assert visitor.column("zip").type == "numeric"
-    visitor.post("shown/set", column=code, cells="yes", unreadable="on")
-    assert visitor.column("zip").unreadable == "missing"
-    visitor.post("shown/propose", column=code)
-    assert visitor.column("zip").weight == 1
+    visitor.send("shown/set", column=code, type="numeric")
+    assert column_of(visitor, "zip").type == "numeric"
+    visitor.send("shown/set", column=code, cells="yes", unreadable="on")
+    assert column_of(visitor, "zip").unreadable == "missing"
+    visitor.send("shown/propose", column=code)
+    assert column_of(visitor, "zip").weight == 1
 
 
-def test_no_address_names_a_column(visitor: Visitor) -> None:
+def test_no_address_names_a_column(visitor: Inside) -> None:
     for step in ("roles", "shown"):
-        page = visitor.get(step)
+        page = visitor.page(step)
         addresses = re.findall(r'(?:href|src|action)="([^"]*)"', page)
         assert addresses
         for name, address in product(("town", "diagnosis", "admitted"), addresses):
             assert name not in address
 
 
-def test_pictures_come_later(visitor: Visitor) -> None:
+def test_pictures_come_later(visitor: Inside) -> None:
     for step in ("roles", "shown"):
-        for address in re.findall(r'data-src="([^"]*)"', visitor.get(step))[:2]:
-            assert "<svg" in visitor.get(address.replace("&amp;", "&"))
+        for address in re.findall(r'data-src="([^"]*)"', visitor.page(step))[:2]:
+            assert "<svg" in visitor.page(address.replace("&amp;", "&"))
 
 
 FIELDS = (
@@ -580,15 +562,15 @@ REFUSING = (
 
 @pytest.mark.parametrize("action", REFUSING)
 @pytest.mark.parametrize("column", ["0", "3", "99999999", "ä"])
-def test_odd_requests_change_nothing(visitor: Visitor, action: str, column: str) -> None:
-    before = visitor.schema
+def test_odd_requests_change_nothing(visitor: Inside, action: str, column: str) -> None:
+    before = schema_of(visitor)
     for odd in ("x", "-3x", "9" * 30, "\0", "²"):
-        visitor.post(action, column=column, **dict.fromkeys(FIELDS, odd))
-    assert visitor.schema == before
+        visitor.send(action, column=column, **dict.fromkeys(FIELDS, odd))
+    assert schema_of(visitor) == before
 
 
-def test_a_column_without_values_has_an_empty_tree(opened: Visitor, tmp_path: Path) -> None:
+def test_a_column_without_values_has_an_empty_tree(opened: Inside, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age,sex\n" + ",f\n" * 30, encoding="utf-8")
-    opened.post("open/path", path=tmp_path / "people.csv")
-    opened.post("roles/set", column=0, role="quasi")
-    assert "tree of values" in opened.get("shown")
+    opened.send("open/path", path=tmp_path / "people.csv")
+    opened.send("roles/set", column=0, role="quasi")
+    assert "tree of values" in opened.page("shown")

@@ -34,6 +34,12 @@ NEXT = """() => {
 }"""
 
 
+# How much the browser keeps of what it has seen.
+KEPT = """async () => [localStorage.length, sessionStorage.length, document.cookie.length,
+    (await indexedDB.databases()).length, (await caches.keys()).length,
+    (await navigator.serviceWorker.getRegistrations()).length]"""
+
+
 class Seen:
     """A page of a studio, and what its browser was asked for and has said."""
 
@@ -41,11 +47,11 @@ class Seen:
         context.set_default_timeout(PATIENCE)
         self.page: Page = context.new_page()
         self.studio = studio
-        self.told: list[str] = []
+        self.messages: list[str] = []
         self.asked: list[str] = []
-        self.page.on("console", lambda message: self.told.append(message.text))
-        self.page.on("pageerror", lambda error: self.told.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.told.append(f"dialog: {dialog.message}"))
+        self.page.on("console", lambda message: self.messages.append(message.text))
+        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.messages.append(f"dialog: {dialog.message}"))
         # Choosers of files are awaited from the start: a browser takes a while to notice that.
         self.page.on("filechooser", lambda _: None)
         context.on("request", lambda request: self.asked.append(request.url))
@@ -57,9 +63,12 @@ class Seen:
         return self.page
 
     def is_quiet(self) -> bool:
-        """Whether nothing was complained about, and nobody else was asked."""
+        """Whether nothing was complained about, asked of others, put into addresses or kept."""
         outside = [url for url in self.asked if not url.startswith((self.studio.address, "data:"))]
-        assert (self.told, outside) == ([], [])
+        assert (self.messages, outside) == ([], [])
+        own = [url.removeprefix(self.studio.address) for url in self.asked]
+        assert [url for url in own if re.search("Zq|town|diagnosis", url)] == []
+        assert set(self.page.evaluate(KEPT)) == {0}
         return True
 
 
@@ -120,8 +129,8 @@ CELLS = ("<b>x</b>", '"><script>alert(4)</script>', "نعم", "y" * 200, "z")
 
 
 def odd(path: Path) -> Path:
-    """Columns with odd names and cells; the first has 2,000 categories."""
-    dice, rows = Random(4), range(2_000)
+    """Columns with odd names and cells; the first has more categories than a page shows."""
+    dice, rows = Random(4), range(450)
     columns: dict[str, list[object]] = {"town": [f"town {i} 'of' <i>{i}</i>" for i in rows]}
     for place, name in enumerate(ODD_NAMES):
         columns[name] = [dice.randint(0, 90) if place % 3 else dice.choice(CELLS) for _ in rows]
@@ -283,15 +292,6 @@ def test_a_page_that_comes_late_leaves_what_is_typed_and_the_focus(
     assert seen.is_quiet()
 
 
-@pytest.fixture(scope="module")
-def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A studio with a table; whoever changes a role undoes it."""
-    home = tmp_path_factory.mktemp("begun")
-    with served(home, workbook(home / "people.xlsx")) as studio, studio.client() as client:
-        wait(lambda: "looks right" in client.get("open").text)
-        yield studio
-
-
 LATE = """
 const quick = window.fetch;
 window.fetch = async (...asked) => {
@@ -303,9 +303,9 @@ window.fetch = async (...asked) => {
 
 
 def test_a_page_that_comes_while_the_mouse_is_pressed_leaves_the_click(
-    opened: Any, begun: Served
+    opened: Any, made: Served
 ) -> None:
-    seen = opened(begun)
+    seen = opened(made)
     seen.page.add_init_script(LATE)
     page = seen.to("roles")
     page.wait_for_selector("#role-3-quasi:checked")
@@ -328,12 +328,12 @@ new MutationObserver((_, own) => {
 """
 
 
-def test_a_choice_counts_while_the_page_is_still_loading(opened: Any, begun: Served) -> None:
-    seen = opened(begun)
+def test_a_choice_counts_while_the_page_is_still_loading(opened: Any, made: Served) -> None:
+    seen = opened(made)
     seen.page.add_init_script(QUICK)
     page = seen.page
     with page.expect_response(lambda answer: answer.url.endswith("roles/set")):
-        page.goto(begun.address + "roles")
+        page.goto(made.address + "roles")
     page.wait_for_selector("#undo:has-text('town')")
     assert page.locator("#role-3-sensitive").is_checked()
     Mouse(page).press("#undo")
@@ -399,23 +399,6 @@ def test_a_step_that_is_too_wide_would_be_found(opened: Any, made: Served) -> No
     page = opened(made).to("open")
     page.evaluate("document.querySelector('h1').style.width = '500px'")
     assert 390 in fits(page)
-
-
-def test_the_browser_keeps_nothing(opened: Any, made: Served) -> None:
-    seen = opened(made)
-    for step in STEPS:
-        seen.to(step)
-    kept = seen.page.evaluate(
-        """async () => ({ local: localStorage.length, session: sessionStorage.length,
-            cookies: document.cookie, databases: (await indexedDB.databases()).length,
-            caches: (await caches.keys()).length,
-            workers: (await navigator.serviceWorker.getRegistrations()).length })"""
-    )
-    assert kept == {
-        "local": 0, "session": 0, "cookies": "", "databases": 0, "caches": 0, "workers": 0,
-    }  # fmt: skip
-    asked = [url.removeprefix(made.address) for url in seen.asked]
-    assert [url for url in asked if re.search("Zq|town|diagnosis", url)] == []
 
 
 def test_reload_and_back_lose_nothing(opened: Any, made: Served) -> None:

@@ -23,7 +23,7 @@ from covey.tables.batches import batches
 from covey.tables.merging import merged
 from covey.tables.strays import Suspects
 from invented_tables import TABLES, invented
-from studios import inside
+from studios import inside, wait
 
 HEAD = ["id", "age", "sex", "zip", "diagnosis", "income"]
 Rows = list[list[Any]]
@@ -269,7 +269,7 @@ def test_the_studio_drops_rows_by_one_click(tmp_path: Path) -> None:
         studio.opening(tmp_path / "t.csv")
         assert studio.studio.table.rows == 61
         studio.post("make/start")
-        way = studio.wait(lambda: studio.get("make").text.partition("in the way")[2])
+        way = wait(lambda: studio.get("make").text.partition("in the way")[2])
         way = way.partition("</section>")[0]
         assert [p in way for p in ('href="open"', "--drop-rows", "Use k")] == [True, False, False]
         for action, rows, decided in (
