@@ -19,7 +19,6 @@ from command_line import Folder
 from covey import Schema
 from covey.errors import CoveyError
 from covey.report import About
-from covey.studio.outgoing import written
 from covey.studio.session import prices_in
 from covey.studio.work import DECISIONS, History, TablePlace, Work
 from covey.studio.workers import Worker
@@ -393,23 +392,19 @@ class Way(NamedTuple):
 
 WAYS = {
     "plain": Way(),
-    "workbook": Way("people.xlsx", sheets=("One",)),
     "second sheet": Way("people.xlsx", (("open/part", {"part": "1"}),), sheets=("One", "Two")),
     "odd name": Way("--it's (a) $HOME.csv"),
-    "suppression": Way(posts=(("price/suppress", {"share": "0.051234567"}),)),
-    "l": Way(posts=(("price/require", {"column": "4", "l": "2", "alpha": "0.75"}),)),
-    "styles": Way(posts=(("make/options", {"effort": "quick", "value_sets": "on"}),)),
-    "low and high": Way(posts=(("make/options", {"effort": "fast", "low_high": "on"}),)),
+    "settings": Way(posts=(("price/suppress", {"share": "0.051234567"}),
+                           ("price/require", {"column": "4", "l": "2", "alpha": "0.75"}),
+                           ("roles/set", {"column": "3", "role": "insensitive"}),
+                           ("make/options", {"effort": "quick", "value_sets": "on"}))),
+    "format": Way(posts=(("open/format", {"delimiter": ",", "encoding": "utf-8", "decimal": ".",
+                                          "header": "yes", "skip": "0", "missing": "flu"}),
+                         ("make/options", {"effort": "fast", "low_high": "on"}))),
     "means": Way(posts=(("shown/scale", {"column": "1", "grid": "5", "render": "mean"}),
                          ("make/options", {"effort": "quick", "objective": "sse"}))),
     "persons": Way(posts=(("roles/set", {"column": "0", "role": "identifier"}),
-                           ("roles/person", {"person": "0"}))),
-    "shares": Way(posts=(("roles/set", {"column": "0", "role": "identifier"}),
-                          ("roles/person", {"person": "0"}), ("price/share", {"limit": "yes"}))),
-    "roles": Way(posts=(("roles/set", {"column": "3", "role": "insensitive"}),)),
-    "about": Way(posts=(("answer/about", {"title": "It's “odd” -x", "purpose": "--all"}),)),
-    "format": Way(posts=(("open/format", {"delimiter": ",", "encoding": "utf-8", "decimal": ".",
-                                          "header": "yes", "skip": "0", "missing": "flu"}),)),
+                           ("roles/person", {"person": "0"}), ("price/share", {"limit": "yes"}))),
 }  # fmt: skip
 
 
@@ -433,7 +428,7 @@ def test_the_shown_command_gives_the_same_bytes(
     assert told(answer) == []
     assert ("Which part?" in answer.text) == (len(sheets) > 1)
     released = released_by(studio, posts)
-    page = studio.get("hand_over").text
+    page = studio.page("hand_over")
     (command,) = re.findall(r'<code id="command">(.*?)</code>', page, re.DOTALL)
     folder.write("covey.toml", studio.get("files/covey.toml").content)
     program, *arguments = shlex.split(unescape(command))
@@ -444,24 +439,20 @@ def test_the_shown_command_gives_the_same_bytes(
     assert output.read_bytes() == released
 
 
+ABOUT = {"title": "It's “odd” -x", "purpose": "--all", "accept": "a “test”", "certificate": "on"}
+
+
 def released_by(studio: Inside, posts: tuple[tuple[str, dict[str, str]], ...]) -> bytes:
     """Go the whole way; return the release as it is downloaded."""
     opening = [post for post in posts if post[0].startswith("open/")]
-    for action, fields in opening:
-        assert told(studio.post(action, fields)) == []
-    studio.post("price/k", {"k": "4"})
-    for action, fields in posts:
-        if (action, fields) not in opening:
-            assert told(studio.post(action, fields)) == [], action
-    studio.post("make/start")
+    others = [post for post in posts if post not in opening]
+    for action, fields in (*opening, ("price/k", {"k": "4"}), *others, ("make/start", {})):
+        assert told(studio.post(action, fields)) == [], action
     wait(lambda: "make" not in studio.studio.jobs)
-    assert studio.studio.release is not None, studio.get("make").text
-    assert told(studio.post("answer/write")) == []
-    wait(lambda: written(studio.studio))
-    wait(lambda: "Still open" in studio.get("hand_over").text)
-    assert told(studio.post("hand_over/accept", {"accept": "a “test”"})) == []
-    wait(lambda: "For the recipient" in studio.get("hand_over").text)
-    page = studio.get("hand_over").text
+    assert studio.studio.release is not None, studio.page("make")
+    for action, fields in (("answer/about", ABOUT), ("answer/write", {})):
+        assert told(studio.post(action, fields)) == []
+    page = studio.until("hand_over", "For the recipient")
     found = re.search(rf'href="(files/\w+)"[^>]*>{re.escape(escape(studio.studio.output))}<', page)
     assert found is not None
     return studio.get(found[1]).content

@@ -24,13 +24,7 @@ from covey.studio.steps import BLOCKED, DONE, NEEDS, NEXT, Step
 from covey.studio.workers import Job
 from covey.verification.sensitive import Achieved
 
-_FIELDS = {
-    "title": ("Title", "What the release is, as “Admissions 2024 by district”"),
-    "purpose": ("Purpose", "What it may be used for"),
-    "recipient": ("Recipient", "Who gets it"),
-    "responsible": ("Responsible person", "Who answers for it"),
-    "accept": ("Open points", "Why you leave some of the points below open, if you do"),
-}
+_WORDS = ui.WORDS["answer"]
 
 
 async def page(studio: Studio) -> Part:
@@ -41,11 +35,7 @@ async def page(studio: Studio) -> Part:
 
 
 def _made(studio: Studio, report: Report, earlier: Part) -> Iterator[Part]:
-    yield ui.heading(
-        "Answer for it",
-        "Say what the release is for and check what could go wrong. covey then writes a report "
-        "that others can read, and a certificate that they can check.",
-    )
+    yield ui.heading("Answer for it", _WORDS["lead"])
     yield ui.reminded(_known_report(studio, report).headline)
     yield ui.card("What it is", _about(studio))
     yield ui.card("Before you publish", _checklist(studio, report), id="checklist")
@@ -71,10 +61,10 @@ def _about(studio: Studio) -> Html:
     inputs = (
         ui.labelled(name, ui.typed(key, getattr(about, key) or "", id=key, maxlength=longest),
                     note=note)
-        for key, (name, note) in _FIELDS.items()
+        for key, (name, note) in _WORDS["fields"].items()
     )  # fmt: skip
-    text = "Write a certificate: others can check the release with it"
-    seal = ui.ticked("certificate", text, on=studio.work.certificate, id="certificate")
+    on = studio.work.certificate
+    seal = ui.ticked("certificate", _WORDS["certificate"], on=on, id="certificate")
     parts = html.div(inputs, class_="about-form"), seal
     return ui.form("answer/about", parts, live=True, label="what the release is")
 
@@ -102,12 +92,8 @@ def _checklist(studio: Studio, report: Report) -> Iterator[Part]:
         ui.ticked("point", ui.sentence(text), on=name not in left, value=name, id=name)
         for name, text in points.items()
     )
-    yield ui.quiet(
-        "You have checked every point."
-        if not left
-        else f"{len(left)} of {count(len(points), 'point')} still to check. Tick each when you "
-        "have thought about it; the ticks are saved with your work."
-    )
+    unchecked = _WORDS["unchecked"].format(left=len(left), points=count(len(points), "point"))
+    yield ui.quiet(unchecked if left else _WORDS["checked"])
     listed = ui.items(boxes, class_="points")
     yield ui.form("answer/check", listed, live=True, label="points to check")
 
@@ -146,10 +132,7 @@ def _mends(studio: Studio, unprotected: list[Achieved]) -> Iterator[Part]:
         (one.column, percent(one.certain), *_mend(studio, one.column, revealing=one.certain > 0))
         for one in unprotected
     ]
-    yield ui.quiet(
-        "Nothing is required of these sensitive columns. l = 2 is the cheapest requirement that "
-        "leaves no class with a single value."
-    )
+    yield ui.quiet(_WORDS["mends"])
     yield ui.grid(head, lines, "what would hide the values", numbers=(1,))
 
 
@@ -229,7 +212,7 @@ def _questions(entries: list[Entry], release: WrittenRelease | None) -> Iterator
                     f"Does anyone else have {entry.name} of {entry.date[:10]} (k = {entry.k:,})?"
                 ),
                 _forget_button(entry, "No, it never left this machine"),
-                ui.small("If someone may have it, it counts: do not publish this release as well."),
+                ui.small(_WORDS["perhaps"]),
                 class_="told mind",
             )
 
@@ -241,15 +224,10 @@ def _forget_button(entry: Entry, text: str, kind: str = "") -> Html:
 
 def _together_with(release: WrittenRelease | None) -> Html:
     if release is None:
-        return html.p(
-            "When covey writes the release, it compares it with all earlier ones in your "
-            "register: two releases of the same people can be combined, and someone hidden in "
-            "each may be alone in both."
-        )
+        return html.p(_WORDS["will_compare"])
     found = release.report.composition
     if found is None:
-        text = "Earlier releases could not be checked: the register cannot be used."
-        return ui.message("mind", text)
+        return ui.message("mind", _WORDS["unchecked_register"])
     return ui.message(*_compared(found))
 
 
@@ -260,12 +238,9 @@ def _compared(found: Composition) -> tuple[str, str]:
     if found.incomparable:
         return "mind", ui.sentence(found.unknown())
     if not found.earlier:
-        return "good", "No earlier release in your register has people of this one."
-    return "good", (
-        f"Together with {count(found.earlier, 'earlier release')}, which share "
-        f"{percent(found.shared)} of the people, everyone still hides among at least "
-        f"{found.fewest or found.k:,}."
-    )
+        return "good", _WORDS["nothing_earlier"]
+    figures = {"earlier": count(found.earlier, "earlier release"), "shared": percent(found.shared)}
+    return "good", _WORDS["together"].format(**figures, fewest=f"{found.fewest or found.k:,}")
 
 
 def _listed(entries: list[Entry], release: WrittenRelease | None) -> Html:
@@ -284,9 +259,7 @@ def _listed(entries: list[Entry], release: WrittenRelease | None) -> Html:
     head = ("release", "date", "k", "rows", "never published?")
     return ui.details(
         f"All releases in your register ({len(entries):,})",
-        ui.small(
-            "Forget a release only if nobody has got it: a release that is out cannot be recalled."
-        ),
+        ui.small(_WORDS["forget"]),
         ui.grid(head, lines, "releases in your register", numbers=(2, 3)),
         id="register",
         is_open=bool(notes),
@@ -339,16 +312,9 @@ def _report(studio: Studio) -> Iterator[Part]:
 
 def _unwritten(studio: Studio) -> Iterator[Part]:
     if written_before(studio) is not None:
-        yield ui.message(
-            "mind",
-            "You have changed the texts or the certificate since the report was written: write "
-            "it again.",
-        )
+        yield ui.message("mind", _WORDS["changed"])
     yield ui.push("answer/write", "Write the release", kind="main")
-    yield ui.small(
-        "covey writes the release into its own folder, reads it back, checks it once more and "
-        "enters it in your register. You hand it over in the next step."
-    )
+    yield ui.small(_WORDS["write"])
 
 
 def download(release: WrittenRelease, name: str, text: str, class_: str | None = None) -> Html:

@@ -14,10 +14,7 @@ from covey.studio.looking import KnownColumn
 from covey.studio.session import Studio, text_of
 from covey.studio.ui import cell_text
 
-_HOW = (
-    "A released row matches if each known value lies in its interval or under its label; * matches "
-    "anything. A row of the original matches if it has the same values."
-)
+_WORDS = ui.WORDS["look"]["attack"]
 _LISTED = 3  # values of a sensitive column in a sentence
 
 
@@ -41,7 +38,7 @@ def attack(studio: Studio, state: LookState) -> Iterator[Part]:
     )
     yield html.p(_verdict(found, studio.made.report.k), class_="claim")
     yield _narrowing(found)
-    yield ui.small(_HOW)
+    yield ui.small(_WORDS["how"])
     if found.learnt and found.after:
         yield html.h3("What the attacker learns")
         yield html.ul((_of_column(column, found) for column in found.learnt), class_="whys")
@@ -75,10 +72,8 @@ def _verdict(found: Attacked, k: int) -> str:
         if found.before == 1
         else f"In the original, {count(found.before, 'row')} would match."
     )
-    return (
-        f"{begin} In the release, {count(found.after, 'row')} match, and nothing tells which of "
-        f"them it is. However much one knows of a person, it is never fewer than k = {k:,}."
-    )
+    match = _WORDS["match"].format(rows=count(found.after, "row"), k=f"{k:,}")
+    return f"{begin} {match}"
 
 
 def _narrowing(found: Attacked) -> Html:
@@ -112,13 +107,8 @@ def _certainty(learnt: Learnt, rows: int) -> Html | str:
         different = count(learnt.distinct_after, "different value")
         guess = percent(learnt.after[0][1] / rows)
         return f"{different}; the best guess is right in {guess} of cases."
-    return html.span(
-        f"All {rows:,} rows have the same value, so the attacker learns it without knowing which "
-        "row it is. k alone does not prevent this: ask for different values in ",
-        html.a("step 4", href="price"),
-        ".",
-        class_="not",
-    )
+    certain = _WORDS["certain"].format(rows=f"{rows:,}")
+    return html.span(certain, html.a("step 4", href="price"), ".", class_="not")
 
 
 async def act(studio: Studio, sent: FormData) -> None:

@@ -12,24 +12,15 @@ from covey.errors import UsageError, count
 from covey.html import Html, Part
 from covey.studio import outgoing, ui
 from covey.studio.dictionary import HEAD
-from covey.studio.handing import DICTIONARY, FOR_OTHERS, FOR_YOU, Package, WrittenRelease
-from covey.studio.outgoing import NOTEBOOK, SCRIPT, Proof, written
+from covey.studio.handing import FOR_OTHERS, FOR_YOU, Package, WrittenRelease
+from covey.studio.outgoing import SCRIPT, Proof, written
 from covey.studio.pages.answer import download, left_open, under_way
 from covey.studio.pages.look import no_release
-from covey.studio.scripts import REPORTS
 from covey.studio.session import Studio, at_home, text_of
 from covey.studio.steps import BLOCKED, DONE, NEXT, Step
-from covey.studio.work import SCHEMA_FILE
 from covey.tables import sources
 
-_CONTENTS = {
-    DICTIONARY: "what each column is and how to read its cells",
-    REPORTS[0]: "the report, as a page",
-    REPORTS[1]: "the report, for programs",
-    SCHEMA_FILE: "the schema: it may name values that the release does not show",
-    SCRIPT: "makes the same release again",
-    NOTEBOOK: "the same as a notebook",
-}
+_WORDS = ui.WORDS["hand_over"]
 
 
 async def page(studio: Studio) -> Part:
@@ -42,16 +33,12 @@ async def page(studio: Studio) -> Part:
         return heading, no_release(studio)
     if outgoing.writing(studio) is not None:
         return heading, under_way()
-    text = ui.message("mind", "The release is made, but not written yet.")
+    text = ui.message("mind", _WORDS["unwritten"])
     return heading, text, ui.onwards("answer", "Answer for it")
 
 
 def _written(studio: Studio, release: WrittenRelease, package: Package) -> Iterator[Part]:
-    yield ui.heading(
-        "Hand it over",
-        "The recipient gets the release and what explains it. Keep the rest: it makes the same "
-        "release again, for you and nobody else.",
-    )
+    yield ui.heading("Hand it over", _WORDS["lead"])
     yield ui.reminded(release.report.headline)
     if left := left_open(studio, release.report):
         yield _still_open(left)
@@ -67,7 +54,7 @@ def _written(studio: Studio, release: WrittenRelease, package: Package) -> Itera
         html.p(everything),
         ui.quiet("Everything above, and:"),
         _files(release, own),
-        ui.small("Do not hand these on: together with your key they repeat the release."),
+        ui.small(_WORDS["yours"]),
     )
     yield html.div(others, yours, class_="pair")
     yield ui.card("The same bytes", _proof(studio), id="proof")
@@ -106,11 +93,10 @@ async def _accept(studio: Studio, sent: FormData) -> None:
 
 
 def _files(release: WrittenRelease, names: tuple[str, ...]) -> Html:
-    contents = {
-        **_CONTENTS,
-        release.output: f"the release, {count(release.report.rows.released, 'row')}",
-        release.certificate or "": "the certificate: others can check the release with it",
-    }
+    contents = dict(_WORDS["files"])
+    contents[release.output] = f"the release, {count(release.report.rows.released, 'row')}"
+    if release.certificate:
+        contents[release.certificate] = contents["certificate"]
     return ui.items(
         ((download(release, name, name), html.span(contents[name], class_="note"))
          for name in names),
@@ -131,11 +117,8 @@ def _dictionary(package: Package) -> Html:
 def _proof(studio: Studio) -> Part:
     task = outgoing.proof(studio)
     if task is None:
-        text = (
-            f"covey can run {SCRIPT} once, in a process of its own, and compare the result with "
-            "the release, byte for byte."
-        )
-        return html.p(text), ui.push("hand_over/prove", "Run the script and compare")
+        text = html.p(_WORDS["proof"].format(script=SCRIPT))
+        return text, ui.push("hand_over/prove", "Run the script and compare")
     if not task.done():
         running = ui.working(f"Running {SCRIPT} …", "running the script")
         return ui.again("hand_over/piece/proof", running, id="proving")
@@ -143,22 +126,9 @@ def _proof(studio: Studio) -> Part:
 
 
 def _proven(found: Proof) -> Part:
-    match found.outcome:
-        case "same":
-            digest = html.p("SHA-256 of both: ", html.code(found.sha256), class_="small")
-            return ui.message("good", "✓ The script gives the same bytes."), digest
-        case "different":
-            return ui.message(
-                "bad",
-                "✗ The script gives other bytes. If you ended the making early with “good "
-                "enough”, the groups depend on the time; make the release again without that. If "
-                "the table has changed since, make the release again too.",
-            )
-        case _:
-            return ui.message(
-                "bad",
-                "✗ The script could not be run to its end. Is the table still where it was?",
-            )
+    kind = "good" if found.outcome == "same" else "bad"
+    digest = html.p("SHA-256 of both: ", html.code(found.sha256), class_="small")
+    return ui.message(kind, _WORDS[found.outcome]), digest if kind == "good" else None
 
 
 async def _prove(studio: Studio, _: FormData) -> None:

@@ -1,7 +1,6 @@
 """Step 6: look at the release beside the original, ask it, and attack it."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import NamedTuple
 
 from starlette.datastructures import FormData
 
@@ -26,12 +25,7 @@ from covey.studio.steps import BLOCKED, DONE, NEXT, Step
 from covey.studio.ui import cell_text
 
 _SHADES = ((0.0, "none"), (0.1, "little"), (0.35, "some"), (0.7, "much"))  # and "most"
-_KEYS = {"none": "exact", "little": "little lost", "some": "some", "much": "much", "most": "most"}
-_ORDERS = {
-    "worst": "those who lose most first",
-    "sample": "a random sample",
-    "first": "as in the file",
-}
+_WORDS = ui.WORDS["look"]
 
 
 async def page(studio: Studio) -> Part:
@@ -43,30 +37,21 @@ async def page(studio: Studio) -> Part:
 
 def no_release(studio: Studio) -> Part:
     """Why there is nothing to see yet, and where to go."""
-    text = (
-        "You have changed something since the last release. Make it again first."
-        if studio.was_made
-        else "There is no release yet. Make it first."
-    )
-    return ui.message("mind", text), ui.onwards("make", "Make the release")
+    text = ui.message("mind", _WORDS["changed" if studio.was_made else "none"])
+    return text, ui.onwards("make", "Make the release")
 
 
 def _made(studio: Studio, report: Report) -> Iterator[Part]:
     state = look_state(studio)
-    yield ui.heading(
-        "Look at it",
-        "You see the original and the release side by side. The people who get the release see "
-        "only the released cells.",
-    )
+    yield ui.heading("Look at it", _WORDS["lead"])
     yield ui.reminded(report.headline)
     yield html.facts(_figures(report))
-    links = ui.items(html.a(section.title, href=f"#{name}") for name, section in _SECTIONS.items())
+    links = ui.items(html.a(_WORDS[name]["title"], href=f"#{name}") for name in _SECTIONS)
     yield element("nav", links, class_="contents inner", aria_label="On this page")
-    for name, section in _SECTIONS.items():
-        is_known = section.needs is None or section.needs in state.found
+    for name, (needs, draw) in _SECTIONS.items():
         later = ui.later(f"look/piece/{name}?release={state.number}", "Looking")
-        inside = section.draw(studio, state) if is_known else later
-        yield ui.card(section.title, ui.quiet(section.lead), inside, id=name)
+        inside = draw(studio, state) if needs is None or needs in state.found else later
+        yield ui.card(_WORDS[name]["title"], ui.quiet(_WORDS[name]["lead"]), inside, id=name)
     yield ui.onwards("answer", "Answer for it")
 
 
@@ -85,8 +70,8 @@ def _figures(report: Report) -> Iterator[tuple[str, str, str]]:
 def _rows(_: Studio, state: LookState) -> Part:
     found = state.rows
     assert found is not None
-    order = ui.chosen_from("order", _ORDERS.items(), found.order, id="order")
-    keys = (html.li(text, class_=f"lost-{kind}") for kind, text in _KEYS.items())
+    order = ui.chosen_from("order", _WORDS["orders"].items(), found.order, id="order")
+    keys = (html.li(text, class_=f"lost-{kind}") for kind, text in _WORDS["shades"].items())
     head = html.div(
         ui.form("look/rows", ui.labelled("Rows", order), live=True, label="which rows"),
         html.ul(keys, class_="shades", aria_label="shades of the released cells"),
@@ -307,47 +292,21 @@ def _dear(payers: tuple[Payer, ...], region: str, *, named: bool) -> Html:
 # ── pieces and actions ──────────────────────────────────────────────────────────────────────────
 
 
-class _Section(NamedTuple):
-    """A part of the page, and what must be known to draw it."""
-
-    title: str
-    needs: str | None
-    draw: Callable[[Studio, LookState], Part]
-    lead: str
-
-
-_SECTIONS = {
-    "attack": _Section(
-        "Attack it", "columns", attack.attack,
-        "Type what someone may know of a person: a neighbour, an employer, a register. See how "
-        "many rows fit. Leave out what they do not know.",
-    ),
-    "rows": _Section(
-        "Before and after", "rows", _rows,
-        "In each cell, above is the original and below what is released; the darker, the more is "
-        "lost. Choose a row or a cell to see its group, and why it looks like this.",
-    ),
-    "shown": _Section(
-        "What each column still shows", None, _shown, "In the units of the column."
-    ),
-    "groups": _Section(
-        "How large the groups are", "sizes", _groups,
-        "The rows of a class are equal in everything that others may know.",
-    ),
-    "payers": _Section(
-        "Who pays", "payers", _payers,
-        "Rare people lose more than others, since fewer are like them.",
-    ),
-    "question": _Section(
-        "Ask both tables", "columns", question.question,
-        "Ask what the recipient will ask, and see how far off the answer is.",
-    ),
-}  # fmt: skip
+_Draw = Callable[[Studio, LookState], Part]
+# For each part of the page what must be known to draw it, and what draws it.
+_SECTIONS: dict[str, tuple[str | None, _Draw]] = {
+    "attack": ("columns", attack.attack),
+    "rows": ("rows", _rows),
+    "shown": (None, _shown),
+    "groups": ("sizes", _groups),
+    "payers": ("payers", _payers),
+    "question": ("columns", question.question),
+}
 
 
-def _piece(section: _Section, needs: str) -> Callable[[Studio, Mapping[str, str]], Awaitable[Part]]:
+def _piece(needs: str, draw: _Draw) -> Callable[[Studio, Mapping[str, str]], Awaitable[Part]]:
     async def piece(studio: Studio, _: Mapping[str, str]) -> Part:
-        return section.draw(studio, await state_with(studio, needs))
+        return draw(studio, await state_with(studio, needs))
 
     return piece
 
@@ -399,5 +358,5 @@ STEP = Step(
         "ask": question.act,
         "attack": attack.act,
     },
-    {name: _piece(section, section.needs) for name, section in _SECTIONS.items() if section.needs},
+    {name: _piece(needs, draw) for name, (needs, draw) in _SECTIONS.items() if needs},
 )

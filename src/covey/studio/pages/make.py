@@ -19,25 +19,7 @@ from covey.studio.work import Work
 from covey.studio.workers import Job
 from covey.verification import Check
 
-_STAGES = {
-    "reading": "Read the table",
-    "encoding": "Understand every cell",
-    "clustering": "Group similar people",
-    "generalising": "Show each group as one",
-    "verifying": "Check the promise, independently",
-    "measuring": "Measure what was lost",
-    "remembering": "Compare with earlier releases",
-}
-_EFFORTS = {
-    "fast": "fast: seconds, some more is lost",
-    "quick": "quick",
-    "balanced": "balanced",
-    "best": "best: the least is lost, takes several times as long",
-}
-_OBJECTIVES = {
-    "loss": "the information of all columns",
-    "sse": "numbers close to their means",
-}
+_WORDS = ui.WORDS["make"]
 
 
 async def page(studio: Studio) -> Part:
@@ -55,12 +37,8 @@ async def page(studio: Studio) -> Part:
 
 
 def _before(studio: Studio) -> Iterator[Part]:
-    yield ui.heading(
-        "Make the release",
-        f"covey groups {count(studio.table.rows, 'row')} so that each person hides among at least "
-        f"k = {studio.schema.require.k or '…'}, shows of each group as much as it can, and checks "
-        "the result with code that shares nothing with the code that made it.",
-    )
+    rows, k = count(studio.table.rows, "row"), studio.schema.require.k or "…"
+    yield ui.heading("Make the release", _WORDS["lead"].format(rows=rows, k=k))
     if studio.failed is not None:
         yield _remedies(studio, studio.failed)
     if studio.was_made:
@@ -75,7 +53,7 @@ def _options(studio: Studio) -> Part:
             ui.message("mind", "No k is chosen yet."),
             ui.onwards("price", "How safe, at what price?"),
         )
-    effort = ui.chosen_from("effort", _EFFORTS.items(), work.effort, id="effort")
+    effort = ui.chosen_from("effort", _WORDS["efforts"].items(), work.effort, id="effort")
     sets = "Show {a, b} instead of a common name of a and b"
     ends = "Write two columns, low and high, instead of [low, high]"
     chosen = ui.form(
@@ -97,7 +75,9 @@ def _objective(work: Work) -> Html | None:
     centred = any(column.render for column in work.described.quasi.values())
     if not centred and work.objective == "loss":
         return None
-    objectives = ui.chosen_from("objective", _OBJECTIVES.items(), work.objective, id="objective")
+    objectives = ui.chosen_from(
+        "objective", _WORDS["objectives"].items(), work.objective, id="objective"
+    )
     return ui.labelled("What should the groups keep?", objectives)
 
 
@@ -111,22 +91,23 @@ def _is_blocked(studio: Studio) -> bool:
 
 def _working(studio: Studio, job: Job) -> Html:
     """The stages, how far they are, and the loss as it falls."""
-    now, names = job.stage.split(",")[0], list(_STAGES)
+    stages, now = _WORDS["stages"], job.stage.split(",")[0]
+    names = list(stages)
     place = names.index(now) if now in names else 0  # until the process has started
     grouping = names.index("clustering")
     share = job.share if place == grouping else float(place > grouping)
     losses, is_grouping = studio.losses, loss_in(job.stage) is not None
     lost = f"{percent(losses[-1][1])} of the information is lost so far." if losses else ""
     enough = ui.push("make/enough", "Good enough", kind="main") if is_grouping else None
+    lines = (_stage(text, at - place) for at, text in enumerate(stages.values()))
     inside = html.div(
-        element("ol", (_stage(text, at - place) for at, text in enumerate(_STAGES.values())),
-                class_="stages"),
+        element("ol", lines, class_="stages"),
         element("progress", value=f"{share:.3f}", max="1", aria_label="groups formed"),
         html.p(lost, role="status"),
         html.div(studio.falling, class_="picture") if studio.falling else None,
         ui.row(enough, ui.push("make/cancel", "Cancel", kind="danger")),
         class_="working",
-    )  # fmt: skip
+    )
     return ui.again("make/piece/progress", inside, id="working")
 
 

@@ -19,6 +19,8 @@ from covey.studio.steps import DONE, NEEDS, Step
 from covey.studio.work import TablePlace
 from covey.tables.csv_files import Dialect
 
+_WORDS = ui.WORDS["open"]
+
 
 async def page(studio: Studio) -> Part:
     """The page of the step."""
@@ -30,11 +32,7 @@ async def page(studio: Studio) -> Part:
 
 
 def _start() -> Part:
-    lead = (
-        "covey groups similar people and shows each group as one, so that everyone looks like at "
-        "least k people. Nothing leaves this machine."
-    )
-    return ui.heading("Open a table of people", lead), _ways_in()
+    return ui.heading(_WORDS["title"], _WORDS["lead"]), _ways_in()
 
 
 def _unread(studio: Studio) -> Part:
@@ -56,16 +54,15 @@ def _ways_in() -> Html:
     file = ui.labelled(
         "Drop a file here, or choose one",
         ui.file("file"),
-        note="CSV, Excel, Parquet, SPSS, Stata, SAS, SQLite … It is kept in a private folder "
-        "until the studio ends.",
+        note=_WORDS["file"],
         class_="field drop",
     )
     path = ui.labelled(
         "Or read a file where it lies",
         ui.typed("path", placeholder="/data/people.csv", id="path"),
-        note="The path of a file on this machine; FILE::SHEET for a sheet or table.",
+        note=_WORDS["path"],
     )
-    invented = html.p("10,000 invented patients of a hospital, with all that makes it hard.")
+    invented = html.p(_WORDS["invented"])
     opening = ui.button("Open", kind="main")
     return html.div(
         ui.card("A file", ui.form("open/upload", file, opening, upload=True, live=True)),
@@ -80,18 +77,15 @@ def _ways_in() -> Html:
 
 def _opened(studio: Studio) -> Iterator[Part]:
     opened, source = studio.table, studio.work.opened
-    yield ui.heading(
-        source.name,
-        f"{count(opened.rows, 'row')} and {count(len(opened.names), 'column')}. Check that the "
-        "table below looks right; then decide who could recognise whom.",
-    )
+    rows, columns = count(opened.rows, "row"), count(len(opened.names), "column")
+    yield ui.heading(source.name, _WORDS["opened"].format(rows=rows, columns=columns))
     yield ui.onwards("roles", "Who could recognise whom?")
     yield ui.card("Health", _health(studio))
     yield ui.card("The first rows", _read_as(studio), _preview(studio))
     saved = ui.labelled(
         "Open a saved work, or a schema file",
         ui.file("saved", accept=".toml"),
-        note="Its decisions replace those made here. It must fit this table.",
+        note=_WORDS["saved"],
     )
     reopen = ui.form("open/reopen", saved, ui.button("Apply"), upload=True)
     yield ui.card("Go on with earlier work", reopen)
@@ -107,7 +101,6 @@ def _preview(studio: Studio) -> Html:
     return ui.grid(("row", *opened.names), lines, "first rows")
 
 
-_DELIMITERS = ((",", "comma"), (";", "semicolon"), ("\t", "tab"), ("|", "bar"), (" ", "space"))
 _ENCODINGS = (
     *("utf-8", "utf-8-sig", "cp1252", "latin-1", "iso-8859-15", "cp850", "utf-16"),
     *("cp1250", "iso8859_2", "cp1251", "cp1253", "cp1254", "gb18030", "cp932", "big5", "euc_kr"),
@@ -134,7 +127,7 @@ def _format(found: Dialect | None) -> Html:
         chosen = value if found else ""
         return ui.labelled(text, ui.chosen_from(name, (*unknown, *options), chosen, id=own(name)))
 
-    delimiters = dict(_DELIMITERS)
+    delimiters = dict(_WORDS["delimiters"])
     encodings = dict.fromkeys(_ENCODINGS)
     if found:  # what was found is the first to choose from
         sign, name = found.delimiter, found.encoding
@@ -187,7 +180,9 @@ def _finding(studio: Studio, place: int, finding: Finding) -> Part:
         mended = html.element("em", "mended", class_="yes")
         undo = push("open/unmend", "Leave as it was", f"leave {what} as it was", "quiet")
         return html.span(text, " ", mended), undo
-    remedy = next((name for key, name in _REMEDIES.items() if key in finding.setting), "Mend")
+    remedy = next(
+        (name for key, name in _WORDS["remedies"].items() if key in finding.setting), "Mend"
+    )
     keep = push("open/keep", "They are people", f"keep {finding.kind}", "quiet")
     is_of_rows = _is_of_rows(finding)
     return html.span(text), push("open/mend", remedy, f"mend {what}"), keep if is_of_rows else None
@@ -195,17 +190,6 @@ def _finding(studio: Studio, place: int, finding: Finding) -> Part:
 
 def _is_of_rows(finding: Finding) -> bool:
     return "drop_rows" in finding.setting
-
-
-_REMEDIES = {
-    "role": "Remove the column",
-    "normalise": "Merge them",
-    "recode": "Merge them",
-    "missing_values": "Read as missing",
-    "unreadable": "Read as missing",
-    "type": "Read as dates",
-    "drop_rows": "Leave them out",
-}
 
 
 def _is_mended(schema: Schema, finding: Finding) -> bool:

@@ -18,21 +18,19 @@ from covey.studio.steps import BLOCKED, DONE, NEXT, Step
 from covey.studio.workers import Job
 
 _DRAWN = (3, 8, 15, 22, 29, 41)  # pieces of prices after which the curve is drawn again
+_WORDS = ui.WORDS["price"]
 _SWAPS = "answer line rail same"  # what a move of k changes; the slider itself stays
 
 
 async def page(studio: Studio) -> Part:
     """The page of the step."""
     if not studio.schema.quasi:
-        return ui.nothing_known("How safe, at what price?")
+        return ui.nothing_known(_WORDS["title"])
     if studio.schema.require.k is None:
         studio.require(k=min(10, studio.table.rows))
     _look_for_prices(studio)
     return (
-        ui.heading(
-            "How safe, at what price?",
-            "Everyone will look like at least k people. A larger k is safer, and shows less.",
-        ),
+        ui.heading(_WORDS["title"], _WORDS["lead"]),
         _choice(studio),
         _answer(studio),
         await _requirements(studio),
@@ -188,10 +186,7 @@ def _share(studio: Studio) -> Html:
     ]
     return ui.card(
         "May one person have most rows of a class?",
-        ui.quiet(
-            "Someone who knows a person picks one of their rows with the chance of their share of "
-            "the class, however many others are in it."
-        ),
+        ui.quiet(_WORDS["share"]),
         ui.form("price/share", _choices("limit", "One person may", options), live=True),
         id="share",
     )
@@ -235,39 +230,18 @@ def _saved(known: Mapping[float, Priced], share: float) -> str:
 
 # ── requirements in words ───────────────────────────────────────────────────────────────────────
 
-# For each model the levels to choose from, what they mean, and the name of the model.
-_MODELS: dict[str, tuple[tuple[float, ...], str, str]] = {
-    "l": (
-        (2, 3, 4, 5, 7, 10),
-        "Each group has at least this many different values",
-        "l-diversity",
-    ),
-    "alpha": (
-        (0.9, 0.75, 0.67, 0.5, 0.4, 0.33, 0.25, 0.2, 0.1),
-        "Nobody learns a value with more certainty than",
-        "(α, k)-anonymity",
-    ),
-    "t": (
-        (0.5, 0.3, 0.2, 0.15, 0.1),
-        "The values of each group look like those of the whole table, up to a distance of",
-        "t-closeness: 0 is exactly alike, 1 has nothing in common",
-    ),
-}
+_MODELS = _WORDS["models"]  # what a list of levels is for
 _TYPED_MODELS = ("beta", "delta")
 
 
 async def _requirements(studio: Studio) -> Html:
     names = studio.schema.names(Role.SENSITIVE)
     if not names:
-        text = "No column is sensitive, so k is all that is required."
-        return ui.card("Sensitive columns", ui.quiet(text))
+        return ui.card("Sensitive columns", ui.quiet(_WORDS["nothing_sensitive"]))
     known = await studio.known("sensitive", names)
     return ui.card(
         "Sensitive columns",
-        html.p(
-            "k alone does not hide a value that a whole group shares. Requirements on a column "
-            "limit what anyone can learn of it, and cost detail elsewhere."
-        ),
+        html.p(_WORDS["sensitive"]),
         (_of_column(studio, name, known[name]) for name in names),
     )
 
@@ -275,8 +249,12 @@ async def _requirements(studio: Studio) -> Html:
 def _of_column(studio: Studio, name: str, known: tuple[int, float]) -> Html:
     place, schema = studio.place(name), studio.schema
     fields = (
-        ui.labelled(words, _levels(schema, model, name, known, f"{model}-{place}"), note=note)
-        for model, (_, words, note) in _MODELS.items()
+        ui.labelled(
+            words["words"],
+            _levels(schema, model, name, known, f"{model}-{place}"),
+            note=words["note"],
+        )
+        for model, words in _MODELS.items()
     )
     more = (
         ui.labelled(model, ui.typed(model, _setting(schema, model, name), id=f"{model}-{place}"))
@@ -289,7 +267,7 @@ def _of_column(studio: Studio, name: str, known: tuple[int, float]) -> Html:
         html.div(fields, class_="chips"),
         ui.details(
             "More requirements",
-            ui.small("β-likeness and δ-disclosure, as in a schema file: 1, enhanced:1, 0.7"),
+            ui.small(_WORDS["typed"]),
             html.div(more, class_="chips"),
             ui.button("Set"),
             id=f"more-{place}",
@@ -309,7 +287,7 @@ def _setting(schema: Schema, model: str, name: str) -> str:
 def _levels(schema: Schema, model: str, name: str, known: tuple[int, float], id: str) -> Html:
     """A list of levels; those that no release can keep are grey, with the reason."""
     now = _setting(schema, model, name)
-    levels = [f"{level:g}" for level in _MODELS[model][0]]
+    levels = [f"{level:g}" for level in _MODELS[model]["levels"]]
     options = [element("option", "no limit", value="", selected=not now)]
     for level in levels if now in levels or not now else [now, *levels]:
         why = _why_not(model, level, known)
@@ -343,7 +321,7 @@ def _rules() -> Html:
     rows = [(f"{mark.k}", mark.says, f"{mark.title}. {mark.cited}") for mark in MARKS]
     return ui.details(
         "What others use",
-        ui.quiet("Made for other purposes: points of comparison, no advice."),
+        ui.quiet(_WORDS["rules"]),
         ui.grid(("k", "rule", "source"), rows, "published rules"),
         id="rules",
     )

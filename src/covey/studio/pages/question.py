@@ -12,12 +12,6 @@ from covey.studio.asking import Answer, Line, Measure, Question
 from covey.studio.look_state import LookState, state_with
 from covey.studio.session import Studio, is_whole, text_of, whole
 
-_HOW = (
-    "How the release answers: a row whose cell stands for several values counts for each of them "
-    "in equal parts; an interval counts by its middle; a cell that shows nothing is left out of "
-    "means and shares, and counted as “not shown”."
-)
-
 
 def question(_: Studio, state: LookState) -> Part:
     """The form, and the last answer."""
@@ -60,7 +54,7 @@ def _answer(answer: Answer) -> Iterator[Part]:
         keys = html.li("original", class_="before"), html.li("release", class_="certain")
         drawn = html.div(html.figure(answer.picture, title, title), html.ul(keys, class_="legend"))
     yield html.div(drawn, ui.grid(head, lines, title, numbers=(1, 2, 3)), class_="pair")
-    yield ui.small(_HOW)
+    yield ui.small(ui.WORDS["look"]["question"]["how"])
 
 
 def _written(question: Question) -> str:

@@ -32,13 +32,8 @@ class _Meaning(NamedTuple):
     effect: str
 
 
-_MEANINGS = {
-    Role.IDENTIFIER: _Meaning("✕", "Names the person", "The column is removed."),
-    Role.QUASI: _Meaning("◐", "Others may know it", "Its values are made coarser."),
-    Role.SENSITIVE: _Meaning("▲", "Must not be linked", "Kept, but nobody may learn whose it is."),
-    Role.INSENSITIVE: _Meaning("○", "Harmless", "Kept as it is."),
-    Role.DROP: _Meaning("−", "Not wanted", "The column is removed. It names nobody."),
-}
+_WORDS = ui.WORDS["roles"]
+_MEANINGS = {Role(role): _Meaning(*words) for role, words in _WORDS["meanings"].items()}
 # Whoever knows a value can look for its row; what nobody knows can only be learnt from the release.
 _KNOWN_BY = {
     "neighbour": Role.QUASI,
@@ -60,12 +55,7 @@ async def page(studio: Studio) -> Part:
     )
     confirm = _confirm(studio, kept)
     return (
-        ui.heading(
-            "Who could recognise whom?",
-            "Someone who knows a few facts about a person can look for the row that fits them. "
-            "Say of each column whether others may know it. covey has made a proposal. Reports "
-            "call a column that others may know a quasi-identifier.",
-        ),
+        ui.heading(_WORDS["title"], _WORDS["lead"]),
         _verdict(studio, unique, known),
         _doubts(kept),
         confirm,
@@ -107,11 +97,7 @@ async def _unique(studio: Studio, known: list[str]) -> Uniqueness | None:
 def _verdict(studio: Studio, unique: Uniqueness | None, known: list[str]) -> Html:
     """The sentence that the step is about."""
     if unique is None:
-        text = html.strong(
-            "Nobody could be recognised yet, because no column counts as known to others."
-        )
-        todo = " Choose at least one: without it there is nothing to protect."
-        return ui.message("mind", text, todo, id="unique")
+        return ui.message("mind", html.strong(_WORDS["nobody"]), _WORDS["choose"], id="unique")
     who = "people" if studio.table.draft.people.likeliest is None else "rows"
     of = f"a sample of {unique.rows:,} {who}" if unique.sampled else f"{unique.rows:,} {who}"
     figure = html.strong(f"{unique.together:,} of {of}", class_="large")
@@ -169,8 +155,7 @@ def _doubts(kept: list[KeptColumn]) -> Html | None:
     reason = ui.labelled(
         ("Why can nobody outside know ", _listed(left), "?"),
         ui.typed("why", id="why", maxlength=str(ui.LONGEST_TEXT), required=True),
-        note="If others can know it, choose “Others may know it” below. The answer is kept in "
-        "the schema and shown in the report.",
+        note=_WORDS["why"],
     )
     ask = ui.form("roles/why", reason, html.p(ui.button("That is why")), class_="stack")
     given = ui.items(answers, class_="small") if answers else None
@@ -348,10 +333,7 @@ def _candidates(studio: Studio) -> Part:
     candidates = studio.table.draft.people.candidates
     if not candidates:
         return None
-    titles = (
-        *("column", "people", "rows", "rows each", "at most"),
-        *("the same in all rows of one", "differs", "lies within"),
-    )
+    titles = _WORDS["candidates"]["titles"]
     cells = [
         (c.column, f"{c.values:,}", f"{c.rows:,}", f"{c.median:g}", f"{c.most:,}",
          ", ".join(c.constant), ", ".join(c.varying), ", ".join(c.within))

@@ -14,7 +14,7 @@ from covey import html
 from covey.errors import SchemaError, UsageError
 from covey.html import Html, Part, element
 from covey.inspection.findings import Finding
-from covey.schema import BELONGS_TO, Column, ColumnType, MissingPolicy
+from covey.schema import BELONGS_TO, Column, ColumnType
 from covey.schema.labels import STEPS
 from covey.schema.taxonomy import ROOT, Taxonomy
 from covey.studio import scales, trees, ui
@@ -24,33 +24,19 @@ from covey.studio.session import Studio, bytes_of, is_whole, number, text_of, wh
 from covey.studio.steps import BLOCKED, DONE, NEXT, Step
 
 STARS = (0.5, 1.0, 2.0, 4.0, 8.0)  # the weights of one star, two stars and so on
-_KINDS = {
-    ColumnType.NUMERIC: "numbers",
-    ColumnType.DATE: "dates",
-    ColumnType.CATEGORICAL: "categories",
-}
-_POLICIES = {
-    MissingPolicy.CATEGORY: "is a value like any other",
-    MissingPolicy.WILDCARD: "shows the values of its group",
-    MissingPolicy.DROP_ROW: "leaves its row out",
-    MissingPolicy.ERROR: "must not occur: refuse the table",
-}
+_WORDS = ui.WORDS["shown"]
 
 
 async def page(studio: Studio) -> Part:
     """The page of the step."""
-    title, names = "How may it be shown?", list(studio.schema.quasi)
+    title, names = _WORDS["title"], list(studio.schema.quasi)
     if not names:
         return ui.nothing_known(title)
     cards = [await _card(studio, name) for name in names]
-    lead = (
-        "covey groups similar people and shows the same cell for all of a group. Here you decide "
-        "how coarse a cell is at least, and which values belong together."
-    )
     button = ui.button("These are right →", kind="main")
     confirm = ui.form("shown/confirm", button, class_="onwards")
     jumps = _jumps(studio, names) if len(names) > 3 else None
-    return ui.heading(title, lead), jumps, confirm, cards, confirm
+    return ui.heading(title, _WORDS["lead"]), jumps, confirm, cards, confirm
 
 
 def _jumps(studio: Studio, names: list[str]) -> Html:
@@ -83,7 +69,7 @@ async def _card(studio: Studio, name: str) -> Html:
         inside = html.div()
     assert column.type is not None
     return ui.card(
-        (html.bdi(name), " ", html.span(_KINDS[column.type], class_="kind")),
+        (html.bdi(name), " ", html.span(_WORDS["kinds"][column.type], class_="kind")),
         _examples(studio, place, name, look),
         inside,
         _common(place, name, column, look),
@@ -133,7 +119,9 @@ def _picture(studio: Studio, place: int, column: Column) -> Html:
 
 
 def _common(place: int, name: str, column: Column, look: Appearance) -> Html:
-    policy = ui.chosen_from("missing", _POLICIES.items(), column.missing, id=f"missing-{place}")
+    policy = ui.chosen_from(
+        "missing", _WORDS["policies"].items(), column.missing, id=f"missing-{place}"
+    )
     missing = f"A missing cell ({look.missing:,})" if look.missing else "A missing cell"
     return html.div(
         _settings(place, ui.labelled(missing, policy)),
@@ -169,8 +157,7 @@ def _stars(place: int, name: str, weight: float) -> Html:
 
 def _more(place: int, column: Column) -> Html:
     """What is rarely changed."""
-    kinds = ((kind.value, text) for kind, text in _KINDS.items())
-    kind = ui.chosen_from("type", kinds, str(column.type), id=f"type-{place}")
+    kind = ui.chosen_from("type", _WORDS["kinds"].items(), str(column.type), id=f"type-{place}")
     weight = ui.typed("weight", f"{column.weight:g}", id=f"weight-{place}")
     parts: list[Part] = [ui.labelled("The column holds", kind), ui.labelled("Weight", weight)]
     if column.type is ColumnType.DATE:

@@ -11,7 +11,6 @@ from covey.schema import Column, ColumnType
 from covey.studio import scales, ui
 from covey.studio.columns import Scale
 
-_RENDERS = (("", "the interval of its numbers"), ("mean", "their mean"), ("median", "their median"))
 _AROUND = "line same undo rail"  # what shows decisions elsewhere on the page
 
 
@@ -78,7 +77,13 @@ def _typed(place: int, column: Column) -> Html:
         of_numbers = (
             field("least", "Possible from", low, note="the domain, if it is known"),
             field("most", "to", high),
-            chosen("render", "A group shows", _RENDERS, column.render, f"render-{place}"),
+            chosen(
+                "render",
+                "A group shows",
+                ui.WORDS["shown"]["renders"].items(),
+                column.render,
+                f"render-{place}",
+            ),
         )
     return ui.form(
         "shown/scale",

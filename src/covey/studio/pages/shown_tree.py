@@ -21,14 +21,6 @@ _MOST_FOUND = 100
 _MOST_GROUPS = 300  # in a list to choose from
 _OPEN = 60  # values up to which all groups are unfolded
 
-_BUILDERS = {
-    "flat": "no groups",
-    "prefixes": "beginnings of codes",
-    "intervals": "ranges of numbers",
-    "dates": "months, quarters and years",
-    "own": "own groups",
-}
-
 
 def digest(tree: Taxonomy) -> str:
     """A number that says which tree a form is about."""
@@ -52,7 +44,9 @@ def _built(place: int, column: Column, tree: Taxonomy) -> Html:
     """How the tree is built, and the settings of the builder."""
     builder = column.taxonomy if isinstance(column.taxonomy, TaxonomyBuilder) else None
     how = "flat" if column.taxonomy is None else "own" if builder is None else builder.build
-    groups = ui.chosen_from("build", _BUILDERS.items(), how, id=f"build-{place}")
+    groups = ui.chosen_from(
+        "build", ui.WORDS["shown"]["builders"].items(), how, id=f"build-{place}"
+    )
     parts: list[Part] = [ui.labelled("Groups", groups)]
     if builder is not None and how == "prefixes":
         parts.append(_lengths(place, builder, tree))
