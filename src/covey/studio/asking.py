@@ -6,7 +6,7 @@ rows are counted apart.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -69,7 +69,7 @@ def answered(pair: Pair, question: Question) -> Answer:
     labels = (*bins.labels, NOT_SHOWN)
     if is_count:
         lines = map(Line, labels, before.rows, after.rows)
-        whole = Line("everyone", before.count, after.count)
+        whole = Line("everyone", before.total, after.total)
     else:
         lines = map(Line, labels, before.each, after.each)
         whole = Line("everyone", before.mean, after.mean)
@@ -95,21 +95,19 @@ def _picture(lines: tuple[Line, ...]) -> str | None:
 # ── sums ────────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Parts:
+class _Parts(NamedTuple):
     """How the rows of a table are spread over bins: kinds of rows, and the part in each bin."""
 
     kind: NDArray[np.integer]  # of each row
     parts: Floats  # of each kind, by bin; the last bin is "not shown"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Figures:
+class _Figures(NamedTuple):
     """The rows and the mean of each bin, and of all."""
 
     rows: list[float]
     each: list[float | None]
-    count: float
+    total: float
     mean: float | None
 
 

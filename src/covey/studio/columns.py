@@ -29,6 +29,7 @@ from covey.schema import Column, MissingPolicy, Role, Schema
 from covey.schema import taxonomy as trees
 from covey.schema.taxonomy import Taxonomy
 from covey.studio.reading import Reading, TableDesk
+from covey.studio.ui import WORDS
 from covey.studio.work import written_out
 from covey.tables import Table, sources
 
@@ -55,6 +56,11 @@ class Note(NamedTuple):
 
     text: str
     kind: str = "mind"
+
+    @classmethod
+    def of(cls, name: str, kind: str = "mind", **parts: str) -> "Note":
+        """The note of this name in `words.toml`."""
+        return cls(WORDS["columns"][name].format(**parts), kind)
 
 
 @dataclass(frozen=True)
@@ -310,39 +316,30 @@ def _scale_notes(column: Column, numbers: _Numbers, scale: Scale, k: int) -> Ite
     if column.domain is not None:
         within = (numbers.values >= column.domain[0]) & (numbers.values <= column.domain[1])
         if rows := numbers.rows_where(~within):
-            yield Note(f"{count(rows, 'row')} outside the domain: covey will refuse them.", "bad")
+            yield Note.of("outside", "bad", rows=count(rows, "row"))
     if column.render == "mean":
-        yield Note("Anyone who knows all values of a group but one can compute the last one.")
-    elif column.grid is None and column.render:
-        yield Note("Without a step, a median often is a person's exact value.")
+        yield Note.of("mean")
     elif column.grid is None:
-        yield Note("Without a step, intervals end on people's exact values.")
+        yield Note.of("median" if column.render else "interval")
     elif not isinstance(column.grid, str) and column.grid > scale.high - scale.low:
-        yield Note("The step is wider than the range of the values: hardly anything would be left.")
+        yield Note.of("wide")
     yield from _bound_notes(column, numbers, k)
 
 
 def _bound_notes(column: Column, numbers: _Numbers, k: int) -> Iterator[Note]:
     values, total = numbers.values, int(numbers.rows.sum())
     bottom, top = column.bounds
-    for bound, beyond, at, end, what in (
+    for bound, beyond, at, last, end in (
         (column.bottom, values < bottom, values <= bottom, values[:1], "lower"),
         (column.top, values > top, values >= top, values[-1:], "upper"),
     ):
         if bound is None:
-            if rows := _few_at(end, column, numbers, k):
-                yield Note(
-                    f"Only {count(rows, 'row')} in the outermost step: a {what} end would hide how "
-                    "far out they are."
-                )
+            if rows := _few_at(last, column, numbers, k):
+                yield Note.of("outermost", rows=count(rows, "row"), end=end)
         elif (rows := numbers.rows_where(beyond)) > _MOST_BEYOND * total:
-            share = percent(rows / total)
-            yield Note(f"{share} of the rows are beyond the {what} end and would look the same.")
+            yield Note.of("beyond", share=percent(rows / total), end=end)
         elif (rows := numbers.rows_where(at)) < k:
-            yield Note(
-                f"Only {count(rows, 'row')} at or beyond the {what} end, fewer than k = {k:,}: "
-                "move it further in."
-            )
+            yield Note.of("few", rows=count(rows, "row"), end=end, k=f"{k:,}")
 
 
 def _few_at(end: Floats, column: Column, numbers: _Numbers, k: int) -> int:
@@ -356,9 +353,9 @@ def _few_at(end: Floats, column: Column, numbers: _Numbers, k: int) -> int:
 
 def _missing_notes(column: Column, missing: int) -> Iterator[Note]:
     if missing and column.missing is MissingPolicy.ERROR:
-        yield Note(f"{count(missing, 'row')} without a value: covey will refuse the table.", "bad")
+        yield Note.of("missing", "bad", rows=count(missing, "row"))
     elif missing and column.missing is MissingPolicy.DROP_ROW:
-        yield Note(f"{count(missing, 'row')} without a value will be left out.")
+        yield Note.of("left_out", rows=count(missing, "row"))
 
 
 def _cut(numbers: _Numbers, column: Column) -> "alt.LayerChart":
@@ -435,16 +432,12 @@ def _in_a_tree(name: str, column: Column, table: Table) -> Appearance:
 def _tree_notes(branches: Branches, lacking: int) -> Iterator[Note]:
     tree = branches.tree
     if lacking:
-        yield Note(
-            f"{count(len(branches.lacking), 'value')} in {count(lacking, 'row')} not in the tree: "
-            "covey will refuse the table.",
-            "bad",
-        )
+        values = count(len(branches.lacking), "value")
+        yield Note.of("lacking", "bad", values=values, rows=count(lacking, "row"))
     if tree.height == 1 and tree.leaf_count > 2:
-        yield Note(f"No groups: two different values together show “{tree.labels[tree.root]}”.")
-    unused = branches.rows[: tree.leaf_count].count(0)
-    if unused:
-        yield Note(f"{count(unused, 'value')} of the tree in no row.", "quiet")
+        yield Note.of("flat", label=tree.labels[tree.root])
+    if unused := branches.rows[: tree.leaf_count].count(0):
+        yield Note.of("unused", "quiet", values=count(unused, "value"))
 
 
 def _tree_examples(

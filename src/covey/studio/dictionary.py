@@ -14,25 +14,16 @@ from covey.encoding import Centres, Nodes, Ranges
 from covey.encoding.intervals import HIGH, LOW
 from covey.encoding.intervals import MISSING as IS_MISSING
 from covey.generalisation import ShownColumn
-from covey.schema import ColumnType, Role
 from covey.schema.taxonomy import ROOT
 from covey.studio.pairs import Pair, numbers_in
+from covey.studio.ui import WORDS
 from covey.tables import Table
 
 HEAD = ("column", "label", "role", "type", "how to read it", "values")
 Entry = tuple[str, str, str, str, str, str]
 _MOST = 60  # values that are listed
 
-_ROLES = {
-    Role.QUASI: "generalised, since others may know it",
-    Role.SENSITIVE: "as in the original, sensitive",
-    Role.INSENSITIVE: "as in the original",
-}
-_TYPES = {
-    ColumnType.NUMERIC: "number",
-    ColumnType.DATE: "date",
-    ColumnType.CATEGORICAL: "category",
-}
+_WORDS = WORDS["dictionary"]
 
 
 def dictionary(pair: Pair) -> tuple[Entry, ...]:
@@ -52,7 +43,7 @@ def as_csv(entries: tuple[Entry, ...]) -> bytes:
 def _entry(pair: Pair, name: str) -> Entry:
     own, end = _own_column(pair, name)
     column = pair.schema.columns[own]
-    label, role = pair.released.codebook.variables.get(name, ""), _ROLES[column.role]
+    label, role = pair.released.codebook.variables.get(name, ""), _WORDS["roles"][column.role]
     if own not in pair.names:
         kind = "number" if numbers_in(pair.released, name) is not None else "text"
         reading = "the cells of the original, unchanged; empty if missing"
@@ -63,7 +54,7 @@ def _entry(pair: Pair, name: str) -> Entry:
     reading = "; ".join([*forms, f"in this release {what}"])
     values = _values(pair, name) if isinstance(shown.shown, Nodes) else ""
     assert column.type is not None
-    return name, label, role, _TYPES[column.type], reading, values
+    return name, label, role, _WORDS["types"][column.type], reading, values
 
 
 def _own_column(pair: Pair, name: str) -> tuple[str, str]:

@@ -54,7 +54,7 @@ class LookState:
 
 def look_state(studio: Studio) -> LookState:
     """What was looked at in the release as it is now; an error if there is none."""
-    state: LookState | None = studio.result("look", studio.made.number)
+    state = studio.result("look", studio.made.number, LookState)
     if state is None:
         state = LookState()
         studio.keep("look", studio.made.number, state)

@@ -33,8 +33,7 @@ def _state(studio: Studio) -> Any:
 
 def written(studio: Studio) -> WrittenRelease | None:
     """The written release, if it says what the work says now."""
-    release: WrittenRelease | None = studio.result("written", _state(studio))
-    return release
+    return studio.result("written", _state(studio), WrittenRelease)
 
 
 def written_now(studio: Studio) -> WrittenRelease:
@@ -56,7 +55,7 @@ def written_before(studio: Studio) -> WrittenRelease | None:
 
 def writing(studio: Studio) -> "asyncio.Task[None] | None":
     """The writing of the work as it is now, if it is under way."""
-    task: asyncio.Task[None] | None = studio.result("writing", _state(studio))
+    task = studio.result("writing", _state(studio), asyncio.Task)
     return None if task is None or task.done() else task
 
 
@@ -94,8 +93,7 @@ async def packed(studio: Studio) -> Package:
     """All files, packed; the work must have been written."""
     release, work = written_now(studio), studio.work
     state = _state(studio)  # as it is before packing: meanwhile, decisions may change
-    known: Package | None = studio.result("packed", state)
-    if known is not None:
+    if (known := studio.result("packed", state, Package)) is not None:
         return known
     texts = {
         SCHEMA_FILE: work.described.to_toml(),
@@ -139,8 +137,7 @@ _RUN = (
 
 def proof(studio: Studio) -> "asyncio.Task[Proof] | None":
     """The proof of the release as it is written now, under way or done."""
-    task: asyncio.Task[Proof] | None = studio.result("proof", _state(studio))
-    return task
+    return studio.result("proof", _state(studio), asyncio.Task)
 
 
 async def prove(studio: Studio) -> None:

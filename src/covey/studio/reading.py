@@ -1,5 +1,6 @@
 """The table in a process of the studio: read once, whatever is then asked about it."""
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from covey import tables
 from covey.inspection.facts import Facts, look
 from covey.schema import Schema, TableFormat
 from covey.studio.workers import Reporter
-from covey.tables import Table
+from covey.tables import Table, sources
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class TableDesk:
         return self._once(reading, lambda: tables.read(reading.place, declared=reading.format))
 
     def original(self, reading: Reading, schema: Schema) -> Table:
-        """The table as `covey anonymize` reads it: by what the schema says of it."""
-        key = reading, schema.columns, schema.table
+        """The table as `covey anonymize` reads it: by what the schema says of it, as it is now."""
+        key = reading, schema.columns, schema.table, _version(reading.place)
         return self._once(key, lambda: tables.read(reading.place, schema))
 
     def _once(self, key: Any, read: Callable[[], Table]) -> Table:
@@ -52,3 +53,13 @@ class TableDesk:
         if name not in self._facts:
             self._facts[name] = look(table, name)
         return self._facts[name]
+
+
+def _version(place: str) -> Any:
+    """What changes whenever a file does; of a database, nobody knows."""
+    source = sources.of(place)
+    with contextlib.suppress(OSError):
+        if not source.is_address:
+            found = [Path(file).stat() for file in source.files()]
+            return [(file.st_ino, file.st_size, file.st_mtime_ns) for file in found]
+    return time.time_ns()

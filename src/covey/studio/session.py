@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from starlette.datastructures import FormData, UploadFile
 
@@ -25,6 +25,7 @@ from covey.studio.work import History, TablePlace, Work
 from covey.studio.workers import Job, Worker
 from covey.tables import sources
 
+Found = TypeVar("Found")
 _LONGEST_NAME = 120
 _LARGEST = 20 * 1024**2  # bytes of a saved work or a tree
 
@@ -107,8 +108,7 @@ class Studio:
     @property
     def release(self) -> Made | None:
         """The release of the work as it is now."""
-        made: Made | None = self.result("release", (self.work.made_of, self.maker.started))
-        return made
+        return self.result("release", (self.work.made_of, self.maker.started), Made)
 
     @property
     def made(self) -> Made:
@@ -133,10 +133,13 @@ class Studio:
         point = self.price.point
         return [f"risk {percent(point.highest_risk)}", f"about {percent(point.loss)} lost"]
 
-    def result(self, name: str, made_of: Any) -> Any:
-        """What was found for this state of the work; None if nothing, or something else."""
-        found = self.results.get(name)
-        return found.found if found is not None and found.made_of == made_of else None
+    def result(self, name: str, made_of: Any, kind: type[Found]) -> Found | None:
+        """What was found for this state of the work; None if nothing, or for another one."""
+        result = self.results.get(name)
+        if result is None or result.made_of != made_of:
+            return None
+        assert isinstance(result.found, kind)
+        return result.found
 
     def keep(self, name: str, made_of: Any, found: Any) -> None:
         """Keep what was found for a state of the work."""
@@ -272,8 +275,7 @@ class Studio:
     @property
     def failed(self) -> str | None:
         """Why there is no release of the work as it is now, if one was tried."""
-        error: str | None = self.result("failed", self.work.made_of)
-        return error
+        return self.result("failed", self.work.made_of, str)
 
     def find_prices(self) -> Job:
         """The job that finds the price of each k; it begins if nobody has asked before."""
@@ -286,14 +288,12 @@ class Studio:
     @property
     def prices(self) -> Job | None:
         """The job that finds the price of each k, if it has begun."""
-        job: Job | None = self.result("prices", self._priced_by)
-        return job
+        return self.result("prices", self._priced_by, Job)
 
     @property
     def savings(self) -> Job | None:
         """The job that finds what it saves to suppress a few rows, if it has begun."""
-        job: Job | None = self.result("savings", (*self._priced_by, self.schema.require.k))
-        return job
+        return self.result("savings", (*self._priced_by, self.schema.require.k), Job)
 
     @property
     def _priced_by(self) -> tuple[Any, ...]:
@@ -301,7 +301,7 @@ class Studio:
         return self.opened and self.opened.reading, self.work.without_models
 
     def _begun(self, name: str, *arguments: Any) -> Job:
-        job: Job | None = self.result(name, arguments)
+        job = self.result(name, arguments, Job)
         if job is None or job.was_stopped:
             job = self.pricer.give(name, *arguments)
             self.keep(name, arguments, job)

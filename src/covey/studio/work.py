@@ -236,6 +236,13 @@ def schema_of(toml: str) -> Schema:
         raise SchemaError("the schema is not valid TOML") from None
 
 
+def without_requirement(schema: Schema, model: str, name: str) -> Schema:
+    """The schema without what a model requires of a column."""
+    kept = {on: setting for on, setting in getattr(schema.require, model).items() if on != name}
+    require = schema.require.model_copy(update={model: kept})
+    return schema.model_copy(update={"require": require})
+
+
 @dataclass
 class History:
     """The work now, and the works before it."""

@@ -158,7 +158,7 @@ def _mend(studio: Studio, name: str, *, revealing: bool) -> tuple[Part, Part]:
 
 
 def _mending(studio: Studio, name: str) -> Job | None:
-    job: Job | None = studio.result(f"mend {name}", studio.work.made_of)
+    job = studio.result(f"mend {name}", studio.work.made_of, Job)
     return None if job is None or job.was_stopped else job
 
 

@@ -15,7 +15,7 @@ from covey.studio import ui
 from covey.studio.desk import Made
 from covey.studio.session import Studio, is_whole, text_of
 from covey.studio.steps import BLOCKED, DONE, NEEDS, NEXT, Step
-from covey.studio.work import Work
+from covey.studio.work import Work, without_requirement
 from covey.studio.workers import Job
 from covey.verification import Check
 
@@ -220,11 +220,8 @@ def _about_rare(schema: Schema, failed: str) -> Iterator[Way]:
 def _weaker(studio: Studio, schema: Schema) -> Iterator[Way]:
     """Remedies for requirements that cannot be met."""
     for model in SENSITIVE_MODELS:
-        settings = getattr(schema.require, model)
-        for name in settings:
-            kept = {on: setting for on, setting in settings.items() if on != name}
-            require = schema.require.model_copy(update={model: kept})
-            weaker = schema.model_copy(update={"require": require})
+        for name in getattr(schema.require, model):
+            weaker = without_requirement(schema, model, name)
             yield f"Drop the requirement {model} on {name}", weaker
     k = schema.require.k or 2
     if k > 2:

@@ -18,6 +18,7 @@ from covey.schema.requirements import SENSITIVE_MODELS
 from covey.studio import ui
 from covey.studio.session import Studio, text_of
 from covey.studio.steps import DONE, NEEDS, Step
+from covey.studio.work import without_requirement
 
 _MANY = 8  # columns, from which on a list leads to each
 _VERY_MANY = 20  # from which on their pictures are small
@@ -400,15 +401,13 @@ async def _give_role(studio: Studio, name: str, role: Role) -> None:
 
 def _without_requirements(schema: Schema, name: str, role: Role) -> Schema:
     """The schema without what is required of a column in another role than its new one."""
-    require = schema.require
-    changed: dict[str, object] = {}
-    if role in (Role.QUASI, Role.DROP) and require.person == name:
-        changed |= {"person": None, "limit_share": False}
+    if role in (Role.QUASI, Role.DROP) and schema.require.person == name:
+        nobody = schema.require.model_copy(update={"person": None, "limit_share": False})
+        schema = schema.model_copy(update={"require": nobody})
     if role is not Role.SENSITIVE:
         for model in SENSITIVE_MODELS:
-            settings = getattr(require, model)
-            changed[model] = {on: setting for on, setting in settings.items() if on != name}
-    return schema.model_copy(update={"require": require.model_copy(update=changed)})
+            schema = without_requirement(schema, model, name)
+    return schema
 
 
 async def _person(studio: Studio, sent: FormData) -> None:

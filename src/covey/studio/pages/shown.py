@@ -51,7 +51,7 @@ async def _look(studio: Studio, name: str) -> Appearance:
     """How a column would look under its settings, worked out once for each of them."""
     column = studio.schema.columns[name]
     key, made_of = f"shown {studio.place(name)}", (studio.table.number, column, studio.k)
-    look: Appearance | None = studio.result(key, made_of)
+    look = studio.result(key, made_of, Appearance)
     if look is None:
         look = await studio.ask("appearance", name, column, studio.k)
         studio.keep(key, made_of, look)
@@ -337,7 +337,7 @@ def _numbers(sent: FormData, name: str) -> list[int]:
 
 
 def _sought(studio: Studio, place: int) -> str:
-    return studio.result(f"find {place}", studio.table.number) or ""
+    return studio.result(f"find {place}", studio.table.number, str) or ""
 
 
 async def _build(studio: Studio, sent: FormData) -> None:
