@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from covey import tables
 from covey.errors import UsageError
 from covey.generalisation import Style
 from covey.studio.asking import NOT_SHOWN, Question
@@ -79,7 +80,8 @@ def make(
     desk: Desk, place: Path, toml: str, options: Any = None, style: Style | None = None
 ) -> None:
     schema = schema_of(toml)
-    desk.make(Reading(str(place), schema.table), schema, options or {}, style or Style())
+    opened = Reading(str(place), schema.table, number=0)
+    desk.make(opened, schema, options or {}, style or Style())
 
 
 Desks = Callable[..., tuple[Desk, pl.DataFrame]]
@@ -235,6 +237,31 @@ def test_what_cannot_be_read_is_named_and_not_quoted(desks: Desks, name: str, te
 def test_without_a_release_there_is_nothing_to_look_at(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="make it again"):
         Desk(tmp_path).attack({})
+
+
+def test_a_table_is_read_again_only_once_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(tables, "read", _noting(read, tables.read))
+    place, toml = tmp_path / "few.csv", 'columns.age = { role = "quasi", type = "numeric" }\n'
+    desk = Desk(tmp_path)
+    for rows, k in ((8, 2), (8, 4), (9, 4)):
+        if not read or rows == 9:
+            place.write_text("\n".join(["age", *map(str, range(20, 20 + rows))]) + "\n")
+        make(desk, place, f"{toml}require.k = {k}\n")
+        assert desk.made is not None
+        assert desk.made.rows == rows
+    assert len(read) == 2
+
+
+def _noting(places: list[str], read: Callable[..., Any]) -> Callable[..., Any]:
+    def noted(source: Any, *arguments: Any, **settings: Any) -> Any:
+        if isinstance(source, str):  # and no table that was read already
+            places.append(source)
+        return read(source, *arguments, **settings)
+
+    return noted
 
 
 # ── rows and groups ─────────────────────────────────────────────────────────────────────────────
