@@ -21,7 +21,7 @@ from covey.measures.loss import Losses
 from covey.release import Destination, Outputs, Release
 from covey.report import Report, Rows
 from covey.report.carried import Carried
-from covey.report.findings import Findings, Made
+from covey.report.findings import Findings, Making
 from covey.report.headline import Clause
 from covey.schema import Schema
 from covey.tables import sources
@@ -75,7 +75,7 @@ class Measured:
     def findings(self, order: Order, verdict: Verdict, doubts: Doubts, *, timed: bool) -> Findings:
         """All that was found out about the release."""
         notes = [*doubts.notes, *filter(None, self.mended)]
-        made = Made(order.request, self.alike, self.filled_in, order.drawn_under, timed, notes)
+        made = Making(order.request, self.alike, self.filled_in, order.drawn_under, timed, notes)
         return Findings(
             *(order.request, order.schema, self.view, self.carried, verdict),
             *(self.losses, self.rows, self.persons, made),

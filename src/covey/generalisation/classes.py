@@ -20,14 +20,14 @@ from covey.tables import Table
 _ROWS, _FIRST, _LABEL = "rows", "first", "label"  # other columns are named by their place
 
 # The cells of a quasi-identifier as written, in one column or two with low and high ends.
-Written = Sequence[pl.Series]
+Cells = Sequence[pl.Series]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleasedClasses:
     """The distinct cells of each quasi-identifier, and the classes as indices of these cells."""
 
-    cells: tuple[Written, ...]  # sorted, so that sums repeat
+    cells: tuple[Cells, ...]  # sorted, so that sums repeat
     table: pl.DataFrame  # the index of each cell, the label if any, the rows and the first row
 
     @classmethod
@@ -58,7 +58,7 @@ class ReleasedClasses:
         tables = [one._by(cells) for one in (self, other)]
         return ReleasedClasses(cells, _grouped(pl.concat(tables, how="vertical_relaxed"), cells))
 
-    def _by(self, cells: Sequence[Written]) -> pl.DataFrame:
+    def _by(self, cells: Sequence[Cells]) -> pl.DataFrame:
         """The classes as indices of these cells, which are its own and others."""
         return self.table.with_columns(
             index.gather(self.table[index.name]) for index in _indices(self.cells, cells)
@@ -109,13 +109,13 @@ class ReleasedClasses:
         return int(most[_ROWS].sum())
 
 
-def index_of_rows(released: Table, cells: Sequence[Written]) -> tuple[NDArray[Any], ...]:
+def index_of_rows(released: Table, cells: Sequence[Cells]) -> tuple[NDArray[Any], ...]:
     """For each column, the index of the cell of each row among these distinct cells."""
     shown = [[released.cells(one.name) for one in both] for both in cells]
     return tuple(index.to_numpy() for index in _indices(shown, cells))
 
 
-def written_cells(released: Table, name: str) -> Written:
+def written_cells(released: Table, name: str) -> Cells:
     """The released columns of a quasi-identifier: the column, or its low and high ends."""
     present = released.frame.columns
     if name in present:
@@ -145,28 +145,28 @@ def _runs(columns: Sequence[pl.Series]) -> tuple[Longs, Longs]:
     return first, np.diff(first, append=rows)
 
 
-def _frame(written: Written) -> pl.DataFrame:
+def _frame(written: Cells) -> pl.DataFrame:
     """The cells as a frame; the names of its columns are their places, since any may be empty."""
     return pl.DataFrame([cells.alias(str(place)) for place, cells in enumerate(written)])
 
 
-def _named(frame: pl.DataFrame, written: Written) -> Written:
+def _named(frame: pl.DataFrame, written: Cells) -> Cells:
     return [cells.alias(named.name) for cells, named in zip(frame, written, strict=True)]
 
 
-def _distinct(written: Written) -> Written:
+def _distinct(written: Cells) -> Cells:
     frame = _frame(written).unique()
     return _named(frame.sort(frame.columns), written)
 
 
-def _concatenated(one: Written, other: Written) -> Written:
+def _concatenated(one: Cells, other: Cells) -> Cells:
     return _named(pl.concat([_frame(one), _frame(other)], how="vertical_relaxed"), one)
 
 
 _INDICES = {pl.UInt8: 1 << 8, pl.UInt16: 1 << 16, pl.UInt32: 1 << 32}  # and how many there are
 
 
-def _indices(shown: Sequence[Written], cells: Sequence[Written]) -> list[pl.Series]:
+def _indices(shown: Sequence[Cells], cells: Sequence[Cells]) -> list[pl.Series]:
     """For each column, the index of each shown cell among the distinct ones, in few bytes."""
     found = []
     for place, (own, distinct) in enumerate(
@@ -184,7 +184,7 @@ def _indices(shown: Sequence[Written], cells: Sequence[Written]) -> list[pl.Seri
     return found
 
 
-def _grouped(table: pl.DataFrame, cells: Sequence[Written]) -> pl.DataFrame:
+def _grouped(table: pl.DataFrame, cells: Sequence[Cells]) -> pl.DataFrame:
     label = [pl.col(name) for name in table.columns if name == _LABEL]
     found = table.group_by(*_keys(cells), *label).agg(
         *(pl.col(str(place)).first() for place in range(len(cells))),
@@ -194,7 +194,7 @@ def _grouped(table: pl.DataFrame, cells: Sequence[Written]) -> pl.DataFrame:
     return found.select(table.columns)
 
 
-def _keys(cells: Sequence[Written]) -> list[pl.Expr]:
+def _keys(cells: Sequence[Cells]) -> list[pl.Expr]:
     """The indices of a class as few whole numbers: groups by many columns take much memory."""
     keys: list[pl.Expr] = []
     room = 0  # how many more values the last key can have for each of its own

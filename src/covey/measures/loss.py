@@ -21,7 +21,7 @@ from covey.encoding import EncodedTable, Tally
 from covey.encoding.groups import Groups, Rings
 from covey.errors import TableError, percent
 from covey.generalisation import ReleasedClasses, ShownColumn, View
-from covey.generalisation.classes import Written, index_of_rows
+from covey.generalisation.classes import Cells, index_of_rows
 from covey.measures.entropy import InGroups, bits_lost, weighted
 from covey.measures.queries import QueryError
 from covey.schema.taxonomy import Measure
@@ -315,7 +315,7 @@ class RowLosses:
 
     weights: dict[str, float]  # of each attribute: the loss of a suppressed row
     losses: tuple[Floats, ...]  # of the distinct cells of each attribute, weighted
-    cells: tuple[Written, ...]  # the distinct cells
+    cells: tuple[Cells, ...]  # the distinct cells
 
     @classmethod
     def of(cls, view: View) -> "RowLosses":

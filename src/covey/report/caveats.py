@@ -18,7 +18,7 @@ from covey.verification import Verdict
 
 if TYPE_CHECKING:
     from covey.clustering.request import Request
-    from covey.report.findings import Made
+    from covey.report.findings import Making
 
 _TEXTS = declared("covey.report", "caveats.toml")
 
@@ -27,7 +27,7 @@ def _text(name: str, **values: object) -> str:
     return str(_TEXTS[name]).format(**values)
 
 
-def of_making(made: "Made", *, least: int) -> Iterator[str]:
+def of_making(made: "Making", *, least: int) -> Iterator[str]:
     """What in the request, or in how the groups were formed, may weaken the release."""
     request, key = made.request, made.key
     if key is None:

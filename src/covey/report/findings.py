@@ -30,7 +30,7 @@ AS_READ = "as in the input: positions may reveal whose row is whose"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Made:
+class Making:
     """How covey made a release."""
 
     request: Request
@@ -53,7 +53,7 @@ class Findings:
     losses: Losses
     rows: Rows
     persons: PersonCounts | None = None  # if k counts persons, and it is known whose rows these are
-    made: Made | None = None  # None if the release was made elsewhere
+    made: Making | None = None  # None if the release was made elsewhere
     clauses: tuple[Clause, ...] = ()  # of the headline, beside what the verdict says
 
     def report(self, dialect: Dialect, seconds: dict[str, float], **more: Any) -> Report:

@@ -18,7 +18,7 @@ from covey.report.about import About
 from covey.report.headline import Clause, Headline
 from covey.report.sample import Sample
 from covey.report.singled import SingledOut
-from covey.report.writing import Written
+from covey.report.writing import Writable
 from covey.tables.digests import Digest
 from covey.verification import Verdict
 from covey.verification.rounding import rounded, share
@@ -104,7 +104,7 @@ class Costs(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report(Written):
+class Report(Writable):
     """A release in numbers."""
 
     formats = (".html", ".json")

@@ -11,7 +11,7 @@ from covey.tables import files
 from covey.verification.rounding import rounded
 
 
-class Written:
+class Writable:
     """A result with `to_dict`, and `frame`, `to_html` or `chart` for formats other than JSON."""
 
     formats: ClassVar[tuple[str, ...]]

@@ -33,7 +33,7 @@ from covey.measures.loss import DEFINITIONS, Losses
 from covey.measures.workload import Workload
 from covey.release import Release
 from covey.report import Rows
-from covey.report.writing import Written
+from covey.report.writing import Writable
 from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity, PersonShare, Requirement
 from covey.tables import Table
@@ -115,7 +115,7 @@ _COUNTS = ("k", "rows", "suppressed", "groups", "verified_k", "classes",
 
 
 @dataclass(frozen=True)
-class Comparison(Written):
+class Comparison(Writable):
     """The runs of several methods, with their figures."""
 
     formats = (".csv", ".json")

@@ -35,7 +35,7 @@ from covey.measures.risks import risks_of_groups
 from covey.repair.surplus import without_surplus
 from covey.report import charts
 from covey.report.charts import FAINT, INK, LINE, PICTURES, QUIET
-from covey.report.writing import Written
+from covey.report.writing import Writable
 from covey.schema import Role, Schema
 from covey.schema.requirements import KAnonymity, PersonShare
 from covey.schema.taxonomy import Measure
@@ -70,7 +70,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Curve(Written):
+class Curve(Writable):
     """The risk and the loss for each k. The loss never falls as k grows."""
 
     formats = (".csv", ".json", *PICTURES)
