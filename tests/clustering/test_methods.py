@@ -15,6 +15,7 @@ from covey import reference
 from covey.clustering import METHODS
 from covey.encoding import EncodedTable, encode
 from covey.errors import InfeasibleError, UsageError
+from covey.reference import centres, model
 from covey.reference.k_member import SeedRef
 from covey.reference.model import Numeric
 from covey.schema import Schema
@@ -149,9 +150,24 @@ def diverse_table(rows: int, values: int) -> EncodedTable:
     return encode(Table(frame), schema)
 
 
-@pytest.mark.slow
-def test_large_undivided_groups_are_dealt_out_as_by_the_twin() -> None:
-    """Buckets of more rows than are looked at for the next one."""
+def scaled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the twin scale each column once, not again for each loss."""
+    scale, known = model.normalised, dict[int, list[float | None]]()
+
+    def normalised(column: Numeric) -> list[float | None]:
+        if id(column) not in known:
+            known[id(column)] = scale(column)
+        return known[id(column)]
+
+    for module in (model, centres):
+        monkeypatch.setattr(module, "normalised", normalised)
+
+
+def test_large_undivided_groups_are_dealt_out_as_by_the_twin(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Buckets of more rows, and more groups, than are looked at for the next one."""
+    scaled_once(monkeypatch)
     table = diverse_table(530, 2)
     frame_values = table.intervals[0].values.tolist()
     groups = METHODS["cb"](table, 3, seed=1, tries=1, l=2)
