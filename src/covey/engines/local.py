@@ -23,7 +23,6 @@ from covey.clustering.progress import Progress, part_of
 from covey.clustering.request import Request
 from covey.custody.footprints import LARGEST, Tracer
 from covey.custody.sealed import START, Appender, Spool, frames, write_frame
-from covey.encoding import Scan
 from covey.encoding.groups import Groups, Rings
 from covey.engines import steps
 from covey.engines.part import Grouping, Outcome
@@ -203,13 +202,6 @@ class Local(InParts):
             for number, progress in self._numbered("clustering")
         ]
         return Grouping(name, total(outcomes))
-
-    def released_scan(self, formed: Grouping[str]) -> Scan:
-        """The counts of all released rows."""
-        return Scan.sum(
-            steps.released_scan(self.rows_of(number), self._groups(formed.groups, number))
-            for number in range(self.job.cuts.parts)
-        )
 
     def shown(self, formed: Grouping[str] | None) -> Summary:
         """Show all parts in buckets of whole classes; form their groups first if there are none."""

@@ -16,7 +16,7 @@ from covey._core.arrays import Longs
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
 from covey.custody.ordering import canonical_order, keyed_order
-from covey.encoding import EncodedTable
+from covey.encoding import EncodedTable, Scan
 from covey.encoding.groups import SUPPRESSED, Groups, Rings
 from covey.encoding.selection import Selection
 from covey.errors import InfeasibleError
@@ -92,10 +92,12 @@ class Outcome:
     cost: float
     suppressed: int
     released: Mapping[str, Longs]  # rows with each value of the constrained columns
+    scan: Scan | None = None  # of the released rows, where their domain is not known otherwise
 
     def __add__(self, other: "Outcome") -> "Outcome":
         released = {name: rows + other.released[name] for name, rows in self.released.items()}
-        return Outcome(self.cost + other.cost, self.suppressed + other.suppressed, released)
+        scan = None if self.scan is None or other.scan is None else self.scan + other.scan
+        return Outcome(self.cost + other.cost, self.suppressed + other.suppressed, released, scan)
 
 
 def chosen(

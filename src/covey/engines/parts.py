@@ -18,7 +18,7 @@ from covey import tables
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
 from covey.custody.footprints import Footprint, FootprintPart
-from covey.encoding import Scan, Tally
+from covey.encoding import Tally
 from covey.engines import part
 from covey.engines.part import Grouping
 from covey.engines.run import Measured, Order
@@ -107,8 +107,8 @@ class InParts(ABC):
         if not request.releases_all:
             formed = part.chosen(request, self.grouped, self.settled)
             if formed.outcome.suppressed:
-                scan = self.released_scan(formed)
-                released = scan.domain(self.task.schema, self.task.dialect)
+                assert formed.outcome.scan is not None
+                released = formed.outcome.scan.domain(self.task.schema, self.task.dialect)
                 self.shown_by = self.job.within(self.job.domain.showing(released))
         self.summary = self.shown(formed)
 
@@ -150,10 +150,6 @@ class InParts(ABC):
     @abstractmethod
     def settled(self, first: Grouping[Any]) -> Grouping[Any]:
         """The same groups, repaired by the frequencies of all released rows."""
-
-    @abstractmethod
-    def released_scan(self, formed: Grouping[Any]) -> Scan:
-        """The counts of all released rows."""
 
     @abstractmethod
     def shown(self, formed: Grouping[Any] | None) -> Summary:

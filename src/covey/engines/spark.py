@@ -20,7 +20,7 @@ import polars as pl
 from covey.clustering.progress import Progress
 from covey.clustering.request import Request
 from covey.custody.ordering import Content
-from covey.encoding import Scan, Tally
+from covey.encoding import Tally
 from covey.engines import hadoop, sessions, steps, tasks
 from covey.engines.hadoop import HadoopFolder
 from covey.engines.part import Grouping
@@ -327,12 +327,6 @@ class SparkRun(InParts):
         with _spark("clustering"):
             kept = self._keep(_pieces(pieces, task, self.job, *arguments))
             return Grouping(kept, total(_values(kept, "outcome")))
-
-    def released_scan(self, formed: "Grouping[DataFrame]") -> Scan:
-        """The counts of all released rows."""
-        with _spark("clustering"):
-            found: Scan = _total(_pieces(formed.groups, tasks.scan, self.job))
-        return found
 
     def shown(self, formed: "Grouping[DataFrame] | None") -> Summary:
         """Show all parts in buckets of whole classes; form their groups first if there are none."""

@@ -494,7 +494,7 @@ def group(
 ) -> Grouping[Groups | Rings]:
     """The groups of a part."""
     seed = part_seed(job.seed, number)
-    return part.form(rows.encoded, rows.others, request, seed, progress)
+    return _scanned(rows, part.form(rows.encoded, rows.others, request, seed, progress), job)
 
 
 def settle(
@@ -508,13 +508,16 @@ def settle(
     """The groups of a part, repaired by the frequencies of all released rows."""
     table = part.by_frequencies(rows.encoded, released)
     seed = part_seed(job.seed, number)
-    return part.settle(table, rows.others, groups, job.task.request, seed, progress)
+    found = part.settle(table, rows.others, groups, job.task.request, seed, progress)
+    return _scanned(rows, found, job)
 
 
-def released_scan(rows: PartRows, groups: Groups) -> Scan:
-    """The counts of the released rows of a part."""
-    kept = rows.encoded.take(np.flatnonzero(groups.labels != SUPPRESSED))
-    return kept.scan
+def _scanned(rows: PartRows, found: Grouping[Groups | Rings], job: Job) -> Grouping[Groups | Rings]:
+    """The same with the counts of the released rows: a part with them need not be read again."""
+    if job.task.request.releases_all:
+        return found
+    kept = rows.encoded.take(np.flatnonzero(found.groups.labels != SUPPRESSED))
+    return replace(found, outcome=replace(found.outcome, scan=kept.scan))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

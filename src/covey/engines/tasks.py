@@ -251,12 +251,6 @@ def settle(batches: Arrow, job: Job, released: Mapping[str, Longs]) -> Iterator[
         yield from own.with_groups(found)
 
 
-def scan(batches: Arrow, job: Job) -> Iterator[Piece]:
-    """Count the released rows of a part."""
-    for own in _Partition.all_in(batches):
-        yield 0, SUM, steps.released_scan(PartRows.of(own.frame, job), own.groups)
-
-
 def show(batches: Arrow, job: Job, shown_by: Job, count: int) -> Iterator[Piece]:
     """Show a part, in so many buckets of classes; form its groups first if there are none."""
     for own in _Partition.all_in(batches):
