@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from covey import demo, inspection, pipeline
+from covey import inspection, pipeline
 from covey.errors import CoveyError, TableError
 from covey.generalisation import Style
 from covey.inspection.draft import Draft
@@ -70,6 +70,8 @@ class Desk(Columns, Prices, Looks):
 
     def demonstration(self) -> str:
         """Invent people; return the place of their table."""
+        from covey import demo  # which few need, and each process would load
+
         self.reporter.progress("inventing people", 0.0)
         table, _ = demo.write(self.folder / "demonstration")
         return str(table)
